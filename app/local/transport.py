@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -78,7 +79,8 @@ class InProcess(httpx.BaseTransport):
         look: Callable[[], None] | None = None,
         with_line: bool = False,
     ) -> None:
-        self._limits = limits_of(settings)
+        # The memory of this process is the caller's.
+        self._limits = replace(limits_of(settings), worker_memory_bytes=sys.maxsize)
         self._planned = planned
         self._look = look
         self._with_line = with_line

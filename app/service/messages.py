@@ -37,6 +37,7 @@ class Limits:
     long_test_seconds: float
     engine_budget_operations: int
     engine_budget_bytes: int
+    worker_memory_bytes: int
     retry_after_s: int
 
 

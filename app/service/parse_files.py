@@ -59,7 +59,8 @@ def read_form(
 ) -> multipart.Form:
     """The files and fields of a multipart body, with several files in the role `repeated`; raises InputError.
 
-    The deadline in its fields, and how long it takes to read the files, are told before that begins.
+    The deadline in its fields, and how long it takes to read the files, are told before that begins; what takes too much
+    memory is refused.
     """
     limits = job.limits
     roles = ROLES if repeated is None else (*ROLES, repeated)
@@ -76,8 +77,13 @@ def read_form(
         system_column=fields.get("system_column"),
     )
     named = [*form.files.items(), *((stem(file.name), file) for file in form.repeated)]
-    parts = [(role, part) for role, file in named for part in (file.parts or (file,))]
-    control.plan(sum(price.seconds(Source(role, part.name, part.content), options) for role, part in parts))
+    parts = [
+        Source(role, part.name, part.content) for role, file in named for part in (file.parts or (file,))
+    ]
+    board = job.kind == "compare"
+    for part in parts:
+        price.refuse_beyond(part, options, limits.worker_memory_bytes, board=board)
+    control.plan(sum(price.seconds(part, options, board=board) for part in parts))
     return form
 
 

@@ -37,7 +37,7 @@ def parquet_of(rows: int) -> bytes:
     """A file of zeros: a few thousand bytes, whatever the rows."""
     stream = io.BytesIO()
     zeros = np.zeros(rows, dtype=np.int8)
-    parquet.write_table(pa.table({"u": zeros, "v": zeros}), stream, compression="zstd")
+    parquet.write_table(pa.table({"a": zeros, "b": zeros}), stream, compression="zstd")
     return stream.getvalue()
 
 
@@ -56,9 +56,13 @@ def test_a_file_that_takes_too_long_to_read_is_refused_by_its_footer(
     ]:
         detail = refusal(asked.request("POST", f"{path}{query}", files=parts, data=fields), pointer)
         assert "predicted to take 16 s, and its deadline is 2 s" in detail
-    more = parquet_of(10_000_001)
     for path in ("/v1/tests/files", GATE, "/v1/compare"):
-        said = problem(asked.request("POST", path, files={"file": ("t.parquet", more)}), 413)
+        more = {"file": ("t.parquet", parquet_of(9_000_000))}
+        detail = problem(asked.request("POST", path, files=more), 413)["detail"]
+        assert "9,000,000 rows takes more memory than a worker may use" in detail
+    most = parquet_of(10_000_001)
+    for path in ("/v1/tests/files", GATE, "/v1/compare"):
+        said = problem(asked.request("POST", path, files={"file": ("t.parquet", most)}), 413)
         assert "at most 10,000,000 are allowed" in said["detail"]
 
 

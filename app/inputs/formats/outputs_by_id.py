@@ -21,6 +21,7 @@ from .reader import OnMissingOutcome, ReaderOptions, Reading
 from .source import Source
 
 MEAN = StatisticSpec("mean_difference")
+PAIRED_BY_ORDER = "The files have no ids: items were paired by their order."
 # A number; several of one item, to be averaged; a row of counts; or None, which is missing.
 Value = Number | tuple[Number, ...] | None
 
@@ -169,7 +170,7 @@ def _same_form(u: SystemOutputs, v: SystemOutputs, notes: list[str]) -> None:
         detail = f"{without.source.label}: this file has no ids and the other has; both need them."
         raise InvalidTest.at(without.source.pointer, "mixed_forms", detail)
     if u.by_order:
-        notes.append("The files have no ids: items were paired by their order.")
+        notes.append(PAIRED_BY_ORDER)
 
 
 def _with_values(system: SystemOutputs, on_missing: OnMissing, notes: list[str], role: str) -> ById:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -24,6 +25,12 @@ BATCH_ROWS = 4_096
 LIST_ROWS = 64  # where rows may have any number of values
 FOOTER_BYTES = 2**24
 SECONDS_PER_VALUE = 4e-6  # measured: from the file to numbers that are paired
+SECONDS_PER_INTEGER = 1e-7  # of two columns, u and v
+MOST_ELEMENTS = 2 * MAX_COLUMNS  # of the schema; a column of lists has three
+HEAD_BYTES = 16
+FOOTER_HEAD = re.compile(rb"\x15[\x80-\xff]{0,4}[\0-\x7f]\x19\xfc([\x80-\xff]{0,4}[\0-\x7f])", re.DOTALL)
+# The least that a row takes while it is read: two integers as arrays, short texts as columns, two scores as objects.
+INTEGERS_ROW_BYTES, COLUMNS_ROW_BYTES, ROW_BYTES = 30, 120, 500
 BYTES = "BYTE_ARRAY"  # Parquet's texts and bytes
 INDEX = "__index_level_0__"  # what pandas calls an index without a name
 
@@ -36,6 +43,8 @@ def csv_of(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
         opened, rows = _measured(source, opened, most)
         if _has_records(opened):
             return _json_lines(source, opened, most, rows), "Parquet, whose rows are read as JSON objects."
+        if _are_integers(opened):
+            return _of_integers(source, opened, most), "Parquet."
         return written(source, _rows(opened, rows), most), "Parquet."
     except (InputError, MemoryError):
         raise
@@ -45,10 +54,37 @@ def csv_of(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
         ) from None
 
 
-def seconds(source: Source, options: ReaderOptions) -> float:
+def seconds(source: Source, options: ReaderOptions, *, board: bool) -> float:
     """Predicted seconds of reading a file and its table; raises as `csv_of` does, by the footer alone."""
-    about = _opened(source, options).metadata
-    return SECONDS_PER_VALUE * float(about.num_rows * about.num_columns)
+    opened = _opened(source, options)
+    quick = not board and _are_u_and_v(opened) and _are_integers(opened)
+    per_value = SECONDS_PER_INTEGER if quick else SECONDS_PER_VALUE
+    return per_value * float(opened.metadata.num_rows * opened.metadata.num_columns)
+
+
+def refuse_beyond(source: Source, options: ReaderOptions, most_bytes: int, *, board: bool) -> None:
+    """Refuse a file whose rows, which its footer counts, take more memory than `most_bytes`; raises BodyTooLarge.
+
+    Only what is certain to is refused: the bytes of a row are the least that were measured.
+    """
+    opened = _opened(source, options)
+    if opened.metadata.num_rows * _row_bytes(opened, source.role, board=board) > most_bytes:
+        detail = f"to read its {opened.metadata.num_rows:,} rows takes more memory than a worker may use. "
+        detail += "Send whole numbers in two columns u and v, .npy of shape (n, 2), or fewer rows."
+        raise source.too_large(detail)
+
+
+def _row_bytes(opened: Any, role: str, *, board: bool) -> int:
+    names = opened.schema_arrow.names
+    if _are_u_and_v(opened) and not board:
+        return INTEGERS_ROW_BYTES if _are_integers(opened) else COLUMNS_ROW_BYTES
+    return ROW_BYTES if len(names) == 2 and role == "file" and "id" not in names else COLUMNS_ROW_BYTES
+
+
+def _are_u_and_v(opened: Any) -> bool:
+    """Whether the columns are those that are read without options, as whole columns."""
+    names: list[str] = opened.schema_arrow.names
+    return names == ["u", "v"]
 
 
 def _opened(source: Source, options: ReaderOptions) -> Any:
@@ -56,16 +92,18 @@ def _opened(source: Source, options: ReaderOptions) -> Any:
 
     The parts of columns are not asked: where a footer is damaged, pyarrow ends the process instead of raising an error.
     """
+    footer = int.from_bytes(source.content[-8:-4], "little")
+    if footer > FOOTER_BYTES:
+        raise source.too_large("its footer is larger than that of any table.")
+    if _elements(source.content[-8 - footer :][:HEAD_BYTES]) > MOST_ELEMENTS:
+        raise _too_wide(source)
     import pyarrow as pa
     from pyarrow import parquet
 
-    if int.from_bytes(source.content[-8:-4], "little") > FOOTER_BYTES:
-        raise source.too_large("its footer is larger than that of any table.")
     opened = parquet.ParquetFile(pa.BufferReader(source.content), page_checksum_verification=True)
     about = opened.metadata
     if about.num_columns > MAX_COLUMNS:
-        detail = f"there are more than {MAX_COLUMNS:,} columns, which is more than a table may have."
-        raise source.refused(1, "too_many_columns", detail)
+        raise _too_wide(source)
     refuse_more_rows(source, opened.schema_arrow.names, about.num_rows, options)
     if (
         max(_declared(about), about.num_rows * max(about.num_columns, _width(opened)))
@@ -73,6 +111,23 @@ def _opened(source: Source, options: ReaderOptions) -> Any:
     ):
         raise source.too_large("unpacked, the table is larger than allowed.")
     return opened
+
+
+def _too_wide(source: Source) -> InputError:
+    detail = f"there are more than {MAX_COLUMNS:,} columns, which is more than a table may have."
+    return source.refused(1, "too_many_columns", detail)
+
+
+def _elements(head: bytes) -> int:
+    """How many columns and parts of columns a footer declares, by its first bytes; 0 where these are no footer's.
+
+    FileMetaData (parquet.thrift) begins with the version, an integer, and the list of the schema's elements, in Thrift's
+    compact protocol: a byte of each field's number and type, the length of a list above its type, or 15 and a varint.
+    """
+    found = FOOTER_HEAD.match(head)
+    if found is None:
+        return 0
+    return sum((byte & 127) << 7 * place for place, byte in enumerate(found[1]))
 
 
 def _declared(about: Any) -> int:
@@ -178,6 +233,34 @@ def _size(column: Any) -> int:
     else:
         return 2 * len(column)
     return 2 * len(column) + sum(map(_size, inside))
+
+
+def _are_integers(opened: Any) -> bool:
+    """Whether all columns hold integers, have names, and are no index."""
+    import pyarrow as pa
+
+    names = opened.schema_arrow.names
+    return (
+        INDEX not in names
+        and all(name.strip() for name in names)
+        and all(pa.types.is_integer(field.type) for field in opened.schema_arrow)
+    )
+
+
+def _of_integers(source: Source, opened: Any, most: int) -> bytes:
+    """`written` of all rows, without a Python object for each value; of rows with empty fields by `written` itself."""
+    from pyarrow import csv
+
+    stream = io.BytesIO()
+    stream.write(written(source, [opened.schema_arrow.names], most))
+    bare = csv.WriteOptions(include_header=False)
+    for batch in opened.iter_batches(BATCH_ROWS, use_threads=False):
+        if any(column.null_count for column in batch.columns):
+            return written(source, _rows(opened, BATCH_ROWS), most)
+        csv.write_csv(batch, stream, bare)
+        if stream.tell() > most:
+            raise source.too_large("as text, the table is larger than allowed.")
+    return stream.getvalue()
 
 
 def _rows(opened: Any, rows: int) -> Iterator[Sequence[Any]]:

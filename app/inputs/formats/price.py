@@ -33,12 +33,15 @@ END_OF_DIRECTORY, END_BYTES = b"PK\x05\x06", 2**16 + 22
 DIRECTORY_BYTES = 2**20
 
 
-def seconds(source: Source, options: ReaderOptions) -> float:
-    """Predicted seconds of reading a file; raises BodyTooLarge. Of one that is damaged 0: its reader says why."""
+def seconds(source: Source, options: ReaderOptions, *, board: bool = False) -> float:
+    """Predicted seconds of reading a file, of a `board` or of two systems; raises BodyTooLarge.
+
+    Of one that is damaged 0: its reader says why.
+    """
     content = source.content
     try:
         if content.startswith(spreadsheet.PARQUET):
-            return parquet.seconds(source, options) if is_installed(spreadsheet.EXTRA) else 0.0
+            return parquet.seconds(source, options, board=board) if is_installed(spreadsheet.EXTRA) else 0.0
         if content.startswith(inspect_archive.ZIP_MAGIC):
             return _of_archive(source, options)
         if content.startswith(numpy_files.MAGIC):
@@ -48,6 +51,22 @@ def seconds(source: Source, options: ReaderOptions) -> float:
     except Exception:  # noqa: BLE001  (libraries raise what they happen to meet)
         return 0.0
     return _of_text(content)
+
+
+def refuse_beyond(source: Source, options: ReaderOptions, most_bytes: int, *, board: bool) -> None:
+    """Refuse a file that a worker with `most_bytes` of memory cannot read, as one of a `board` or of two systems.
+
+    Raises BodyTooLarge. Of a Parquet file the footer tells; other files are as large as what they hold, or known by their
+    directory.
+    """
+    if not source.content.startswith(spreadsheet.PARQUET) or not is_installed(spreadsheet.EXTRA):
+        return
+    try:
+        parquet.refuse_beyond(source, options, most_bytes, board=board)
+    except (BodyTooLarge, MemoryError):
+        raise
+    except Exception:  # noqa: BLE001  (its reader says what is wrong)
+        return
 
 
 def of_body(body: bytes | bytearray) -> float:

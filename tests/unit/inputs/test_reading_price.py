@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import io
 import json
@@ -17,7 +18,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
-from app.errors import BodyTooLarge, MalformedBody
+from app.errors import BodyTooLarge, InvalidTest, MalformedBody
 from app.execution.ipc import Control
 from app.inputs import delimited, npy
 from app.inputs.formats import catalogue, parquet, price, table, workbook
@@ -180,6 +181,86 @@ def test_a_member_is_inflated_no_further_than_the_directory_declares() -> None:
     assert max(read) < 1_000
 
 
+ROWS = 40_000
+ORDERED: dict[str, dict[str, Any]] = {
+    "integers": {"u": np.arange(ROWS) % 3, "v": np.arange(ROWS) % 2},
+    "decimals": {"u": np.arange(ROWS) / 7, "v": np.arange(ROWS) / 9},
+    "ids": {"id": np.arange(ROWS), "u": np.arange(ROWS) % 3, "v": np.arange(ROWS) % 2},
+    "counts": {name: np.arange(ROWS) % 3 for name in ("tp_u", "incorrect_u", "tp_v", "incorrect_v")},
+    "other names": {"a": np.arange(ROWS) % 3, "b": np.arange(ROWS) % 2},
+    "labels": {"gold": ["x", "y"] * (ROWS // 2), "a": ["x"] * ROWS, "b": ["y"] * ROWS},
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_what_is_refused_for_its_memory_takes_as_much(name: str) -> None:
+    """Half of what reading it takes is refused by the footer, so that nothing that fits is."""
+    content = parquet_of(**ORDERED[name])
+    source = Source("file", "x", content)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        catalogue.read({"file": UploadedFile("x", content)}, "auto", ReaderOptions())
+        took = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    price.refuse_beyond(source, ReaderOptions(), took, board=False)
+    with pytest.raises(BodyTooLarge) as refused:
+        price.refuse_beyond(source, ReaderOptions(), took // 4, board=False)
+    assert refused.value.flaws[0].pointer == "/files/file"
+    assert "40,000 rows takes more memory" in refused.value.detail
+
+
+@pytest.mark.parametrize(("id_column", "status"), [((), 200), (("id",), 413)])
+def test_nine_million_rows_are_read_or_refused_at_once(
+    id_column: tuple[str, ...], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two columns of whole numbers fit into a worker; with texts beside them the footer says that they do not."""
+    zeros = pa.array(np.zeros(9_000_000, dtype=np.int8))
+    content = parquet_of(**dict.fromkeys((*id_column, "u", "v"), zeros))
+    source = Source("file", "x", content)
+    most = limits_of(Settings()).worker_memory_bytes
+    if status == 200:
+        price.refuse_beyond(source, ReaderOptions(), most, board=False)
+        assert price.seconds(source, ReaderOptions()) < 5
+        return
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *_, **__: pytest.fail("something was read"))
+    with pytest.raises(BodyTooLarge):
+        price.refuse_beyond(source, ReaderOptions(), most, board=False)
+
+
+INTEGER_TABLES: list[dict[str, Any]] = [
+    {"u": pa.array([1, -2, 3], pa.int8()), "v": pa.array([2**63 - 1, -(2**63), 0], pa.int64())},
+    {"id": [3, 1, 2], "u": [1, 0, 1], "v": [0, 0, 1]},
+    {"a,b": [3, 1, 2], 'c"': [1, 0, 1]},
+    {"u": pa.array([1, None, 3], pa.int32()), "v": [1, 2, 3]},
+    {"u": pa.array([None, 1, None], pa.int32()), "v": pa.array([None, 2, None], pa.int32())},
+    {"u": pa.array([2**64 - 1, 1, 0], pa.uint64()), "v": [1, 2, 3]},
+    {"u": pa.array([], pa.int8()), "v": pa.array([], pa.int8())},
+]
+
+
+@pytest.mark.parametrize("columns", INTEGER_TABLES)
+def test_integers_are_the_text_that_python_writes(
+    columns: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Source("file", "x", parquet_of(**columns))
+    quick = parquet.csv_of(source, ReaderOptions())
+    monkeypatch.setattr(parquet, "_are_integers", lambda _: False)
+    assert quick == parquet.csv_of(source, ReaderOptions())
+
+
+def test_columns_are_counted_before_the_footer_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more than are likely; a few more than allowed are counted by the library."""
+    many, few = (parquet_of(**{f"c{n}": ZEROS[:2] for n in range(count)}) for count in (9_000, 4_097))
+    for content in (few, many):
+        if content is many:
+            monkeypatch.setattr(pq, "ParquetFile", lambda *_, **__: pytest.fail("the footer was read"))
+        with pytest.raises(InvalidTest) as refused:
+            parquet.csv_of(Source("file", "x", content), ReaderOptions())
+        assert refused.value.flaws[0].code == "too_many_columns"
+
+
 LONG_TEXT = "x" * 100_000
 
 
@@ -306,7 +387,8 @@ def test_prices_grow_with_what_is_declared(rows: int) -> None:
     """Not below a fifth of what it took where the rates were measured, nor above twice that."""
     zeros = np.zeros(rows, dtype=np.int8)
     took = {  # microseconds a row
-        6.9: parquet_of(u=zeros, v=zeros),
+        6.9: parquet_of(a=zeros, b=zeros),
+        0.2: parquet_of(u=zeros, v=zeros),
         7.5: b"0,1\n" * rows,
         5.8: b"0.123456,0.654321\n" * rows,
         6.4: b'{"u":1,"v":0}\n' * rows,
