@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from ..extras import EXTRAS, is_installed
 from ..inference.compare.record import Adjust, Aggregate, Combine, Design, Family, ListedPairs
 from ..inference.options import Alternative, Method, PmfDetail
-from ..inputs.alignment import OnMissing
+from ..inputs.alignment import OnMissingOnBoard
 from ..inputs.encodings import CODINGS
 from ..inputs.formats import catalogue
 from ..inputs.formats.options import READER_OPTIONS
@@ -74,7 +74,7 @@ def meta_of(settings: Settings) -> dict[str, Any]:
             "families": list(get_args(Family)),
             "aggregates": list(get_args(Aggregate)),
             "combines": list(get_args(Combine)),
-            "on_missing": list(get_args(OnMissing)),
+            "on_missing": list(get_args(OnMissingOnBoard)),
             "listed_pairs": list(get_args(ListedPairs)),
             "pictures": list(get_args(BoardPicture)),
             "tables": list(get_args(BoardTable)),

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from .data_record import MissingRecord, PairingRecord, RepeatsRecord
 from .options import Alternative, Resampling
+from .reading import Note, sentences
 
 BoundsKind = Literal["certified", "confidence"]
 IntervalKind = Literal["exact", "bounded", "approximate", "sampled"]
@@ -209,7 +210,12 @@ class ReadingRecord:
 
     format: Annotated[str, "The format that was read."]
     guessed: Annotated[bool, "Whether the format was guessed (format auto)."]
-    notes: tuple[str, ...]
+    facts: tuple[Note, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The facts in words, as `notes` of the answer has them."""
+        return sentences(self.facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,9 +313,14 @@ class TestRecord:
         return self.names.v
 
     @property
+    def facts(self) -> tuple[Note, ...]:
+        """How files were read."""
+        return () if self.reading is None else self.reading.facts
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """How files were read, in sentences."""
-        return () if self.reading is None else self.reading.notes
+        return sentences(self.facts)
 
 
 def reported(

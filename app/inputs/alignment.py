@@ -1,12 +1,13 @@
-"""Which items K systems have in common: their columns come into one order, or what is missing is named.
+"""Which items the systems of a test or a board have in common: their columns come into one order, or what is missing is named.
 
-Columns given as arrays are aligned by their order, columns given as `{id: value}` by id, in the order of the first
-system by name, so that nothing depends on the order of the systems in a request.
+A test is a board of two. Columns given as arrays are aligned by their order; columns given as `{id: value}` by id, in
+the order of the first column. Nothing is matched by guessing, and nothing is left out unless `on_missing` says so.
+Columns are named by pointers into a JSON request: `/u`, `/gold`, `/systems/A`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal
@@ -14,11 +15,19 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Flaw, InvalidTest, choices_of
-from ..statistics.paired import Pairing
-from .pairing import NAMED_IDS, ById, Given, clusters_of, coded, require_unique
+from ..errors import Flaw, InvalidTest, choices_of, pointer_token
+from ..statistics.paired import Column, Gaps, Pairing, Repeated, Scores
+from .nested import taken
 from .quoting import quoted
 
+OnMissing = Literal["error", "drop", "bounds"]  # of a test
+OnMissingOnBoard = Literal["error", "pairwise", "complete"]
+Way = Literal["error", "drop", "complete", "pairwise", "bounds"]
+BOUNDS = "bounds"
+DEFAULT_RANGE = (0.0, 1.0)  # of a missing outcome
+GOLD = "/gold"
+NAMED_IDS = 5
+DROP = choices_of("on_missing", {"drop": "Leave such items out, and count them"})
 MENDED = choices_of(
     "on_missing",
     {
@@ -27,11 +36,124 @@ MENDED = choices_of(
     },
 )
 
-OnMissing = Literal["error", "pairwise", "complete"]
-GOLD = "/gold"
-NAMED_SYSTEMS = 5
-
+Values = Sequence[Any] | NDArray[Any]
 Positions = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ById:
+    """A column given as an object: one value per id, in the order they were written; `absent` are ids without a value."""
+
+    ids: list[str]
+    values: Values
+    absent: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        """How many items have a value."""
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Gapped:
+    """A column given as a list of n items with nulls: the values that there are, and their positions."""
+
+    values: Any
+    positions: Positions
+    n: int
+
+    def __len__(self) -> int:
+        """How many items it has, missing ones included."""
+        return self.n
+
+
+Given = Values | ById | Gapped
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Columns on a common list of items: positions of each column's values in it, None where it has all in this order.
+
+    `ids` are the items' ids, a range where they have none. `keyed`: the columns came by id, and not in the order of the
+    items. `largest` is how many items the largest column has, those without a value included.
+    """
+
+    ids: Sequence[Any]
+    positions: Mapping[str, Positions | None]
+    keyed: bool = True
+    largest: int | None = None
+
+    def size(self, column: str) -> int:
+        """How many values a column has."""
+        positions = self.positions[column]
+        return len(self.ids) if positions is None else len(positions)
+
+    def has(self, column: str) -> NDArray[np.bool_]:
+        """Which items a column has a value of, shape (n,)."""
+        positions = self.positions[column]
+        mask = np.full(len(self.ids), positions is None)
+        mask[() if positions is None else positions] = True
+        return mask
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The items that are compared: which of the `total` that were given, None for all in their order.
+
+    `ids` are those of all that were given, a range where they have none; `keyed` as `Placed` has it.
+    """
+
+    ids: Sequence[Any]
+    keyed: bool = False
+    kept: Positions | None = None
+
+    def of(self, given: Any, name: str, one: str) -> tuple[Any, Callable[[int], str]]:
+        """What is known of each item (its cluster, its weight), and the pointer to the one of each.
+
+        Raises
+        ------
+        InvalidTest
+            A list is of another length, or goes with columns by id; an object goes with items without ids, or lacks
+            some. The pointer is `/<name>`.
+        """
+        if isinstance(given, Mapping):
+            keys = self._keys(name, one)
+            missing = [key for key in keys if key not in given]
+            if missing:
+                named = ", ".join(quoted(key) for key in missing[:NAMED_IDS])
+                detail = f"{len(missing):,} of {len(keys):,} items have no {one}: {named}."
+                raise InvalidTest.at(f"/{name}", "unmatched_ids", detail)
+            return [given[key] for key in keys], lambda index: f"/{name}/{pointer_token(keys[index])}"
+        if self.keyed:
+            detail = f"The systems are keyed by id; give {name} as an object keyed by id too."
+            raise InvalidTest.at(f"/{name}", "mixed_forms", detail)
+        _require_length(f"/{name}", len(given), "The data", len(self.ids))
+        kept = self.kept
+        if kept is None:
+            return given, lambda index: f"/{name}/{index}"
+        return taken(given, kept), lambda index: f"/{name}/{kept[index]}"
+
+    def _keys(self, name: str, one: str) -> list[str]:
+        if isinstance(self.ids, range):
+            detail = f"{name.capitalize()} keyed by id need ids, or systems keyed by id; or give one {one} per item."
+            raise InvalidTest.at(f"/{name}", "no_ids", detail)
+        return [str(key) for key in self.named()]
+
+    def named(self) -> Sequence[Any]:
+        """The ids of the items that are compared."""
+        return self.ids if self.kept is None else [self.ids[index] for index in self.kept.tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """The items that not both systems of a test have: the positions of those values in their columns, by pointer.
+
+    `clusters` has a code for every item: those that both have, that the first alone has, the second alone, and the rest.
+    """
+
+    only: Mapping[str, Positions]
+    neither: int
+    clusters: NDArray[np.int64] | None
+    n_clusters: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,199 +163,213 @@ class Aligned:
     Attributes
     ----------
     order
-        By pointer (`/systems/A`, `/gold`): positions in the given column, in the common order; None to take all as they
-        are.
+        By the columns' pointers: positions in the given column, in the common order; None to take all as they are.
     present
-        By the systems' pointers, where they lack items and `on_missing` is pairwise: the positions of those they have.
+        Where systems lack items and `on_missing` is pairwise: the positions of those that they have, by pointer.
     pairing
-        Ids and clusters of the N items. `matched` and `largest` are there where items were left out, or may have been.
+        Ids and clusters of the n items. `matched` and `largest` are there where items were left out, or may have been.
+    lacking
+        With `on_missing` bounds, the items that are not among the n.
     """
 
     n: int
     order: Mapping[str, Positions | None]
     pairing: Pairing
+    items: Items
     present: Mapping[str, Positions] = field(default_factory=dict)
+    lacking: Lacking | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """Columns on a common list of ids: positions of each column's values in it, None where it has all in this order."""
-
-    ids: Sequence[str]
-    positions: Mapping[str, Positions | None]
-
-    def size(self, column: str) -> int:
-        """How many items a column has."""
-        positions = self.positions[column]
-        return len(self.ids) if positions is None else len(positions)
+def in_order(n: int) -> Aligned:
+    """n items without ids or clusters, in the order of all columns."""
+    return Aligned(n, {}, Pairing(), Items(range(n)))
 
 
 def system_pointer(name: str) -> str:
     """The pointer to a system of a JSON request."""
-    return "/systems/" + name.replace("~", "~0").replace("/", "~1")
+    return "/systems/" + pointer_token(name)
 
 
 def align(
-    systems: Mapping[str, Given],
-    gold: Given | None,
+    columns: Mapping[str, Given],
     *,
-    ids: Sequence[Any] | None,
-    clusters: Sequence[Any] | Mapping[str, Any] | None,
-    on_missing: OnMissing,
+    ids: Sequence[Any] | None = None,
+    clusters: Any = None,
+    on_missing: Way = "error",
 ) -> Aligned:
-    """Bring the columns of K systems, named in code-point order, and gold into one order.
+    """Bring two columns or more, by their pointers, into one order; the systems of a board by name, in code-point order.
 
     Raises
     ------
     InvalidTest
         Lengths differ, ids repeat or do not match, there is nothing to compare, or the columns are not all of one form.
-        Pointers are `/systems/<name>`, `/gold`, `/ids` and `/clusters`.
+        Pointers are those of the columns, `/ids` and `/clusters`.
     """
-    columns = {system_pointer(name): column for name, column in systems.items()}
-    if gold is not None:
-        columns[GOLD] = gold
     keyed = {name: column for name, column in columns.items() if isinstance(column, ById)}
     if not keyed:
-        return _by_order(columns, ids, clusters)
+        return align_placed(_by_order(columns, ids), clusters, on_missing)
     if len(keyed) != len(columns):
         other = next(name for name in columns if name not in keyed)
-        detail = "Give all columns as objects keyed by id, or all as arrays."
-        raise InvalidTest.at(other, "mixed_forms", detail)
+        raise InvalidTest.at(
+            other, "mixed_forms", "Give all columns as objects keyed by id, or all as arrays."
+        )
     if ids is not None:
         raise InvalidTest.at("/ids", "redundant_ids", "The systems are keyed by id already; leave ids out.")
-    return align_placed(placed({name: column.ids for name, column in keyed.items()}), clusters, on_missing)
+    return align_placed(by_key(keyed), clusters, on_missing)
 
 
-def _by_order(
-    columns: Mapping[str, Given],
-    ids: Sequence[Any] | None,
-    clusters: Sequence[Any] | Mapping[str, Any] | None,
-) -> Aligned:
+def _by_order(columns: Mapping[str, Given], ids: Sequence[Any] | None) -> Placed:
     first = next(iter(columns))
     n = len(columns[first])
     for name, column in columns.items():
-        _same_length(name, len(column), first, n)
-    if n == 0:
-        raise InvalidTest.at(first, "no_items", "There is no item to compare; give at least one.")
-    if ids is not None:
-        _same_length("/ids", len(ids), first, n)
+        _require_length(name, len(column), _called(first), n)
+    if n and ids is not None:
+        _require_length("/ids", len(ids), _called(first), n)
         require_unique(ids)
-    if isinstance(clusters, Mapping):
-        if ids is None:
-            detail = (
-                "Clusters keyed by id need ids, or systems keyed by id; or give one cluster key per item."
-            )
-            raise InvalidTest.at("/clusters", "no_ids", detail)
-        clusters = clusters_of([str(key) for key in ids], clusters)
-    elif clusters is not None:
-        _same_length("/clusters", len(clusters), first, n)
-    codes, n_clusters = coded(clusters)
-    pairing = Pairing(codes, n_clusters, by_id=ids is not None, ids=ids)
-    return Aligned(n, dict.fromkeys(columns), pairing)
+    positions = {
+        name: column.positions if isinstance(column, Gapped) and len(column.positions) < n else None
+        for name, column in columns.items()
+    }
+    return Placed(range(n) if ids is None else ids, positions, keyed=False, largest=n)
 
 
-def _same_length(pointer: str, length: int, first: str, n: int) -> None:
+def _require_length(pointer: str, length: int, first: str, n: int) -> None:
     if length != n:
-        names = [
-            quoted(name.rpartition("/")[2].replace("~1", "/").replace("~0", "~")) for name in (first, pointer)
-        ]
         detail = (
-            f"{names[0]} has {n:,} items and {names[1]} has {length:,}; without ids, all need a value for every item, in "
+            f"{first} has {n:,} items and {_called(pointer)} has {length:,}; without ids, all need a value for every item, in "
             "the same order. Give objects keyed by id where items are missing."
         )
         raise InvalidTest.at(pointer, "length_mismatch", detail)
 
 
-def placed(ids: Mapping[str, Sequence[str]]) -> Placed:
-    """Columns by their ids: on all ids there are, in the order of the first column that has each."""
-    first = next(iter(ids.values()))
-    others = {name: own for name, own in ids.items() if own != first}
-    if not others:
-        return Placed(first, dict.fromkeys(ids))
-    index = {key: position for position, key in enumerate(dict.fromkeys(chain(first, *others.values())))}
+def require_unique(ids: Sequence[Any]) -> None:
+    """Refuse ids that repeat; raises InvalidTest at `/ids/<index>`."""
+    if len(set(ids)) == len(ids):
+        return
+    seen: set[Any] = set()
+    flaws = []
+    for index, key in enumerate(ids):
+        if key in seen:
+            detail = f"The id {quoted(key)} is a duplicate; ids must be unique."
+            flaws.append(Flaw(f"/ids/{index}", "duplicate_id", detail))
+            if len(flaws) == NAMED_IDS:
+                break
+        seen.add(key)
+    raise InvalidTest(
+        f"Ids must be unique: {len(ids) - len(set(ids)):,} of {len(ids):,} repeat.", flaws=tuple(flaws)
+    )
+
+
+def by_key(columns: Mapping[str, ById]) -> Placed:
+    """Columns by id on all ids that there are, in the order of the first column that has each."""
+    largest = max(len(column.ids) + len(column.absent) for column in columns.values())
+    first = next(iter(columns.values()))
+    absent = any(column.absent for column in columns.values())
+    others = {name for name, column in columns.items() if column.ids != first.ids}
+    if not others and not absent:
+        return Placed(first.ids, dict.fromkeys(columns), largest=largest)
+    own = chain.from_iterable(
+        (*column.ids, *column.absent) if absent else column.ids
+        for name, column in columns.items()
+        if absent or column is first or name in others
+    )
+    index = {key: position for position, key in enumerate(dict.fromkeys(own))}
     positions: dict[str, Positions | None] = {}
-    for name, own in ids.items():
-        same = name not in others and len(index) == len(first)
-        positions[name] = (
-            None if same else np.fromiter(map(index.__getitem__, own), dtype=np.int64, count=len(own))
-        )
-    return Placed(list(index), positions)
+    for name, column in columns.items():
+        same = name not in others and len(index) == len(first.ids)
+        found = map(index.__getitem__, column.ids)
+        positions[name] = None if same else np.fromiter(found, dtype=np.int64, count=len(column.ids))
+    return Placed(list(index), positions, largest=largest)
 
 
-def align_placed(
-    columns: Placed, clusters: Sequence[Any] | Mapping[str, Any] | None, on_missing: OnMissing
-) -> Aligned:
-    """Bring columns that are placed on a list of ids into its order; raises InvalidTest as `align` does."""
+def align_placed(columns: Placed, clusters: Any, on_missing: Way) -> Aligned:
+    """Bring columns that are placed on a list of items into its order; raises InvalidTest as `align` does."""
     n = len(columns.ids)
-    if n == 0:
+    if not any(map(columns.size, columns.positions)):
         first = next(iter(columns.positions))
         raise InvalidTest.at(first, "no_items", "There is no item to compare; give at least one.")
     lacking = [name for name in columns.positions if columns.size(name) < n]
     if lacking and on_missing == "error":
         _refuse_missing(columns, lacking)
-    if clusters is not None and not isinstance(clusters, Mapping):
-        detail = "The systems are keyed by id; give clusters as an object keyed by id too."
-        raise InvalidTest.at("/clusters", "mixed_forms", detail)
     kept = np.ones(n, dtype=bool)
-    if lacking:
-        for name, positions in columns.positions.items():
-            if positions is not None and (on_missing == "complete" or name == GOLD):
-                kept &= _mask(positions, n)
-        if not kept.any():
-            detail = "No id is in all columns; there is nothing to compare."
-            raise InvalidTest.at(lacking[0], "no_common_ids", detail)
+    for name in lacking:
+        if on_missing != "pairwise" or name == GOLD:
+            kept &= columns.has(name)
+    if not kept.any():
+        detail = "No item has a value in all columns; there is nothing to compare."
+        raise InvalidTest.at(lacking[0], "no_common_ids", detail)
     matched = int(kept.sum())
-    number = np.cumsum(kept) - 1  # of a kept item among those kept
+    items = Items(columns.ids, columns.keyed, None if matched == n else np.flatnonzero(kept))
+    codes, n_clusters = coded(None if clusters is None else items.of(clusters, "clusters", "cluster")[0])
+    order, present = _taken(columns, kept)
+    ids = None if isinstance(columns.ids, range) else items.named()
+    by_id = columns.keyed or ids is not None
+    pairing = Pairing(codes, n_clusters, by_id=by_id, ids=ids)
+    if columns.keyed or lacking:
+        pairing = Pairing(
+            codes, n_clusters, by_id=by_id, matched=matched, only_u=_alone(columns, "/u", matched),
+            only_v=_alone(columns, "/v", matched), largest=columns.largest or max(map(columns.size, columns.positions)),
+            ids=ids,
+        )  # fmt: skip
+    left = _lacking(columns, kept, clusters) if lacking and on_missing == BOUNDS else None
+    return Aligned(matched, order, pairing, items, present, left)
+
+
+def _alone(columns: Placed, name: str, matched: int) -> int:
+    """How many values of a system of a test were left out."""
+    return columns.size(name) - matched if name in columns.positions else 0
+
+
+def _taken(
+    columns: Placed, kept: NDArray[np.bool_]
+) -> tuple[dict[str, Positions | None], dict[str, Positions]]:
+    """Which values of each column to take in which order, None for all as they are; and the items that it has, where not all."""
+    number, matched = np.cumsum(kept) - 1, int(kept.sum())  # of a kept item among those kept
     order: dict[str, Positions | None] = {}
     present: dict[str, Positions] = {}
     for name, positions in columns.positions.items():
-        order[name], own = _taken(positions, kept, number)
-        if own is None:
+        if positions is None:
+            order[name] = None if matched == len(kept) else np.flatnonzero(kept)
             continue
+        own = np.argsort(positions, kind="stable")
+        own = own[kept[positions[own]]]
         if not len(own):
             detail = (
                 "This system has no value, or none of an item that gold has: check the ids, or leave it out."
             )
             raise InvalidTest.at(name, "no_common_ids", detail)
+        order[name] = own
         if len(own) < matched:
-            present[name] = own
-    keys = columns.ids
-    if matched < n:
-        keys = [key for key, keep in zip(columns.ids, kept.tolist(), strict=True) if keep]
-    codes, n_clusters = coded(None if clusters is None else clusters_of(keys, clusters))
-    largest = max(columns.size(name) for name in columns.positions)
-    pairing = Pairing(codes, n_clusters, by_id=True, matched=matched, largest=largest, ids=keys)
-    return Aligned(matched, order, pairing, present)
+            present[name] = number[positions[own]]
+    return order, present
 
 
-def _mask(positions: Positions, n: int) -> NDArray[np.bool_]:
-    mask = np.zeros(n, dtype=bool)
-    mask[positions] = True
-    return mask
-
-
-def _taken(
-    positions: Positions | None, kept: NDArray[np.bool_], number: Positions
-) -> tuple[Positions | None, Positions | None]:
-    """Which values of a column to take in which order, and the numbers of their items; None for all as they are."""
-    if positions is None:
-        return (None, None) if kept.all() else (np.flatnonzero(kept), None)
-    order = np.argsort(positions, kind="stable")
-    order = order[kept[positions[order]]]
-    return order, number[positions[order]]
+def _lacking(columns: Placed, kept: NDArray[np.bool_], clusters: Any) -> Lacking:
+    """The items that not both of two columns have."""
+    has = {name: columns.has(name) for name in columns.positions}
+    only = {name: mask & ~kept for name, mask in has.items()}
+    rest = ~np.logical_or.reduce(list(has.values()))
+    every = np.concatenate([np.flatnonzero(mask) for mask in (kept, *only.values(), rest)])
+    of_all = Items(columns.ids, columns.keyed, every)
+    codes, n_clusters = coded(None if clusters is None else of_all.of(clusters, "clusters", "cluster")[0])
+    places = {}
+    for name, positions in columns.positions.items():
+        place = np.arange(len(columns.ids))
+        if positions is not None:
+            place[positions] = np.arange(len(positions))
+        places[name] = place[only[name]]
+    return Lacking(places, int(rest.sum()), codes, n_clusters)
 
 
 def _refuse_missing(columns: Placed, lacking: Sequence[str]) -> None:
-    """Name the systems that lack items, and the first ids that each lacks."""
-    n = len(columns.ids)
+    """Name the systems that lack items, and the first ids; of a test, those whose items have no counterpart."""
+    has = {name: columns.has(name) for name in columns.positions}
+    if not any(name.startswith("/systems/") for name in has):
+        _refuse_alone(columns, has)
     flaws: list[Flaw] = []
     for name in lacking:
-        positions = columns.positions[name]
-        assert positions is not None
-        absent = np.flatnonzero(~_mask(positions, n))
-        named = ", ".join(quoted(columns.ids[index]) for index in absent[:NAMED_IDS].tolist())
-        more = f" and {len(absent) - NAMED_IDS:,} more" if len(absent) > NAMED_IDS else ""
-        detail = f"{_called(name)} lacks {len(absent):,} of {n:,} items: {named}{more}."
+        absent = np.flatnonzero(~has[name]).tolist()
+        detail = f"{_called(name)} lacks {len(absent):,} of {len(columns.ids):,} items: {_some(columns.ids, absent)}."
         flaws.append(Flaw(name, "unmatched_ids", detail, () if flaws else MENDED))
     several = f"; {len(lacking) - 1:,} more columns lack items" if len(lacking) > 1 else ""
     detail = (
@@ -243,6 +379,54 @@ def _refuse_missing(columns: Placed, lacking: Sequence[str]) -> None:
     raise InvalidTest(detail, flaws=tuple(flaws))
 
 
+def _refuse_alone(columns: Placed, has: Mapping[str, NDArray[np.bool_]]) -> None:
+    common = np.logical_and.reduce(list(has.values()))
+    flaws: list[Flaw] = []
+    counts = []
+    for name, mask in has.items():
+        alone = np.flatnonzero(mask & ~common).tolist()
+        if alone:
+            detail = f"Without a counterpart: {_some(columns.ids, alone)}."
+            flaws.append(Flaw(name, "unmatched_ids", detail, () if flaws else DROP))
+            counts.append(f"{len(alone):,} of {columns.size(name):,} ids in {_called(name)}")
+    detail = (
+        f"The ids do not match: {' and '.join(counts)} have no counterpart. "
+        "Add them, or set on_missing to drop to test only the items that match."
+    )
+    raise InvalidTest(detail, flaws=tuple(flaws))
+
+
+def _some(ids: Sequence[Any], places: Sequence[int]) -> str:
+    more = f" and {len(places) - NAMED_IDS:,} more" if len(places) > NAMED_IDS else ""
+    return ", ".join(quoted(ids[index]) for index in places[:NAMED_IDS]) + more
+
+
 def _called(pointer: str) -> str:
-    name = pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
-    return "gold" if pointer == GOLD else quoted(name)
+    """A column as sentences call it: u, gold, ids, or a system by its name in quotes."""
+    *_, above, name = pointer.split("/")
+    return quoted(name.replace("~1", "/").replace("~0", "~")) if above else name
+
+
+def coded(keys: Iterable[Any] | None) -> tuple[NDArray[np.int64] | None, int | None]:
+    """Codes 0..n-1 in order of first appearance, and n."""
+    if keys is None:
+        return None, None
+    listed = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
+    code = {key: index for index, key in enumerate(dict.fromkeys(listed))}
+    return np.fromiter(map(code.__getitem__, listed), dtype=np.int64, count=len(listed)), len(code)
+
+
+def bounded_scores(
+    aligned: Aligned,
+    take: Callable[[str, Positions | None], Column | Repeated],
+    missing_range: tuple[float, float],
+) -> Scores:
+    """The scores of u and v with what is missing, anything in the range; `take` has the values at positions of a column."""
+    u, v = (take(name, aligned.order[name]) for name in ("/u", "/v"))
+    left = aligned.lacking
+    if left is None:
+        return Scores(u, v, aligned.pairing)
+    none = np.zeros(0, dtype=np.int64)
+    only = [take(name, own) if len(own) else none for name, own in left.only.items()]
+    gaps = Gaps(only[0], only[1], left.neither, *missing_range, left.clusters, left.n_clusters)
+    return Scores(u, v, aligned.pairing, None, gaps)

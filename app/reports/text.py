@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..inference.gate.record import GateRecord, MetricRecord
+from ..inference.reading import Guessed, Note, Read
 from ..inference.record import TestRecord
 from ..statistics.measured import direction
 from .certainty import decision_p_text, ends, item_level_p_text, manner, manner_of_decision, p_text, undecided
 from .escaping import for_line
 from .number_format import apart, enclosing, exactly, number
 from .titles import VERDICTS, head
-
-# A line has no room for the description of a format.
-_SUMMARY = re.compile(r"(The format was guessed .*?: [\w-]+) \(.*\)\.")
-_ITEMS_READ = re.compile(r"[uv]: [\d,]+ items read from .*")
 
 
 def line(record: TestRecord, test_id: str) -> str:
@@ -37,7 +34,7 @@ def line(record: TestRecord, test_id: str) -> str:
         decided = "undecided"
     words.append(f"{decided} at {exactly(record.alpha)}")
     words += [f"[{warning.code}]" for warning in record.warnings]
-    return " ".join([*words, test_id, *read(record.notes)])
+    return " ".join([*words, test_id, *read(record.facts)])
 
 
 def _missing(record: TestRecord) -> list[str]:
@@ -57,9 +54,13 @@ def _interval_of_p(record: TestRecord) -> list[str]:
     return [f"p99=[{low},{high}]"]
 
 
-def read(notes: Sequence[str]) -> list[str]:
-    """How files were read, as one word of a line; how many items were read is left out, as the line has their number."""
-    kept = [_SUMMARY.sub(r"\1.", note) for note in notes if not _ITEMS_READ.fullmatch(note)]
+def read(facts: Sequence[Note]) -> list[str]:
+    """How files were read, as one word of a line, which has the number of items and no room to describe a format."""
+    kept = [
+        str(replace(note, summary="") if isinstance(note, Guessed) else note)
+        for note in facts
+        if not (isinstance(note, Read) and note.who in ("u", "v"))
+    ]
     return [f"read={for_line(' '.join(kept))}"] if kept else []
 
 
@@ -90,7 +91,7 @@ def data_words(record: TestRecord) -> list[str]:
 
 def gate_line(gate: GateRecord, gate_id: str) -> str:
     """The verdict, then the test behind each metric, without the line end."""
-    notes = "".join(f" {word}" for word in read(gate.notes))
+    notes = "".join(f" {word}" for word in read(gate.facts))
     if len(gate.metrics) == 1:
         return f"{head(gate)}: {_metric(gate.metrics[0])} {gate_id}{notes}"
     metrics = "; ".join(

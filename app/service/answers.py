@@ -19,7 +19,8 @@ from ..inference.options import Method
 from ..inference.paired_test import ALGORITHM_VERSION
 from ..inference.plan_record import PlannedMethod, PlanRecord
 from ..inference.power.record import PowerRecord
-from ..inference.record import Fraction2, NullRecord, TestRecord
+from ..inference.reading import sentences
+from ..inference.record import Fraction2, NullRecord, ReadingRecord, TestRecord
 from .messages import TestKind
 
 LARGEST_EXACT = 2**53
@@ -160,6 +161,7 @@ FORMS: dict[tuple[type, str], Form] = {
     (GateRecord, "digest"): Form("id", GateId, lambda digest: f"g_{digest[:16]}"),
     (PowerRecord, "digest"): Form("id", PowerId, lambda digest: f"w_{digest[:16]}"),
     (CompareRecord, "digest"): Form("id", CompareId, lambda digest: f"c_{digest[:16]}"),
+    (ReadingRecord, "facts"): Form("notes", tuple[str, ...], sentences),
     (Fraction2, "numerator"): Form("numerator", Decimal, decimal),
     (NullRecord, "quantiles"): Form("quantiles", dict[str, float] | None, _quantiles),
     (NullRecord, "pmf"): Form("pmf", tuple[Mass, ...] | None, _masses),

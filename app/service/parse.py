@@ -26,9 +26,9 @@ from ..statistics.paired import (
 )
 from ..statistics.pairwise.price import reduction_seconds
 from .body_decoders import DecodedBody, decode_body
+from .item_columns import typed
 from .media_types import MULTIPART
 from .messages import Job, Limits
-from .pairwise import typed
 from .parse_files import ParsedFiles, parse_files, read_form
 from .pointers import PointerMap, by_id, chained
 from .query import ELSEWHERE, options_of_query
@@ -65,7 +65,7 @@ class ParsedTest:
     def reading_record(self) -> ReadingRecord | None:
         """How files were read, for the answer."""
         reading = self.reading
-        return None if reading is None else ReadingRecord(reading.format, reading.guessed, reading.notes)
+        return None if reading is None else ReadingRecord(reading.format, reading.guessed, reading.facts)
 
     @property
     def counting_seconds(self) -> float:

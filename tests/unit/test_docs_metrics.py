@@ -13,7 +13,7 @@ import pytest
 from app.engine.plan import Budget
 from app.inference.options import Options
 from app.inference.paired_test import run_test
-from app.inputs.pairing import coded
+from app.inputs.alignment import coded
 from app.statistics.paired import Pairing, Predictions, StatisticSpec
 
 ROOT = Path(__file__).resolve().parents[2]

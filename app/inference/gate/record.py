@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from ..exactness import known_digits
 from ..options import Alternative
+from ..reading import Note, sentences
 from ..record import BoundsKind, Log10PValue, PValue, SensitivityRecord, SequentialRecord, TestRecord
 
 Policy = Literal["no_regression", "non_inferior", "improve", "equivalent"]
@@ -162,9 +163,14 @@ class GateRecord:
         return family_of([metric.against for metric in self.metrics])
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def facts(self) -> tuple[Note, ...]:
         """How files were read, each note once even where several metrics have it."""
-        return tuple(dict.fromkeys(note for metric in self.metrics for note in metric.test.notes))
+        return tuple(dict.fromkeys(note for metric in self.metrics for note in metric.test.facts))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How files were read, in sentences."""
+        return sentences(self.facts)
 
     @property
     def deciding(self) -> MetricRecord:

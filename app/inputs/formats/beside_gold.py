@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import Flaw, InvalidTest, relocated
+from ...errors import InvalidTest, relocated
+from ...inference.reading import LeftOut, Read
 from ...statistics.paired import Predictions
 from .. import columns
-from ..pairing import DROP, NAMED_IDS, ById, OnMissing, coded, pair
+from ..alignment import BOUNDS, ById, align, coded
+from ..nested import taken
 from ..quoting import quoted
-from . import missing_scores
-from .reader import OnMissingOutcome
+from .outputs_by_id import missing_values
+from .reader import OnMissingOutcome, no_bounds
 from .source import Source
 
 
@@ -37,30 +39,18 @@ class ValuesById:
                 detail = f"{self.source.label}: the id {quoted(key)} is there twice; ids must be unique."
                 raise InvalidTest.at(self.place(index), "duplicate_id", detail)
 
-    def known(self, role: str, on_missing: OnMissing, notes: list[str]) -> ById:
+    def known(self, role: str, on_missing: OnMissingOutcome, notes: list[Any]) -> ById:
         """The items that have a value; raises InvalidTest for the others, unless they are dropped."""
         self.require_unique()
-        gaps = [index for index, value in enumerate(self.values) if value is None]
-        notes.append(f"{role}: {len(self.ids):,} items read from {self.source.label}.")
-        if gaps and on_missing == "error":
-            flaws = tuple(
-                Flaw(
-                    self.place(index),
-                    "missing_value",
-                    f"The item {quoted(self.ids[index])} of {role} has no value.",
-                    () if place else DROP,
-                )
-                for place, index in enumerate(gaps[:NAMED_IDS])
-            )
-            detail = (
-                f"{self.source.label}: {len(gaps):,} of {len(self.ids):,} items of {role} have no value. Missing is not "
-                "zero: add them, or give on_missing=drop to leave these items out."
-            )
-            raise InvalidTest(detail, flaws=flaws)
-        if gaps:
-            notes.append(f"{role}: {len(gaps):,} items without a value were left out (on_missing=drop).")
+        absent = [key for key, value in zip(self.ids, self.values, strict=True) if value is None]
+        notes.append(Read(role, len(self.ids), self.source.label, self.source.name[:80]))
+        if not absent:
+            return ById(self.ids, self.values)
+        if on_missing != "drop":
+            raise missing_values(self.source, self.ids, self.values, role, self.place)
+        notes.append(LeftOut(role, len(absent), "value"))
         keep = [index for index, value in enumerate(self.values) if value is not None]
-        return ById([self.ids[index] for index in keep], [self.values[index] for index in keep])
+        return ById([self.ids[index] for index in keep], [self.values[index] for index in keep], absent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +68,7 @@ def predictions_by_id(
     v: ValuesById,
     of_items: OfItems,
     on_missing: OnMissingOutcome,
-    notes: list[str],
+    notes: list[Any],
     column_of: Callable[[Sequence[Any], str], Any] | None = None,
 ) -> Predictions:
     """Gold and both systems' scores in the order of gold; `column_of` makes a column of values and their role.
@@ -88,29 +78,33 @@ def predictions_by_id(
     InvalidTest
         Ids repeat or do not match, or values are missing, without on_missing=drop. Bounds are of scores without gold.
     """
-    if on_missing == "bounds":
-        raise missing_scores.no_bounds()
+    if on_missing == BOUNDS:
+        raise no_bounds()
     sides = {"gold": gold, "u": u, "v": v}
-    way: OnMissing = "drop" if on_missing == "drop" else "error"
-    kept = {role: side.known(role, way, notes) for role, side in sides.items()}
-    for role, column in kept.items():
-        if not column.ids:
-            raise sides[role].source.empty()
+    known = {f"/{role}": side.known(role, on_missing, notes) for role, side in sides.items()}
+    for role, side in sides.items():
+        if not known[f"/{role}"].ids:
+            raise side.source.empty()
     with relocated(lambda pointer: f"/files{pointer}"):
-        paired = pair(kept, ids=None, clusters=of_items.clusters, on_missing=way)
-    ids = [str(key) for key in paired.pairing.ids or ()]
-    for role, column in kept.items():
-        alone = len(column.ids) - len(ids)
+        aligned = align(
+            known, clusters=of_items.clusters, on_missing="drop" if on_missing == "drop" else "error"
+        )
+    ids = [str(key) for key in aligned.pairing.ids or ()]
+    for role in sides:
+        alone = len(known[f"/{role}"]) - len(ids)
         if alone:
-            notes.append(
-                f"{alone:,} items of {role} that not all files have were left out (on_missing=drop)."
-            )
-    pairing = replace(paired.pairing, largest=max(len(side.ids) for side in (u, v)))
+            notes.append(LeftOut(role, alone, "file"))
+    pairing = replace(aligned.pairing, largest=max(len(side.ids) for side in (u, v)))
     made = scores if column_of is None else column_of
+
+    def values(role: str) -> list[Any]:
+        order, column = aligned.order[f"/{role}"], known[f"/{role}"].values
+        return list(column if order is None else taken(column, order))
+
     return Predictions(
-        list(paired.columns["gold"]),
-        made(list(paired.columns["u"]), "u"),
-        made(list(paired.columns["v"]), "v"),
+        values("gold"),
+        made(values("u"), "u"),
+        made(values("v"), "v"),
         pairing,
         None if of_items.groups is None else coded([of_items.groups[key] for key in ids])[0],
         None if of_items.events is None else np.array([of_items.events[key] for key in ids], dtype=bool),

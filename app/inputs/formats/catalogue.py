@@ -6,9 +6,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from ...errors import InvalidTest
+from ...inference.reading import Guessed
 from ...statistics.catalogue import STATISTICS
 from ...statistics.paired import Predictions, Scores
 from ...statistics.pairwise.gold import PAIRWISE
+from ..alignment import BOUNDS
 from ..quoting import quoted
 from . import (
     asr,
@@ -36,8 +38,7 @@ from . import (
     trec,
 )
 from .format import FirstLook, Format, Sign
-from .missing_scores import BOUNDS, no_bounds
-from .reader import Kind, ReaderOptions, Reading, UploadedFile
+from .reader import Kind, ReaderOptions, Reading, UploadedFile, no_bounds
 from .roles import only
 from .source import UTF8_BOM, Source, sources
 from .spreadsheet import as_text, refuse_others
@@ -135,11 +136,11 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     if "u" in by_role and "v" in by_role:
         reading = replace(reading, file_names=(by_role["u"].name, by_role["v"].name))
     if sheets:
-        reading = replace(reading, notes=(*sheets, *reading.notes))
+        reading = replace(reading, facts=(*sheets, *reading.facts))
     if found is None:
         return reading
-    note = f"The format was guessed from {found.looked_at}: {name} ({reader.summary})."
-    return replace(reading, guessed=True, notes=(note, *reading.notes))
+    guessed = Guessed(found.looked_at, name, reader.summary)
+    return replace(reading, guessed=True, facts=(guessed, *reading.facts))
 
 
 def _format_of(

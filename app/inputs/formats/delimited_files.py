@@ -16,9 +16,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ...errors import InvalidTest, relocated
+from ...inference.reading import Read
 from ...statistics.paired import Counts, Scores, StatisticSpec
 from .. import count_table, delimited
-from ..pairing import pair
+from ..alignment import align
 from ..quoting import quoted
 from .hidden_ids import averages_row, refuse_hidden_ids
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
@@ -92,16 +93,12 @@ def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | No
     if plain.ids is None and not content.startswith(WITHOUT_IDS):
         return None
     try:
-        pairing = pair(
-            {"u": plain.u, "v": plain.v}, ids=plain.ids, clusters=plain.clusters, on_missing="error"
-        ).pairing
+        columns = {"/u": plain.u, "/v": plain.v}
+        pairing = align(columns, ids=plain.ids, clusters=plain.clusters).pairing
     except InvalidTest:
         return None  # the slow reader names the line
-    notes = (
-        *(() if plain.ids is not None else (PAIRED_BY_ORDER,)),
-        f"u: {len(plain.u):,} items read from {source.label}.",
-        f"v: {len(plain.v):,} items read from {source.label}.",
-    )
+    read = [Read(role, len(plain.u), source.label, source.name[:80]) for role in ("u", "v")]
+    notes = (*(() if plain.ids is not None else (PAIRED_BY_ORDER,)), *read)
     pairing = replace(pairing, matched=len(plain.u))
     return Reading("scores", Scores(plain.u, plain.v, pairing), MEAN, notes, format_)
 
@@ -249,9 +246,9 @@ def _counts(
     try:
         with relocated(lambda pointer: data.source.pointer + pointer):
             counted = count_table.from_rows(names, list(zip(data.lines, data.rows, strict=True)))
-            sides = {f"u/{name}": column for name, column in counted.u.items()}
-            sides |= {f"v/{name}": column for name, column in counted.v.items()}
-            pairing = pair(sides, ids=counted.ids, clusters=counted.clusters, on_missing="error").pairing
+            sides = {f"/u/{name}": column for name, column in counted.u.items()}
+            sides |= {f"/v/{name}": column for name, column in counted.v.items()}
+            pairing = align(sides, ids=counted.ids, clusters=counted.clusters).pairing
     except InvalidTest as error:
         flaw = error.flaws[0]
         if flaw.pointer.startswith(f"{data.source.pointer}/ids/"):

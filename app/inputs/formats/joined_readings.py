@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InvalidTest, pointer_token
+from ...inference.reading import Note, Read, Remark
 from ...statistics.paired import (
     Column,
     Counts,
@@ -30,11 +31,10 @@ from .reader import Reading
 ITEM, TASK = "item", "task"  # values of the option `clusters`
 MOST_NOTES = 60
 NAMED = 5
-_ITEMS = re.compile(r"(?P<role>[uv]): (?P<n>[\d,]+) items read from .*\.")
 Codes = NDArray[np.int64]
 
 
-def joined(readings: Mapping[str, Reading], notes: Sequence[str], swap: str | None) -> Reading:
+def joined(readings: Mapping[str, Reading], notes: Sequence[Note], swap: str | None) -> Reading:
     """One reading of all tasks, in their order; `notes` come first.
 
     What swaps as a whole are the items' own clusters, where they have any, or else the tasks; `swap` task or item says
@@ -58,13 +58,14 @@ def joined(readings: Mapping[str, Reading], notes: Sequence[str], swap: str | No
     data = _data([reading.data for reading in readings.values()], pairing, by_item=by_item)
     names = {reading.names for reading in readings.values()}
     score_names = {reading.score_names for reading in readings.values()}
-    said = [*_said(readings, own_clusters=own_clusters, by_item=by_item), *notes, *_notes(readings)]
+    facts = [*_facts(readings, own_clusters=own_clusters, by_item=by_item), *notes]
+    facts += of_tasks({task: reading.facts for task, reading in readings.items()}, MOST_NOTES)
     if len(names) > 1:
-        said.append("The files of the tasks name different systems, so that none of the names is shown.")
+        facts.append("The files of the tasks name different systems, so that none of the names is shown.")
     return replace(
         first,
         data=data,
-        notes=tuple(said),
+        facts=tuple(facts),
         names=first.names if len(names) == 1 else None,
         score_names=first.score_names if len(score_names) == 1 else None,
         role_question=_first(reading.role_question for reading in readings.values()),
@@ -119,41 +120,46 @@ def require_alike(task: str, reading: Reading, other: str, first: Reading, point
     raise InvalidTest.at(pointer, "tasks_differ", detail)
 
 
-def _said(readings: Mapping[str, Reading], *, own_clusters: bool, by_item: bool) -> list[str]:
+def _facts(readings: Mapping[str, Reading], *, own_clusters: bool, by_item: bool) -> list[Note]:
     tasks = list(readings)
     more = f" and {len(tasks) - NAMED:,} more" if len(tasks) > NAMED else ""
     named = ", ".join(quoted(task) for task in tasks[:NAMED])
-    lines = [f"{len(tasks):,} tasks were read, each from a file of u and one of v: {named}{more}."]
-    items = {
-        role: sum(
-            int(found["n"].replace(",", ""))
-            for reading in readings.values()
-            for note in reading.notes
-            if (found := _ITEMS.fullmatch(note)) and found["role"] == role
-        )
-        for role in "uv"
-    }
-    lines += [f"{role}: {n:,} items read from {len(tasks):,} files." for role, n in items.items() if n]
+    facts: list[Note] = [
+        f"{len(tasks):,} tasks were read, each from a file of u and one of v: {named}{more}.",
+        *totals_read([reading.facts for reading in readings.values()]),
+    ]
     if by_item:
-        return [*lines, "Every item swaps by itself, whatever its task (clusters=item)."]
+        return [*facts, "Every item swaps by itself, whatever its task (clusters=item)."]
     if own_clusters:
-        return [*lines, "The clusters are those of the files, each within its task."]
+        return [*facts, "The clusters are those of the files, each within its task."]
     return [
-        *lines,
+        *facts,
         f"The {len(tasks):,} tasks are the clusters, which swap as a whole: clusters=item would swap every item by itself.",
     ]
 
 
-def _notes(readings: Mapping[str, Reading]) -> list[str]:
-    """The notes of the tasks: those that all have once, the others with the task's name."""
-    lists = [[note for note in reading.notes if not _ITEMS.fullmatch(note)] for reading in readings.values()]
-    common = set(lists[0]).intersection(*lists[1:])
-    notes = [note for note in lists[0] if note in common]
-    for task, own in zip(readings, lists, strict=True):
-        notes += [f"{task[:80]}: {note}" for note in own if note not in common]
-    if len(notes) > MOST_NOTES:
-        notes = [*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES:,} more notes were left out."]
-    return notes
+def totals_read(tasks: Sequence[Sequence[Note]]) -> list[Note]:
+    """How many items each system has in the files of all tasks."""
+    items: dict[str, int] = {}
+    for note in itertools.chain.from_iterable(tasks):
+        if isinstance(note, Read):
+            items[note.who] = items.get(note.who, 0) + note.n
+    return [Read(who, n, f"{len(tasks):,} files") for who, n in items.items()]
+
+
+def of_tasks(tasks: Mapping[str, Sequence[Note]], most: int) -> list[Note]:
+    """The notes of the tasks but for numbers of items: those that all have once, the others with the task's name."""
+    others = {task: [note for note in notes if not isinstance(note, Read)] for task, notes in tasks.items()}
+    common = set.intersection(*map(set, others.values()))
+    notes: list[Note] = [note for note in next(iter(others.values())) if note in common]
+    for task, own in others.items():
+        notes += [Remark(task[:80], str(note)) for note in own if note not in common]
+    return at_most(notes, most)
+
+
+def at_most(notes: list[Note], most: int) -> list[Note]:
+    """The first notes, and how many more there are."""
+    return [*notes[:most], f"{len(notes) - most:,} more notes were left out."] if len(notes) > most else notes
 
 
 def _sizes(data: Paired) -> tuple[int, int, int, int]:

@@ -10,18 +10,21 @@ from typing import Any
 import numpy as np
 
 from ...errors import Choice, Flaw, InvalidTest, relocated
+from ...inference.reading import LeftOut, Read
 from ...statistics.paired import Column, Counts, Pairing, Repeated, Scores, StatisticSpec
 from ...statistics.repeats import unequal_runs
+from ...statistics.weights import weights_of
 from .. import columns
-from ..pairing import DROP, NAMED_IDS, ById, OnMissing, pair
+from ..alignment import BOUNDS, DROP, NAMED_IDS, Aligned, ById, Positions, align, bounded_scores
+from ..nested import taken
 from ..quoting import quoted
-from . import item_weights, missing_scores
 from .number_text import Number, NumberReader
-from .reader import OnMissingOutcome, ReaderOptions, Reading
+from .reader import OnMissingOutcome, ReaderOptions, Reading, no_bounds
 from .source import Source
 
 MEAN = StatisticSpec("mean_difference")
 PAIRED_BY_ORDER = "The files have no ids: items were paired by their order."
+WEIGHTED = "Items count by the column weight."
 # A number; several of one item, to be averaged; a row of counts; or None, which is missing.
 Value = Number | tuple[Number, ...] | None
 
@@ -58,7 +61,7 @@ class SystemOutputs:
         before = self.index.setdefault(key, len(self.ids))
         if before != len(self.ids):
             detail = (
-                f"{self.source.label}: the id {quoted(key)} at {path} is already at {self.paths[before]}; "
+                f"{self.source.label}: the id {quoted(key)} at {in_words(path)} is already at {in_words(self.paths[before])}; "
                 "ids must be unique."
             )
             raise InvalidTest.at(f"{self.source.pointer}/{path}", "duplicate_id", detail)
@@ -72,12 +75,33 @@ class SystemOutputs:
         """How many items there are."""
         return len(self.ids)
 
+    def pointer(self, index: int) -> str:
+        """The pointer to the record of an item."""
+        return f"{self.source.pointer}/{self.paths[index]}"
+
     def runs_of(self, index: int) -> int:
         """Of how many runs an item's value is; 0 of a missing one."""
         value = self.values[index]
         if value is None:
             return 0
         return self.runs.get(self.ids[index], len(value) if isinstance(value, tuple) else 1)
+
+    def by_id(self) -> ById:
+        """The items that have a value; the others are absent."""
+        if None not in self.values:
+            return ById(self.ids, self.values)
+        there = [index for index, value in enumerate(self.values) if value is not None]
+        absent = [key for key, value in zip(self.ids, self.values, strict=True) if value is None]
+        return ById([self.ids[index] for index in there], [self.values[index] for index in there], absent)
+
+
+def in_words(path: str) -> str:
+    """A path below a file as a sentence calls it: `line/7` is line 7."""
+    head, _, rest = path.partition("/")
+    number, _, below = rest.partition("/")
+    if head not in {"line", "row"} or not number.isdecimal():
+        return path
+    return f"{head} {number}" + (f" ({below})" if below else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +122,7 @@ def matched(
     v: SystemOutputs,
     *,
     on_missing: OnMissingOutcome,
-    notes: list[str],
+    notes: list[Any],
     clustered: bool = False,
     check: Check | None = None,
 ) -> Matched:
@@ -109,38 +133,63 @@ def matched(
     InvalidTest
         Values are missing or ids do not match, without on_missing=drop; or clusters differ. Bounds are of scores alone.
     """
-    if on_missing == "bounds":
-        raise missing_scores.no_bounds()
-    clusters = _checked(u, v, notes, check, clustered=clustered)
-    way: OnMissing = "drop" if on_missing == "drop" else "error"
-    kept = {role: _with_values(system, way, notes, role) for role, system in (("u", u), ("v", v))}
-    with relocated(_in_files(u, v)):
-        paired = pair(kept, ids=None, clusters=clusters, on_missing=way)
-    order = _order(kept["u"], kept["v"])
-    _note_unmatched(paired.pairing, notes)
-    pairing = replace(paired.pairing, largest=max(len(u), len(v)))
-    return Matched(order, list(paired.columns["u"]), list(paired.columns["v"]), pairing)
+    if on_missing == BOUNDS:
+        raise no_bounds()
+    sides, aligned = _aligned(u, v, on_missing, notes, check, clustered=clustered)
+    pairing = aligned.pairing
+    notes += [
+        LeftOut(role, count, "counterpart")
+        for role, count in (("u", pairing.only_u), ("v", pairing.only_v))
+        if count
+    ]
+    pairs = [_values(side, aligned.order[name]) for name, side in sides.items()]
+    return Matched(list(pairing.ids or ()), pairs[0], pairs[1], pairing)  # type: ignore[arg-type]
 
 
-def _checked(
-    u: SystemOutputs, v: SystemOutputs, notes: list[str], check: Check | None, *, clustered: bool
-) -> dict[str, str] | None:
-    """The clusters by id, where there are any, of systems that can be paired; raises InvalidTest."""
+def _values(side: ById, order: Positions | None) -> list[Any]:
+    return list(side.values if order is None else taken(side.values, order))
+
+
+def _aligned(
+    u: SystemOutputs,
+    v: SystemOutputs,
+    on_missing: OnMissingOutcome,
+    notes: list[Any],
+    check: Check | None,
+    *,
+    clustered: bool,
+) -> tuple[dict[str, ById], Aligned]:
+    """The items of both systems that have a value, and how they are paired; raises InvalidTest where they cannot be."""
+    systems = {"u": u, "v": v}
     for system in (u, v):
         if not len(system):
             raise system.source.empty()
-    _same_form(u, v, notes)
+    _require_one_form(u, v, notes)
     if check is not None:
         for key, index in u.index.items():
             other = v.index.get(key)
             if other is not None:
                 check(u, index, v, other)
     require_as_many_runs(u, v)
-    clusters = _clusters(u, v) if clustered else None
+    clusters = clusters_of(systems) if clustered else None
     if u.by_order and len(u) != len(v):
         detail = f"u has {len(u):,} items and v has {len(v):,}, and there are no ids to pair them by."
         raise InvalidTest.at(v.source.pointer, "length_mismatch", detail)
-    return clusters
+    sides = {}
+    for role, system in systems.items():
+        side = system.by_id()
+        notes.append(Read(role, len(system), system.source.label, system.source.name[:80]))
+        if side.absent and on_missing not in ("drop", BOUNDS):
+            raise missing_values(system.source, system.ids, system.values, role, system.pointer)
+        if side.absent and on_missing == "drop":
+            notes.append(LeftOut(role, len(side.absent), "value"))
+        sides[f"/{role}"] = side
+    if on_missing == BOUNDS:
+        _require_boundable(u, v)
+    sources = {"/u": u.source.pointer, "/v": v.source.pointer}
+    with relocated(lambda pointer: sources.get(pointer, f"/files{pointer}")):
+        way = "error" if on_missing == "zero" else on_missing
+        return sides, align(sides, clusters=clusters, on_missing=way)
 
 
 def require_as_many_runs(u: SystemOutputs, v: SystemOutputs, choices: tuple[Choice, ...] = ()) -> None:
@@ -152,19 +201,11 @@ def require_as_many_runs(u: SystemOutputs, v: SystemOutputs, choices: tuple[Choi
         runs, others = u.runs_of(index), 0 if other is None else v.runs_of(other)
         if runs and others and runs != others:
             assert other is not None
-            where = v.paths[other]
-            item = f"{v.source.label}: the item {quoted(key)} at {where}"
-            raise unequal_runs(f"{v.source.pointer}/{where}", others, runs, item, choices)
+            item = f"{v.source.label}: the item {quoted(key)} at {in_words(v.paths[other])}"
+            raise unequal_runs(v.pointer(other), others, runs, item, choices)
 
 
-def _order(u: ById, v: ById) -> list[str]:
-    if u.ids == v.ids:
-        return u.ids
-    ids_of_v = set(v.ids)
-    return [key for key in u.ids if key in ids_of_v]
-
-
-def _same_form(u: SystemOutputs, v: SystemOutputs, notes: list[str]) -> None:
+def _require_one_form(u: SystemOutputs, v: SystemOutputs, notes: list[Any]) -> None:
     if u.by_order != v.by_order:
         without = u if u.by_order else v
         detail = f"{without.source.label}: this file has no ids and the other has; both need them."
@@ -173,65 +214,90 @@ def _same_form(u: SystemOutputs, v: SystemOutputs, notes: list[str]) -> None:
         notes.append(PAIRED_BY_ORDER)
 
 
-def _with_values(system: SystemOutputs, on_missing: OnMissing, notes: list[str], role: str) -> ById:
-    """The items that have a value. Those without are refused, or dropped with on_missing=drop."""
-    missing = [index for index, value in enumerate(system.values) if value is None]
-    notes.append(f"{role}: {len(system):,} items read from {system.source.label}.")
-    if not missing:
-        return ById(system.ids, system.values)
-    if on_missing == "error":
-        flaws = tuple(
-            Flaw(
-                f"{system.source.pointer}/{system.paths[index]}",
-                "missing_value",
-                f"The item {quoted(system.ids[index])} of {role} has no value.",
-                () if place else DROP,
-            )
-            for place, index in enumerate(missing[:NAMED_IDS])
-        )
-        detail = (
-            f"{system.source.label}: {len(missing):,} of {len(system):,} items of {role} have no value "
-            f"(the first is {quoted(system.ids[missing[0]])} at {system.paths[missing[0]]}). Missing is not zero: add them, "
-            "or give on_missing=drop to leave these items out."
-        )
-        raise InvalidTest(detail, flaws=flaws)
-    notes.append(f"{role}: {len(missing):,} items without a value were left out (on_missing=drop).")
-    keep = [index for index, value in enumerate(system.values) if value is not None]
-    return ById([system.ids[index] for index in keep], [system.values[index] for index in keep])
+def _require_boundable(u: SystemOutputs, v: SystemOutputs) -> None:
+    """Refuse what missing outcomes have no bounds in: blank lines of two files without ids, and weights."""
+    if u.by_order and u.source is not v.source:
+        detail = "Which outcomes are missing in two files is known by ids alone: give both a column of ids."
+        raise InvalidTest.at(v.source.pointer, "no_ids", detail)
+    if any(weight is not None for side in (u, v) for weight in side.weights):
+        detail = "Missing outcomes have bounds where all items count alike: leave weights out, or set on_missing to drop."
+        raise InvalidTest.at("/options/on_missing", "no_missing_bounds", detail)
 
 
-def _clusters(u: SystemOutputs, v: SystemOutputs) -> dict[str, str]:
-    """The cluster of every item; the files must agree about the items that both have."""
-    cluster_of: dict[str, str] = {}
-    for system in (u, v):
-        for key, cluster, path in zip(system.ids, system.clusters, system.paths, strict=True):
+def missing_values(
+    source: Source, ids: Sequence[str], values: Sequence[Any], role: str, pointer: Callable[[int], str]
+) -> InvalidTest:
+    """The refusal of items without a value, which names the first of them."""
+    missing = [index for index, value in enumerate(values) if value is None]
+    flaws = tuple(
+        Flaw(
+            pointer(index),
+            "missing_value",
+            f"The item {quoted(ids[index])} of {role} has no value.",
+            () if place else DROP,
+        )
+        for place, index in enumerate(missing[:NAMED_IDS])
+    )
+    where = in_words(pointer(missing[0]).removeprefix(f"{source.pointer}/"))
+    detail = (
+        f"{source.label}: {len(missing):,} of {len(ids):,} items of {role} have no value (the first is {quoted(ids[missing[0]])} "
+        f"at {where}). Missing is not zero: add them, or give on_missing=drop to leave these items out."
+    )
+    return InvalidTest(detail, flaws=flaws)
+
+
+def clusters_of(systems: dict[str, SystemOutputs]) -> dict[str, str]:
+    """The cluster of every item; all systems must agree about it."""
+    cluster_of: dict[str, tuple[str, str]] = {}
+    for role, system in systems.items():
+        for index, (key, cluster) in enumerate(zip(system.ids, system.clusters, strict=True)):
             if cluster is None:
                 detail = f"{system.source.label}: the item {quoted(key)} has no cluster."
-                raise InvalidTest.at(f"{system.source.pointer}/{path}", "no_cluster", detail)
-            if cluster_of.setdefault(key, cluster) != cluster:
+                raise InvalidTest.at(system.pointer(index), "no_cluster", detail)
+            before, first = cluster_of.setdefault(key, (cluster, role))
+            if before != cluster:
                 detail = f"{system.source.label}: the item {quoted(key)} is in cluster {quoted(cluster)} here and in "
-                detail += f"{quoted(cluster_of[key])} in u."
-                raise InvalidTest.at(f"{system.source.pointer}/{path}", "cluster_mismatch", detail)
-    return cluster_of
+                detail += f"{quoted(before)} in {first}."
+                raise InvalidTest.at(system.pointer(index), "cluster_mismatch", detail)
+    return {key: cluster for key, (cluster, _) in cluster_of.items()}
 
 
-def _in_files(u: SystemOutputs, v: SystemOutputs) -> Callable[[str], str]:
-    """The map of pointers into a JSON request to pointers to the files."""
-    sources = {"/u": u.source.pointer, "/v": v.source.pointer}
-    return lambda pointer: sources.get(pointer, f"/files{pointer}")
+def written_weights(systems: Sequence[SystemOutputs]) -> dict[str, str] | None:
+    """The weight of each item of the systems, as it is written; None where the files have none.
 
-
-def _note_unmatched(pairing: Pairing, notes: list[str]) -> None:
-    for role, count in (("u", pairing.only_u), ("v", pairing.only_v)):
-        if count:
-            notes.append(f"{count:,} items that only {role} has were left out (on_missing=drop).")
+    Raises
+    ------
+    InvalidTest
+        One is no weight, or only some files have them, or an item has two; pointers are those of the items.
+    """
+    if all(weight is None for system in systems for weight in system.weights):
+        return None
+    written: dict[str, str] = {}
+    places: dict[str, str] = {}
+    for system in systems:
+        for index, (key, weight) in enumerate(zip(system.ids, system.weights, strict=True)):
+            pointer = system.pointer(index)
+            if weight is None:
+                detail = f"{system.source.label}: the item {quoted(key)} has no weight, and others have one."
+                raise InvalidTest.at(pointer, "no_weight", detail)
+            if written.setdefault(key, weight) != weight:
+                detail = (
+                    f"{system.source.label}: the item {quoted(key)} has the weight {quoted(weight)} here and "
+                )
+                detail += f"{quoted(written[key])} at {places[key]}: an item has one weight."
+                raise InvalidTest.at(pointer, "weight_mismatch", detail)
+            places.setdefault(key, pointer)
+    keys = list(written)
+    with relocated(lambda pointer: places[keys[int(pointer[1:])]]):
+        weights_of(list(written.values()))
+    return written
 
 
 def scores_reading(
     u: SystemOutputs,
     v: SystemOutputs,
     options: ReaderOptions,
-    notes: list[str],
+    notes: list[Any],
     format_: str,
     *,
     clustered: bool = False,
@@ -243,21 +309,43 @@ def scores_reading(
 
     `more_notes` come after those of the pairing; `known` are further fields of `Reading`.
     """
-    if options.on_missing == "bounds":
-        clusters = _checked(u, v, notes, check, clustered=clustered)
-        notes += [
-            f"{role}: {len(side):,} items read from {side.source.label}."
-            for role, side in (("u", u), ("v", v))
-        ]
-        bounded = missing_scores.scores_with_gaps(u, v, clusters, column_of, options.bounds, notes)
+    if options.on_missing == BOUNDS:
+        data = _bounded(u, v, options, notes, check, clustered=clustered)
         notes += [*more_notes, *NumberReader.of(options).note()]
-        return Reading("scores", bounded, MEAN, tuple(notes), format_, **known)
+        return Reading("scores", data, MEAN, tuple(notes), format_, **known)
     pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered, check=check)
     notes += [*more_notes, *NumberReader.of(options).note()]
-    data = replace(scores(pairs), weights=item_weights.item_weights((u, v), pairs.ids))
-    if data.weights is not None:
-        notes.append(item_weights.NOTE)
+    written = written_weights((u, v))
+    data = scores(pairs)
+    if written is not None:
+        data = replace(data, weights=weights_of([written[key] for key in pairs.ids]))
+        notes.append(WEIGHTED)
     return Reading("scores", data, MEAN, tuple(notes), format_, **known)
+
+
+def _bounded(
+    u: SystemOutputs,
+    v: SystemOutputs,
+    options: ReaderOptions,
+    notes: list[Any],
+    check: Check | None,
+    *,
+    clustered: bool,
+) -> Scores:
+    """The scores of both systems, of which the missing ones have bounds."""
+    sides, aligned = _aligned(u, v, options.on_missing, notes, check, clustered=clustered)
+
+    def take(name: str, order: Positions | None) -> Column | Repeated:
+        return column_of(_values(sides[name], order), name[1:])
+
+    data = bounded_scores(aligned, take, options.bounds)
+    if data.gaps is not None:
+        lacking = len(data.gaps.u) + len(data.gaps.v) + 2 * data.gaps.neither
+        low, high = options.bounds
+        notes.append(
+            f"{lacking:,} outcomes are missing; each may be anything from {low:g} to {high:g} (on_missing=bounds)."
+        )
+    return data
 
 
 def scores(values: Matched) -> Scores:

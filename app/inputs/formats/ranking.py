@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import relocated
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
-from ..pairing import DROP, coded, require_unique
+from ..alignment import DROP, coded, require_unique
 from ..systems_table import GOLD_NAMES
 from .beside_gold import OfItems, ValuesById, predictions_by_id, scores
 from .format import FirstLook, Format, Sign

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
 from ...errors import MAX_CHOICES, Choice, InvalidTest, choices_of
+from ...inference.reading import Note, sentences
 from ...statistics.paired import Paired, StatisticSpec
+from ..alignment import BOUNDS, DEFAULT_RANGE
 from ..nested import MAX_DECIMALS
 from ..quoting import quoted
-from .missing_scores import DEFAULT_RANGE, range_of
+from ..tiny_numbers import is_tiny
 from .options import CHOICES, INTEGERS
 
 OnMissingOutcome = Literal["error", "drop", "bounds", "zero"]
@@ -51,6 +54,17 @@ class UploadedFile:
     def path(self) -> str:
         """Its name, with the folder where it has one."""
         return f"{self.folder}/{self.name}" if self.folder else self.name
+
+
+def range_of(text: str | None) -> tuple[float, float] | None:
+    """Two numbers between a comma, the smaller one first; None for any other text."""
+    try:
+        parts = ("0,1" if text is None else text).split(",")
+        low, high = map(float, parts)
+    except ValueError:
+        return None
+    fine = math.isfinite(low) and math.isfinite(high) and low < high and not any(map(is_tiny, parts))
+    return (low, high) if fine else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +132,7 @@ class ReaderOptions:
             raise _refused("delimiter", "delimiter must be comma, tab, pipe, semicolon or blank.")
         if self.decimal is not None and self.decimal not in DECIMAL_MARKS:
             raise _refused("decimal", "decimal must be point or comma.")
-        if self.missing_range is not None and self.on_missing != "bounds":
+        if self.missing_range is not None and self.on_missing != BOUNDS:
             detail = "missing_range is of on_missing bounds: set that as well, or leave it out."
             raise InvalidTest.at("/options/missing_range", "redundant", detail)
         if range_of(self.missing_range) is None:
@@ -193,7 +207,8 @@ class RoleQuestion:
 class Reading:
     """What the files say, and how they were read.
 
-    `notes` tell how many items were read, what was skipped and why, and what was chosen for the caller.
+    `facts` tell how many items were read, what was skipped and why, and what was chosen for the caller; `notes` are their
+    sentences.
     `names` are those the files give to the systems, if they do. `statistic_read` says that the option `statistic`
     chose what was read (`upos`, `wer`), so that `default_statistic` is the one to compute.
 
@@ -206,7 +221,7 @@ class Reading:
     kind: Kind
     data: Paired
     default_statistic: StatisticSpec
-    notes: tuple[str, ...]
+    facts: tuple[Note, ...]
     format: str
     guessed: bool = False
     names: tuple[str, str] | None = None
@@ -217,6 +232,19 @@ class Reading:
     direction_question: str | None = None
     file_names: tuple[str, str] | None = None
     score_names: tuple[str, str] | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The facts in words."""
+        return sentences(self.facts)
+
+
+def no_bounds() -> InvalidTest:
+    """The refusal of `on_missing` bounds for data that is no scores."""
+    detail = (
+        "Missing outcomes have bounds in scores alone: set on_missing to drop, or give one score per item."
+    )
+    return InvalidTest.at("/options/on_missing", "no_missing_bounds", detail)
 
 
 def choose_metric(options: ReaderOptions, names: list[str]) -> InvalidTest:

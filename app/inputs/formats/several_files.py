@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ...errors import InvalidTest, pointer_token, relocated
+from ...inference.reading import Note
+from ..alignment import BOUNDS
 from ..quoting import quoted
 from . import file_names
 from .joined_readings import ITEM, TASK, joined
-from .missing_scores import BOUNDS
 from .reader import ReaderOptions, Reading, UploadedFile
 
 SYSTEMS = ("u", "v")
@@ -47,7 +48,7 @@ def read(
         if role not in files:
             detail = f"With several files give both systems, u and v, as many as there are tasks; {role} is missing."
             raise InvalidTest.at(f"/files/{role}", "missing_file", detail)
-    notes: list[str] = []
+    notes: list[Note] = []
     by_task = _tasks(files, options, notes)
     own = options if drops else replace(options, on_missing="error", missing_range=None)
     if options.clusters in (ITEM, TASK):
@@ -59,7 +60,7 @@ def read(
     return joined(readings, notes, swap=options.clusters)
 
 
-def _tasks(files: Mapping[str, UploadedFile], options: ReaderOptions, notes: list[str]) -> Tasks:
+def _tasks(files: Mapping[str, UploadedFile], options: ReaderOptions, notes: list[Note]) -> Tasks:
     """The files of each task by role, in the order of the tasks' names; a file beside them that is alone goes with all."""
     by_role = {role: tasks_by_name(file.parts or (file,), f"/files/{role}") for role, file in files.items()}
     shared = {role: file for role, file in files.items() if role not in SYSTEMS and not file.parts}

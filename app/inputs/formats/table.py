@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ...errors import InvalidTest
+from ..alignment import BOUNDS
 from ..delimited import MAX_COLUMNS, NotDelimited, TooWide, csv_rows
 from ..quoting import quoted
 from ..systems_table import INDEX_NAMES
-from .missing_scores import BOUNDS
 from .number_looks import are_data
 from .reader import DELIMITERS, ReaderOptions, choose
 from .separators import LOOKED_AT, guessed_delimiter, is_quoted, told

@@ -32,7 +32,7 @@ def compare_line(record: CompareRecord, compare_id: str) -> str:
         f"alpha={exactly(board.family.alpha)}",
         *(f"[{code}]" for code in dict.fromkeys(warning.code for _, warning in all_warnings(record))),
         compare_id,
-        *([] if record.reading is None else read(record.reading.notes)),
+        *([] if record.reading is None else read(record.reading.facts)),
     ]
     return " ".join(words)
 

@@ -9,9 +9,8 @@ from typing import Any, cast
 from ...errors import BodyTooLarge, InvalidTest, relocated
 from ...inference.record import WarningRecord
 from ...inputs import nested
-from ...inputs.alignment import GOLD, Aligned, OnMissing, system_pointer
+from ...inputs.alignment import GOLD, Aligned, ById, Gapped, Given, OnMissingOnBoard, system_pointer
 from ...inputs.nested import NamedCounts
-from ...inputs.pairing import ById, Given
 from ...inputs.quoting import quoted
 from ...statistics.label_match import GoldLabels
 from ...statistics.paired import StatisticSpec
@@ -19,12 +18,19 @@ from ...statistics.pairwise.gold import PAIRWISE
 from ...statistics.repeats import per_item_systems
 from ...statistics.summary_rows import summary_warning
 from ...statistics.systems import SystemColumn, Systems, SystemsKind
+from ..item_columns import (
+    events_for,
+    gold_column,
+    groups_for,
+    labels_of,
+    require_taken,
+    score_column,
+    weights_for,
+)
 from ..messages import Limits
-from ..pairwise import events_for, gold_column, groups_for, labels_of, require_taken, score_column
 from ..pointers import PointerMap
 from ..schema.compare import CompareKind
 from ..segments import TEXT_STATISTICS, references, texts
-from ..weights import weights_for
 from .given import GivenBoard
 from .names import require_names
 
@@ -70,7 +76,11 @@ def require_systems(board: GivenBoard, kind: CompareKind, limits: Limits) -> Non
 
 
 def board_of(
-    given: GivenBoard, kind: CompareKind, spec: StatisticSpec, on_missing: OnMissing, decimals: int | None
+    given: GivenBoard,
+    kind: CompareKind,
+    spec: StatisticSpec,
+    on_missing: OnMissingOnBoard,
+    decimals: int | None,
 ) -> Board:
     """Align and check the systems of one data set.
 
@@ -124,9 +134,9 @@ def board_of(
             gold,
             aligned.pairing,
             present,
-            weights_for(given.weights, aligned.n, aligned.pairing),
-            groups_for(given.groups, aligned.n, aligned.pairing),
-            events_for(given.event, aligned.n, aligned.pairing),
+            weights_for(given.weights, aligned.items),
+            groups_for(given.groups, aligned.items),
+            events_for(given.event, aligned.items),
         )
         warnings = (*_of_items(systems, aligned, on_missing), *_of_labels(systems, spec))
     return Board(systems, pointer_map, warnings)
@@ -134,7 +144,7 @@ def board_of(
 
 def _column(given: Given, aligned: Aligned, pointer: str, decimals: int | None) -> Any:
     """The values of one system in the common order."""
-    values: Any = given.values if isinstance(given, ById) else given
+    values: Any = given.values if isinstance(given, ById | Gapped) else given
     order = aligned.order[pointer]
     if order is not None:
         values = nested.taken(values, order)
@@ -158,7 +168,7 @@ def _require_same_counts(columns: Mapping[str, Mapping[str, Any]]) -> None:
             raise InvalidTest.at(system_pointer(name), "different_counts", detail)
 
 
-def _of_items(systems: Systems, aligned: Aligned, on_missing: OnMissing) -> tuple[WarningRecord, ...]:
+def _of_items(systems: Systems, aligned: Aligned, on_missing: OnMissingOnBoard) -> tuple[WarningRecord, ...]:
     """Warnings about rows of averages among the items, and about items that were left out."""
     warnings = []
     summary = summary_warning(aligned.pairing)

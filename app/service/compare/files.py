@@ -10,17 +10,22 @@ from ...errors import InputError, InvalidTest, pointer_token, relocated
 from ...execution.ipc import Control
 from ...inference.record import ReadingRecord
 from ...inputs import delimited, json_body
+from ...inputs.alignment import ById, Given
 from ...inputs.delimited import Delimiter
-from ...inputs.formats import catalogue, item_weights, labels, many_systems, ranking, ranking_systems
+from ...inputs.formats import catalogue, labels, many_systems, ranking, ranking_systems
 from ...inputs.formats.label_signs import refuse_untold
 from ...inputs.formats.many_systems import require_alike
 from ...inputs.formats.options import OF_TWO
-from ...inputs.formats.outputs_by_id import SystemOutputs, column_of
+from ...inputs.formats.outputs_by_id import (
+    WEIGHTED,
+    SystemOutputs,
+    clusters_of,
+    column_of,
+    written_weights,
+)
 from ...inputs.formats.reader import ReaderOptions
 from ...inputs.formats.source import UTF8_BOM, Source, sources
 from ...inputs.formats.spreadsheet import as_text, refuse_others
-from ...inputs.pairing import ById, Given
-from ...inputs.quoting import quoted
 from ...statistics.paired import StatisticSpec
 from ..messages import Job
 from ..multipart import Form
@@ -42,7 +47,6 @@ PLAIN: Mapping[str, Delimiter] = {"csv": ",", "tsv": "\t"}
 # Several systems in one file.
 BESIDE_GOLD = (ranking.FORMAT.name, labels.FORMAT.name)
 FORMATS = (*many_systems.FORMATS, *BESIDE_GOLD)
-PLAIN_COLUMNS = frozenset(("id", "dataset", "cluster"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,7 @@ def _request_in(form: Form) -> FilesOfSystems | None:
     with relocated(in_file):
         request, boards = json_request.request_of(read.value, {NO_BOOLEANS: read.no_booleans})
     note = "The file is a JSON request, as for POST /v1/compare, and was read as one."
-    return FilesOfSystems(request, boards, ReadingRecord("json-request", guessed=True, notes=(note,)))
+    return FilesOfSystems(request, boards, ReadingRecord("json-request", guessed=True, facts=(note,)))
 
 
 def in_file(pointer: str) -> str:
@@ -114,7 +118,7 @@ def _one_table(source: Source, fields: FormFields, options: ReaderOptions) -> Fi
     read, notes = as_text({FILE: source}, options)
     reader = {name: value for name, value in fields.reader.items() if name != "sheet"}
     found = one_file(read[FILE], replace(fields, reader=reader), replace(options, sheet=None))
-    return replace(found, reading=replace(found.reading, notes=(*notes, *found.reading.notes)))
+    return replace(found, reading=replace(found.reading, facts=(*notes, *found.reading.facts)))
 
 
 def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:
@@ -178,7 +182,7 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> File
     notes = (
         *note,
         *holds.notes,
-        *((item_weights.NOTE,) if board.weights is not None else ()),
+        *((WEIGHTED,) if board.weights is not None else ()),
         *(("The file has no ids: items were paired by their order.",) if by_order else ()),
     )
     return FilesOfSystems(
@@ -250,16 +254,11 @@ def _board(systems: Mapping[str, SystemOutputs], source: Source) -> tuple[GivenB
         for name, outputs in systems.items()
     }
     columns: dict[str, Given] = {}
-    clusters: dict[str, str] = {}
+    clusters = clusters_of(dict(systems)) if clustered else None
     for name in sorted(systems):
         outputs = systems[name]
         values = [outputs.values[row] for row in kept[name]]
         columns[name] = ById([outputs.ids[row] for row in kept[name]], cast("Any", column_of(values, name)))
-        if clustered:
-            for key, cluster in zip(outputs.ids, outputs.clusters, strict=True):
-                if clusters.setdefault(key, str(cluster)) != cluster:
-                    detail = f"The item {quoted(key)} is in two clusters: {quoted(cluster)} and {quoted(clusters[key])}."
-                    raise InvalidTest.at(source.pointer, "cluster_mismatch", detail)
     tokens = {"/systems/" + pointer_token(name): name for name in systems}
 
     def place(column: str, index: int, rest: Sequence[str]) -> str:
@@ -269,10 +268,8 @@ def _board(systems: Mapping[str, SystemOutputs], source: Source) -> tuple[GivenB
         )
 
     whole = dict.fromkeys((*tokens, "/weights"), source.pointer)
-    weights = item_weights.written_weights(list(systems.values()))
-    return GivenBoard(
-        columns, None, None, clusters if clustered else None, place, whole, weights=weights
-    ), by_order
+    weights = written_weights(list(systems.values()))
+    return GivenBoard(columns, None, None, clusters, place, whole, weights=weights), by_order
 
 
 def _each_file(form: Form, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:

@@ -10,13 +10,15 @@ from ...errors import pointer_token
 from ...inputs.alignment import (
     GOLD,
     Aligned,
-    OnMissing,
+    ById,
+    Gapped,
+    Given,
+    OnMissingOnBoard,
     Placed,
     align,
     align_placed,
     system_pointer,
 )
-from ...inputs.pairing import ById, Given
 from ..pointers import PointerMap
 
 # (column as `/systems/A` or `/gold`, position in the column as it was given, rest of the pointer) to a pointer.
@@ -43,11 +45,13 @@ class GivenBoard:
     groups: Sequence[Any] | Mapping[str, Any] | None = None
     event: Sequence[Any] | Mapping[str, Any] | None = None
 
-    def align(self, on_missing: OnMissing) -> Aligned:
+    def align(self, on_missing: OnMissingOnBoard) -> Aligned:
         """Bring the columns into one order; raises InvalidTest as `inputs.alignment.align` does."""
         if self.positions is not None:
             return align_placed(self.positions, self.clusters, on_missing)
-        return align(self.systems, self.gold, ids=self.ids, clusters=self.clusters, on_missing=on_missing)
+        columns = {system_pointer(name): column for name, column in self.systems.items()}
+        gold = {} if self.gold is None else {GOLD: self.gold}
+        return align(columns | gold, ids=self.ids, clusters=self.clusters, on_missing=on_missing)
 
     def column(self, pointer: str) -> Given | None:
         """The column at `/systems/A` or `/gold`."""
@@ -67,6 +71,8 @@ class GivenBoard:
         if self.place is not None:
             return self.place(column, index, rest)
         given = self.column(column)
+        if isinstance(given, Gapped):
+            index = int(given.positions[index])
         key = pointer_token(given.ids[index]) if isinstance(given, ById) else str(index)
         return "/".join([column, key, *rest])
 

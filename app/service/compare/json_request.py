@@ -10,11 +10,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from ...errors import Flaw, InvalidTest, pointer_token, relocated
 from ...inputs import columns
-from ...inputs.alignment import system_pointer
-from ...inputs.pairing import Given
+from ...inputs.alignment import Given, system_pointer
 from ..pointers import prefixed
 from ..schema.compare import Columns, CompareKind, CompareRequest, Dataset
-from ..schema.fields import CountColumns, OutputColumn, SampleColumn
+from ..schema.fields import ON_MISSING, CountColumns, OutputColumn, SampleColumn
 from ..validation import flaws_of, validated
 from .given import GivenBoard
 
@@ -33,6 +32,7 @@ def request_of(value: Any, context: dict[str, Any]) -> tuple[CompareRequest, dic
     ------
         InvalidTest: it is not a valid request; pointers are into it.
     """
+    context = {**context, ON_MISSING: value.get("on_missing") if type(value) is dict else None}
     request = validated(CompareRequest, value, context=context)
     if request.datasets is None:
         if request.systems is None:

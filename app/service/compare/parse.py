@@ -115,7 +115,7 @@ def _decoded(job: Job, body: bytes | bytearray, control: Control) -> DecodedComp
             boards, table = tables.of_table(body, "," if media_type == CSV else "\t", systems)
             notes = tables.notes_of(table)
             name = "csv" if media_type == CSV else "tsv"
-            reading = ReadingRecord(name, guessed=False, notes=notes) if notes else None
+            reading = ReadingRecord(name, guessed=False, facts=notes) if notes else None
             metric = tables.metric_of(table)
     return DecodedCompare(choices, boards, beside_body, reading, metric=metric)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...inputs.alignment import GOLD, system_pointer
+from ...inputs.alignment import GOLD, ById, Given, system_pointer
 from ...inputs.formats.ranking_systems import SystemsBesideGold
-from ...inputs.pairing import ById, Given
 from .given import GivenBoard
 
 

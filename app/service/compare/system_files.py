@@ -6,21 +6,21 @@ ids in another order) is so checked of all. The work grows with the number of fi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import Choice, InputError, InvalidTest, pointer_token
+from ...inference.reading import Guessed, LeftOut, Note, Read, Remark
 from ...inference.record import ReadingRecord
-from ...inputs.alignment import OnMissing, system_pointer
+from ...inputs.alignment import ById, Given, OnMissingOnBoard, system_pointer
 from ...inputs.formats import catalogue
 from ...inputs.formats.catalogue import Guess
 from ...inputs.formats.file_names import stem
+from ...inputs.formats.joined_readings import at_most
 from ...inputs.formats.reader import Kind, ReaderOptions, Reading, UploadedFile
 from ...inputs.formats.source import sources
 from ...inputs.formats.spreadsheet import as_text, refuse_others
-from ...inputs.pairing import ById, Given
 from ...inputs.quoting import quoted
 from .given import GivenBoard
 from .system_sides import Side, keys_of, listed, of_all_items, side_of, weights_of, written
@@ -29,8 +29,6 @@ from .system_sides import Side, keys_of, listed, of_all_items, side_of, weights_
 MISSING = frozenset(("unmatched_ids", "missing_value"))
 MOST_NOTES = 200
 NAME_CHARS = 40
-# Notes about two files, which say nothing about all of them.
-OF_TWO = ("items that only u has", "items that only v has")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ def read_each(
     format_: str,
     options: ReaderOptions,
     *,
-    on_missing: OnMissing,
+    on_missing: OnMissingOnBoard,
 ) -> Readings:
     """Read the files of systems, with gold, references or judgements in `others`.
 
@@ -169,7 +167,7 @@ def _names_of(
     return {name: name for name in called}
 
 
-def _board(own: Mapping[str, Side], first: Reading, on_missing: OnMissing) -> GivenBoard:
+def _board(own: Mapping[str, Side], first: Reading, on_missing: OnMissingOnBoard) -> GivenBoard:
     sides = list(own.values())
     ids = sides[0].pairing.ids
     whole = {system_pointer(name): f"/files/{pointer_token(name)}" for name in own} | {"/weights": "/files"}
@@ -215,23 +213,26 @@ def _board(own: Mapping[str, Side], first: Reading, on_missing: OnMissing) -> Gi
 
 def _notes(
     readings: Sequence[Reading], called: Sequence[str], names: Mapping[str, str], found: Guess | None
-) -> tuple[str, ...]:
+) -> tuple[Note, ...]:
     """The notes of all readings, each once; those of u and v under the systems' names."""
-    notes: list[str] = []
-    if found is not None:
-        notes.append(f"The format was guessed from {found.looked_at}: {readings[0].format}.")
+    notes: list[Note] = [] if found is None else [Guessed(found.looked_at, readings[0].format)]
     for index, reading in enumerate(readings, 1):
-        for note in reading.notes:
-            role, colon, rest = note.partition(": ")
-            if any(only in note for only in OF_TWO):
-                continue
-            if not (colon and role in ("u", "v")):
-                notes.append(note)
-            elif role == "u" or index == 1:
-                name = names[called[index if role == "u" else 0]][:NAME_CHARS]
-                read_from = re.sub(rf"from {role} \(([^()]*)\)", r"from \1", rest)
-                notes.append(f"{name}: {read_from}")
-    distinct = list(dict.fromkeys(notes))
-    if len(distinct) > MOST_NOTES:
-        distinct = [*distinct[:MOST_NOTES], f"{len(distinct) - MOST_NOTES:,} more notes were left out."]
-    return tuple(distinct)
+        of = {"v": names[called[0]][:NAME_CHARS]} if index == 1 else {}
+        of["u"] = names[called[index]][:NAME_CHARS]
+        notes += [named for note in reading.facts if (named := _named_after(note, of)) is not None]
+    return tuple(at_most(list(dict.fromkeys(notes)), MOST_NOTES))
+
+
+def _named_after(note: Note, of: Mapping[str, str]) -> Note | None:
+    """A note about u or v under the system's name; None where it is not asked for, or says nothing about all files."""
+    if isinstance(note, LeftOut) and note.lacks == "counterpart":
+        return None
+    if isinstance(note, str) and note[:3] in ("u: ", "v: "):
+        note = Remark(note[0], note[3:])
+    if isinstance(note, str | Guessed) or note.who not in ("u", "v"):
+        return note
+    if note.who not in of:
+        return None
+    if isinstance(note, Read):
+        return replace(note, who=of[note.who], source=note.file or note.source)
+    return replace(note, who=of[note.who])

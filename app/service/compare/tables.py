@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from ...errors import InvalidTest, relocated
 from ...inputs import delimited, npy, system_lines, systems_table
-from ...inputs.alignment import Placed, Positions, system_pointer
+from ...inputs.alignment import Given, Placed, Positions, require_unique, system_pointer
 from ...inputs.delimited import Delimiter
-from ...inputs.formats import item_weights
 from ...inputs.formats.metrics import metric_of_columns
-from ...inputs.pairing import Given, require_unique
+from ...inputs.formats.outputs_by_id import WEIGHTED
 from ...inputs.quoting import quoted
 from ...inputs.systems_rows import LongBoard
 from ...inputs.systems_table import SystemsTable, WideBoard
@@ -72,7 +71,7 @@ def metric_of(table: SystemsTable) -> str | None:
 def notes_of(table: SystemsTable) -> tuple[str, ...]:
     """Whether items have weights, and which columns of a wide table were not chosen."""
     boards: list[WideBoard | LongBoard] = [*table.wide.values(), *table.long.values()]
-    weighted = (item_weights.NOTE,) if any(board.weights is not None for board in boards) else ()
+    weighted = (WEIGHTED,) if any(board.weights is not None for board in boards) else ()
     names = table.skipped
     if not names:
         return weighted

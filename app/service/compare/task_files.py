@@ -6,15 +6,15 @@ file is called.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import InvalidTest, pointer_token, relocated
+from ...inference.reading import Note
 from ...inference.record import ReadingRecord
-from ...inputs.alignment import OnMissing
-from ...inputs.formats.joined_readings import ITEM, require_alike
+from ...inputs.alignment import OnMissingOnBoard
+from ...inputs.formats.joined_readings import ITEM, at_most, of_tasks, require_alike, totals_read
 from ...inputs.formats.reader import ReaderOptions, Reading, UploadedFile
 from ...inputs.formats.several_files import some, tasks_by_name
 from ...inputs.quoting import quoted
@@ -24,7 +24,6 @@ from .system_files import MOST_NOTES, Readings, read_each
 from .tables import Mapped
 
 COMPLETE = "complete"
-_ITEMS = re.compile(r"(?P<name>.*): (?P<n>[\d,]+) items read from .*\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class ReadTasks:
     record: ReadingRecord
 
 
-def tasks_of(form: Form, names: list[str] | None, *, on_missing: OnMissing) -> TaskFiles | None:
+def tasks_of(form: Form, names: list[str] | None, *, on_missing: OnMissingOnBoard) -> TaskFiles | None:
     """The files by task, where names give a system several files; None where every file is a system.
 
     Raises
@@ -95,7 +94,7 @@ def _require_complete(
     by_role: Mapping[str, Mapping[str, Any]],
     every: set[str],
     common: set[str],
-    on_missing: OnMissing,
+    on_missing: OnMissingOnBoard,
 ) -> None:
     """Refuse tasks that not all have, unless on_missing says that only what all have counts."""
     if common and on_missing == COMPLETE:
@@ -112,7 +111,9 @@ def _require_complete(
     raise InvalidTest.at(where, "unmatched_tasks", detail)
 
 
-def read_tasks(tasks: TaskFiles, format_: str, options: ReaderOptions, *, on_missing: OnMissing) -> ReadTasks:
+def read_tasks(
+    tasks: TaskFiles, format_: str, options: ReaderOptions, *, on_missing: OnMissingOnBoard
+) -> ReadTasks:
     """Read every task as one board; raises InputError with pointers `/files/<system>/<task>/…`."""
     if options.clusters == ITEM:
         options = replace(options, clusters=None)
@@ -135,28 +136,11 @@ def read_tasks(tasks: TaskFiles, format_: str, options: ReaderOptions, *, on_mis
             f"/files/{pointer_token(next(iter(tasks.systems[task])))}",
         )
         boards[task] = _within(readings.board, _in_task(task, {*map(pointer_token, tasks.systems[task])}))
-    notes = [f"{len(read):,} tasks were read, each a data set: {some(list(read))}.", *tasks.notes]
-    notes += _items_read(read)
-    lists = {
-        task: [note for note in readings.record.notes if not _ITEMS.fullmatch(note)]
-        for task, readings in read.items()
-    }
-    common = set.intersection(*map(set, lists.values()))
-    notes += [note for note in lists[first_task] if note in common]
-    notes += [f"{task[:80]}: {note}" for task, own in lists.items() for note in own if note not in common]
-    if len(notes) > MOST_NOTES:
-        notes = [*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES:,} more notes were left out."]
-    record = ReadingRecord(first.record.format, first.record.guessed, tuple(notes))
+    facts = {task: readings.record.facts for task, readings in read.items()}
+    notes: list[Note] = [f"{len(read):,} tasks were read, each a data set: {some(list(read))}.", *tasks.notes]
+    notes += [*totals_read(list(facts.values())), *of_tasks(facts, MOST_NOTES)]
+    record = ReadingRecord(first.record.format, first.record.guessed, tuple(at_most(notes, MOST_NOTES)))
     return ReadTasks(boards, first.first, record)
-
-
-def _items_read(read: Mapping[str, Readings]) -> list[str]:
-    """How many items each system has in all its files."""
-    items: dict[str, int] = {}
-    for readings in read.values():
-        for found in filter(None, map(_ITEMS.fullmatch, readings.record.notes)):
-            items[found["name"]] = items.get(found["name"], 0) + int(found["n"].replace(",", ""))
-    return [f"{name}: {n:,} items read from {len(read):,} files." for name, n in items.items()]
 
 
 def _in_task(task: str, divided: set[str]) -> Callable[[str], str]:

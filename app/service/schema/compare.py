@@ -10,7 +10,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from ...inference.compare.record import MOST_LISTED, Adjust, Aggregate, Combine, Family, ListedPairs
 from ...inference.options import Alternative, Method
-from ...inputs.alignment import OnMissing
+from ...inputs.alignment import OnMissingOnBoard
 from ...inputs.nested import MAX_DECIMALS
 from .fields import LEAST_TIMEOUT_S, EventColumn, KeyColumn, KeyList, OutputColumn, Store, WeightColumn, Wire
 from .requests import MAX_SEED
@@ -243,7 +243,7 @@ class CompareChoices(Wire):
         ),
     ] = None
     on_missing: Annotated[
-        OnMissing,
+        OnMissingOnBoard,
         Field(
             description="What to do with items that only some systems have: refuse, compare each pair on the items that both "
             "have (pairwise), or all on the items that all have (complete)."

@@ -7,15 +7,18 @@ from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationInfo, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ...errors import Flaw, InvalidTest, pointer_token
 from ...inputs import columns, nested
-from ...inputs.pairing import ById, Gapped, Given
+from ...inputs.alignment import ById, Gapped, Given
 
 # Set in the validation context when the decoder knows that the body has no true or false.
 NO_BOOLEANS = "no_booleans"
+# What `on_missing` of a board says, whose columns are validated apart from it.
+ON_MISSING = "on_missing"
 LEAST_TIMEOUT_S = 1e-3  # nothing is answered in less
 COUNTS_NEEDED = (
     "Give counts as {name: [one per item]}, as a list of {name: count}, or as {id: {name: count}}."
@@ -72,37 +75,50 @@ def _may_hold_booleans(info: ValidationInfo) -> bool:
     return not (info.context and info.context.get(NO_BOOLEANS))
 
 
+def _may_be_missing(info: ValidationInfo) -> bool:
+    """Whether nulls are missing values, and no mistake; as the request says, or of a board the context."""
+    chosen = (info.context or {}).get(ON_MISSING) or (info.data or {}).get("on_missing")
+    return chosen not in (None, "error")
+
+
+def _column(check: Callable[[Any], Any], value: Any, info: ValidationInfo) -> Given:
+    """The checked values of a list, or of an object by id; without nulls where these are missing values."""
+    gaps = _may_be_missing(info)
+    if type(value) is dict:
+        absent = [key for key, one in value.items() if one is None] if gaps else []
+        there = {key: one for key, one in value.items() if one is not None} if absent else value
+        ids = list(there)
+        return ById(ids, _checked(check, _lists(there), ids), absent)
+    if gaps and type(None) in set(map(type, value)):
+        positions = [index for index, one in enumerate(value) if one is not None]
+        there = _checked(check, [value[index] for index in positions], list(map(str, positions)))
+        return Gapped(there, np.array(positions, dtype=np.int64), len(value))
+    return _checked(check, value)  # type: ignore[no-any-return]
+
+
+def _array(value: NDArray[Any], info: ValidationInfo) -> Given:
+    """Numbers of an array; NaN is missing where nulls are."""
+    if value.ndim == 1 and value.dtype.kind == "f" and _may_be_missing(info):
+        gone = np.isnan(value)
+        if gone.any():
+            return Gapped(value[~gone], np.flatnonzero(~gone), len(value))
+    return value
+
+
 def _effect_array(value: Any, info: ValidationInfo) -> Any:
     if type(value) is np.ndarray:
         return value
     if type(value) is list:
-        return _checked(partial(nested.tuples, may_hold_booleans=_may_hold_booleans(info)), value)
+        return _column(partial(nested.tuples, may_hold_booleans=_may_hold_booleans(info)), value, info)
     raise _refusal("not_a_column", "Give a list with one number, or m numbers, per item.")
 
 
-def _sample_column(value: Any, info: ValidationInfo) -> Given | Gapped:
-    check = partial(nested.samples, may_hold_booleans=_may_hold_booleans(info))
-    bounded = (info.data or {}).get("on_missing") == "bounds"
-    if type(value) is dict:
-        absent = [key for key, one in value.items() if one is None] if bounded else []
-        if absent:
-            value = {key: one for key, one in value.items() if one is not None}
-        ids, values = list(value), _lists(value)
-        return ById(ids, _checked(check, values, ids), absent)
+def _sample_column(value: Any, info: ValidationInfo) -> Given:
     if type(value) is np.ndarray:
-        return value
-    if type(value) is list and bounded and type(None) in set(map(type, value)):
-        return _gapped(check, value)
-    if type(value) is list:
-        return _checked(check, value)  # type: ignore[no-any-return]
+        return _array(value, info)
+    if type(value) in {dict, list}:
+        return _column(partial(nested.samples, may_hold_booleans=_may_hold_booleans(info)), value, info)
     raise _refusal("not_a_column", "Give a list with one number per item, or an object with one per id.")
-
-
-def _gapped(check: Callable[[Any], Any], value: list[Any]) -> Gapped:
-    """A list with nulls; pointers of flaws are positions in all of it."""
-    positions = [index for index, one in enumerate(value) if one is not None]
-    there = _checked(check, [value[index] for index in positions], [str(index) for index in positions])
-    return Gapped(there, np.array(positions, dtype=np.int64), len(value))
 
 
 def _lists(value: dict[str, Any]) -> list[Any]:
@@ -115,41 +131,33 @@ def _lists(value: dict[str, Any]) -> list[Any]:
 
 def _count_columns(value: Any, info: ValidationInfo) -> Given | nested.NamedCounts:
     promised = _may_hold_booleans(info)
-    if type(value) is list:
-        return _checked(partial(nested.counts_by_item, may_hold_booleans=promised), value)  # type: ignore[no-any-return]
-    if type(value) is not dict:
+    if type(value) not in {dict, list}:
         raise _refusal("not_a_column", COUNTS_NEEDED)
-    if value and dict in set(map(type, value.values())):
-        ids = list(value)
-        check = partial(nested.counts_by_item, may_hold_booleans=promised)
-        return ById(ids, _checked(check, list(value.values()), ids))
+    if type(value) is list or dict in set(map(type, value.values())):
+        return _column(partial(nested.counts_by_item, may_hold_booleans=promised), value, info)
     return _checked(partial(nested.named_counts, may_hold_booleans=promised), value)  # type: ignore[no-any-return]
 
 
-def _label_column(value: Any) -> Given:
-    if type(value) is dict:
-        ids = list(value)
-        return ById(ids, _checked(columns.labels, list(value.values()), ids))
+def _label_column(value: Any, info: ValidationInfo) -> Given:
     if type(value) is np.ndarray:  # a long list of integers
         return value.tolist()  # type: ignore[no-any-return]
-    if type(value) is list:
-        return _checked(columns.labels, value)  # type: ignore[no-any-return]
+    if type(value) in {dict, list}:
+        return _column(columns.labels, value, info)
     raise _refusal(
         "not_a_column", "Give a list with one item per element, or an object with one item per id."
     )
 
 
-def _output_column(value: Any) -> Given:
-    """Labels; or numbers, which `service.pairwise` checks once it is known whether the statistic takes any."""
-    if type(value) is dict and float in set(map(type, value.values())):
-        return ById(list(value), list(value.values()))
-    if type(value) is list and float in set(map(type, value)):
-        return value
-    return _label_column(value)
+def _output_column(value: Any, info: ValidationInfo) -> Given:
+    """Labels; or numbers, which `service.item_columns` checks once it is known whether the statistic takes any."""
+    items = value.values() if type(value) is dict else value
+    if type(value) in {dict, list} and float in set(map(type, items)):
+        return _column(list, value, info)
+    return _label_column(value, info)
 
 
 def _keyed_column(what: str) -> Callable[[Any], Any]:
-    """A column that is checked once it is known which items there are: by `service.pairwise`, by `statistics.weights`."""
+    """A column that is checked once it is known which items there are: by `service.item_columns`, by `statistics.weights`."""
 
     def check(value: Any) -> Any:
         if type(value) is np.ndarray or (type(value) in {list, dict} and value):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
 from ...inference.options import Alternative, Method, PmfDetail, Resampling, SequentialMode, Significance
+from ...inputs.alignment import OnMissing
 from ...inputs.nested import MAX_DECIMALS
-from ...inputs.pairing import OnMissing
 from ..messages import TestKind
 from .fields import (
     LEAST_TIMEOUT_S,
@@ -168,10 +168,10 @@ class TestRequest(Choices):
         KeyColumn | None, Field(description="One key per item; the items of a cluster swap together.")
     ] = None
     on_missing: Annotated[
-        OnMissing | Literal["bounds"],
+        OnMissing,
         Field(
-            description="What to do with ids that only some columns have (columns given as objects). bounds, of scores: a "
-            "missing outcome, null in a list, may be anything in missing_range, and `missing` bounds the p-value."
+            description="What to do with items that only some columns have: ids of objects, null in lists. drop leaves them "
+            "out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value."
         ),
     ] = "error"
 

@@ -102,7 +102,7 @@ def test_a_second_run_appended_to_the_file_is_refused(refusal: Refusal) -> None:
         "lm-eval", {"u": lines(sample(1), sample(2), sample(1)), "v": lines(sample(1), sample(2))}
     )
     assert [(flaw.pointer, flaw.code) for flaw in error.flaws] == [("/files/u/line/3", "duplicate_id")]
-    assert "line/1" in error.detail
+    assert "already at line 1" in error.detail
 
 
 def test_another_number_of_repeats_is_refused(refusal: Refusal, read_files: Read) -> None:

@@ -15,7 +15,7 @@ from app.engine.plan import Budget
 from app.errors import InputError
 from app.inference.options import Options
 from app.inference.paired_test import run_test
-from app.service.pairwise import typed
+from app.service.item_columns import typed
 from app.statistics.paired import StatisticSpec
 
 from .conftest import Read

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.inputs.pairing import ById, pair
+from app.inputs.alignment import ById, align
 
 from .conftest import Read
 
@@ -14,8 +14,7 @@ CSV = "id,u,v\nfirst,1,0\nsecond,0.5,1\nthird,1,1\n"
 
 
 def ids(u: Any, v: Any, **options: Any) -> Any:
-    given = {"ids": None, "clusters": None, "on_missing": "error", **options}
-    return pair({"u": u, "v": v}, **given).pairing.ids
+    return align({"/u": u, "/v": v}, **options).pairing.ids
 
 
 def test_ids_are_those_that_were_given_and_none_where_there_are_none() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from app.errors import InvalidTest
-from app.inputs.pairing import ById, pair
+from app.inputs.alignment import Aligned, ById, align
 from app.inputs.quoting import quoted
 
 
@@ -17,7 +17,13 @@ def by_id(**values: int) -> ById:
 
 
 def paired(u: Any, v: Any, **options: Any) -> Any:
-    return pair({"u": u, "v": v}, **{"ids": None, "clusters": None, "on_missing": "error", **options})
+    return align({"/u": u, "/v": v}, **options)
+
+
+def column(given: ById, aligned: Aligned, pointer: str) -> list[Any]:
+    """The values of a column in the common order."""
+    order = aligned.order[pointer]
+    return list(given.values) if order is None else [given.values[index] for index in order]
 
 
 @given(st.permutations(range(8)))
@@ -25,14 +31,14 @@ def test_pairing_by_id_does_not_depend_on_the_order_of_v(order: list[int]) -> No
     u = ById([f"i{k}" for k in range(8)], np.arange(8))
     v = ById([f"i{k}" for k in order], np.array(order) * 10)
     result = paired(u, v)
-    assert result.columns["v"].tolist() == [10 * k for k in range(8)]
+    assert column(v, result, "/v") == [10 * k for k in range(8)]
     assert (result.pairing.matched, result.pairing.only_u, result.pairing.only_v) == (8, 0, 0)
 
 
 def test_labels_are_reordered_like_numbers() -> None:
     gold, u = ById(["a", "b"], ["N", "V"]), ById(["b", "a"], ["x", "y"])
-    result = pair({"gold": gold, "u": u, "v": gold}, ids=None, clusters=None, on_missing="error")
-    assert result.columns["u"] == ["y", "x"]
+    result = align({"/gold": gold, "/u": u, "/v": gold})
+    assert column(u, result, "/u") == ["y", "x"]
 
 
 def test_unmatched_ids_are_counted_and_the_first_few_named() -> None:
@@ -46,9 +52,10 @@ def test_unmatched_ids_are_counted_and_the_first_few_named() -> None:
 
 
 def test_dropping_keeps_what_matches_and_counts_the_rest() -> None:
-    result = paired(by_id(a=1, b=2, c=3), by_id(c=30, d=40, a=10), on_missing="drop")
-    assert result.columns["u"].tolist() == [1, 3]
-    assert result.columns["v"].tolist() == [10, 30]
+    u, v = by_id(a=1, b=2, c=3), by_id(c=30, d=40, a=10)
+    result = paired(u, v, on_missing="drop")
+    assert column(u, result, "/u") == [1, 3]
+    assert column(v, result, "/v") == [10, 30]
     assert (result.pairing.matched, result.pairing.only_u, result.pairing.only_v) == (2, 1, 1)
 
 

@@ -1,21 +1,20 @@
-"""What statistics of pairs take besides labels: scores, groups, and which times are events."""
+"""What items have beside labels: scores, weights, groups, and which times are events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Flaw, InvalidTest, pointer_token
+from ..errors import Flaw, InvalidTest, relocated
 from ..inputs import columns
-from ..inputs.pairing import coded
-from ..inputs.quoting import quoted
-from ..statistics.additive_problem import require_same_length
-from ..statistics.paired import Pairing, Predictions, StatisticSpec
+from ..inputs.alignment import Items, coded
+from ..statistics.paired import Predictions, StatisticSpec, Weights
 from ..statistics.pairwise.gold import PAIRWISE
+from ..statistics.weights import weights_of
 
 _NAMED = 5
 
@@ -78,45 +77,35 @@ def _at(pointer: str, check: Callable[[Any], Any], values: Any) -> Any:
         raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
 
 
-def groups_for(given: Any, n: int, pairing: Pairing) -> NDArray[np.int64] | None:
-    """The group of each of `n` items as codes, from a list or an object keyed by id; raises InvalidTest at `/groups`."""
-    return None if given is None else coded(_by_item(given, n, pairing, "groups", "group")[0])[0]
+def weights_for(given: Any, items: Items) -> Weights | None:
+    """What each item counts for, from a list or an object keyed by id; None where there is nothing.
 
-
-def events_for(given: Any, n: int, pairing: Pairing) -> NDArray[np.bool_] | None:
-    """Which of `n` items had their event; raises InvalidTest, with pointers such as `/event/17` and `/event/q17`."""
+    Raises InvalidTest, with pointers such as `/weights/17` and `/weights/q17`.
+    """
     if given is None:
         return None
-    values, keys = _by_item(given, n, pairing, "event", "event")
+    values, place = items.of(given, "weights", "weight")
+    with relocated(lambda pointer: place(int(pointer[1:])) if pointer else "/weights"):
+        return weights_of(values)
+
+
+def groups_for(given: Any, items: Items) -> NDArray[np.int64] | None:
+    """The group of each item as codes, from a list or an object keyed by id; raises InvalidTest at `/groups`."""
+    return None if given is None else coded(items.of(given, "groups", "group")[0])[0]
+
+
+def events_for(given: Any, items: Items) -> NDArray[np.bool_] | None:
+    """Which items had their event; raises InvalidTest, with pointers such as `/event/17` and `/event/q17`."""
+    if given is None:
+        return None
+    values, place = items.of(given, "event", "event")
     flaws = []
-    for index, value in enumerate(values):
+    for index, value in enumerate(values.tolist() if isinstance(values, np.ndarray) else values):
         if type(value) not in {int, bool} or value not in (0, 1):
-            place = str(index) if keys is None else pointer_token(keys[index])
             detail = "An event is 1 or true, and a censored item 0 or false."
-            flaws.append(Flaw(f"/event/{place}", "not_an_event", detail))
+            flaws.append(Flaw(place(index), "not_an_event", detail))
             if len(flaws) == _NAMED:
                 break
     if flaws:
         raise InvalidTest(flaws[0].detail, flaws=tuple(flaws))
     return np.array(values, dtype=bool)
-
-
-def _by_item(given: Any, n: int, pairing: Pairing, name: str, one: str) -> tuple[list[Any], list[str] | None]:
-    """One value per item, in the order of the items; and the keys of an object."""
-    if not isinstance(given, Mapping):
-        if pairing.matched is not None:
-            detail = f"The systems are keyed by id; give {name} as an object keyed by id too."
-            raise InvalidTest.at(f"/{name}", "mixed_forms", detail)
-        values = given.tolist() if isinstance(given, np.ndarray) else given
-        require_same_length(len(values), n, f"/{name}", (name, "u"))
-        return values, None
-    if pairing.ids is None:
-        detail = f"{name} keyed by id needs ids, or systems keyed by id; or give one {one} per item."
-        raise InvalidTest.at(f"/{name}", "no_ids", detail)
-    ids = [str(key) for key in pairing.ids]
-    missing = [key for key in ids if key not in given]
-    if missing:
-        named = ", ".join(quoted(key) for key in missing[:_NAMED])
-        detail = f"{len(missing):,} of {len(ids):,} items have no {one}: {named}."
-        raise InvalidTest.at(f"/{name}", "unmatched_ids", detail)
-    return [given[key] for key in ids], ids
