@@ -13,7 +13,7 @@ import pytest
 
 from app.inference.gate.record import GateRecord, MetricRecord
 from app.inference.plan_record import PlanRecord
-from app.inference.record import TestRecord
+from app.inference.record import ReadingRecord, TestRecord
 from app.service.problems import Problem
 from app.service.schema.compare import CompareRequest
 from app.service.schema.gate import GateRequest
@@ -32,6 +32,7 @@ OTHERWISE: dict[tuple[type, str], set[str]] = {
     (GateRecord, "digest"): {"id"},
     (GateRecord, "terms"): TERMS,
     (MetricRecord, "terms"): TERMS,
+    (ReadingRecord, "facts"): {"notes"},
     **{(record, "sequential"): E_VALUES for record in (TestRecord, GateRecord, MetricRecord)},
 }
 
