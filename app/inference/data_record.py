@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 @dataclass(frozen=True, slots=True)
 class PairingRecord:
-    """Numbers of ids that both systems have, or only one; null when items were paired by their order."""
+    """Numbers of items that both systems have, or only one; null for items paired by their order, of which none was left out."""
 
     matched: int
     only_u: int

@@ -38,7 +38,7 @@ class Header:
     offset: int
 
 
-def read(body: bytes | bytearray) -> Table | CountTable:
+def read(body: bytes | bytearray, *, may_be_missing: bool = False) -> Table | CountTable:
     """A table of two columns (scores of U and V) or of four (tp and incorrect of U, then of V).
 
     Raises
@@ -46,10 +46,11 @@ def read(body: bytes | bytearray) -> Table | CountTable:
     MalformedBody
         It is not a complete .npy file.
     InvalidTest
-        Its array is not N x 2 or N x 4 numbers, all finite; pointers are `/<row>/<column>`, from zero.
+        Its array is not N x 2 or N x 4 numbers, all finite but for scores that may be missing (NaN); pointers are
+        `/<row>/<column>`, from zero.
     """
     rows = _rows(body, (2, 4), "N x 2 (u, v) or N x 4 (tp_u, incorrect_u, tp_v, incorrect_v)")
-    columns = [_column(rows[:, column], column) for column in range(rows.shape[1])]
+    columns = _columns(rows, may_be_missing=may_be_missing and rows.shape[1] == 2)
     if len(columns) == 2:
         return Table(columns[0], columns[1])
     first, second = HEADERLESS_COUNTS
@@ -65,6 +66,10 @@ def read_columns(body: bytes | bytearray, width: int, *, may_be_missing: bool = 
         As `read` does.
     """
     rows = _rows(body, (width,), f"N x {width:,}, a column for each system")
+    return _columns(rows, may_be_missing=may_be_missing)
+
+
+def _columns(rows: NDArray[np.generic], *, may_be_missing: bool) -> list[Column]:
     bad = np.zeros(rows.shape, dtype=bool)
     if rows.dtype.kind == "f":
         bad = np.isinf(rows) if may_be_missing else ~np.isfinite(rows)
@@ -193,18 +198,3 @@ def _header(start: bytes) -> Header:
     if any(type(length) is not int or length < 0 for length in shape):
         raise MalformedBody("The header's shape is not one of an array.")
     return Header(shape, fortran_order, dtype, stream.tell())
-
-
-def _column(values: NDArray[np.generic], column: int) -> Column:
-    kind = values.dtype.kind
-    if kind == "f":
-        reals = np.ascontiguousarray(values, dtype=np.float64)
-        bad = np.flatnonzero(~np.isfinite(reals))
-        if bad.size:
-            raise InvalidTest.at(f"/{bad[0]}/{column}", "not_finite", "This number is not finite.")
-        return reals if values.dtype.itemsize == 8 else shortest_decimals(reals, values.dtype)
-    if kind == "u" and values.size and int(values.max()) >= INT64:
-        raise InvalidTest.at(
-            f"/{int(values.argmax())}/{column}", "integer_too_large", "Too large for 64 bits."
-        )
-    return np.ascontiguousarray(values, dtype=np.int64)

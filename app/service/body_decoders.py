@@ -109,7 +109,7 @@ def _lines(options: Options, body: bytes | bytearray, kind: TestKind) -> Decoded
 
 
 def _array(options: Options, body: bytes | bytearray, kind: TestKind) -> DecodedBody:
-    table = npy.read(body)
+    table = npy.read(body, may_be_missing=options.get("on_missing", "error") != "error")
     if isinstance(table, CountTable) != (kind == "counts"):
         columns = (
             "four columns (tp_u, incorrect_u, tp_v, incorrect_v)"
@@ -138,7 +138,7 @@ def _counts_of(table: delimited.Table | CountTable) -> list[str]:
 def _table(
     options: Options, body: bytes | bytearray, kind: TestKind, delimiter: delimited.Delimiter
 ) -> DecodedBody:
-    gaps = kind == "scores" and options.get("on_missing") == "bounds"
+    gaps = kind == "scores" and options.get("on_missing", "error") != "error"
     table: delimited.Table | CountTable = (
         count_table.read(body, delimiter) if kind == "counts" else delimited.read(body, delimiter, gaps=gaps)
     )
