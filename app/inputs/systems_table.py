@@ -22,15 +22,12 @@ from . import columns, delimited, tiny_numbers
 from .delimited import Delimiter
 from .grid import Grid, Lines, grid_of
 from .missing_texts import is_missing
+from .names import INDEX, SURELY_GOLD, is_one_of
 from .quoting import quoted
 from .systems_rows import LongBoard, LongRows, boards_of, coded_keys
 
 LONG = frozenset(("system", "score"))
 KEYS = ("id", "dataset", "cluster", "weight")
-# Columns that pandas writes for its index.
-# Of what items are; no system is called so.
-GOLD_NAMES = frozenset(("label", "labels", "y_true", "gold", "target", "human_score"))
-INDEX_NAMES = frozenset(("", "index", "level_0", "unnamed: 0"))
 LEAST_COUNTED = 5
 
 
@@ -194,7 +191,7 @@ def _are_numbers(names: Sequence[str]) -> bool:
 def refuse_no_systems(positions: dict[str, int]) -> None:
     """Refuse columns whose names say that they are no systems: an index without a name, averages of the others, gold."""
     for name, position in positions.items():
-        if name.lower() in INDEX_NAMES:
+        if is_one_of(name, INDEX):
             called = f"is called {quoted(name)}" if name else "has no name"
             detail = (
                 f"Column {position + 1} {called}: an index, as pandas writes it? Call it id if it holds the items' ids; else leave "
@@ -207,7 +204,7 @@ def refuse_no_systems(positions: dict[str, int]) -> None:
                 "the columns to compare (systems=)."
             )
             raise _at_column(position, "summary_column", detail)
-        if name.lower() in GOLD_NAMES:
+        if is_one_of(name, SURELY_GOLD):
             detail = (
                 f"Column {position + 1} is called {quoted(name)}: gold, which others are compared with, is no system. Name a "
                 "statistic such as auc or accuracy, or name the columns to compare (systems=)."

@@ -18,9 +18,9 @@ from ..errors import InputError, InvalidTest, relocated
 from ..inputs import json_body
 from ..inputs.formats.catalogue import ALIASES, AUTO
 from ..inputs.formats.delimited_files import COUNT_STATISTICS
-from ..inputs.formats.json_fields import MORE_ID_NAMES
 from ..inputs.formats.reader import Kind, Reading, UploadedFile
 from ..inputs.formats.source import UTF8_BOM
+from ..inputs.names import ID, find
 from ..statistics.catalogue import STATISTICS
 from ..statistics.paired import Paired, StatisticSpec
 from .body_decoders import DecodedBody
@@ -92,7 +92,7 @@ def _is_request(value: dict[str, Any]) -> bool:
         return True
     if type(value.get("request")) is dict:
         return "kind" in value
-    if any(name in value for name in MORE_ID_NAMES):
+    if find(value, ID) is not None:
         return False  # a line of JSON Lines, with the samples of one item
     if "stay" in value:
         return _is_column(value["stay"])

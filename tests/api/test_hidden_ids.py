@@ -14,11 +14,11 @@ ROWS: Rows = [(f"k{n}", n / 20) for n in range(20)]
 
 
 def table(rows: Rows) -> bytes:
-    return "".join(["uid,score\n", *(f"{key},{score}\n" for key, score in rows)]).encode()
+    return "".join(["ticket,score\n", *(f"{key},{score}\n" for key, score in rows)]).encode()
 
 
 def json_lines(rows: Rows) -> bytes:
-    return "".join(json.dumps({"uid": key, "score": score}) + "\n" for key, score in rows).encode()
+    return "".join(json.dumps({"ticket": key, "score": score}) + "\n" for key, score in rows).encode()
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
@@ -36,6 +36,6 @@ def test_files_in_another_order_are_not_paired_by_it(
     for v in (ROWS[::-1], ROWS[1:] + ROWS[:1], [*ROWS[1:], ("k20", 1.0)]):
         (flaw,) = problem_of(sent(ROWS, v), 422)["errors"]
         assert flaw["code"] == "choose_id_column"
-    assert sent(ROWS, ROWS[::-1], id_column="uid").json()["p_value"] == 1.0
+    assert sent(ROWS, ROWS[::-1], id_column="ticket").json()["p_value"] == 1.0
     assert sent(ROWS, ROWS).status_code == 200
     assert sent(ROWS, others).status_code == 200  # texts, of which no two are the same

@@ -20,6 +20,7 @@ from ...inference.reading import Read
 from ...statistics.paired import Counts, Scores, StatisticSpec
 from .. import count_table, delimited
 from ..alignment import align
+from ..names import SYSTEM_OR_RUN
 from ..quoting import quoted
 from .hidden_ids import averages_row, refuse_hidden_ids
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
@@ -28,7 +29,7 @@ from .outputs_by_id import MEAN, PAIRED_BY_ORDER, SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, two_systems
 from .source import Source
-from .table import SYSTEM_NAMES, FileTable, table, weight_column
+from .table import FileTable, table, weight_column
 from .table_columns import (
     alike,
     key_columns,
@@ -72,7 +73,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     whole = table(first, options, notes)
     if whole.header is None:
         return _headerless(whole, options, notes, format_)
-    if options.system_column is not None or whole.find(SYSTEM_NAMES) is not None:
+    if options.system_column is not None or whole.find(SYSTEM_OR_RUN) is not None:
         return _long(whole, options, notes, format_)
     folded = [name.lower() for name in whole.header]
     if any(f"{name[:-2]}_v" in folded for name in folded if name.endswith("_u") and len(name) > 2):
@@ -211,7 +212,7 @@ def _wide(data: FileTable, options: ReaderOptions, notes: list[str], format_: st
 
 
 def _long(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
-    column = data.find(SYSTEM_NAMES)
+    column = data.find(SYSTEM_OR_RUN)
     if options.system_column is not None:
         column = data.position(options.system_column, "system_column")
     assert column is not None

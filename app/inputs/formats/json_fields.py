@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+from ..names import CLUSTER, ID, SCORE, SYSTEM_OR_RUN, WEIGHT, find, is_one_of
 from .json_records import Records
 from .reader import ReaderOptions, choose
 from .roles import Systems, by_names, two_systems
-from .table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES, WEIGHT_NAME
-
-SCORE_NAMES = ("score", "correct", "value", "accuracy", "acc", "exact_match", "is_correct")
-MORE_ID_NAMES = (*ID_NAMES, "question_id", "idx")
 
 
 def id_field(file: Records, options: ReaderOptions) -> str | None:
     """The field of ids, if there is one."""
-    return _field(file, options.id_column, MORE_ID_NAMES)
+    return _field(file, options.id_column, ID)
 
 
 def cluster_field(file: Records, options: ReaderOptions) -> str | None:
     """The field of clusters, if there is one."""
-    return _field(file, options.clusters, (CLUSTER_NAME,))
+    return _field(file, options.clusters, CLUSTER)
 
 
 def weight_field(file: Records, options: ReaderOptions) -> str | None:
     """The field of weights, if there is one: called weight, and not chosen as anything else."""
-    return None if options.names_column(WEIGHT_NAME) else _field(file, None, (WEIGHT_NAME,))
+    return None if options.names_column(WEIGHT[0]) else _field(file, None, WEIGHT)
 
 
 def system_field(file: Records, options: ReaderOptions) -> str | None:
     """The field that names a record's system, if there is one."""
-    return _field(file, options.system_column, SYSTEM_NAMES)
+    return _field(file, options.system_column, SYSTEM_OR_RUN)
 
 
 def score_field(file: Records, options: ReaderOptions, system: str | None = None) -> str:
@@ -36,7 +33,7 @@ def score_field(file: Records, options: ReaderOptions, system: str | None = None
     chosen = options.score_column or options.metric
     if chosen is not None:
         return _field(file, chosen, ()) or chosen
-    named = [name for name in file.first if name.lower() in SCORE_NAMES]
+    named = [name for name in file.first if is_one_of(name, SCORE)]
     if len(named) == 1:
         return named[0]
     others = other_fields(file, options, system)
@@ -71,12 +68,12 @@ def system_score_fields(file: Records, options: ReaderOptions, notes: list[str])
     return two_systems(others if chosen else numeric, options, file.source, notes)
 
 
-def _are_counts(names: list[str]) -> bool:
+def _are_counts(fields: list[str]) -> bool:
     """Whether these are named like a table's counts (tp_u, tp_v): then not their order but their names say the system."""
-    return all(name.lower().endswith(("_u", "_v")) for name in names)
+    return all(name.lower().endswith(("_u", "_v")) for name in fields)
 
 
-def _field(file: Records, chosen: str | None, names: tuple[str, ...]) -> str | None:
+def _field(file: Records, chosen: str | None, usual: tuple[str, ...]) -> str | None:
     """The field called `chosen`, or else the first of these names; case does not matter, as in a table.
 
     A field counts even if only some records have it: the others are then refused, and the field is not overlooked.
@@ -84,7 +81,7 @@ def _field(file: Records, chosen: str | None, names: tuple[str, ...]) -> str | N
     folded = {name.lower(): name for name in reversed(file.fields)}
     if chosen is not None:
         return chosen if chosen in file.fields else folded.get(chosen.lower(), chosen)
-    return next((name if name in file.fields else folded[name] for name in names if name in folded), None)
+    return find(file.fields, usual)
 
 
 def other_fields(file: Records, options: ReaderOptions, system: str | None = None) -> list[str]:

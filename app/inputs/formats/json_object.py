@@ -8,20 +8,19 @@ from typing import Any
 from ...errors import InvalidTest
 from ...statistics.direction import of_name
 from .. import ndjson
+from ..names import ID, SCORE, SYSTEM, find
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
-from .json_fields import MORE_ID_NAMES, SCORE_NAMES
 from .json_records import value_of
 from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading
 from .roles import needed
 from .source import Source
-from .table import SYSTEM_NAMES
 
 ROLES = ("u", "v")
 USES = frozenset(("on_missing", "missing_range", "decimals"))
-NAMES = frozenset((*MORE_ID_NAMES, *SCORE_NAMES, *SYSTEM_NAMES, "u", "v"))  # of a line of JSON lines
+OF_A_LINE = (*ID, *SCORE, *SYSTEM, "run", "u", "v")  # of JSON lines
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
@@ -70,11 +69,7 @@ def _sign(look: FirstLook) -> Sign:
         and b"\n" not in look.source.content.strip()
     ):
         whole = look.record
-    scores = (
-        len(whole) > 0
-        and all(map(_is_score, whole.values()))
-        and not NAMES & {name.lower() for name in whole}
-    )
+    scores = len(whole) > 0 and all(map(_is_score, whole.values())) and find(whole, OF_A_LINE) is None
     return Sign.SHAPE if scores else Sign.NONE
 
 

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ...errors import MAX_CHOICES, InvalidTest
 from ...statistics.paired import StatisticSpec
+from ..names import (
+    CLASS,
+    CLUSTER,
+    GOLD_LABEL,
+    ID,
+    INDEX,
+    PREDICTED,
+    SCORE,
+    STEMS,
+    SURELY_GOLD,
+    find,
+    is_one_of,
+)
 from ..quoting import quoted
-from ..systems_table import INDEX_NAMES
 from .format import MAX_LINES, FirstLook, Sign
-from .json_fields import MORE_ID_NAMES, SCORE_NAMES
-from .label_names import CLASSES, GOLD, PREDICTED, STEMS, SURELY_GOLD
 from .label_values import is_gap
 from .number_text import TRUTH, parsed
 from .reader import choose
-from .table import CLUSTER_NAME
 
 Table = dict[str, list[Any]]
-KEYS = frozenset((*MORE_ID_NAMES, *INDEX_NAMES, CLUSTER_NAME))
+KEYS = (*ID, *INDEX, *CLUSTER)
 MOST_CLASSES = 20
 
 
@@ -27,13 +36,13 @@ def sign(look: FirstLook) -> Sign:
     """Of files with a column of labels beside gold, or with gold in a file of its own."""
     columns = _columns(look)
     if look.roles == {"u", "v", "gold"}:
-        found = _named(columns, (*PREDICTED, *CLASSES)) or _only(columns)
+        found = _named(columns, (*PREDICTED, *CLASS)) or _only(columns)
         gold = _columns(look.other("gold"))
-        truth = _named(gold, GOLD) or _only(gold)
+        truth = _named(gold, GOLD_LABEL) or _only(gold)
         mine = found is not None and truth is not None and _are_labels(columns[found], gold[truth])
     elif look.roles == {"u", "v"}:
         found, truth = _named(columns, PREDICTED), _named(columns, SURELY_GOLD)
-        scored = not columns.keys().isdisjoint(SCORE_NAMES)
+        scored = find(columns, SCORE) is not None
         mine = (
             found is not None
             and truth is not None
@@ -83,7 +92,7 @@ def _is_table_of_labels(columns: Table) -> bool:
     if pair is not None:
         return all(_are_texts(columns[name]) for name in pair)
     gold = _known(columns[truth])
-    others = [values for name, values in columns.items() if name not in {truth, *KEYS}]
+    others = [values for name, values in columns.items() if name != truth and not is_one_of(name, KEYS)]
     return sum(_are_texts(values) and not gold.isdisjoint(_known(values)) for values in others) >= 2
 
 
@@ -92,12 +101,12 @@ def _pair(columns: Table) -> tuple[str, str] | None:
     return next((pair for pair in pairs if pair[0] in columns and pair[1] in columns), None)
 
 
-def _named(columns: Table, names: Iterable[str]) -> str | None:
-    return next((name for name in names if name in columns), None)
+def _named(columns: Table, names: Sequence[str]) -> str | None:
+    return find(columns, names)
 
 
 def _only(columns: Table) -> str | None:
-    others = [name for name in columns if name not in KEYS]
+    others = [name for name in columns if not is_one_of(name, KEYS)]
     return others[0] if len(others) == 1 else None
 
 

@@ -12,19 +12,16 @@ from typing import Any
 
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
+from ..names import CLASS, CLUSTER, GOLD_LABEL, ID, INDEX, PREDICTED, STEMS, find, is_one_of
 from ..quoting import quoted
-from ..systems_table import INDEX_NAMES
 from .beside_gold import OfItems, ValuesById, predictions_by_id
 from .format import Format
-from .json_fields import MORE_ID_NAMES
-from .label_names import CLASSES, GOLD, PREDICTED, STEMS
 from .label_signs import sign
 from .label_values import labels_of
 from .named_fields import NamedFields, named_fields
 from .reader import ReaderOptions, Reading, choose
 from .roles import Systems, needed, two_systems
 from .source import Source
-from .table import CLUSTER_NAME
 
 ROLES = ("file", "u", "v", "gold")
 USES = frozenset(
@@ -51,18 +48,18 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 class Columns:
     """Which columns of a file are ids, clusters and gold; `others` are what is left."""
 
-    def __init__(self, data: NamedFields, options: ReaderOptions, gold: Sequence[str] = GOLD) -> None:
-        self.id = data.chosen("id_column", options.id_column, MORE_ID_NAMES) or _index(data)
-        self.cluster = data.chosen("clusters", options.clusters, (CLUSTER_NAME,))
+    def __init__(self, data: NamedFields, options: ReaderOptions, gold: Sequence[str] = GOLD_LABEL) -> None:
+        self.id = data.chosen("id_column", options.id_column, ID) or _index(data)
+        self.cluster = data.chosen("clusters", options.clusters, CLUSTER)
         self.gold = data.chosen("gold_column", options.gold_column, gold) if gold else None
-        index = data.names[0] if data.names[0].lower() in INDEX_NAMES else self.id
+        index = data.names[0] if is_one_of(data.names[0], INDEX) else self.id
         self.others = [name for name in data.names if name not in {self.id, self.cluster, self.gold, index}]
 
 
 def _index(data: NamedFields) -> str | None:
     """The first column, if it is an index as pandas and R write it and names every row."""
     name = data.names[0]
-    if name.lower() not in INDEX_NAMES or len(data.names) < 2:
+    if not is_one_of(name, INDEX) or len(data.names) < 2:
         return None
     values = [str(value).strip() for value in data.column(name)]
     return name if len(set(values)) == len(values) and "" not in values else None
@@ -140,12 +137,12 @@ def _predicted(data: NamedFields, options: ReaderOptions, *, alone: bool) -> Sid
     Where gold is a column beside it (`alone`, without a file gold), `label` is gold.
     """
     wanted = options.score_column or options.metric
-    columns = Columns(data, options, GOLD if alone else ())
+    columns = Columns(data, options, GOLD_LABEL if alone else ())
     name = data.chosen(
-        "score_column", wanted, [one for one in PREDICTED if one in map(str.lower, columns.others)]
+        "score_column", wanted, [one for one in PREDICTED if find(columns.others, (one,)) is not None]
     )
     if name is None and not alone:
-        name = data.find(CLASSES)
+        name = data.find(CLASS)
     if name is None and len(columns.others) == 1:
         name = columns.others[0]
     if name is None or name == columns.gold:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...errors import Choice, InvalidTest, choices_of
+from ..names import SYSTEM_OR_RUN
 from ..quoting import quoted
 from ..systems_table import refuse_index, refuse_no_systems
 from . import delimited_files, jsonl, promptfoo, table_columns
@@ -20,7 +21,7 @@ from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs
 from .reader import ReaderOptions, choose
 from .source import Source
-from .table import SYSTEM_NAMES, FileTable, table
+from .table import FileTable, table
 
 FORMATS = ("csv", "tsv", "mqm", "jsonl", "promptfoo")
 SYSTEMS = "systems"
@@ -96,7 +97,7 @@ def _table(
     if data.find(("dataset",)) is not None:
         detail = "a column dataset is read in tables of id,system,score,dataset, or id,dataset and systems, with commas or tabs."
         raise data.source.refused(1, "unknown_column", detail)
-    position = data.find(SYSTEM_NAMES)
+    position = data.find(SYSTEM_OR_RUN)
     if options.system_column is not None:
         position = data.position(options.system_column, "system_column")
     if position is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...errors import Choice, InvalidTest
 from ..missing_texts import is_missing
+from ..names import find
 from ..quoting import escaped, quoted
 from .format import FirstLook
 from .json_records import Records, key_of, read_records
@@ -34,15 +35,14 @@ class NamedFields:
     place: Callable[[int, str], str]
 
     def find(self, names: Sequence[str]) -> str | None:
-        """The column of the first of these names, in lower case; case does not matter."""
-        folded = {name.lower(): name for name in reversed(self.names)}
-        return next((folded[name] for name in names if name in folded), None)
+        """The column of the first of these names."""
+        return find(self.names, names)
 
     def chosen(self, option: str, given: str | None, names: Sequence[str]) -> str | None:
         """The column that an option names, else the first of `names`; raises InvalidTest that lists them."""
         if given is None:
             return self.find(names)
-        name = given if given in self.names else self.find((given.strip().lower(),))
+        name = given if given in self.names else self.find((given,))
         if name is None:
             raise choose(
                 self.top, option, "column", list(self.names), f"There is no column {quoted(given)}. "

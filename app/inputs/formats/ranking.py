@@ -17,7 +17,7 @@ import numpy as np
 from ...errors import relocated
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
 from ..alignment import DROP, coded, require_unique
-from ..systems_table import GOLD_NAMES
+from ..names import CLUSTER, EVENT, GOLD_SCORE, GROUP, ID, RANKED, SURELY_GOLD, TIME, find, folded, is_one_of
 from .beside_gold import OfItems, ValuesById, predictions_by_id, scores
 from .format import FirstLook, Format, Sign
 from .named_fields import NamedFields, named_fields
@@ -25,7 +25,6 @@ from .number_text import NumberReader
 from .reader import ReaderOptions, Reading, choose
 from .roles import Systems, needed, two_systems
 from .source import Source
-from .table import CLUSTER_NAME, ID_NAMES
 
 ROLES = ("file", "u", "v", "gold")
 USES = frozenset(
@@ -34,26 +33,6 @@ USES = frozenset(
         "score_column", "system_u", "system_v",
     )
 )  # fmt: skip
-TIMES = ("time", "times", "duration", "durations", "survival_time", "t")
-GOLD = (
-    "label", "labels", "y_true", "y", "gold", "target", "truth", "class", "outcome", "human", "human_score", "mqm", "da", *TIMES,
-)  # fmt: skip
-# Those that tell a guess what a table is; the others are only looked for where the format is known.
-TELLING = GOLD_NAMES | {"human"}
-EVENTS = ("event", "event_observed", "event_indicator", "observed", "status", "e")
-GROUPS = ("group", "groups")
-SCORES = (
-    "score",
-    "y_score",
-    "y_pred",
-    "y_prob",
-    "prob",
-    "proba",
-    "probability",
-    "pred",
-    "prediction",
-    "risk",
-)
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
@@ -70,10 +49,10 @@ class Roles:
 
     def __init__(self, data: NamedFields, options: ReaderOptions, *, ranked: bool = True) -> None:
         self.gold = _gold(data, options)
-        self.event = data.chosen("event_column", options.event_column, EVENTS) if ranked else None
-        self.group = data.chosen("groups", options.groups, GROUPS) if ranked else None
-        self.cluster = data.chosen("clusters", options.clusters, (CLUSTER_NAME,))
-        self.id = data.chosen("id_column", options.id_column, ID_NAMES)
+        self.event = data.chosen("event_column", options.event_column, EVENT) if ranked else None
+        self.group = data.chosen("groups", options.groups, GROUP) if ranked else None
+        self.cluster = data.chosen("clusters", options.clusters, CLUSTER)
+        self.id = data.chosen("id_column", options.id_column, ID)
         taken = {self.gold, self.event, self.group, self.cluster, self.id}
         self.others = [name for name in data.names if name not in taken]
 
@@ -89,10 +68,10 @@ class Roles:
 
 def _gold(data: NamedFields, options: ReaderOptions) -> str | None:
     """The column of gold, if there is one; raises InvalidTest where several say that they are it."""
-    several = [name for name in data.names if name.lower() in TELLING]
+    several = [name for name in data.names if is_one_of(name, SURELY_GOLD)]
     if options.gold_column is None and len(several) > 1:
         raise choose(data.top, "gold_column", "column of gold", several, "More than one column may be gold. ")
-    return data.chosen("gold_column", options.gold_column, GOLD)
+    return data.chosen("gold_column", options.gold_column, GOLD_SCORE)
 
 
 def _one_file(data: NamedFields, options: ReaderOptions, format_: str, notes: list[str]) -> Reading:
@@ -153,7 +132,7 @@ def _one_file(data: NamedFields, options: ReaderOptions, format_: str, notes: li
 def _systems(data: NamedFields, others: list[str], options: ReaderOptions, notes: list[str]) -> Systems:
     """The columns of scores: as chosen, score_u and score_v, or the only two that are left or whose names tell."""
     if (options.system_u, options.system_v) == (None, None):
-        for stem in (*SCORES, ""):
+        for stem in (*RANKED, ""):
             pair = [data.find((f"{stem}_{role}".lstrip("_"),)) for role in "uv"]
             if pair[0] in others and pair[1] in others and None not in pair:
                 return Systems(str(pair[0]), str(pair[1]))
@@ -192,12 +171,12 @@ def _three_files(
 def _side(data: NamedFields, options: ReaderOptions, notes: list[str]) -> ValuesById:
     key = _id(data, options)
     chosen = options.score_column or options.metric
-    name = data.chosen("score_column", chosen, SCORES)
+    name = data.chosen("score_column", chosen, RANKED)
     if name is None:
         left = [
             one
             for one in data.names
-            if one != key and one.lower() not in (*GROUPS, *EVENTS, *GOLD, CLUSTER_NAME)
+            if one != key and not is_one_of(one, (*GROUP, *EVENT, *GOLD_SCORE, *CLUSTER))
         ]
         if len(left) != 1:
             raise choose(data.top, "score_column", "column of scores", list(data.names))
@@ -212,7 +191,7 @@ def _side(data: NamedFields, options: ReaderOptions, notes: list[str]) -> Values
 
 
 def _id(data: NamedFields, options: ReaderOptions) -> str:
-    name = data.chosen("id_column", options.id_column, ID_NAMES)
+    name = data.chosen("id_column", options.id_column, ID)
     if name is None:
         why = "Files of gold, u and v are paired by id. "
         raise choose(data.top, "id_column", "column of ids", list(data.names), why)
@@ -225,19 +204,20 @@ def _default(data: Predictions, gold_name: str) -> StatisticSpec:
 
 def default_statistic(gold: Collection[Any], gold_name: str, *, timed: bool) -> StatisticSpec:
     """What is asked of scores beside such gold; `timed` where there are events."""
-    if timed or gold_name.lower() in TIMES:
+    if timed or is_one_of(gold_name, TIME):
         return StatisticSpec("concordance")
     return StatisticSpec("auc" if len(set(gold)) <= 2 else "kendall")
 
 
 def _sign(look: FirstLook) -> Sign:
-    names = frozenset(map(str.lower, look.record)) if look.record is not None else look.columns
+    columns = look.columns if look.record is None else look.record.keys()
     if {"u", "v", "gold"} <= look.roles:
-        mine = names.intersection(ID_NAMES) and names.intersection(SCORES)
+        mine = find(columns, ID) is not None and find(columns, RANKED) is not None
         return Sign.HEADER if mine else Sign.NONE
-    both = any({f"{stem}_u", f"{stem}_v"} <= names for stem in SCORES)
-    timed = names.intersection(TIMES) and names.intersection(EVENTS)
-    mine = (both and names.intersection(TELLING)) or timed
+    names = {folded(name) for name in columns}
+    both = any({folded(f"{stem}_u"), folded(f"{stem}_v")} <= names for stem in RANKED)
+    timed = find(columns, TIME) is not None and find(columns, EVENT) is not None
+    mine = (both and find(columns, SURELY_GOLD) is not None) or timed
     return Sign.HEADER if "file" in look.roles and mine else Sign.NONE
 
 

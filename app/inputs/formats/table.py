@@ -4,37 +4,21 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...errors import InvalidTest
 from ..alignment import BOUNDS
 from ..delimited import MAX_COLUMNS, NotDelimited, TooWide, csv_rows
+from ..names import DATASET, INDEX, RUN, SYSTEM, WEIGHT, find, is_one_of
 from ..quoting import quoted
-from ..systems_table import INDEX_NAMES
 from .number_looks import are_data
 from .reader import DELIMITERS, ReaderOptions, choose
 from .separators import LOOKED_AT, guessed_delimiter, is_quoted, told
 from .source import Source
 
-ID_NAMES = (
-    "id",
-    "item_id",
-    "item",
-    "seg_id",
-    "segment",
-    "utterance",
-    "sample_id",
-    "doc_id",
-    "qid",
-    "query",
-    "topic",
-)
-SYSTEM_NAMES = ("system", "model", "system_id", "model_id", "run")
 # Columns of tables that have several rows for an item, or for items of the same id.
-SEVERAL_A_ITEM = frozenset((*SYSTEM_NAMES, "dataset", "task", "metric"))
-CLUSTER_NAME = "cluster"
-WEIGHT_NAME = "weight"
+SEVERAL_A_ITEM = (*SYSTEM, *RUN, *DATASET, "metric")
 NARROW = 16
 
 Row = list[str]
@@ -57,16 +41,16 @@ class FileTable:
 
     def position(self, name: str, option: str) -> int:
         """The index of the column of this name; raises InvalidTest that lists the columns."""
-        column = self.find((name.strip().lower(),))
+        column = self.find((name,))
         if column is None:
             why = f"There is no column {quoted(name)}. "
             raise choose(self.source.line(1), option, "column", self.header or [], why)
         return column
 
-    def find(self, names: tuple[str, ...]) -> int | None:
+    def find(self, wanted: Sequence[str]) -> int | None:
         """The index of the first of these names (in lower case) that is a column; case does not matter."""
-        folded = [name.lower() for name in self.header or []]
-        return next((folded.index(name) for name in names if name in folded), None)
+        name = find(self.header or (), wanted)
+        return None if name is None else (self.header or []).index(name)
 
     def column(self, column: int) -> list[str]:
         """The fields of a column."""
@@ -93,7 +77,7 @@ class FileTable:
 
 def weight_column(data: FileTable, options: ReaderOptions) -> int | None:
     """The column of weights, if there is one: called weight, and not chosen as anything else."""
-    return None if options.names_column(WEIGHT_NAME) else data.find((WEIGHT_NAME,))
+    return None if options.names_column(WEIGHT[0]) else data.find(WEIGHT)
 
 
 def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable:
@@ -121,15 +105,15 @@ def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable
     if delimiter is None:
         delimiter = guessed_delimiter(lines[skipped : skipped + LOOKED_AT])
     if len(lines) > options.max_items and b'"' not in source.content:  # else a field may have several lines
-        names = lines[skipped].split(delimiter, MAX_COLUMNS)
-        refuse_more_rows(source, names, sum(map(bool, lines[skipped + 1 :])), options)
+        header = lines[skipped].split(delimiter, MAX_COLUMNS)
+        refuse_more_rows(source, header, sum(map(bool, lines[skipped + 1 :])), options)
     bounded = options.on_missing == BOUNDS
     rows, numbers = _rows(source, lines, skipped, delimiter, notes, bounded=bounded)
-    names = [field.strip() for field in rows[0]]
-    if are_data(names):
+    header = [field.strip() for field in rows[0]]
+    if are_data(header):
         return FileTable(source, None, rows, numbers, delimiter)
     seen: set[str] = set()
-    for position, name in enumerate(map(str.lower, names)):
+    for position, name in enumerate(map(str.lower, header)):
         if name in seen:
             raise source.refused(
                 numbers[0], "duplicate_column", f"there are two columns {quoted(name)}.", position + 1
@@ -137,13 +121,12 @@ def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable
         seen.add(name)
     if len(rows) == 1:
         raise InvalidTest.at(source.pointer, "no_items", f"{source.label}: a header and no line below it.")
-    return _indexed(FileTable(source, names, rows[1:], numbers[1:], delimiter))
+    return _indexed(FileTable(source, header, rows[1:], numbers[1:], delimiter))
 
 
-def refuse_more_rows(source: Source, names: Iterable[str], rows: int, options: ReaderOptions) -> None:
+def refuse_more_rows(source: Source, columns: Iterable[str], rows: int, options: ReaderOptions) -> None:
     """Refuse more rows than items are allowed, unless a column says what a row is of; raises BodyTooLarge."""
-    folded = {name.strip().lower() for name in names}
-    if options.system_column is None and folded.isdisjoint(SEVERAL_A_ITEM):
+    if options.system_column is None and find(columns, SEVERAL_A_ITEM) is None:
         source.refuse_more(rows, options.max_items)
 
 
@@ -152,7 +135,7 @@ def _indexed(data: FileTable) -> FileTable:
 
     A repeating index is none of ids, and neither is one beside a column of ids.
     """
-    if not data.header or data.header[0].lower() not in INDEX_NAMES or len(data.header) < 2:
+    if not data.header or not is_one_of(data.header[0], INDEX) or len(data.header) < 2:
         return data
     data = replace(data, index=0)
     return replace(data, index_is_ids=not data.index_counts and data.index_differs)

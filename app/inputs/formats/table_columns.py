@@ -7,26 +7,27 @@ from dataclasses import replace
 
 from ...errors import InvalidTest
 from ..missing_texts import is_missing
+from ..names import CLUSTER, ID, SYSTEM_OR_RUN
 from ..quoting import quoted
 from .number_looks import is_numeric
 from .number_style import number_reader
 from .number_text import NumberReader, may_be_ids
 from .reader import ReaderOptions, choose
-from .table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES, FileTable, weight_column
+from .table import FileTable, weight_column
 
 NAMED = 5
 
 
 def key_columns(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | None]:
     """The columns of ids and clusters, if there are any."""
-    key = data.find(ID_NAMES)
+    key = data.find(ID)
     if options.id_column is not None:
         key = data.position(options.id_column, "id_column")
     elif key is None and data.index_is_ids:
         key = data.index
     if options.clusters is not None:
         return key, data.position(options.clusters, "clusters")
-    return key, data.find((CLUSTER_NAME,))
+    return key, data.find(CLUSTER)
 
 
 def reader_of(
@@ -78,9 +79,9 @@ def score_column_of(data: FileTable, options: ReaderOptions) -> int:
     return data.header.index(rest[0])
 
 
-def _id_hint(data: FileTable, names: list[str]) -> str:
+def _id_hint(data: FileTable, left: list[str]) -> str:
     """How to name the column of ids; the only column of texts that are all different is likely to be it."""
-    fields = {name: data.column((data.header or []).index(name)) for name in names}
+    fields = {name: data.column((data.header or []).index(name)) for name in left}
     likely = [name for name, texts in fields.items() if may_be_ids(texts)]
     if len(likely) != 1:
         return "Name the column of ids (id_column=) if there is one. "
@@ -90,17 +91,17 @@ def _id_hint(data: FileTable, names: list[str]) -> str:
 def other_columns(data: FileTable, options: ReaderOptions) -> list[str]:
     """The columns that are neither id, index, cluster, weight nor system."""
     header = data.header or []
-    system = data.find(SYSTEM_NAMES)
+    system = data.find(SYSTEM_OR_RUN)
     if options.system_column is not None:
         system = data.position(options.system_column, "system_column")
     keys = {*key_columns(data, options), weight_column(data, options), system, data.index}
     return [name for column, name in enumerate(header) if column not in keys]
 
 
-def _numeric(data: FileTable, names: list[str]) -> list[str]:
+def _numeric(data: FileTable, some: list[str]) -> list[str]:
     """Those columns that are no texts: a number is in them, or nothing at all."""
     header = data.header or []
-    return [name for name in names if not is_text(data.column(header.index(name)))]
+    return [name for name in some if not is_text(data.column(header.index(name)))]
 
 
 def is_text(fields: list[str]) -> bool:
@@ -110,21 +111,23 @@ def is_text(fields: list[str]) -> bool:
 
 def systems(data: FileTable, options: ReaderOptions, notes: list[str]) -> list[str]:
     """The columns that may be systems: those of numbers, unless u and v or options say which they are."""
-    names = other_columns(data, options)
-    if (options.system_u, options.system_v) != (None, None) or {"u", "v"} <= {name.lower() for name in names}:
-        return names
-    numeric = _numeric(data, names)
+    others = other_columns(data, options)
+    if (options.system_u, options.system_v) != (None, None) or {"u", "v"} <= {
+        name.lower() for name in others
+    }:
+        return others
+    numeric = _numeric(data, others)
     if len(numeric) < 2:
-        texts = [name for name in names if name not in numeric]
+        texts = [name for name in others if name not in numeric]
         if not texts:
-            return names
+            return others
         detail = f"two columns of scores are needed, and {', '.join(map(quoted, texts[:NAMED]))} {'holds' if len(texts) == 1 else 'hold'} texts"
         example = data.rows[0][(data.header or []).index(texts[0])]
         detail += f", such as {quoted(example)}. Write scores as numbers; labels are compared with gold (format=labels)."
         raise data.source.refused(
             data.lines[0], "not_a_number", detail, (data.header or []).index(texts[0]) + 1
         )
-    texts = [name for name in names if name not in numeric]
+    texts = [name for name in others if name not in numeric]
     if texts:
         more = f" and {len(texts) - NAMED:,} more" if len(texts) > NAMED else ""
         listed = ", ".join(map(quoted, texts[:NAMED]))
