@@ -18,8 +18,11 @@ class Equivalence:
     """Of the policy equivalent: both one-sided tests, and the test of a difference of at least the margin."""
 
     p_value_above: float
+    log10_p_value_above: float
     p_value_below: float
+    log10_p_value_below: float
     p_value_different: float
+    log10_p_value_different: float
     p_value_different_bounds: tuple[float, float]
 
 

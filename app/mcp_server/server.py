@@ -5,6 +5,7 @@ One call is computed at a time, because the precision of ball arithmetic belongs
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -23,7 +24,8 @@ from mcp.server.stdio import stdio_server
 from .. import __version__
 from ..client.calls import VERDICT, call_of
 from ..client.errors import InvalidData
-from ..errors import ExactpermError, InvalidTest
+from ..errors import ExactpermError, InvalidTest, relocated
+from ..inputs import tiny_numbers
 from ..local.run import http_request
 from ..local.transport import InProcess
 from ..service import problems
@@ -32,6 +34,7 @@ from .folder import Folder
 from .tools import TOOLS, Given, request_of
 
 MOST_JSON_BYTES = 100_000
+ARGUMENTS = "/params/arguments"
 INSTRUCTIONS = (
     "Exact paired-permutation tests of evaluation results. Quote the p-value with its method and its warnings. A gate that "
     "is INCONCLUSIVE, or a call that fails, has shown nothing. Paths are relative to the root that the server was given."
@@ -47,6 +50,7 @@ def serve(root: Path, settings: Settings) -> None:
 
 async def _serve(root: Path, settings: Settings) -> None:
     turn = anyio.CapacityLimiter(1)
+    lines = Lines()
 
     async def listed(
         context: ServerRequestContext[Any], given: types.PaginatedRequestParams | None
@@ -64,14 +68,45 @@ async def _serve(root: Path, settings: Settings) -> None:
     async def called(
         context: ServerRequestContext[Any], given: types.CallToolRequestParams
     ) -> types.CallToolResult:
+        error = lines.refused.pop(context.request_id, None)
+        if error is not None:
+            return _problem(problems.of_error(error, "-").body)
         compute = partial(answer, given.name, given.arguments or {}, root, settings)
         return await anyio.to_thread.run_sync(compute, limiter=turn)
 
     server: Server[Any] = Server(
         "exactperm", version=__version__, instructions=INSTRUCTIONS, on_list_tools=listed, on_call_tool=called
     )
-    async with stdio_server() as (reading, writing):
+    async with stdio_server(stdin=anyio.wrap_file(lines)) as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
+
+
+class Lines(io.TextIOWrapper):
+    """Standard input, and the calls in it that have numbers which the SDK would read as 0, by their ids.
+
+    Who else reads standard input meanwhile finds its end, as the SDK has it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(os.fdopen(os.dup(0), "rb"), encoding="utf-8", errors="replace")
+        self.refused: dict[Any, InvalidTest] = {}
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
+        """The next message."""
+        line = super().readline(size)
+        try:
+            with relocated(lambda pointer: pointer.removeprefix(ARGUMENTS)):
+                tiny_numbers.refuse_in_json(line)
+        except InvalidTest as error:
+            message = json.loads(line)
+            if isinstance(message, dict) and isinstance(message.get("id"), int | str):
+                self.refused[message["id"]] = error
+        except ValueError:
+            pass  # the SDK says that it is not JSON
+        return line
 
 
 def answer(name: str, given: Given, root: Path, settings: Settings) -> types.CallToolResult:

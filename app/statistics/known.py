@@ -28,10 +28,17 @@ def require_known(kind: Kind, name: str, parameters: Mapping[str, Any]) -> Stati
         pointer = f"/statistic/{key}"
         if key not in known:
             takes = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
-            raise InvalidTest.at(pointer, "unknown_parameter", f"{key} is no parameter of {name}: {takes}.")
+            detail = f"{key} is no parameter of {name}: {takes}.{_of_others(kind, key)}"
+            raise InvalidTest.at(pointer, "unknown_parameter", detail)
         choices = known[key].choices
         if choices and value not in choices:
             raise InvalidTest.at(pointer, f"unknown_{key}", f"{key} must be one of: {', '.join(choices)}.")
         if known[key].type == "boolean" and not isinstance(value, bool):
             raise InvalidTest.at(pointer, "not_a_boolean", f"{key} must be true or false.")
     return entry
+
+
+def _of_others(kind: Kind, parameter: str) -> str:
+    """Which statistics take a parameter; one without a name is the first of its kind."""
+    names = [entry.name for entry in STATISTICS[kind] if any(p.name == parameter for p in entry.parameters)]
+    return f" It is one of {', '.join(names)}: name the statistic that is meant." if names else ""

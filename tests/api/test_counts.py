@@ -316,6 +316,14 @@ def test_a_bad_array_is_refused_by_its_row_and_column(
         assert said["errors"][0]["pointer"] == pointer
 
 
+def test_a_parameter_of_another_statistic_says_of_which(service: Any, problem_of: Any) -> None:
+    """A statistic whose name was forgotten is the first one, f1."""
+    for statistic in ({"expression": "tp / fp"}, {"name": "f1", "expression": "tp / fp"}):
+        said = problem_of(service.post(PATH, {"u": U, "v": V, "statistic": statistic}), 422)
+        detail = said["errors"][0]["detail"]
+        assert "expression is no parameter of f1: it takes none. It is one of expression: name the" in detail
+
+
 def test_larger_totals_of_one_system_throughout_warn_and_no_gate_decides(service: Any) -> None:
     """Sums over ten runs against one run: items alike, a system and itself differ in a quarter of data sets."""
     once, tenfold = {"correct": [1] * 12, "total": [1] * 12}, {"correct": [9] * 12, "total": [10] * 12}

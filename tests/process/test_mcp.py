@@ -252,6 +252,33 @@ def test_nothing_but_the_protocol_is_on_standard_output_whatever_comes_in(tmp_pa
     assert server.returncode == 0
 
 
+def test_numbers_that_no_double_holds_are_refused_and_not_read_as_0(tmp_path: Path) -> None:
+    asked = {
+        1: ('{"solve": "n", "effect": 1e-400, "design": {"kind": "sd", "sd": 0.4}}', "/effect"),
+        2: ('{"solve": "n", "effect": 0.1, "design": {"kind": "sd", "sd": 1e-400}}', "/design/sd"),
+        3: ('{"solve": "n", "effect": 0.1, "design": {"kind": "sd", "sd": 0.4}}', None),
+        4: ('{"solve": "n", "effect": 0.1, "design": {"kind": "sd", "sd": 0e-400}}', "/design/sd"),
+    }
+    calls = [
+        f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{"name":"power","arguments":{arguments}}}}}\n'
+        for number, (arguments, _) in asked.items()
+    ]
+    with started(tmp_path) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(HELLO + "".join(calls).encode())
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in range(5)]
+        server.communicate(timeout=PATIENCE_S)
+    by_id = {one["id"]: one["result"] for one in answers}
+    for number, (_, pointer) in asked.items():
+        assert by_id[number]["isError"] == (pointer is not None)
+        flaws = by_id[number]["structuredContent"].get("errors", [])
+        assert [flaw["pointer"] for flaw in flaws] == ([] if pointer is None else [pointer])
+        if flaws:
+            assert (flaws[0]["code"] == "number_too_small") == (number < 4)
+
+
 def ends_input(server: subprocess.Popen[bytes]) -> None:
     assert server.stdin is not None
     server.stdin.close()

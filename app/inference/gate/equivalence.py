@@ -7,6 +7,7 @@ the intersection-union test (Berger 1982, *Technometrics* 24:295-300), which nee
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -43,8 +44,13 @@ class EquivalenceTest:
         either = self.beyond.run(), self.short.run()
         record = EquivalenceRecord(
             p_value_above=above.p_value,
+            log10_p_value_above=above.log10_p_value,
             p_value_below=below.p_value,
+            log10_p_value_below=below.log10_p_value,
             p_value_different=min(1.0, 2.0 * min(outcome.p_value for outcome in either)),
+            log10_p_value_different=min(
+                0.0, math.log10(2.0) + min(outcome.log10_p_value for outcome in either)
+            ),
             p_value_different_bounds=(
                 min(1.0, 2.0 * min(outcome.p_value_bounds[0] for outcome in either)),
                 min(1.0, 2.0 * min(outcome.p_value_bounds[1] for outcome in either)),

@@ -59,8 +59,11 @@ class EquivalenceRecord:
     """
 
     p_value_above: PValue
+    log10_p_value_above: Log10PValue
     p_value_below: PValue
+    log10_p_value_below: Log10PValue
     p_value_different: PValue
+    log10_p_value_different: Log10PValue
     p_value_different_bounds: tuple[float, float]
 
 

@@ -97,9 +97,10 @@ def _different(terms: GateTerms, judgement: Judgement, family: str | None, again
     equivalence = judgement.decision.equivalence
     assert equivalence is not None
     p = min(1.0, judgement.family * equivalence.p_value_different)
+    log10_p = min(0.0, math.log10(judgement.family) + equivalence.log10_p_value_different)
     adjusted = f" (Bonferroni-adjusted over {family})" if family is not None else ""
     return (
-        f"p = {_written(p, math.log10(p), terms.alpha)} <= alpha = {_plain(terms.alpha)}{adjusted}: the candidate is shown to "
+        f"p = {_written(p, log10_p, terms.alpha)} <= alpha = {_plain(terms.alpha)}{adjusted}: the candidate is shown to "
         f"differ from {_baseline(against)} by {_plain(terms.margin)} or more."
     )
 

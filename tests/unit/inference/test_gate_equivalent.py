@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
@@ -75,6 +76,11 @@ def test_verdict_and_p_values_are_those_of_the_definition(
     assert decision.p_value == pytest.approx(float(expected[1]), rel=1e-12)
     assert decision.p_value == max(decision.equivalence.p_value_above, decision.equivalence.p_value_below)
     assert decision.equivalence.p_value_different == pytest.approx(float(expected[2]), rel=1e-12)
+    for name in ("above", "below", "different"):
+        p, log10_p = (
+            getattr(decision.equivalence, f"{kind}_{name}") for kind in ("p_value", "log10_p_value")
+        )
+        assert log10_p == pytest.approx(math.log10(p), abs=1e-12)
     low, high = decision.p_value_bounds
     assert Fraction(low) <= expected[1] <= Fraction(high)
 
@@ -101,6 +107,18 @@ def test_three_verdicts_and_their_sentences() -> None:
         "neither a difference below 0.1 from the baseline is shown, nor one of at least that"
         in undecided.reason
     )
+
+
+def test_p_values_below_the_smallest_double_have_logarithms() -> None:
+    """2,000 items that are all 0.5 above, or below, the margin: p is 2**-2000."""
+    n = 2_000
+    passed = gate_of(([3.0] * n, [3.0] * n), margin=0.5).metrics[0].decision.equivalence
+    failed = gate_of(([3.0] * n, [2.0] * n), margin=0.5).metrics[0].decision.equivalence
+    assert passed is not None
+    assert failed is not None
+    assert passed.log10_p_value_above == pytest.approx(-n * math.log10(2), rel=1e-12)
+    assert passed.log10_p_value_below == pytest.approx(-n * math.log10(2), rel=1e-12)
+    assert failed.log10_p_value_different == pytest.approx((1 - n) * math.log10(2), rel=1e-12)
 
 
 def test_of_several_metrics_passes_are_adjusted_by_holm_and_failures_by_bonferroni() -> None:
