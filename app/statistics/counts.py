@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 
@@ -21,6 +24,7 @@ from .paired import Column, Counts, DataWarning, StatisticSpec
 from .quantity import Formula
 from .reduction import difference_of_scores, totals
 from .sum_function import score_of
+from .systems import Systems
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,26 +200,68 @@ def totals_warning(data: Counts, spec: StatisticSpec) -> DataWarning | None:
 
     A ratio's denominator may be a part of the result, such as a time, so that a gate decides on it all the same.
     """
-    of_ratio = spec.name == "ratio"
-    sets = ((str(spec.parameters["denominator"]),),) if of_ratio else _OUT_OF
-    fitting = [
-        set(variant.names) for variant in _WITH_TOTALS.get(spec.name, ()) if set(variant.names) <= set(data.u)
-    ]
-    # Other counts that were sent say nothing of the statistic.
-    counted = set(data.u) if of_ratio else set().union(*fitting)
-    names = next((names for names in sets if set(names) <= counted), None)
+    names = _out_of(set(data.u), spec)
     if names is None:
         return None
     u, v = (np.sum([side[name] for name in names], axis=0) for side in (data.u, data.v))
+    side, larger = _larger(u, v)
+    if not side:
+        return None
+    detail = f"{'u' if side > 0 else 'v'} has a larger {' + '.join(names)} on {larger:,} of {len(u):,} items. {_MORE_RUNS}"
+    return DataWarning("/v", "totals_differ", detail, undecidable=spec.name != "ratio")
+
+
+def board_totals_warning(systems: Systems, spec: StatisticSpec) -> DataWarning | None:
+    """The same of the systems of a board: the first pair of which one has the larger totals, if there is one."""
+    columns = cast("Mapping[str, Mapping[str, Column]]", systems.columns)
+    names = _out_of(set(next(iter(columns.values()))), spec)
+    if names is None:
+        return None
+    # Most systems have the same totals, so that few are left to compare.
+    distinct: dict[bytes, tuple[str, Integers, Integers]] = {}
+    for name, column in columns.items():
+        total = np.sum([column[count] for count in names], axis=0)
+        where = systems.present.get(name, np.arange(len(total)))
+        distinct.setdefault(where.tobytes() + total.tobytes(), (name, where, total))
+    for (u, where_u, of_u), (v, where_v, of_v) in itertools.combinations(
+        list(distinct.values())[:_MOST_TOTALS], 2
+    ):
+        _, in_u, in_v = np.intersect1d(where_u, where_v, assume_unique=True, return_indices=True)
+        side, larger = _larger(of_u[in_u], of_v[in_v])
+        if side:
+            more, less = (json.dumps(name, ensure_ascii=False) for name in ((u, v) if side > 0 else (v, u)))
+            counted = " + ".join(names)
+            detail = f"{more} has a larger {counted} than {less} on {larger:,} of {len(in_u):,} items. {_MORE_RUNS}"
+            return DataWarning("/systems", "totals_differ", detail, undecidable=False)
+    return None
+
+
+_MORE_RUNS = (
+    "Sums over more runs, or over other questions, vary less, so that even a system and itself would differ: count as many runs "
+    "of each item in both."
+)
+_MOST_TOTALS = 50  # distinct ones, of which each two are compared
+
+
+def _out_of(counted: set[str], spec: StatisticSpec) -> tuple[str, ...] | None:
+    """The counts that an item's results are out of."""
+    if spec.name == "ratio":
+        names = (str(spec.parameters["denominator"]),)
+        return names if set(names) <= counted else None
+    fitting = [
+        set(variant.names) for variant in _WITH_TOTALS.get(spec.name, ()) if set(variant.names) <= counted
+    ]
+    # Other counts that were sent say nothing of the statistic.
+    taken = set().union(*fitting)
+    return next((names for names in _OUT_OF if set(names) <= taken), None)
+
+
+def _larger(u: Integers, v: Integers) -> tuple[int, int]:
+    """Which of two has the larger totals on nearly all items where they differ (1, -1, or 0 for none), and on how many."""
     more, less = int((u > v).sum()), int((v > u).sum())
     if more + less < _LEAST_TOTALS or 20 * min(more, less) > more + less:
-        return None
-    detail = (
-        f"{'u' if more > less else 'v'} has a larger {' + '.join(names)} on {max(more, less):,} of {len(u):,} items. Sums over more "
-        "runs, or over other questions, vary less, so that even a system and itself would differ: count as many runs of each "
-        "item in both."
-    )
-    return DataWarning("/v", "totals_differ", detail, undecidable=not of_ratio)
+        return 0, 0
+    return (1 if more > less else -1), max(more, less)
 
 
 def beta_of(spec: StatisticSpec, default: int = 1) -> Fraction:

@@ -356,6 +356,22 @@ def test_larger_totals_of_one_system_throughout_warn_and_no_gate_decides(service
     assert "totals_differ" not in found.text
 
 
+def test_larger_totals_of_a_system_of_a_board_warn(service: Any) -> None:
+    """A board warns as a test of two does: where it is on the items that both have, and who has more."""
+    once = {f"q{k}": {"correct": 1, "total": 1} for k in range(12)}
+    tenfold = {f"q{k}": {"correct": 9, "total": 10} for k in range(14)}
+    request = {"kind": "counts", "statistic": {"name": "accuracy"}, "on_missing": "pairwise"}
+    said = service.post(
+        "/v1/compare", json={**request, "systems": {"A": once, "B": once, "C": tenfold}}
+    ).json()
+    found = [warning for warning in said["warnings"] if warning["code"] == "totals_differ"]
+    assert [warning["detail"].partition(".")[0] for warning in found] == [
+        '"C" has a larger total than "A" on 12 of 12 items'
+    ]
+    alike = service.post("/v1/compare", json={**request, "systems": {"A": once, "B": once}})
+    assert "totals_differ" not in alike.text
+
+
 @pytest.mark.parametrize(
     ("statistic", "counts"),
     [

@@ -12,6 +12,7 @@ from ...inputs import nested
 from ...inputs.alignment import GOLD, Aligned, ById, Gapped, Given, OnMissingOnBoard, system_pointer
 from ...inputs.nested import NamedCounts
 from ...inputs.quoting import quoted
+from ...statistics.counts import board_totals_warning
 from ...statistics.label_match import GoldLabels
 from ...statistics.paired import StatisticSpec
 from ...statistics.pairwise.gold import PAIRWISE
@@ -138,7 +139,11 @@ def board_of(
             groups_for(given.groups, aligned.items),
             events_for(given.event, aligned.items),
         )
-        warnings = (*_of_items(systems, aligned, on_missing), *_of_labels(systems, spec))
+        warnings = (
+            *_of_items(systems, aligned, on_missing),
+            *_of_labels(systems, spec),
+            *_of_totals(systems, spec),
+        )
     return Board(systems, pointer_map, warnings)
 
 
@@ -196,6 +201,12 @@ def _of_items(systems: Systems, aligned: Aligned, on_missing: OnMissingOnBoard) 
         )
         warnings.append(WarningRecord("items_differ", detail))
     return tuple(warnings)
+
+
+def _of_totals(systems: Systems, spec: StatisticSpec) -> tuple[WarningRecord, ...]:
+    """The warning that one system was run more often than another, by the totals of its counts."""
+    found = board_totals_warning(systems, spec) if systems.kind == "counts" else None
+    return () if found is None else (WarningRecord(found.code, found.detail),)
 
 
 def _of_labels(systems: Systems, spec: StatisticSpec) -> tuple[WarningRecord, ...]:
