@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Flaw, InvalidTest
+from ..statistics import item_order
 from ..statistics.paired import Column, Repeated
 from . import columns
 from .columns import NAMES
@@ -150,16 +151,9 @@ def to_decimals(values: Column | Repeated, decimals: int) -> Column | Repeated:
 
 def taken(values: Any, order: NDArray[np.int64]) -> Any:
     """The items of a column of any kind in this order."""
-    if isinstance(values, np.ndarray):
-        return values[order]
     if isinstance(values, NamedCounts):
-        return NamedCounts({name: column[order] for name, column in values.columns.items()}, values.by_item)
-    if isinstance(values, Repeated):
-        lengths = values.lengths[order]
-        first = (np.cumsum(values.lengths) - values.lengths)[order]
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return Repeated(values.values[np.repeat(first, lengths) + within], lengths)
-    return [values[index] for index in order.tolist()]
+        return NamedCounts(item_order.taken(values.columns, order), values.by_item)
+    return item_order.taken(values, order)
 
 
 def _begins_with_list(values: list[Any]) -> bool:

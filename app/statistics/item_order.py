@@ -1,16 +1,17 @@
-"""Some of the items, or all in another order: of columns, of pairings, and of the data of a test."""
+"""Some of the items, all in another order, or those of several data sets: of columns, of pairings, and of the data of a test."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from operator import le
 from typing import Any, TypeVar
 
 import numpy as np
 
-from ..engine.lattice import Integers
+from ..engine.lattice import EXACT_DOUBLE, Integers
+from ..errors import InvalidTest
 from .paired import Counts, Effects, Paired, Pairing, Predictions, Repeated, Scores, Segments
 from .weights import taken_weights
 
@@ -36,6 +37,35 @@ def taken(column: AnyColumn, items: Integers) -> AnyColumn:
     if isinstance(values, Mapping):
         return {key: counts[items] for key, counts in values.items()}  # type: ignore[return-value]
     return [values[item] for item in items.tolist()]  # type: ignore[return-value]
+
+
+def joined(columns: Sequence[Any], refusal: InvalidTest) -> Any:
+    """Columns of one kind end to end; integers beside decimals become those, or are refused where one would change.
+
+    Of counts only those that all have are joined.
+    """
+    first = columns[0]
+    if isinstance(first, Mapping):
+        common = set.intersection(*map(set, columns))
+        return {
+            name: joined([column[name] for column in columns], refusal) for name in first if name in common
+        }
+    if any(isinstance(column, Repeated) for column in columns):
+        # One score for an item is one sample.
+        ones = [
+            column if isinstance(column, Repeated) else Repeated(column, np.ones(len(column), dtype=np.int64))
+            for column in columns
+        ]
+        lengths = np.concatenate([column.lengths for column in ones])
+        return Repeated(joined([column.values for column in ones], refusal), lengths)
+    if not isinstance(first, np.ndarray):
+        return list(chain.from_iterable(columns))
+    filled = [column for column in columns if len(column)] or [first]
+    if len({column.dtype.kind for column in filled}) > 1:
+        for column in filled:
+            if column.dtype == np.int64 and max(-int(column.min()), int(column.max())) > EXACT_DOUBLE:
+                raise refusal
+    return np.concatenate(filled)
 
 
 def first_seen(codes: Integers) -> Integers:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
 
 import numpy as np
 
 from ...engine.lattice import EXACT_DOUBLE, Integers
 from ...errors import InvalidTest
-from ...statistics.paired import Column, Pairing, Repeated
+from ...statistics.item_order import joined
+from ...statistics.paired import Pairing
 from ...statistics.systems import SystemColumn, Systems
 from ...statistics.weights import joined_weights
 
@@ -30,14 +30,16 @@ def joined_systems(parts: Sequence[Systems]) -> Systems:
     Ids and clusters belong to their data set: the same key in two sets is two items, or two clusters. Raises
     InvalidTest at /aggregate for integers that no double holds next to scores that are doubles.
     """
+    detail = f"An integer is beyond {EXACT_DOUBLE} in size, and other data sets have decimals: scale the data down."
+    refusal = InvalidTest.at("/aggregate", "integer_too_large", detail)
     sizes = [_size(part) for part in parts]
     starts = np.cumsum([0, *sizes])[:-1].tolist()
     names = parts[0].names
     golds = [part.gold for part in parts]
     return Systems(
         parts[0].kind,
-        {name: _joined([part.columns[name] for part in parts]) for name in names},
-        None if golds[0] is None else cast("Any", _joined(cast("Any", golds))),
+        {name: joined([part.columns[name] for part in parts], refusal) for name in names},
+        None if golds[0] is None else joined(golds, refusal),
         _pairing(parts, sizes),
         _present(parts, sizes, starts, names),
         joined_weights([(part.weights, size) for part, size in zip(parts, sizes, strict=True)]),
@@ -58,46 +60,6 @@ def _size(systems: Systems) -> int:
 
 def _length(column: SystemColumn) -> int:
     return len(next(iter(column.values()), ()) if isinstance(column, Mapping) else column)
-
-
-def _joined(columns: Sequence[SystemColumn]) -> SystemColumn:
-    first = columns[0]
-    if isinstance(first, Mapping):
-        # Counts that not all data sets have are not those of the statistic.
-        common = set.intersection(*(set(cast("Mapping[str, Column]", column)) for column in columns))
-        return {
-            key: _numbers([cast("Mapping[str, Column]", column)[key] for column in columns])
-            for key in first
-            if key in common
-        }
-    if any(isinstance(column, Repeated) for column in columns):
-        repeated = [_repeated(cast("Column | Repeated", column)) for column in columns]
-        return Repeated(
-            _numbers([column.values for column in repeated]),
-            np.concatenate([column.lengths for column in repeated]),
-        )
-    if isinstance(first, np.ndarray):
-        return _numbers(cast("Sequence[Column]", columns))
-    return [item for column in columns for item in cast("Sequence[Any]", column)]
-
-
-def _numbers(columns: Sequence[Column]) -> Column:
-    if len({column.dtype for column in columns}) > 1:
-        for column in columns:
-            if column.dtype == np.int64 and len(column) and _largest(column) > EXACT_DOUBLE:
-                detail = f"An integer is beyond {EXACT_DOUBLE} in size, and other data sets have decimals: scale the data down."
-                raise InvalidTest.at("/aggregate", "integer_too_large", detail)
-        return np.concatenate([column.astype(np.float64) for column in columns])
-    return cast("Column", np.concatenate(columns))
-
-
-def _largest(column: Column) -> int:
-    return max(-int(column.min()), int(column.max()))
-
-
-def _repeated(column: Column | Repeated) -> Repeated:
-    """One score for an item is one sample."""
-    return column if isinstance(column, Repeated) else Repeated(column, np.ones(len(column), dtype=np.int64))
 
 
 def _pairing(parts: Sequence[Systems], sizes: Sequence[int]) -> Pairing:

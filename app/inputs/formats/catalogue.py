@@ -34,7 +34,7 @@ from . import (
     openai_evals,
     promptfoo,
     ranking,
-    several_files,
+    tasks,
     trec,
 )
 from .format import FirstLook, Format, Sign
@@ -112,7 +112,7 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     """
     if not files:
         raise InvalidTest.at("/files", "missing_file", "There are no files; give u and v, or one file.")
-    if several_files.are_several(files):
+    if tasks.are_several(files):
         return _read_several(files, format_, options)
     by_role = sources(files)
     refuse_others(by_role)
@@ -172,7 +172,7 @@ def _read_several(files: Mapping[str, UploadedFile], format_: str, options: Read
             f"The format {name} takes one file {role}: it compares items within a file, and not over several."
         )
         raise InvalidTest.at(f"/files/{role}", "several_files", detail)
-    return several_files.read(
+    return tasks.read(
         files,
         options,
         lambda own, chosen: read(own, format_, chosen),

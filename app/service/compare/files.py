@@ -30,7 +30,6 @@ from ...statistics.paired import StatisticSpec
 from ..messages import Job
 from ..multipart import Form
 from ..parse_files import PARAMETERS, as_read, option_pointer, read_form, spec_of_kind, spec_of_reading
-from ..pointers import PointerMap
 from ..schema.compare import CompareChoices, CompareKind
 from ..schema.fields import NO_BOOLEANS
 from . import json_request, tables
@@ -163,13 +162,13 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> File
             metric = tables.metric_of(table)
         notes = (*note, *tables.notes_of(table))
         return FilesOfSystems(
-            choices, {name: within(board, in_file) for name, board in boards.items()},
+            choices, {name: board.within(in_file) for name, board in boards.items()},
             ReadingRecord(format_, guessed, notes), spec, metric,
         )  # fmt: skip
     if format_ == "jsonl" and fields.reader.keys() <= {"statistic"} and _has_datasets(source):
         with relocated(in_file):
             boards = tables.of_lines(source.content.removeprefix(UTF8_BOM))
-        own = {name: within(board, in_file) for name, board in boards.items()}
+        own = {name: board.within(in_file) for name, board in boards.items()}
         return FilesOfSystems(choices, own, ReadingRecord(format_, guessed, note), spec)
     options = replace(options, on_missing=fields.on_missing)
     if options.delimiter is None:
@@ -232,17 +231,6 @@ def _has_datasets(source: Source) -> bool:
     """Whether the first of the lines of JSON names a data set."""
     first = source.content.removeprefix(UTF8_BOM).lstrip().partition(b"\n")[0]
     return b'"dataset"' in first and b'"system"' in first and first.startswith(b"{")
-
-
-def within(board: GivenBoard, outer: PointerMap) -> GivenBoard:
-    """The same board, whose places are inside of something else."""
-    place, columns = board.place, board.columns
-    assert place is not None
-    return replace(
-        board,
-        place=lambda column, index, rest: outer(place(column, index, rest)),
-        columns=tables.Mapped(columns, outer),
-    )
 
 
 def _board(systems: Mapping[str, SystemOutputs], source: Source) -> tuple[GivenBoard, bool]:

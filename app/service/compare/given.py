@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...errors import pointer_token
@@ -76,6 +76,16 @@ class GivenBoard:
         key = pointer_token(given.ids[index]) if isinstance(given, ById) else str(index)
         return "/".join([column, key, *rest])
 
+    def within(self, outer: PointerMap) -> GivenBoard:
+        """The same board, whose places are inside of something else."""
+        place = self.place
+        assert place is not None
+        return replace(
+            self,
+            place=lambda column, index, rest: outer(place(column, index, rest)),
+            columns=_Mapped(self.columns, outer),
+        )
+
     def pointer_map(self, aligned: Aligned) -> PointerMap:
         """The map for pointers to items in the common order."""
 
@@ -105,3 +115,19 @@ def split(pointer: str) -> tuple[str, int | None, list[str]]:
         if rest[at].isdecimal() and rest[at].isascii() and len(rest[at]) < 10:
             return column, int(rest[at]), rest[:at] + rest[at + 1 :]
     return pointer, None, []
+
+
+class _Mapped(Mapping[str, str]):
+    """Another mapping whose values are mapped when they are looked up."""
+
+    def __init__(self, inner: Mapping[str, str], outer: Callable[[str], str]) -> None:
+        self.inner, self.outer = inner, outer
+
+    def __getitem__(self, key: str) -> str:
+        return self.outer(self.inner[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.inner)
+
+    def __len__(self) -> int:
+        return len(self.inner)

@@ -11,7 +11,7 @@ from ...inputs.formats.reader import ReaderOptions
 from ...inputs.formats.source import Source
 from ..messages import Job
 from ..query import OF_A_BOARD, Query
-from .files import FilesOfSystems, one_file, within
+from .files import FilesOfSystems, one_file
 from .form_fields import fields_of
 
 # Options of the reader that a query may have: they say which column is what.
@@ -41,7 +41,7 @@ def parse_ranked(job: Job, body: bytes | bytearray, delimiter: Delimiter) -> Fil
         found = one_file(
             source, replace(fields, format=_format_of(source, options)), replace(options, delimiter=delimiter)
         )
-    boards = {name: within(board, _in_body) for name, board in found.boards.items()}
+    boards = {name: board.within(_in_body) for name, board in found.boards.items()}
     return replace(found, boards=boards)
 
 

@@ -17,10 +17,10 @@ from ...inputs.alignment import ById, Given, OnMissingOnBoard, system_pointer
 from ...inputs.formats import catalogue
 from ...inputs.formats.catalogue import Guess
 from ...inputs.formats.file_names import stem
-from ...inputs.formats.joined_readings import at_most
 from ...inputs.formats.reader import Kind, ReaderOptions, Reading, UploadedFile
 from ...inputs.formats.source import sources
 from ...inputs.formats.spreadsheet import as_text, refuse_others
+from ...inputs.formats.tasks import at_most
 from ...inputs.quoting import quoted
 from .given import GivenBoard
 from .system_sides import Side, keys_of, listed, of_all_items, side_of, weights_of, written

@@ -159,22 +159,6 @@ class _FirstLines(Mapping[str, str]):
         return len(self.rows)
 
 
-class Mapped(Mapping[str, str]):
-    """Another mapping whose values are mapped when they are looked up."""
-
-    def __init__(self, inner: Mapping[str, str], outer: Callable[[str], str]) -> None:
-        self.inner, self.outer = inner, outer
-
-    def __getitem__(self, key: str) -> str:
-        return self.outer(self.inner[key])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.inner)
-
-    def __len__(self) -> int:
-        return len(self.inner)
-
-
 def of_lines(body: bytes | bytearray) -> Boards:
     """The boards of lines of JSON; raises InputError with pointers to them."""
     boards, lines = system_lines.read(body)

@@ -1,40 +1,149 @@
-"""The readings of several tasks as one: columns end to end, the tasks as clusters."""
+"""Several files of each system, one for each task: each task is read by itself, and all become one test.
+
+A file's task is what its name says without dates (`file_names.tasks_of`); tasks are paired by name. An item's id is
+`task/id`. The tasks are the clusters, unless the option `clusters` says otherwise, and items that have clusters of
+their own keep them. Of a board each task is a data set (`service.compare.task_files`).
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InvalidTest, pointer_token
+from ...errors import InvalidTest, pointer_token, relocated
 from ...inference.reading import Note, Read, Remark
-from ...statistics.paired import (
-    Column,
-    Counts,
-    Gaps,
-    Paired,
-    Pairing,
-    Predictions,
-    Repeated,
-    Scores,
-    Segments,
-)
+from ...statistics.item_order import joined
+from ...statistics.paired import Counts, Gaps, Paired, Pairing, Predictions, Scores, Segments
 from ...statistics.weights import joined_weights
-from ..columns import MAX_EXACT_INT
+from ..alignment import BOUNDS
 from ..quoting import quoted
-from .reader import Reading
+from . import file_names
+from .reader import ReaderOptions, Reading, UploadedFile
 
+SYSTEMS = ("u", "v")
 ITEM, TASK = "item", "task"  # values of the option `clusters`
 MOST_NOTES = 60
 NAMED = 5
+OPTIONS = ("format", "metric", "clusters")  # what readers are told
+WHAT = ("kind", "format", "metric", "statistic", "direction", "counts", "weights", "clusters", "ids")
+
+ReadOne = Callable[[Mapping[str, UploadedFile], ReaderOptions], Reading]
+Files = Mapping[str, UploadedFile]
 Codes = NDArray[np.int64]
 
 
-def joined(readings: Mapping[str, Reading], notes: Sequence[Note], swap: str | None) -> Reading:
+def are_several(files: Files) -> bool:
+    """Whether some role has several files."""
+    return any(file.parts for file in files.values())
+
+
+def read(files: Files, options: ReaderOptions, read_one: ReadOne, *, drops: bool) -> Reading:
+    """Read the files of each task with `read_one`, and join them.
+
+    `drops` says whether the format knows on_missing itself: else it is about tasks alone.
+
+    Raises
+    ------
+    MalformedBody, InvalidTest
+        As the format's reader does, with pointers `/files/<role>/<task>/…`; or a task is in the files of one system
+        alone, or tasks measure different things.
+    """
+    for role in SYSTEMS:
+        if role not in files:
+            detail = f"With several files give both systems, u and v, as many as there are tasks; {role} is missing."
+            raise InvalidTest.at(f"/files/{role}", "missing_file", detail)
+    alone = {role: file for role, file in files.items() if role not in SYSTEMS and not file.parts}
+    by_role = {
+        role: tasks_by_name(file.parts or (file,), f"/files/{role}")
+        for role, file in files.items()
+        if role not in alone
+    }
+    way = "; a whole task that is missing has no bounds" if options.on_missing == BOUNDS else ""
+    tasks, lacking = common_tasks(
+        {f"/files/{role}": (role, own) for role, own in by_role.items()},
+        drop="drop", dropped=options.on_missing == "drop", way=way,
+    )  # fmt: skip
+    notes = [
+        f"{len(missing):,} tasks without a file of {role} were left out (on_missing=drop): {some(missing)}."
+        for role, missing in zip(by_role, lacking, strict=True)
+        if missing
+    ]
+    notes += [f"{role}: the file {file.name[:80]} goes with every task." for role, file in alone.items()]
+    own = options if drops else replace(options, on_missing="error", missing_range=None)
+    if options.clusters in (ITEM, TASK):
+        own = replace(own, clusters=None)
+    readings = {}
+    for task in tasks:
+        of_task = {role: by_role[role][task] if role in by_role else file for role, file in files.items()}
+        with relocated(in_task(task, by_role)):
+            readings[task] = read_one(of_task, own)
+    return joined_readings(readings, notes, swap=options.clusters)
+
+
+def tasks_by_name(parts: Sequence[UploadedFile], pointer: str) -> dict[str, UploadedFile]:
+    """The files of a system by task; raises InvalidTest where two have one name. Labels have the folders."""
+    names = file_names.tasks_of([part.path for part in parts])
+    if names is None:
+        seen = sorted(part.path for part in parts)
+        twice = next((name for name, after in itertools.pairwise(seen) if name == after), seen[0])
+        detail = (
+            f"Two files are of the same task by their names, as {quoted(twice)}: leave the older ones out, or send each "
+            "under a name that is its task's."
+        )
+        raise InvalidTest.at(pointer, "duplicate_task", detail)
+    return {task: replace(part, name=part.path, folder="") for task, part in zip(names, parts, strict=True)}
+
+
+def common_tasks(
+    systems: Mapping[str, tuple[str, Collection[str]]], *, drop: str, dropped: bool, way: str = ""
+) -> tuple[list[str], list[list[str]]]:
+    """The tasks that all systems have, in their order, and those that each lacks.
+
+    `systems` are names and tasks by pointer. Unless tasks are `dropped`, `on_missing` being `drop`, all have the same.
+
+    Raises
+    ------
+    InvalidTest
+        A system has no file of a task that another has; or no task is one of all.
+    """
+    own = [set(tasks) for _, tasks in systems.values()]
+    common, every = set.intersection(*own), set.union(*own)
+    lacking = [sorted(every - tasks) for tasks in own]
+    for (pointer, (name, tasks)), missing in zip(systems.items(), lacking, strict=True):
+        if missing and not (common and dropped):
+            mended = f", or set on_missing to {drop} to leave these tasks out" if common else ""
+            detail = (
+                f"There is no file of {name} for {len(missing):,} of the tasks: {some(missing)}; it has {some(sorted(tasks))}. "
+                f"Files are paired by their names, dates left out: add the files, name all systems' files alike{mended}{way}."
+            )
+            raise InvalidTest.at(pointer, "unmatched_tasks", detail)
+    return sorted(common), lacking
+
+
+def some(names: Sequence[str]) -> str:
+    """A few names, and how many more there are."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(map(quoted, names[:NAMED])) + more
+
+
+def in_task(task: str, divided: Collection[str]) -> Callable[[str], str]:
+    """The map of pointers to files that are divided by task to pointers to those of this one."""
+
+    def pointer_map(pointer: str) -> str:
+        tokens = pointer.split("/", 3)
+        if tokens[:2] != ["", "files"] or len(tokens) < 3 or tokens[2] not in divided:
+            return pointer
+        return "/".join(("", "files", tokens[2], pointer_token(task), *tokens[3:]))
+
+    return pointer_map
+
+
+def joined_readings(readings: Mapping[str, Reading], notes: Sequence[Note], swap: str | None) -> Reading:
     """One reading of all tasks, in their order; `notes` come first.
 
     What swaps as a whole are the items' own clusters, where they have any, or else the tasks; `swap` task or item says
@@ -54,8 +163,7 @@ def joined(readings: Mapping[str, Reading], notes: Sequence[Note], swap: str | N
         readings = {
             task: replace(reading, data=_unclustered(reading.data)) for task, reading in readings.items()
         }
-    pairing = _pairing(readings, by_item=by_item)
-    data = _data([reading.data for reading in readings.values()], pairing, by_item=by_item)
+    data = _joined_data({task: reading.data for task, reading in readings.items()}, by_item=by_item)
     names = {reading.names for reading in readings.values()}
     score_names = {reading.score_names for reading in readings.values()}
     facts = [*_facts(readings, own_clusters=own_clusters, by_item=by_item), *notes]
@@ -81,7 +189,7 @@ def _unclustered(data: Paired) -> Paired:
     return replace(plain, gaps=replace(plain.gaps, clusters=None, n_clusters=None))
 
 
-def _first(values: Any) -> Any:
+def _first(values: Iterable[Any]) -> Any:
     return next((value for value in values if value is not None), None)
 
 
@@ -101,10 +209,6 @@ def _holds(reading: Reading) -> tuple[Any, ...]:
     )
 
 
-OPTIONS = ("format", "metric", "clusters")  # what readers are told
-WHAT = ("kind", "format", "metric", "statistic", "direction", "counts", "weights", "clusters", "ids")
-
-
 def require_alike(task: str, reading: Reading, other: str, first: Reading, pointer: str) -> None:
     """Refuse tasks that do not hold the same; raises InvalidTest at the pointer."""
     mine, theirs = _holds(reading), _holds(first)
@@ -122,10 +226,8 @@ def require_alike(task: str, reading: Reading, other: str, first: Reading, point
 
 def _facts(readings: Mapping[str, Reading], *, own_clusters: bool, by_item: bool) -> list[Note]:
     tasks = list(readings)
-    more = f" and {len(tasks) - NAMED:,} more" if len(tasks) > NAMED else ""
-    named = ", ".join(quoted(task) for task in tasks[:NAMED])
     facts: list[Note] = [
-        f"{len(tasks):,} tasks were read, each from a file of u and one of v: {named}{more}.",
+        f"{len(tasks):,} tasks were read, each from a file of u and one of v: {some(tasks)}.",
         *totals_read([reading.facts for reading in readings.values()]),
     ]
     if by_item:
@@ -171,13 +273,37 @@ def _sizes(data: Paired) -> tuple[int, int, int, int]:
     return (len(data.u), 0, 0, 0) if gaps is None else (len(data.u), len(gaps.u), len(gaps.v), gaps.neither)
 
 
-def _pairing(readings: Mapping[str, Reading], *, by_item: bool) -> Pairing:
-    parts = [reading.data.pairing for reading in readings.values()]
-    sizes = [_sizes(reading.data)[0] for reading in readings.values()]
+def _joined_data(tasks: Mapping[str, Paired], *, by_item: bool) -> Paired:
+    """The data of all tasks end to end."""
+    parts: list[Any] = list(tasks.values())
+    pairing = _pairing(tasks, by_item=by_item)
+
+    def column(name: str) -> Any:
+        return joined([getattr(part, name) for part in parts], _inexact(name))
+
+    first = parts[0]
+    if isinstance(first, Scores):
+        weights = joined_weights([(part.weights, len(part.u)) for part in parts])
+        return Scores(column("u"), column("v"), pairing, weights, _gaps(parts, by_item=by_item))
+    if isinstance(first, Counts):
+        return Counts(column("u"), column("v"), pairing)
+    if isinstance(first, Segments):
+        return Segments(column("u"), column("v"), column("references"), pairing)
+    return Predictions(column("gold"), column("u"), column("v"), pairing)
+
+
+def _inexact(name: str) -> InvalidTest:
+    detail = "Some tasks have decimals and others integers beyond 2^53: a column of both would not be exact."
+    return InvalidTest.at(f"/files/{name}", "inexact_integer", detail)
+
+
+def _pairing(tasks: Mapping[str, Paired], *, by_item: bool) -> Pairing:
+    parts = [data.pairing for data in tasks.values()]
+    sizes = [_sizes(data)[0] for data in tasks.values()]
     by_id = all(part.by_id for part in parts)
     ids = None
     if all(part.ids is not None for part in parts):
-        ids = [f"{task}/{key}" for task, part in zip(readings, parts, strict=True) for key in part.ids or ()]
+        ids = [f"{task}/{key}" for task, part in zip(tasks, parts, strict=True) for key in part.ids or ()]
     matched = [part.matched for part in parts]
     clusters = _clusters([part.clusters for part in parts], sizes, [part.n_clusters for part in parts])
     codes, n_clusters = (None, None) if by_item else clusters
@@ -204,34 +330,6 @@ def _clusters(
     return np.concatenate(columns), offset
 
 
-def _data(parts: Sequence[Paired], pairing: Pairing, *, by_item: bool) -> Paired:
-    first = parts[0]
-    if isinstance(first, Scores):
-        scores = [part for part in parts if isinstance(part, Scores)]
-        weights = joined_weights([(part.weights, len(part.u)) for part in scores])
-        return Scores(
-            _scores([part.u for part in scores], "u"),
-            _scores([part.v for part in scores], "v"),
-            pairing,
-            weights,
-            _gaps(scores, by_item=by_item),
-        )
-    if isinstance(first, Counts):
-        counts = [part for part in parts if isinstance(part, Counts)]
-        u = {name: _column([part.u[name] for part in counts], "u") for name in first.u}
-        v = {name: _column([part.v[name] for part in counts], "v") for name in first.u}
-        return Counts(u, v, pairing)
-    if isinstance(first, Segments):
-        texts = [part for part in parts if isinstance(part, Segments)]
-        return Segments(_listed(texts, "u"), _listed(texts, "v"), _listed(texts, "references"), pairing)
-    labels = [part for part in parts if isinstance(part, Predictions)]
-    return Predictions(_listed(labels, "gold"), _listed(labels, "u"), _listed(labels, "v"), pairing)
-
-
-def _listed(parts: Sequence[Any], name: str) -> list[Any]:
-    return [item for part in parts for item in getattr(part, name)]
-
-
 def _gaps(parts: Sequence[Scores], *, by_item: bool) -> Gaps | None:
     """The items of all tasks that a system lacks, in the order that `Gaps` gives them; their clusters as `_clusters` has them."""
     if all(part.gaps is None for part in parts):
@@ -243,7 +341,7 @@ def _gaps(parts: Sequence[Scores], *, by_item: bool) -> Gaps | None:
         or Gaps(none, none, 0, known.low, known.high, part.pairing.clusters, part.pairing.n_clusters)
         for part in parts
     ]
-    u, v = _scores([gap.u for gap in gaps], "u"), _scores([gap.v for gap in gaps], "v")
+    u, v = (joined([getattr(gap, role) for gap in gaps], _inexact(role)) for role in SYSTEMS)
     neither = sum(gap.neither for gap in gaps)
     if by_item:
         return Gaps(u, v, neither, known.low, known.high)
@@ -258,25 +356,3 @@ def _gaps(parts: Sequence[Scores], *, by_item: bool) -> Gaps | None:
             begin = start + sum(size[:kind])
             pieces.append(codes[begin : begin + size[kind]])
     return Gaps(u, v, neither, known.low, known.high, np.concatenate(pieces), n_clusters)
-
-
-def _scores(columns: Sequence[Column | Repeated], role: str) -> Column | Repeated:
-    if not any(isinstance(column, Repeated) for column in columns):
-        return _column([column for column in columns if not isinstance(column, Repeated)], role)
-    repeated = [
-        column if isinstance(column, Repeated) else Repeated(column, np.ones(len(column), dtype=np.int64))
-        for column in columns
-    ]
-    lengths = np.concatenate([column.lengths for column in repeated])
-    return Repeated(_column([column.values for column in repeated], role), lengths)
-
-
-def _column(columns: Sequence[Column], role: str) -> Column:
-    """Columns end to end, whose values all stay what they were; raises InvalidTest."""
-    filled = [column for column in columns if len(column)]
-    if len({column.dtype.kind for column in filled}) > 1:
-        whole = [column for column in filled if column.dtype.kind == "i"]
-        if any(int(np.abs(column.astype(object)).max()) > MAX_EXACT_INT for column in whole):
-            detail = "Some tasks have decimals and others integers beyond 2^53: a column of both would not be exact."
-            raise InvalidTest.at(f"/files/{role}", "inexact_integer", detail)
-    return cast("Column", np.concatenate(filled)) if filled else columns[0]
