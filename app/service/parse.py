@@ -161,7 +161,7 @@ def parse_reading(files: ParsedFiles, job: Job) -> ParsedTest:
             data = typed(data, files.spec)
         return ParsedTest(
             reading.kind, data, files.spec, options, _deadline(request, job), files.pointer_map, reading,
-            _warnings_of_order(reading, options), store_of(request),
+            (*_warnings_of_order(reading, options), *_of_findings(reading)), store_of(request),
         )  # fmt: skip
 
 
@@ -185,6 +185,11 @@ def _warnings_of_order(reading: Reading, options: Options) -> tuple[WarningRecor
     u, v = reading.names or ("the first", "the second")
     detail = f"U is {quoted(u)} and V is {quoted(v)} only because of their order in the file; "
     return (WarningRecord("roles_by_order", f"{detail}set system_u and system_v to be certain."),)
+
+
+def _of_findings(reading: Reading) -> tuple[WarningRecord, ...]:
+    """What was done without certainty."""
+    return tuple(WarningRecord(finding.code, finding.detail) for finding in reading.findings)
 
 
 def n_items(data: Paired) -> int:

@@ -17,9 +17,9 @@ from pydantic_core import from_json
 from ..errors import InputError, InvalidTest, relocated
 from ..inputs import json_body
 from ..inputs.formats.catalogue import ALIASES, AUTO
-from ..inputs.formats.delimited_files import COUNT_STATISTICS
 from ..inputs.formats.reader import Kind, Reading, UploadedFile
 from ..inputs.formats.source import UTF8_BOM
+from ..inputs.formats.tables import COUNT_STATISTICS
 from ..inputs.names import ID, find
 from ..statistics.catalogue import STATISTICS
 from ..statistics.paired import Paired, StatisticSpec

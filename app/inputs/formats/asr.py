@@ -11,11 +11,12 @@ from collections.abc import Mapping
 
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
+from ..frame import Frame
 from ..quoting import quoted
 from .count_files import CountFile, count_file, require_same
 from .format import FirstLook, Format, Sign
 from .number_text import NumberReader
-from .outputs_by_id import SystemOutputs, counts, matched, scores_reading
+from .outputs_by_id import SystemOutputs, counts, in_words, matched, scores_reading
 from .reader import ReaderOptions, Reading, choose_metric
 from .roles import needed
 from .source import Source
@@ -77,10 +78,10 @@ def _counted(source: Source, options: ReaderOptions, notes: list[str]) -> System
 
 
 def _row(file: CountFile, index: int, value: dict[str, int | float]) -> tuple[int | float, int | float]:
-    source, line = file.data.source, file.data.lines[index]
+    data = file.data
     for name, count in value.items():
         if not isinstance(count, int) or count < 0:
-            raise source.refused(line, "not_a_count", f"{name} is not a whole number from 0.", name)
+            raise _refused(data, index, name, "not_a_count", f"{name} is not a whole number from 0.")
     if PARTS[0] not in value:
         return value["errors"], value["ref_words"]
     total = sum(value[part] for part in PARTS)
@@ -88,8 +89,13 @@ def _row(file: CountFile, index: int, value: dict[str, int | float]) -> tuple[in
         detail = (
             f"errors is {value['errors']}, and substitutions, deletions and insertions add up to {total}."
         )
-        raise source.refused(line, "inconsistent_counts", detail, "errors")
+        raise _refused(data, index, "errors", "inconsistent_counts", detail)
     return total, value["ref_words"]
+
+
+def _refused(data: Frame, row: int, name: str, code: str, detail: str) -> InvalidTest:
+    label = f"{data.source.label}, {in_words(data.path(row))}"
+    return InvalidTest.at(f"{data.place(row)}/{name}", code, f"{label}: {detail}")
 
 
 def _aligned(

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...errors import InvalidTest
+from ..frame import Frame, table
 from ..missing_texts import is_missing
 from ..quoting import quoted
 from .number_text import NumberReader, parsed
 from .outputs_by_id import SystemOutputs
 from .reader import ReaderOptions, choose
 from .source import Source
-from .table import FileTable, table
 
 NO_CLUSTER = "_"
 
@@ -21,19 +21,17 @@ NO_CLUSTER = "_"
 class CountFile:
     """One system's table, and its columns of ids and clusters."""
 
-    data: FileTable
-    key: int
-    cluster: int | None
+    data: Frame
+    key: str
+    cluster: str | None
 
     def columns(self) -> list[str]:
         """The names of the columns of numbers."""
-        header = self.data.header or []
-        return [name for column, name in enumerate(header) if column != self.key]
+        return [name for name in self.data.names if name != self.key]
 
     def numeric_columns(self) -> list[str]:
         """Those of them with numbers, and missing values at most beside these."""
-        header, rows = self.data.header or [], self.data.rows
-        texts = {name: [row[header.index(name)] for row in rows] for name in self.columns()}
+        texts = {name: self.data.column(name) for name in self.columns()}
         return [
             name
             for name, fields in texts.items()
@@ -44,18 +42,18 @@ class CountFile:
     def outputs(self, names: Sequence[str], number_reader: NumberReader, *, row: bool) -> SystemOutputs:
         """The values of these columns: rows of them, or one number each when not `row`."""
         data = self.data
-        columns = [data.position(name, "metric") for name in names]
+        columns = [str(data.chosen("metric", name)) for name in names]
         outputs = SystemOutputs(data.source)
-        for index, fields in enumerate(data.rows):
+        for index, key in enumerate(data.column(self.key)):
             values = [
-                number_reader.of_text(fields[column], data.pointer(index, column)) for column in columns
+                number_reader.of_text(data.column(name)[index], data.place(index, name)) for name in columns
             ]
             whole = None if None in values else tuple(value for value in values if value is not None)
-            cluster = None if self.cluster is None else fields[self.cluster].strip()
+            cluster = None if self.cluster is None else data.column(self.cluster)[index].strip()
             outputs.add(
-                fields[self.key].strip(),
+                key.strip(),
                 whole if row or whole is None else whole[0],
-                f"line/{data.lines[index]}",
+                data.path(index),
                 None if cluster == NO_CLUSTER else cluster,
             )
         return outputs
@@ -72,22 +70,15 @@ def count_file(
         There is no header, no column of ids, or no column of the clusters given.
     """
     data = table(source, options, notes)
-    if data.header is None:
+    if not data.has_header:
         raise source.refused(1, "no_header", "a header with the names of the columns is needed.")
-    if options.id_column is not None:
-        key = data.position(options.id_column, "id_column")
-    else:
-        named = data.find(ids)
-        if named is None:
-            raise choose(source.line(1), "id_column", "column of ids", data.header)
-        key = named
-    cluster = None
-    if options.clusters is not None:
-        cluster = data.position(options.clusters, "clusters")
-    elif (column := data.find(clusters)) is not None:
-        keys = dict.fromkeys(row[column].strip() for row in data.rows)
+    key = data.chosen("id_column", options.id_column, ids)
+    if key is None:
+        raise choose(source.line(1), "id_column", "column of ids", list(data.names))
+    cluster = data.chosen("clusters", options.clusters)
+    if cluster is None and (name := data.find(clusters)) is not None:
+        keys = dict.fromkeys(map(str.strip, data.column(name)))
         if list(keys) != [NO_CLUSTER]:
-            name = data.header[column]
             notes.append(
                 f"{source.role}: the column {quoted(name)} has {len(keys):,} values; clusters={name[:40]} would swap each as a whole."
             )

@@ -1,12 +1,12 @@
-"""The formats that `delimited_files` reads: csv, tsv and mqm, and how they are recognised."""
+"""The formats that `tables` reads: csv, tsv, mqm and jsonl, and how they are recognised."""
 
 from __future__ import annotations
 
 from ..missing_texts import is_missing
-from .delimited_files import ROLES, USES, read
 from .format import FirstLook, Format, Sign
 from .number_looks import are_data, is_numeric
 from .separators import is_quoted
+from .tables import JSON_LINES, OF_TABLES, ROLES, USES, read
 
 
 def _sign(look: FirstLook) -> Sign:
@@ -60,14 +60,14 @@ def _sign_of_mqm(look: FirstLook) -> Sign:
 
 
 MQM = Format(
-    "mqm", read, ROLES, USES, "WMT's long files: system score seg_id, separated by blanks",
+    "mqm", read, ROLES, OF_TABLES, "WMT's long files: system score seg_id, separated by blanks",
     kinds=("scores",), delimiter="blank", sign=_sign_of_mqm,
 )  # fmt: skip
 TSV = Format(
     "tsv",
     read,
     ROLES,
-    USES,
+    OF_TABLES,
     "as csv, with tabs",
     kinds=("scores", "counts"),
     delimiter="tab",
@@ -75,6 +75,17 @@ TSV = Format(
     suffixes=(".tsv", ".tab"),
 )
 CSV = Format(
-    "csv", read, ROLES, USES, "wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header",
+    "csv", read, ROLES, OF_TABLES, "wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header",
     kinds=("scores", "counts"), sign=_sign, suffixes=(".csv", ".xlsx", ".parquet"),
+)  # fmt: skip
+
+
+def _sign_of_lines(look: FirstLook) -> Sign:
+    array = look.is_json and look.text.lstrip().startswith("[")
+    return Sign.LINES if array or look.record is not None else Sign.NONE
+
+
+JSONL = Format(
+    JSON_LINES, read, ROLES, USES, "lines (or an array) of {id, score}, {id, u, v} or {id, system, score}",
+    kinds=("scores",), aliases=("json", "ndjson"), sign=_sign_of_lines,
 )  # fmt: skip

@@ -9,10 +9,10 @@ import numpy as np
 
 from ...errors import InvalidTest
 from ...statistics.paired import Pairing
+from ..frame import table
 from ..quoting import quoted
 from .reader import ReaderOptions
 from .source import Source
-from .table import table
 
 DOCUMENT = "document"
 COLUMNS = "\t,|;"
@@ -83,4 +83,5 @@ def _names(source: Source, options: ReaderOptions, notes: list[str]) -> list[str
     ):
         return [line.strip() for line in lines]
     rows = table(source, options, notes)
-    return [row[-1].strip() for row in [*([] if rows.header is None else [rows.header]), *rows.rows]]
+    last = rows.names[-1]
+    return [name.strip() for name in [*([last] if rows.has_header else []), *rows.column(last)]]

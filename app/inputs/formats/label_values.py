@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..frame import Frame
 from ..missing_texts import MISSING
-from .named_fields import NamedFields
 from .number_text import TRUTH, parsed
 
 Label = int | str
@@ -15,7 +15,7 @@ Label = int | str
 GAPS = MISSING - {"none"}
 
 
-def labels_of(columns: Mapping[str, tuple[NamedFields, str]]) -> dict[str, list[Label | None]]:
+def labels_of(columns: Mapping[str, tuple[Frame, str]]) -> dict[str, list[Label | None]]:
     """The labels of gold and systems, each a column of a file; None is missing.
 
     Whole numbers where all of them are (1.0 is 1), 1 and 0 where all are true or false, else texts as written: so that a
@@ -47,7 +47,7 @@ def _truths(texts: Iterable[str]) -> set[str]:
     return {text for text in texts if text.lower() in TRUTH or text in {"0", "1"}}
 
 
-def _texts(data: NamedFields, name: str) -> list[str | None]:
+def _texts(data: Frame, name: str) -> list[str | None]:
     values = data.column(name)
     return [None if is_gap(value) else _text(data, name, row, value) for row, value in enumerate(values)]
 
@@ -59,7 +59,7 @@ def is_gap(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def _text(data: NamedFields, name: str, row: int, value: Any) -> str:
+def _text(data: Frame, name: str, row: int, value: Any) -> str:
     if isinstance(value, list | dict):
         detail = "a label is a text or a number; sequences of tags are columns of tokens (format=conll), or a JSON request."
         raise data.refused(row, name, "not_a_label", detail)
@@ -73,7 +73,7 @@ def _text(data: NamedFields, name: str, row: int, value: Any) -> str:
 
 
 def _refuse_scores(
-    columns: Mapping[str, tuple[NamedFields, str]],
+    columns: Mapping[str, tuple[Frame, str]],
     texts: Mapping[str, Sequence[str | None]],
     numbers: Mapping[str, int | float | None],
 ) -> None:

@@ -12,13 +12,13 @@ from typing import Any
 
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
+from ..frame import Frame, named
 from ..names import CLASS, CLUSTER, GOLD_LABEL, ID, INDEX, PREDICTED, STEMS, find, is_one_of
 from ..quoting import quoted
 from .beside_gold import OfItems, ValuesById, predictions_by_id
 from .format import Format
 from .label_signs import sign
 from .label_values import labels_of
-from .named_fields import NamedFields, named_fields
 from .reader import ReaderOptions, Reading, choose
 from .roles import Systems, needed, two_systems
 from .source import Source
@@ -39,16 +39,16 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         if "gold" in files:
             detail = "With gold, give u and v in files of their own."
             raise InvalidTest.at("/files/file", "unused_file", detail)
-        return _one_file(named_fields(files["file"], options, notes), options, format_, notes)
-    u, v = (named_fields(needed(files, role, format_), options, notes) for role in ("u", "v"))
-    gold = named_fields(files["gold"], options, notes) if "gold" in files else None
+        return _one_file(named(files["file"], options, notes), options, format_, notes)
+    u, v = (named(needed(files, role, format_), options, notes) for role in ("u", "v"))
+    gold = named(files["gold"], options, notes) if "gold" in files else None
     return _files(gold, u, v, options, format_, notes)
 
 
 class Columns:
     """Which columns of a file are ids, clusters and gold; `others` are what is left."""
 
-    def __init__(self, data: NamedFields, options: ReaderOptions, gold: Sequence[str] = GOLD_LABEL) -> None:
+    def __init__(self, data: Frame, options: ReaderOptions, gold: Sequence[str] = GOLD_LABEL) -> None:
         self.id = data.chosen("id_column", options.id_column, ID) or _index(data)
         self.cluster = data.chosen("clusters", options.clusters, CLUSTER)
         self.gold = data.chosen("gold_column", options.gold_column, gold) if gold else None
@@ -56,7 +56,7 @@ class Columns:
         self.others = [name for name in data.names if name not in {self.id, self.cluster, self.gold, index}]
 
 
-def _index(data: NamedFields) -> str | None:
+def _index(data: Frame) -> str | None:
     """The first column, if it is an index as pandas and R write it and names every row."""
     name = data.names[0]
     if not is_one_of(name, INDEX) or len(data.names) < 2:
@@ -69,7 +69,7 @@ def _index(data: NamedFields) -> str | None:
 class Side:
     """A column of labels of one file, and the columns of ids and clusters beside it."""
 
-    data: NamedFields
+    data: Frame
     name: str
     id: str | None
     cluster: str | None
@@ -80,9 +80,9 @@ class Side:
 
 
 def _files(
-    gold: NamedFields | None,
-    u: NamedFields,
-    v: NamedFields,
+    gold: Frame | None,
+    u: Frame,
+    v: Frame,
     options: ReaderOptions,
     format_: str,
     notes: list[str],
@@ -114,7 +114,7 @@ def _files(
     return Reading("predictions", predictions, ACCURACY, tuple(notes), format_)
 
 
-def _gold(data: NamedFields, options: ReaderOptions) -> Side:
+def _gold(data: Frame, options: ReaderOptions) -> Side:
     columns = Columns(data, options)
     name = columns.gold or (columns.others[0] if len(columns.others) == 1 else None)
     if name is None:
@@ -122,7 +122,7 @@ def _gold(data: NamedFields, options: ReaderOptions) -> Side:
     return Side(data, name, columns.id, columns.cluster)
 
 
-def _gold_beside(data: NamedFields, options: ReaderOptions) -> Side:
+def _gold_beside(data: Frame, options: ReaderOptions) -> Side:
     """Gold in a file of predictions."""
     columns = Columns(data, options)
     if columns.gold is None:
@@ -131,7 +131,7 @@ def _gold_beside(data: NamedFields, options: ReaderOptions) -> Side:
     return Side(data, columns.gold, columns.id, columns.cluster)
 
 
-def _predicted(data: NamedFields, options: ReaderOptions, *, alone: bool) -> Side:
+def _predicted(data: Frame, options: ReaderOptions, *, alone: bool) -> Side:
     """The column of a system's labels: as chosen, by its name, or the only one that is left.
 
     Where gold is a column beside it (`alone`, without a file gold), `label` is gold.
@@ -199,7 +199,7 @@ def _clusters(golds: Sequence[Side], ids: Sequence[Sequence[str]]) -> dict[str, 
     return clusters
 
 
-def _one_file(data: NamedFields, options: ReaderOptions, format_: str, notes: list[str]) -> Reading:
+def _one_file(data: Frame, options: ReaderOptions, format_: str, notes: list[str]) -> Reading:
     columns = Columns(data, options)
     gold = _gold_beside(data, options)
     systems = _systems(data, columns.others, options, notes)
@@ -222,7 +222,7 @@ def _one_file(data: NamedFields, options: ReaderOptions, format_: str, notes: li
     )  # fmt: skip
 
 
-def _systems(data: NamedFields, others: list[str], options: ReaderOptions, notes: list[str]) -> Systems:
+def _systems(data: Frame, others: list[str], options: ReaderOptions, notes: list[str]) -> Systems:
     """The columns of the systems: as chosen, u and v, pred_u and pred_v, or the only two that are left."""
     if (options.system_u, options.system_v) == (None, None):
         for stem in STEMS:

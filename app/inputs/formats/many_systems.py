@@ -10,18 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...errors import Choice, InvalidTest, choices_of
-from ..names import SYSTEM_OR_RUN
+from ..frame import Frame
 from ..quoting import quoted
+from ..roles import Side, cluster_of, keys_of, note_index, others_of, score_of, system_of, weight_of
 from ..systems_table import refuse_index, refuse_no_systems
-from . import delimited_files, jsonl, promptfoo, table_columns
-from .json_fields import id_field, other_fields, score_field, system_field
-from .json_records import Record, Records, key_of, read_records
+from . import promptfoo
 from .metrics import metric_of, metric_of_columns
 from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs
 from .reader import ReaderOptions, choose
 from .source import Source
-from .table import FileTable, table
+from .tables import Places, frame_in, key_of_long, outputs_of, rows_by_system
 
 FORMATS = ("csv", "tsv", "mqm", "jsonl", "promptfoo")
 SYSTEMS = "systems"
@@ -49,10 +48,8 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
     notes: list[str] = []
     if format_ == "promptfoo":
         found = _promptfoo(source, options, notes)
-    elif format_ == "jsonl":
-        found = _json(read_records(source, notes), options, wanted, notes)
     else:
-        found = _table(table(source, options, notes), options, wanted, notes)
+        found = _systems(frame_in(source, options, notes, format_), options, wanted, notes)
     if wanted is not None:
         systems = _chosen(found.systems, wanted, source, notes)
         found = ManySystems(systems, found.notes, found.metric, found.higher_is_better)
@@ -86,45 +83,41 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(map(quoted, names[:NAMED])) + more
 
 
-def _table(
-    data: FileTable, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[str]
+def _systems(
+    frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[str]
 ) -> ManySystems:
-    if data.header is None:
+    if not frame.has_header:
         detail = (
             "a header is needed with the names of the columns: id and the systems, or id, system and score."
         )
-        raise data.source.refused(data.lines[0], "no_header", detail)
-    if data.find(("dataset",)) is not None:
-        detail = "a column dataset is read in tables of id,system,score,dataset, or id,dataset and systems, with commas or tabs."
-        raise data.source.refused(1, "unknown_column", detail)
-    position = data.find(SYSTEM_OR_RUN)
-    if options.system_column is not None:
-        position = data.position(options.system_column, "system_column")
-    if position is not None:
-        key, _ = table_columns.key_columns(data, options)
-        if key is None:
-            raise choose(data.source.line(1), "id_column", "column of ids", data.header)
-        rows: dict[str, list[int]] = {}
-        for row, name in enumerate(data.column(position)):
-            rows.setdefault(name.strip(), []).append(row)
-        value = table_columns.score_column_of(data, options)
-        notes.append(f"The score of an item is its {quoted(data.header[value])}.")
-        reader = table_columns.reader_of(data, [value], options, notes)
-        systems = {
-            name: delimited_files.outputs_of(data, value, options, reader, own)[0]
-            for name, own in rows.items()
-        }
-        return ManySystems(systems, (), metric_of(data.header[value]))
-    columns = {name: data.header.index(name) for name in table_columns.other_columns(data, options)}
-    texts = [name for name, column in columns.items() if table_columns.is_text(data.column(column))]
-    chosen = _columns(data.source.line(1), list(columns), texts, wanted, notes)
+        raise frame.refused(0, "", "no_header", detail)
+    cluster, weight, system = cluster_of(frame, options), weight_of(frame, options), system_of(frame, options)
+    if system is not None:
+        score = score_of(frame, options)
+        rows = rows_by_system(frame, system)
+        key = key_of_long(
+            frame, frozenset((system, score, cluster, weight)), list(rows.values()), options, notes
+        )
+        reader = frame.reader_of([score], options, notes)
+        notes.append(f"The score of an item is its {quoted(score)}.")
+        places = Places(key, cluster, weight)
+        systems = {name: outputs_of(frame, score, places, reader, own) for name, own in rows.items()}
+        return ManySystems(systems, (), metric_of(score))
+    taken = frozenset((cluster, weight, *(wanted or ())))
+    (key,) = keys_of([Side(frame, taken)], options, notes)
+    note_index(frame, key, notes)
+    columns = others_of(frame, options, [*key.columns, *([key.run] if key.run else [])])
+    texts = [name for name in columns if frame.is_text(name)]
+    chosen = _columns(frame.top, columns, texts, wanted, notes)
+    at = {name: frame.names.index(name) for name in chosen}
     if wanted is None:
-        refuse_no_systems({name: columns[name] for name in chosen})
-    reader = table_columns.reader_of(data, [columns[name] for name in chosen], options, notes)
-    systems = {name: delimited_files.outputs_of(data, columns[name], options, reader)[0] for name in chosen}
+        refuse_no_systems(at)
+    reader = frame.reader_of(chosen, options, notes)
+    places = Places(key, cluster, weight)
+    systems = {name: outputs_of(frame, name, places, reader) for name in chosen}
     if wanted is None:
         for name, outputs in systems.items():
-            refuse_index(name, columns[name], outputs.values)
+            refuse_index(name, at[name], outputs.values)
     return ManySystems(systems, (), metric_of_columns(chosen) if len(chosen) > 1 else None)
 
 
@@ -160,31 +153,6 @@ def _only(names: list[str]) -> tuple[Choice, ...]:
     value = json.dumps(names)
     title = f"Only {', '.join(names)}"
     return choices_of(SYSTEMS, {value: title}) if len(names) > 1 else ()
-
-
-def _json(
-    file: Records, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[str]
-) -> ManySystems:
-    system = system_field(file, options)
-    if system is None:
-        names = other_fields(file, options)
-        texts = [name for name in names if not isinstance(file.first.get(name), int | float | list | None)]
-        chosen = _columns(file.pointer, names, texts, wanted, notes)
-        systems = {name: jsonl.outputs_of(file, options, name) for name in chosen}
-        return ManySystems(systems, (), metric_of_columns(chosen) if len(chosen) > 1 else None)
-    if id_field(file, options) is None:
-        raise choose(file.pointer, "id_column", "field of ids", list(file.first))
-    groups: dict[str, list[Record]] = {}
-    for record in file.records:
-        name = key_of(record.value.get(system), file.source, record.path, system)
-        groups.setdefault(name, []).append(record)
-    field = score_field(file, options, system)
-    notes.append(f"The score of an item is its {quoted(field)}.")
-    systems = {
-        name: jsonl.outputs_of(Records.of(file.source, records), options, field)
-        for name, records in groups.items()
-    }
-    return ManySystems(systems, (), metric_of(field))
 
 
 def _promptfoo(source: Source, options: ReaderOptions, notes: list[str]) -> ManySystems:

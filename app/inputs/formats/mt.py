@@ -108,9 +108,7 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
     for file, system in zip(tables, systems, strict=True):
         for index, row in enumerate(system.values):
             if row is not None and not all(_is_count(value) for value in row):
-                raise file.data.source.refused(
-                    file.data.lines[index], "not_a_count", "a count is not a whole number from 0."
-                )
+                raise file.data.refused(index, "", "not_a_count", "a count is not a whole number from 0.")
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
     return Reading(
         "counts", counts(pairs, names), CORPUS_METRICS[metric], tuple(notes), format_, statistic_read=consumed,

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from ..missing_texts import is_missing
 from .number_faults import COMMA, EITHER, PERCENT, THOUSANDS
-from .number_text import TRUTH, NumberReader, parsed
-from .plain_table import plain_numbers
+from .number_text import TRUTH, NumberReader, parsed, plain_numbers
 from .reader import ReaderOptions
 
 

@@ -7,14 +7,16 @@ and false 0, as in JSON. Missing is missing (null, NaN, an empty field, NOANSWER
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic_core import from_json
 
 from ...errors import InvalidTest
 from ..columns import NAMES
 from ..missing_texts import is_missing
-from ..tiny_numbers import is_tiny, refusal
+from ..tiny_numbers import is_tiny, may_hold, refusal
 from . import number_faults
 from .reader import ReaderOptions
 
@@ -38,11 +40,21 @@ def parsed(text: str) -> Number | None:
     return value if math.isfinite(value) and (value or not is_tiny(text)) else None
 
 
-def may_be_ids(fields: Sequence[str]) -> bool:
-    """Whether the fields of a column are texts, not numbers, and all different."""
-    return all(parsed(field.strip()) is None and not is_missing(field) for field in fields) and len(
-        set(fields)
-    ) == len(fields)
+def plain_numbers(fields: list[str]) -> list[Number] | None:
+    """Numbers as JSON writes them, which `parsed` reads alike; None where any field is something else."""
+    if not fields or max(map(len, fields)) > MAX_NUMBER_CHARS:
+        return None
+    text = "[" + ",".join(fields) + "]"
+    try:
+        values: list[Number] = from_json(text, allow_inf_nan=False)
+    except ValueError:
+        return None
+    if may_hold(text):
+        return None
+    # As many numbers as fields, and nothing else: then each field is one.
+    if len(values) != len(fields) or not set(map(type, values)) <= {int, float}:
+        return None
+    return None if math.inf in values or -math.inf in values else values
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from pydantic_core import to_json
 
 from ...errors import BodyTooLarge, InputError
 from ..delimited import MAX_COLUMNS
+from ..frame import refuse_more_rows
 from .reader import ReaderOptions
 from .source import Source
-from .table import refuse_more_rows
 from .workbook import Kind, text_of, written
 
 BATCH_ROWS = 4_096
@@ -30,7 +30,7 @@ MOST_ELEMENTS = 2 * MAX_COLUMNS  # of the schema; a column of lists has three
 HEAD_BYTES = 16
 FOOTER_HEAD = re.compile(rb"\x15[\x80-\xff]{0,4}[\0-\x7f]\x19\xfc([\x80-\xff]{0,4}[\0-\x7f])", re.DOTALL)
 # The least that a row takes while it is read: two integers as arrays, short texts as columns, two scores as objects.
-INTEGERS_ROW_BYTES, COLUMNS_ROW_BYTES, ROW_BYTES = 30, 120, 500
+INTEGERS_ROW_BYTES, COLUMNS_ROW_BYTES, ROW_BYTES = 30, 90, 400
 BYTES = "BYTE_ARRAY"  # Parquet's texts and bytes
 INDEX = "__index_level_0__"  # what pandas calls an index without a name
 

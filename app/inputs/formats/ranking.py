@@ -17,10 +17,10 @@ import numpy as np
 from ...errors import relocated
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
 from ..alignment import DROP, coded, require_unique
+from ..frame import Frame, named
 from ..names import CLUSTER, EVENT, GOLD_SCORE, GROUP, ID, RANKED, SURELY_GOLD, TIME, find, folded, is_one_of
 from .beside_gold import OfItems, ValuesById, predictions_by_id, scores
 from .format import FirstLook, Format, Sign
-from .named_fields import NamedFields, named_fields
 from .number_text import NumberReader
 from .reader import ReaderOptions, Reading, choose
 from .roles import Systems, needed, two_systems
@@ -39,15 +39,15 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     """Scores of both systems with the items' labels, scores or times."""
     notes: list[str] = []
     if "file" in files and "gold" not in files:
-        return _one_file(named_fields(files["file"], options, notes), options, format_, notes)
-    parts = [named_fields(needed(files, role, format_), options, notes) for role in ("gold", "u", "v")]
+        return _one_file(named(files["file"], options, notes), options, format_, notes)
+    parts = [named(needed(files, role, format_), options, notes) for role in ("gold", "u", "v")]
     return _three_files(parts[0], parts[1], parts[2], options, format_, notes)
 
 
 class Roles:
     """Which columns of a file are what, but for the scores, which are `others`; only what is `ranked` has groups and events."""
 
-    def __init__(self, data: NamedFields, options: ReaderOptions, *, ranked: bool = True) -> None:
+    def __init__(self, data: Frame, options: ReaderOptions, *, ranked: bool = True) -> None:
         self.gold = _gold(data, options)
         self.event = data.chosen("event_column", options.event_column, EVENT) if ranked else None
         self.group = data.chosen("groups", options.groups, GROUP) if ranked else None
@@ -56,7 +56,7 @@ class Roles:
         taken = {self.gold, self.event, self.group, self.cluster, self.id}
         self.others = [name for name in data.names if name not in taken]
 
-    def needed_gold(self, data: NamedFields) -> str:
+    def needed_gold(self, data: Frame) -> str:
         """The column of gold; raises InvalidTest."""
         if self.gold is None:
             why = "A column of labels, human scores or times is needed, such as label, y_true or time. "
@@ -66,7 +66,7 @@ class Roles:
         return self.gold
 
 
-def _gold(data: NamedFields, options: ReaderOptions) -> str | None:
+def _gold(data: Frame, options: ReaderOptions) -> str | None:
     """The column of gold, if there is one; raises InvalidTest where several say that they are it."""
     several = [name for name in data.names if is_one_of(name, SURELY_GOLD)]
     if options.gold_column is None and len(several) > 1:
@@ -74,7 +74,7 @@ def _gold(data: NamedFields, options: ReaderOptions) -> str | None:
     return data.chosen("gold_column", options.gold_column, GOLD_SCORE)
 
 
-def _one_file(data: NamedFields, options: ReaderOptions, format_: str, notes: list[str]) -> Reading:
+def _one_file(data: Frame, options: ReaderOptions, format_: str, notes: list[str]) -> Reading:
     roles = Roles(data, options)
     gold_name = roles.needed_gold(data)
     systems = _systems(data, roles.others, options, notes)
@@ -129,7 +129,7 @@ def _one_file(data: NamedFields, options: ReaderOptions, format_: str, notes: li
     )  # fmt: skip
 
 
-def _systems(data: NamedFields, others: list[str], options: ReaderOptions, notes: list[str]) -> Systems:
+def _systems(data: Frame, others: list[str], options: ReaderOptions, notes: list[str]) -> Systems:
     """The columns of scores: as chosen, score_u and score_v, or the only two that are left or whose names tell."""
     if (options.system_u, options.system_v) == (None, None):
         for stem in (*RANKED, ""):
@@ -149,7 +149,7 @@ def _shown(systems: Systems) -> tuple[str, str] | None:
 
 
 def _three_files(
-    gold: NamedFields, u: NamedFields, v: NamedFields, options: ReaderOptions, format_: str, notes: list[str]
+    gold: Frame, u: Frame, v: Frame, options: ReaderOptions, format_: str, notes: list[str]
 ) -> Reading:
     roles = Roles(gold, options)
     gold_name = roles.gold or (roles.others[0] if len(roles.others) == 1 else roles.needed_gold(gold))
@@ -168,7 +168,7 @@ def _three_files(
     return Reading("predictions", predictions, _default(predictions, gold_name), tuple(notes), format_)
 
 
-def _side(data: NamedFields, options: ReaderOptions, notes: list[str]) -> ValuesById:
+def _side(data: Frame, options: ReaderOptions, notes: list[str]) -> ValuesById:
     key = _id(data, options)
     chosen = options.score_column or options.metric
     name = data.chosen("score_column", chosen, RANKED)
@@ -190,7 +190,7 @@ def _side(data: NamedFields, options: ReaderOptions, notes: list[str]) -> Values
     )
 
 
-def _id(data: NamedFields, options: ReaderOptions) -> str:
+def _id(data: Frame, options: ReaderOptions) -> str:
     name = data.chosen("id_column", options.id_column, ID)
     if name is None:
         why = "Files of gold, u and v are paired by id. "

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...statistics.paired import StatisticSpec
+from ..frame import Frame, named
 from ..quoting import quoted
 from ..systems_table import refuse_index, refuse_no_systems
 from . import labels
 from .beside_gold import scores
 from .label_values import labels_of
-from .named_fields import NamedFields, named_fields
 from .number_text import NumberReader
 from .ranking import Roles, default_statistic
 from .reader import ReaderOptions, choose
@@ -29,7 +29,7 @@ class SystemsBesideGold:
     is no such column; `columns` have one for each of their `present`, positions in `rows`. `place` finds a value in the file.
     """
 
-    data: NamedFields
+    data: Frame
     roles: Roles
     gold_name: str
     rows: list[int]
@@ -63,10 +63,10 @@ def read(
     Raises
     ------
     MalformedBody, InvalidTest
-        As `named_fields` does; gold or the systems are not to be told, or a value is missing or none that counts.
+        As `frame.named` does; gold or the systems are not to be told, or a value is missing or none that counts.
     """
     notes: list[str] = []
-    data = named_fields(source, options, notes)
+    data = named(source, options, notes)
     are_labels = format_ == labels.FORMAT.name
     roles = Roles(data, options, ranked=not are_labels)
     gold_name = roles.needed_gold(data)
@@ -110,7 +110,7 @@ def read(
     )  # fmt: skip
 
 
-def _systems(data: NamedFields, roles: Roles, wanted: Sequence[str] | None) -> list[str]:
+def _systems(data: Frame, roles: Roles, wanted: Sequence[str] | None) -> list[str]:
     """The columns of the systems; raises InvalidTest where not all that are left can be."""
     if wanted is None:
         refuse_no_systems({name: data.names.index(name) for name in roles.others})
@@ -126,12 +126,12 @@ Values = dict[str, list[Any]]
 
 
 def _scores(
-    data: NamedFields, gold: str, names: Sequence[str], options: ReaderOptions, notes: list[str]
+    data: Frame, gold: str, names: Sequence[str], options: ReaderOptions, notes: list[str]
 ) -> tuple[list[Any], Values]:
     return data.labels(gold), {name: data.numbers(name, options, notes) for name in names}
 
 
-def _labels(data: NamedFields, gold: str, names: Sequence[str]) -> tuple[list[Any], Values]:
+def _labels(data: Frame, gold: str, names: Sequence[str]) -> tuple[list[Any], Values]:
     read_as = labels_of({name: (data, name) for name in (gold, *names)})
     return read_as[gold], {name: read_as[name] for name in names}
 

@@ -100,6 +100,7 @@ class ReaderOptions:
     groups: str | None = None  # a column; segment, system or none of mt-metrics-eval
     clusters: str | None = None  # document, call, or the column, field or metadata key that says it
     on_missing: OnMissingOutcome = "error"
+    repeats: Literal["mean"] | None = None  # rows of one key are samples, to be averaged
     missing_range: str | None = None  # what a missing outcome may be, with on_missing bounds: "0,1"
     decimals: int | None = None  # round scores to so many decimals
     items: Literal["sentence", "word"] = "sentence"  # CoNLL-U
@@ -121,7 +122,7 @@ class ReaderOptions:
     def __post_init__(self) -> None:
         for name, allowed in CHOICES.items():
             value = getattr(self, name)
-            if not isinstance(value, bool) and value not in allowed:
+            if not isinstance(value, bool | None) and value not in allowed:
                 raise _refused(name, f"{name} must be one of: {', '.join(allowed)}.")
         for name in INTEGERS:
             least, most = (0, MAX_DECIMALS) if name == "decimals" else (1, MAX_COLUMN)
@@ -204,6 +205,16 @@ class RoleQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """What was done although the data do not say it for certain: a warning of a test or a board, a question of a gate."""
+
+    code: str
+    detail: str
+    pointer: str
+    choices: tuple[Choice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """What the files say, and how they were read.
 
@@ -215,7 +226,7 @@ class Reading:
     `metric` is what was measured, in the field's own words: of scores, whatever is computed of them; of counts, of
     `default_statistic` only. None where nobody said more than "score". `higher_is_better` is what the format itself
     knows of it. `role_question` is None where the files, their names or the options tell which system is U; else
-    what has to be said so that a gate knows the candidate; so is `direction_question` of what is better. `file_names` are those of u and v, where each has a file, and `score_names` those of their columns or fields.
+    what has to be said so that a gate knows the candidate; so is `direction_question` of what is better. `file_names` are those of u and v, where each has a file, and `score_names` those of their columns or fields. `findings` are what was done without certainty.
     """
 
     kind: Kind
@@ -232,6 +243,7 @@ class Reading:
     direction_question: str | None = None
     file_names: tuple[str, str] | None = None
     score_names: tuple[str, str] | None = None
+    findings: tuple[Finding, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:

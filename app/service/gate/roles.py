@@ -20,10 +20,12 @@ from ..pointers import PointerMap
 
 
 def require(reading: Reading) -> None:
-    """Refuse files that do not show which system is the candidate; raises InvalidTest that asks for the roles."""
+    """Refuse files that do not show which system is the candidate, or what else is not certain; raises InvalidTest that asks."""
     if reading.role_question is not None:
         question = reading.role_question
         raise InvalidTest.at("/options/system_u", "choose_roles", question.detail, question.choices)
+    for finding in reading.findings:
+        raise InvalidTest.at(finding.pointer, finding.code, finding.detail, finding.choices)
 
 
 def direction(

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from app.errors import InputError
-from app.inputs.formats import named_fields
-from app.inputs.formats.plain_table import plain_columns, plain_numbers
+from app.inputs import frame
+from app.inputs.formats.number_text import plain_numbers
 from app.inputs.formats.reader import ReaderOptions, Reading
 from app.inputs.formats.source import Source
 
@@ -236,8 +236,8 @@ def test_quick_and_careful_readers_agree(
         return repr(data), repr(reading.default_statistic), reading.notes, kinds
 
     quick = [read(text) for text in ODD_TABLES]
-    monkeypatch.setattr(named_fields, "plain_columns", lambda *_: None)
-    monkeypatch.setattr(named_fields, "plain_numbers", lambda *_: None)
+    monkeypatch.setattr(frame, "_plain", lambda *_: None)
+    monkeypatch.setattr(frame, "plain_numbers", lambda *_: None)
     for text, found in zip(ODD_TABLES, quick, strict=True):
         assert found == read(text), text[:80]
 
@@ -245,6 +245,8 @@ def test_quick_and_careful_readers_agree(
 def test_the_usual_table_is_read_quickly() -> None:
     """What the readers of the test above would otherwise both leave to the careful one."""
     usual = Source("file", "", (HEAD + "1,0.5,2\r\n0,1e3,-3\r\n").encode())
-    columns_ = plain_columns(usual, ReaderOptions())
-    assert columns_ == {"label": ["1", "0"], "score_u": ["0.5", "1e3"], "score_v": ["2", "-3"]}
-    assert plain_numbers(columns_["score_u"]) == [0.5, 1000.0]
+    columns_ = frame._plain(usual, ReaderOptions())
+    assert columns_ is not None
+    columns_of = {name: columns_.column(name) for name in columns_.names}
+    assert columns_of == {"label": ["1", "0"], "score_u": ["0.5", "1e3"], "score_v": ["2", "-3"]}
+    assert plain_numbers(columns_.column("score_u")) == [0.5, 1000.0]

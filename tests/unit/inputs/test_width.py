@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from app.errors import InputError, InvalidTest
-from app.inputs import delimited, ndjson
+from app.inputs import delimited, frame, ndjson
 from app.inputs.delimited import MAX_COLUMNS
-from app.inputs.formats import json_records, table
+from app.inputs.formats import json_records
 from app.inputs.formats.reader import Reading
 
 Read = Callable[..., Reading]
@@ -82,7 +82,7 @@ def test_wide_lines_without_quoting_are_not_split_to_their_end(delimiter: str, r
     error = refusal("csv", {"u": f"{text}\n1\n", "v": "1\n"}, delimiter=delimiter)
     assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/u/line/1", "too_many_columns")
     with pytest.raises(delimited.TooWide):
-        list(table._split([text], 0, "\t" if delimiter == "tab" else " "))
+        list(frame._split([text], 0, "\t" if delimiter == "tab" else " "))
 
 
 def test_commas_inside_a_quoted_field_of_several_lines_are_text(read_files: Read) -> None:

@@ -1,0 +1,510 @@
+"""Scores of two systems in tables and JSON records, and counts in tables; of files, or of a body, which is one file of both.
+
+Wide `id,u,v[,cluster,weight]`, long `id,system,score`, a file for each system, and the headerless forms: two columns (scores of U and V),
+four (tp and incorrect of each, as the files of rycolab/paired-perm-test), and in two files one column each. JSON lines, or one array,
+are the same: their fields are the columns, and a list of numbers is several samples of the item. WMT's MQM scores (`system score seg_id`,
+separated by blanks) are the long form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ...errors import InvalidTest, choices_of, relocated
+from ...inference.reading import Read
+from ...statistics.paired import Column, Counts, Scores, StatisticSpec
+from .. import columns, delimited
+from ..alignment import align
+from ..frame import Frame, of_records, table
+from ..names import folded
+from ..quoting import escaped, quoted
+from ..roles import (
+    Key,
+    Side,
+    averages_row,
+    cluster_of,
+    keys_of,
+    note_index,
+    others_of,
+    score_of,
+    sides_of,
+    system_of,
+    weight_of,
+)
+from .json_records import key_of, read_records
+from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
+from .number_text import NumberReader
+from .outputs_by_id import MEAN, PAIRED_BY_ORDER, SystemOutputs, Value, in_words, scores_reading
+from .reader import Finding, ReaderOptions, Reading, choose
+from .roles import Systems, both, by_names, two_systems
+from .source import Source
+
+ROLES = ("u", "v", "file")
+JSON_LINES = "jsonl"
+USES = frozenset(
+    (
+        "id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "on_missing", "missing_range", "decimals",
+        "metric", "repeats",
+    )
+)  # fmt: skip
+OF_TABLES = USES | {"delimiter", "decimal"}
+WITHOUT_IDS = (b"u,v", b"u\tv")
+PLAIN_DELIMITERS: Mapping[str, delimited.Delimiter] = {"csv": ",", "tsv": "\t"}
+HEADERLESS_COUNTS = ("tp_u", "incorrect_u", "tp_v", "incorrect_v")
+# The default statistics of known counts; other counts need a named statistic.
+COUNT_STATISTICS = (
+    ({"tp", "incorrect"}, StatisticSpec("f1")),
+    ({"tp", "fp", "fn"}, StatisticSpec("f1")),
+    ({"tp", "predicted", "gold"}, StatisticSpec("f1")),
+    ({"correct", "total"}, StatisticSpec("accuracy")),
+    ({"correct", "incorrect"}, StatisticSpec("accuracy")),
+    ({"errors", "ref_words"}, StatisticSpec("ratio", {"numerator": "errors", "denominator": "ref_words"})),
+)
+NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The columns of a frame that say what its rows are."""
+
+    key: Key
+    cluster: str | None
+    weight: str | None
+
+
+def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Scores, or counts where the columns are counts."""
+    notes: list[str] = []
+    first, second = both(files, format_)
+    if first is not second:
+        frames = [frame_in(source, options, notes, format_) for source in (first, second)]
+        return _two_files(frames, options, notes, format_)
+    quick = _plain(first, options, format_)
+    if quick is not None:
+        return quick
+    frame = frame_in(first, options, notes, format_)
+    if not frame.has_header:
+        return _headerless(frame, options, notes, format_)
+    system = system_of(frame, options)
+    if system is not None:
+        return _long(frame, system, options, notes, format_)
+    if frame.is_table and _has_counts(frame):
+        return _counts(frame, options, notes, format_)
+    return _wide(frame, options, notes, format_)
+
+
+def frame_in(source: Source, options: ReaderOptions, notes: list[str], format_: str) -> Frame:
+    """A file as a frame."""
+    return of_records(read_records(source, notes)) if format_ == JSON_LINES else table(source, options, notes)
+
+
+def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | None:
+    """The usual file, [id,]u,v[,cluster] without missing values or options, ten times faster; None for any other."""
+    content = source.content
+    if options.given() or format_ not in PLAIN_DELIMITERS or b" " in content:
+        return None
+    if content.count(b"\n") > options.max_items:
+        return None  # the slow reader refuses it before it is read
+    plain = delimited.plain_table(content, PLAIN_DELIMITERS[format_])
+    if plain is None or plain.weights is not None:
+        return None
+    if plain.ids is None and not content.startswith(WITHOUT_IDS):
+        return None
+    try:
+        columns = {"/u": plain.u, "/v": plain.v}
+        pairing = align(columns, ids=plain.ids, clusters=plain.clusters).pairing
+    except InvalidTest:
+        return None  # the slow reader names the line
+    read = [Read(role, len(plain.u), source.label, source.name[:80]) for role in ("u", "v")]
+    notes = (*(() if plain.ids is not None else (PAIRED_BY_ORDER,)), *read)
+    pairing = replace(pairing, matched=len(plain.u))
+    return Reading("scores", Scores(plain.u, plain.v, pairing), MEAN, notes, format_)
+
+
+def outputs_of(
+    frame: Frame, score: str, places: Places, reader: NumberReader, rows: Sequence[int] | None = None
+) -> SystemOutputs:
+    """One system's values in a column of these rows, all when None; rows of one key are its samples.
+
+    Raises
+    ------
+    InvalidTest
+        A key repeats that is there once as a rule, or is none; the rows of one key are in two clusters; or a value is no number.
+    """
+    values = frame.values(score, reader, rows)
+    if not places.key.columns:
+        _refuse_averages(frame, score, places)
+    own = range(frame.n) if rows is None else rows
+    ids = ids_of(frame, places.key, own)
+    outputs = SystemOutputs(frame.source, by_order=not places.key.columns)
+    clusters: Sequence[str | None] | None = None
+    if places.cluster is not None:
+        clusters = texts_of(frame, places.cluster, own)
+    weights: Sequence[str | None] | None = None
+    if places.weight is not None:
+        weights = _weights(frame, places.weight, own, reader)
+    paths = [frame.path(row) for row in own]
+    index = dict(zip(reversed(ids), reversed(range(len(ids))), strict=True))
+    if len(index) < len(ids):
+        if not places.key.repeats:
+            _refuse_twice(frame, ids, own, places.key)
+        groups: dict[str, list[int]] = {}
+        for at, key in enumerate(ids):
+            groups.setdefault(key, []).append(at)
+        first = [group[0] for group in groups.values()]
+        values = [
+            _joined(frame, score, [values[at] for at in group], [own[at] for at in group])
+            for group in groups.values()
+        ]
+        for column, what in ((clusters, "cluster"), (weights, "weight")):
+            _refuse_several(frame, column, groups, own, what)
+        ids, paths = list(groups), [paths[at] for at in first]
+        clusters, weights = (column and [column[at] for at in first] for column in (clusters, weights))
+    outputs.ids, outputs.values, outputs.paths = ids, values, paths
+    outputs.index = {key: at for at, key in enumerate(ids)}
+    nothing: list[str | None] = [None] * len(ids)
+    outputs.clusters, outputs.weights = list(clusters or nothing), list(weights or nothing)
+    if not frame.is_table:
+        _refuse_requests(frame, score, places.key)
+    return outputs
+
+
+def ids_of(frame: Frame, key: Key, rows: Sequence[int]) -> list[str]:
+    """The ids of rows: their keys, or their numbers; raises InvalidTest."""
+    if not key.columns:
+        return [str(at) for at in range(len(rows))]
+    parts = [texts_of(frame, name, rows) for name in key.columns]
+    if len(parts) == 1:
+        return parts[0]
+    joined = ["/".join(each) for each in zip(*parts, strict=True)]
+    if len(set(joined)) == len(set(zip(*parts, strict=True))):
+        return joined
+    return [", ".join(map(quoted, each)) for each in zip(*parts, strict=True)]
+
+
+def texts_of(frame: Frame, name: str, rows: Sequence[int]) -> list[str]:
+    """Ids or clusters of rows as text; raises InvalidTest where one is neither a text nor an integer."""
+    known = frame.keys_known(name)
+    if known is not None:
+        return known if len(rows) == frame.n else [known[row] for row in rows]
+    values = frame.column(name)
+    return [key_of(values[row], frame.source, frame.path(row), name) for row in rows]
+
+
+def _weights(frame: Frame, name: str, rows: Sequence[int], reader: NumberReader) -> list[str | None]:
+    """What each row counts for, as `weights_of` reads it; where its column is written as the scores are."""
+    values = frame.column(name)
+    texts = [None if values[row] is None else str(values[row]).strip() for row in rows]
+    if not reader.comma:
+        return texts
+    return [text.replace(",", ".", 1) if text is not None and "." not in text else text for text in texts]
+
+
+def _joined(frame: Frame, score: str, values: Sequence[Value], rows: Sequence[int]) -> Value:
+    """The values of the rows of one item, which are its samples."""
+    if len(values) == 1:
+        return values[0]
+    for row, value in zip(rows, values, strict=True):
+        if value is None:
+            raise frame.refused(row, score, "missing_value", "one of several runs of an item has no value.")
+    each = (value if isinstance(value, tuple) else (value,) for value in values)
+    return tuple(number for value in each for number in value if number is not None)
+
+
+def _refuse_twice(frame: Frame, ids: Sequence[str], rows: Sequence[int], key: Key) -> None:
+    seen: dict[str, int] = {}
+    for row, one in zip(rows, ids, strict=True):
+        before = seen.setdefault(one, row)
+        if before != row:
+            where = in_words(frame.path(before))
+            detail = f"the id {quoted(one)} is already at {where}; ids must be unique. If they are runs, say so in a column run."
+            raise frame.refused(row, "", "duplicate_id", detail)
+
+
+def _refuse_several(
+    frame: Frame,
+    column: Sequence[str | None] | None,
+    groups: Mapping[str, Sequence[int]],
+    rows: Sequence[int],
+    what: str,
+) -> None:
+    for key, group in groups.items() if column is not None else ():
+        for at in group:
+            if column is not None and column[at] != column[group[0]]:
+                detail = f"the item {quoted(key)} has the {what} {quoted(str(column[at]))} here and {quoted(str(column[group[0]]))} before."
+                raise frame.refused(rows[at], "", f"{what}_mismatch", detail)
+
+
+def _refuse_averages(frame: Frame, score: str, places: Places) -> None:
+    """Refuse a row of averages if there is no key: it would be paired by order, as an item.
+
+    Raises
+    ------
+    InvalidTest
+        The first or the last row is named `mean`, `total` or the like, in a column where no other row is.
+    """
+    if not frame.has_header or (frame.n == 1 and not frame.is_table):
+        return
+    found = averages_row(frame, [name for name in frame.names if name not in (score, places.cluster)])
+    if found is not None:
+        row, name = found
+        detail = f"{escaped(name)} is {quoted(str(frame.cell(row, name)))}: a row of averages or totals is not an item. "
+        detail += f"Remove it; or give id_column={escaped(name)[:40]}, if it is an item."
+        raise frame.refused(row, name, "summary_row", detail)
+
+
+def _refuse_requests(frame: Frame, score: str, key: Key) -> None:
+    """Refuse lists that may as well be the columns of requests: one record of them, or several that have no ids."""
+    with_ids, n = bool(key.columns), frame.n
+    if (with_ids and n > 1) or not all(isinstance(value, list) for value in frame.column(score)):
+        return
+    label, pointer = frame.source.label, frame.place(0, score)
+    if n > 1:
+        detail = (
+            f"{label}: {n:,} objects without ids, with a list for {escaped(score)} in each. Several requests "
+            "are not one test: send them one by one, or as the metrics of a gate. If they are items with repeated samples, "
+            "give each an id, or give id_column=<field>."
+        )
+        raise InvalidTest.at(pointer, "requests_for_items", detail)
+    which = "" if with_ids else " without an id"
+    detail = (
+        f"{label}: the file has one object{which}, with a list for {escaped(score)}, which would be one "
+        'item. Give one object a line for each item; or, if it is many items, a JSON request: {"u": […], "v": […]}. '
+        "If it is one item, give id_column=<field>."
+    )
+    raise InvalidTest.at(pointer, "one_item_of_lists", detail)
+
+
+def samples_finding(frame: Frame, key: Key, options: ReaderOptions) -> tuple[Finding, ...]:
+    """That the rows of one key were averaged although nothing says that they are runs."""
+    if not key.samples or options.repeats is not None:
+        return ()
+    name = ", ".join(map(quoted, key.columns))
+    detail = (
+        f"{name} repeats and no column says which run a row is of: the rows of one {name} were averaged, and swap as a whole. Give repeats="
+        f"mean if they are samples of one item; or clusters={','.join(key.columns)[:40]} to average nothing."
+    )
+    choices = choices_of("repeats", {"mean": f"Average the rows of one {','.join(key.columns)[:40]}"})
+    return (Finding("choose_runs", detail, frame.top, choices),)
+
+
+def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[str], format_: str) -> Reading:
+    scores = [score_of(frame, options) for frame in frames]
+    readers = [frame.reader_of([score], options, notes) for frame, score in zip(frames, scores, strict=True)]
+    if readers[0].percent != readers[1].percent:
+        detail = (
+            "The scores of one file have percent signs and those of the other have none: write both alike."
+        )
+        raise InvalidTest.at(frames[1].place(0, scores[1]), "percent_mismatch", detail)
+    keys = keys_of(sides_of(frames, options, scores), options, notes)
+    places = [
+        Places(key, cluster_of(frame, options), weight_of(frame, options))
+        for frame, key in zip(frames, keys, strict=True)
+    ]
+    clustered = [place.cluster is not None for place in places]
+    if clustered[0] != clustered[1]:
+        detail = "One file has a cluster column and the other has none."
+        raise InvalidTest.at(frames[1].source.pointer, "mixed_forms", detail)
+    for frame, key in zip(frames, keys, strict=True):
+        note_index(frame, key, notes)
+    u, v = (outputs_of(*each) for each in zip(frames, scores, places, readers, strict=True))
+    metric = question = names = None
+    if all(frame.has_header for frame in frames):
+        names = scores[0], scores[1]
+        metric = metric_of_both(*names, frames[1].top)
+        question = direction_question(*names)
+        if not frames[0].is_table:
+            notes += [
+                f"{role}: the score of an item is its {quoted(name)}."
+                for role, name in zip("uv", names, strict=True)
+            ]
+    return scores_reading(
+        u, v, options, notes, format_, clustered=clustered[0], metric=metric, direction_question=question,
+        score_names=names, findings=samples_finding(frames[0], keys[0], options),
+    )  # fmt: skip
+
+
+def _headerless(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
+    if options.clusters or options.id_column or options.score_column or options.metric:
+        raise InvalidTest.at(frame.source.pointer, "no_header", "There is no header to find that column in.")
+    width = len(frame.names)
+    if width == len(HEADERLESS_COUNTS):
+        return _counts(frame, options, notes, format_)
+    if width != 2:
+        detail = f"{width} columns without a header are ambiguous; two are u,v, four are "
+        detail += f"{','.join(HEADERLESS_COUNTS)}; otherwise add a header."
+        raise frame.refused(0, "", "wrong_field_count", detail)
+    notes.append("There is no header: column 1 is u and column 2 is v.")
+    reader = frame.reader_of(frame.names, options, notes)
+    u, v = (outputs_of(frame, name, Places(Key(), None, None), reader) for name in frame.names)
+    return scores_reading(u, v, options, notes, format_)
+
+
+def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
+    cluster, weight = cluster_of(frame, options), weight_of(frame, options)
+    taken = frozenset((cluster, weight, *_columns_chosen(frame, options)))
+    (key,) = keys_of([Side(frame, taken)], options, notes)
+    note_index(frame, key, notes)
+    chosen = _two_columns(frame, options, key, notes)
+    names = chosen.u, chosen.v
+    reader = frame.reader_of(names, options, notes)
+    u, v = (outputs_of(frame, name, Places(key, cluster, weight), reader) for name in names)
+    return scores_reading(
+        u, v, options, notes, format_, clustered=cluster is not None, names=chosen.names, metric=metric_of_columns(names),
+        role_question=chosen.question, direction_question=direction_question(*names), findings=samples_finding(frame, key, options),
+    )  # fmt: skip
+
+
+def _columns_chosen(frame: Frame, options: ReaderOptions) -> list[str | None]:
+    """The columns that are systems, whatever their names say."""
+    chosen = [name for name in (options.system_u, options.system_v) if name is not None]
+    return [frame.find((name,)) for name in (*chosen, "u", "v")]
+
+
+def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str]) -> Systems:
+    """The columns of the two systems: as chosen, u and v, by names that tell the candidate, or the only two of numbers.
+
+    Next to texts, two fields of JSON records need such names: one of them may be a length, or a latency.
+    """
+    keys = [*key.columns, key.run or key.columns[0]] if key.columns else []
+    others = others_of(frame, options, keys)
+    if (options.system_u, options.system_v) != (None, None):
+        return _as_chosen(frame, options, others, keys, notes)
+    if {"u", "v"} <= {name.lower() for name in others}:
+        return two_systems(others, options, frame.source, notes)
+    numeric = [name for name in others if not frame.is_text(name)]
+    texts = [name for name in others if frame.is_text(name)]
+    if not frame.is_table:
+        certain = len(numeric) > 1 and by_names(numeric) is not None
+        are_counts = all(name.lower().endswith(("_u", "_v")) for name in numeric)
+        if not certain and (texts or len(numeric) != 2 or are_counts):
+            raise choose(frame.top, "system_u", "field of u", list(frame.names))
+        return two_systems(numeric, options, frame.source, notes)
+    if len(numeric) < 2 and texts:
+        detail = f"two columns of scores are needed, and {', '.join(map(quoted, texts[:NAMED]))} {'holds' if len(texts) == 1 else 'hold'} texts"
+        detail += f", such as {quoted(frame.cell(0, texts[0]))}. Write scores as numbers; labels are compared with gold (format=labels)."
+        raise frame.refused(0, texts[0], "not_a_number", detail)
+    if texts:
+        notes.append(f"Columns of texts are no systems and were left out: {some(texts)}.")
+    return two_systems(numeric if len(numeric) > 1 else others, options, frame.source, notes)
+
+
+def _as_chosen(
+    frame: Frame, options: ReaderOptions, others: list[str], keys: Sequence[str], notes: list[str]
+) -> Systems:
+    every = others if len(others) == 2 else [name for name in frame.names if name not in keys]
+    if not frame.is_table and len(others) != 2:
+        for role, name in (("u", options.system_u), ("v", options.system_v)):
+            if name is None or frame.find((name,)) is None:
+                left = [each for each in frame.names if each not in {options.system_u, options.system_v}]
+                raise choose(frame.top, f"system_{role}", f"field of {role}", left)
+    known = {folded(name) for name in others}
+    wanted = [name for name in (options.system_u, options.system_v) if name is not None]
+    return two_systems(
+        others if all(folded(name) in known for name in wanted) else every, options, frame.source, notes
+    )
+
+
+def some(names: Sequence[str]) -> str:
+    """A few names, and how many more there are."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(map(quoted, names[:NAMED])) + more
+
+
+def rows_by_system(frame: Frame, system: str) -> dict[str, list[int]]:
+    """The rows of each system of a long table."""
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(texts_of(frame, system, range(frame.n))):
+        rows.setdefault(name, []).append(row)
+    return rows
+
+
+def key_of_long(
+    frame: Frame,
+    taken: frozenset[str | None],
+    rows: Sequence[Sequence[int]],
+    options: ReaderOptions,
+    notes: list[str],
+) -> Key:
+    """The key of a long table: the order of a system's rows among the others' is no pairing. Raises InvalidTest."""
+    (key, *_) = keys_of([Side(frame, taken, own) for own in rows], options, notes)
+    if not key.columns:
+        what = "column of ids" if frame.is_table else "field of ids"
+        raise choose(frame.top, "id_column", what, list(frame.names))
+    note_index(frame, key, notes)
+    return key
+
+
+def _long(frame: Frame, system: str, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
+    rows = rows_by_system(frame, system)
+    chosen = two_systems(list(rows), options, frame.source, notes)
+    score = score_of(frame, options)
+    cluster, weight = cluster_of(frame, options), weight_of(frame, options)
+    own = rows[chosen.u], rows[chosen.v]
+    key = key_of_long(frame, frozenset((system, score, cluster, weight)), own, options, notes)
+    reader = frame.reader_of([score], options, notes)
+    u, v = (outputs_of(frame, score, Places(key, cluster, weight), reader, each) for each in own)
+    others = frame.n - sum(map(len, own))
+    if others:
+        notes.append(f"{others:,} lines of {len(rows) - 2} other systems were skipped.")
+    if not frame.is_table:
+        notes.append(f"The score of an item is its {quoted(score)}.")
+    return scores_reading(
+        u, v, options, notes, format_, clustered=cluster is not None, names=chosen.names, metric=metric_of(score),
+        role_question=chosen.question, findings=samples_finding(frame, key, options),
+    )  # fmt: skip
+
+
+def _has_counts(frame: Frame) -> bool:
+    """Whether a column `<count>_u` has its `<count>_v`."""
+    names = [name.lower() for name in frame.names]
+    return any(f"{name[:-2]}_v" in names for name in names if name.endswith("_u") and len(name) > 2)
+
+
+def _counts(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
+    if options.decimals is not None or options.system_u or options.system_v:
+        raise InvalidTest.at(
+            "/options", "invalid_option", "Counts are used as they are: decimals and systems do not apply."
+        )
+    cluster, key = cluster_of(frame, options), Key()
+    by_name = {name.lower(): name for name in frame.names}
+    if frame.has_header:
+        (key,) = keys_of([Side(frame, frozenset((cluster,)))], replace(options, on_missing="error"), notes)
+        key = Key(key.columns)
+        note_index(frame, key, notes)
+    else:
+        by_name = dict(zip(HEADERLESS_COUNTS, frame.names, strict=True))
+    known = {*key.columns, cluster, frame.index}
+    for name, column in by_name.items():
+        other = name[:-2] + ("_v" if name.endswith("_u") else "_u")
+        if column not in known and (not name.endswith(("_u", "_v")) or len(name) < 3 or other not in by_name):
+            detail = f"{quoted(column)} is neither id, cluster, nor one of a pair <count>_u, <count>_v."
+            raise InvalidTest.at(frame.at_top(column), "unknown_column", detail)
+    names = [name[:-2] for name, column in by_name.items() if name.endswith("_u") and column not in known]
+    counts = [{name: _count(frame, by_name[f"{name}_{role}"], options) for name in names} for role in "uv"]
+    rows = range(frame.n)
+    ids = ids_of(frame, key, rows) if key.columns else None
+    if ids is not None and len(set(ids)) < len(ids):
+        _refuse_twice(frame, ids, rows, key)
+    clusters = None if cluster is None else texts_of(frame, cluster, rows)
+    sides = {
+        f"/{role}/{name}": column
+        for role, own in zip("uv", counts, strict=True)
+        for name, column in own.items()
+    }
+    pairing = align(sides, ids=ids, clusters=clusters).pairing
+    notes.append(f"{frame.n:,} items read from {frame.source.label}.")
+    spec = next((spec for each, spec in COUNT_STATISTICS if each <= set(names)), StatisticSpec("expression"))
+    metric = "wer" if spec.name == "ratio" else None
+    data = Counts(counts[0], counts[1], pairing)
+    return Reading("counts", data, spec, tuple(notes), format_, metric=metric)
+
+
+def _count(frame: Frame, name: str, options: ReaderOptions) -> Column:
+    """The counts in a column, shape (n,); raises InvalidTest."""
+    values = frame.values(name, NumberReader.of(options))
+    if None in values:
+        raise frame.refused(values.index(None), name, "not_a_number", "a count is missing here.")
+    with relocated(lambda pointer: frame.place(int(pointer[1:]), name)):
+        return columns.numbers(list(values), may_hold_booleans=False)

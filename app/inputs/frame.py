@@ -1,0 +1,493 @@
+"""One source as a frame: rows, named columns, and the place of every value; and what its columns show.
+
+Tables (commas, tabs, pipes, semicolons or blanks; below comments; quoted or not) and JSON records become frames, of a file or
+of a body. Fields of tables are text, those of records JSON values. What a column shows is looked at once, and only when it is asked.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import Choice, InvalidTest
+from .alignment import BOUNDS
+from .delimited import MAX_COLUMNS, NEWLINE, NotDelimited, TooWide, csv_rows, is_grid
+from .formats.format import FirstLook
+from .formats.json_records import Records, key_of, read_records, value_of
+from .formats.number_looks import are_data, is_numeric
+from .formats.number_style import number_reader
+from .formats.number_text import TRUTH, Number, NumberReader, parsed, plain_numbers
+from .formats.outputs_by_id import Value, in_words
+from .formats.reader import DELIMITERS, ReaderOptions, choose
+from .formats.separators import LOOKED_AT, guessed_delimiter, is_quoted, told
+from .formats.source import OTHER_BOMS, UTF8_BOM, Source
+from .missing_texts import is_missing
+from .names import DATASET, INDEX, RUN, SYSTEM, find, is_one_of
+from .quoting import escaped, quoted
+
+EVENTS = {"1": True, "0": False, "true": True, "false": False, "1.0": True, "0.0": False}
+# Columns of tables that have several rows for an item, or for items of the same id.
+SEVERAL_A_ITEM = (*SYSTEM, *RUN, *DATASET, "metric")
+NARROW = 16
+# Longer lines may have a field that the csv module refuses.
+LONGEST_PLAIN_LINE = 100_000
+
+
+class Frame:
+    """Named columns of `n` rows each.
+
+    `top` points to the header, or to the first record; `path` is where a row stands below its source. Columns of a table without a
+    header are called "1", "2", …; `common` are those that every row has, all of them in a table.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        names: Sequence[str],
+        n: int,
+        column: Callable[[str], list[Any]],
+        path: Callable[[int], str],
+        *,
+        top: str,
+        has_header: bool = True,
+        records: Records | None = None,
+    ) -> None:
+        self.source, self.names, self.n, self.path, self.top = source, tuple(names), n, path, top
+        self.is_table, self.has_header = records is None, has_header
+        self.common = frozenset(names) if records is None else records.common
+        self._records = None if records is None else records.records
+        self._column = column
+        self._at = {name: at for at, name in reversed(list(enumerate(self.names)))}
+        self._columns: dict[str, list[Any]] = {}
+        self._keys: dict[str, list[str] | None] = {}
+        self._is_text: dict[str, bool] = {}
+
+    def column(self, name: str) -> list[Any]:
+        """The values of a column, shape (n,)."""
+        if name not in self._columns:
+            self._columns[name] = self._column(name)
+        return self._columns[name]
+
+    def cell(self, row: int, name: str) -> Any:
+        """One value; None where a record has none."""
+        return self.column(name)[row] if self._records is None else self._records[row].value.get(name)
+
+    def times(self, names: Collection[str]) -> Counter[tuple[str, str]]:
+        """How often each text is in each of these columns."""
+        if self._records is None:
+            return Counter((name, value) for name in names for value in self.column(name))
+        # One pass over the values that there are: records need not have the same fields.
+        return Counter(
+            (name, value)
+            for record in self._records if names
+            for name, value in record.value.items() if name in names and isinstance(value, str)
+        )  # fmt: skip
+
+    def place(self, row: int, name: str = "") -> str:
+        """The pointer to a value; to the row without a name."""
+        where = f"{self.source.pointer}/{self.path(row)}"
+        if not name or name not in self._at:
+            return where
+        return f"{where}/{self._at[name] + 1}" if self.is_table else f"{where}/{escaped(name)}"
+
+    def at_top(self, name: str) -> str:
+        """The pointer to the name of a column."""
+        return f"{self.top}/{self._at[name] + 1}" if self.is_table else f"{self.top}/{escaped(name)}"
+
+    # Which column is which
+
+    def find(self, names: Sequence[str]) -> str | None:
+        """The column of the first of these names."""
+        return find(self.names, names) if self.has_header else None
+
+    def chosen(self, option: str, given: str | None, names: Sequence[str] = ()) -> str | None:
+        """The column that an option names, else the first of `names`; raises InvalidTest that lists them."""
+        if given is None:
+            return self.find(names)
+        if not self.has_header:
+            detail = "There is no header to find that column in."
+            raise InvalidTest.at(self.source.pointer, "no_header", detail)
+        name = given if given in self._at else self.find((given.strip(),))
+        if name is None:
+            what = "column" if self.is_table else "field"
+            place = self.top if self.is_table else f"{self.top}/{escaped(given)}"
+            raise choose(place, option, what, list(self.names), f"There is no {what} {quoted(given)}. ")
+        return name
+
+    @property
+    def index(self) -> str | None:
+        """The first column, where it is an index as pandas and R write it."""
+        first = self.names[0]
+        named = self.is_table and self.has_header and len(self.names) > 1 and is_one_of(first, INDEX)
+        return first if named else None
+
+    # What a column shows
+
+    def keys_known(self, name: str) -> list[str] | None:
+        """The values as texts of keys; None where one is none, as a list, a decimal or nothing."""
+        if name not in self._keys:
+            values = self.column(name)
+            if self.is_table:
+                self._keys[name] = list(map(str.strip, values))
+            elif set(map(type, values)) <= {str, int, bool}:
+                self._keys[name] = [
+                    str(value).lower() if type(value) is bool else str(value) for value in values
+                ]
+            else:
+                self._keys[name] = None
+        return self._keys[name]
+
+    def is_text(self, name: str) -> bool:
+        """Whether a column has values, and none is a number: one that has some is read, and refused where it has none."""
+        if name not in self._is_text:
+            if self.is_table:
+                values = self.column(name)
+                self._is_text[name] = not any(map(is_numeric, values)) and not all(map(is_missing, values))
+            else:
+                cells = (self.cell(row, name) for row in range(self.n))
+                self._is_text[name] = isinstance(
+                    next((value for value in cells if value is not None), None), str | dict
+                )
+        return self._is_text[name]
+
+    def is_whole(self, name: str) -> bool:
+        """Whether a column holds whole numbers as they are written, each with nothing else."""
+        keys = self.keys_known(name)
+        return keys is not None and all(key.removeprefix("-").isdecimal() for key in keys)
+
+    def counts_rows(self, name: str) -> bool:
+        """Whether a column counts the rows, from 0 or from 1."""
+        keys = self.keys_known(name)
+        if keys is None or keys[0] not in {"0", "1"}:
+            return False
+        first = int(keys[0])
+        return keys == [str(first + row) for row in range(self.n)]
+
+    # Values
+
+    def refused(
+        self, row: int, name: str, code: str, detail: str, choices: tuple[Choice, ...] = ()
+    ) -> InvalidTest:
+        """An error about one value."""
+        where = in_words(self.path(row))
+        return InvalidTest.at(self.place(row, name), code, f"{self.source.label}, {where}: {detail}", choices)
+
+    def reader_of(self, names: Iterable[str], options: ReaderOptions, notes: list[str]) -> NumberReader:
+        """The reader of the numbers in these columns, which are written alike; how they are read is added to `notes`."""
+        if not self.is_table:
+            return NumberReader.of(options)
+        return number_reader(map(self.column, names), options, self.source.label, notes)
+
+    def values(self, name: str, reader: NumberReader, rows: Sequence[int] | None = None) -> list[Value]:
+        """Numbers of these rows, or of all, or several of an item; None where there is none. Raises InvalidTest."""
+        column = self.column(name)
+        if rows is not None:
+            column = [column[row] for row in rows]
+        if self.is_table:
+            plain = plain_numbers(column)
+            if plain is not None and (read := reader.plain_column(plain)) is not None:
+                return list(read)
+        places = range(self.n) if rows is None else rows
+        return [self._value(row, name, value, reader) for row, value in zip(places, column, strict=True)]
+
+    def _value(self, row: int, name: str, value: Any, reader: NumberReader) -> Value:
+        number = reader.plain_text(value) if self.is_table else reader.plain(value)
+        if number is not None:
+            return number
+        if self.is_table:
+            return reader.of_text(value, self.place(row, name))
+        if value is None and self._records is not None and name not in self._records[row].value:
+            detail = f"{self.source.label}, {self.path(row)}: there is no field {escaped(name)}."
+            raise InvalidTest.at(self.place(row, name), "missing_field", detail)
+        return value_of(value, reader, self.place(row, name))
+
+    def numbers(self, name: str, options: ReaderOptions, notes: list[str]) -> list[Number | None]:
+        """Numbers, None where there is none; texts of records are read as those of tables. Raises InvalidTest."""
+        values = self.column(name)
+        reader = NumberReader.of(options)
+        if set(map(type, values)) == {str}:
+            plain = plain_numbers(values)
+            if plain is not None and (read := reader.plain_column(plain)) is not None:
+                return read
+            reader = number_reader([values], options, f"{self.source.label}, {name[:40]}", notes)
+        numbers = []
+        for row, value in enumerate(values):
+            number = reader.plain_text(value.strip()) if isinstance(value, str) else reader.plain(value)
+            if number is None:
+                of = reader.of_text if isinstance(value, str) else reader.of_json
+                number = of(value, self.place(row, name))
+            numbers.append(number)
+        return numbers
+
+    def labels(self, name: str) -> list[Any]:
+        """Labels: numbers where all are numbers, 1 and 0 where all are true or false, else as written; None is missing."""
+        values = self.column(name)
+        kinds = set(map(type, values))
+        if kinds <= {str}:
+            plain = plain_numbers(values)
+            return _labels_of_texts(values) if plain is None else list(plain)
+        if not kinds.isdisjoint((list, dict)):
+            row = next(row for row, value in enumerate(values) if isinstance(value, list | dict))
+            raise self.refused(row, name, "not_a_label", "a label is a text or a number.")
+        texts = [value.strip() if isinstance(value, str) else value for value in values]
+        gaps = [_is_gap(value) for value in texts]
+        known = [value for value, gap in zip(texts, gaps, strict=True) if not gap]
+        if all(isinstance(value, str) for value in known):
+            written = iter(_labels_of_texts(known))
+        else:
+            written = iter([int(value) if isinstance(value, bool) else value for value in known])
+        return [None if gap else next(written) for gap in gaps]
+
+    def keys(self, name: str) -> list[str]:
+        """Ids, groups or clusters as text; raises InvalidTest."""
+        values = self.column(name)
+        keys = []
+        for row, value in enumerate(values):
+            if isinstance(value, str) and not value.strip():
+                raise self.refused(row, name, "missing", f"there is no {name[:40]}.")
+            text = value if isinstance(value, str) else key_of(value, self.source, self.path(row), name)
+            keys.append(text.strip())
+        return keys
+
+    def events(self, name: str) -> list[bool]:
+        """Which times are of events; raises InvalidTest."""
+        texts = list(map(str, self.column(name)))
+        known = {text: EVENTS.get(text.strip().lower()) for text in set(texts)}
+        if None in known.values():
+            row = next(row for row, text in enumerate(texts) if known[text] is None)
+            detail = "an event is 1 or true, and a censored item 0 or false."
+            raise self.refused(row, name, "not_an_event", detail)
+        return [bool(known[text]) for text in texts]
+
+
+def _labels_of_texts(values: list[str]) -> list[Any]:
+    """See `Frame.labels`; each different text is looked at once."""
+    texts = {value: value.strip() for value in set(values)}
+    known = {value: text for value, text in texts.items() if not is_missing(text)}
+    numbers = {value: parsed(text) for value, text in known.items()}
+    truths = {value: TRUTH.get(text.lower()) for value, text in known.items()}
+    written: dict[str, Any] = next((by for by in (numbers, truths) if None not in by.values()), known)
+    return [written.get(value) for value in values]
+
+
+def _is_gap(value: Any) -> bool:
+    if isinstance(value, str):
+        return is_missing(value)
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def frame_of(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
+    """Read a table, or JSON records.
+
+    Raises
+    ------
+    MalformedBody
+        It is neither delimited text nor JSON, in UTF-8.
+    InvalidTest
+        There is nothing in it, a line has more or fewer fields than the first, or there are more than MAX_COLUMNS.
+    """
+    if FirstLook({source.role: source}).is_json:
+        return of_records(read_records(source, notes))
+    return table(source, options, notes)
+
+
+def of_records(data: Records) -> Frame:
+    """The fields of JSON records."""
+    records = data.records
+    return Frame(
+        data.source,
+        data.fields,
+        len(records),
+        data.column,
+        lambda row: records[row].path,
+        top=data.pointer,
+        records=data,
+    )
+
+
+def table(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
+    """Read delimited text; raises as `frame_of`."""
+    plain = _plain(source, options)
+    return _table(source, options, notes) if plain is None else plain
+
+
+def named(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
+    """Read a table that has a header, or JSON records; raises as `frame_of`, or because there is no header."""
+    frame = frame_of(source, options, notes)
+    if not frame.has_header:
+        detail = (
+            "a header with the names of the columns is needed, such as label,score_u,score_v or id,score."
+        )
+        raise frame.refused(0, "", "missing_column", detail)
+    return frame
+
+
+# The usual table, cut into columns at C speed
+
+
+def _plain(source: Source, options: ReaderOptions) -> Frame | None:
+    """A table with a header, nothing quoted, no comment and no empty line; None where `_table` is to read.
+
+    What it reads, `_table` reads alike; everything else, and everything that is wrong, is left to that: it names the line.
+    """
+    content = source.content
+    if content.startswith((UTF8_BOM, *OTHER_BOMS, b"#")):
+        return None
+    flat = content.replace(b"\r\n", b"\n").removesuffix(b"\n")
+    first, _, rest = flat.partition(b"\n")
+    if not rest or len(first) > LONGEST_PLAIN_LINE or _longest_line(rest) > LONGEST_PLAIN_LINE:
+        return None
+    try:
+        header, text = first.decode(), rest.decode()
+    except UnicodeDecodeError:
+        return None
+    if options.delimiter:
+        delimiter = DELIMITERS[options.delimiter]
+    else:
+        delimiter = guessed_delimiter([header, *text.split("\n", LOOKED_AT)[: LOOKED_AT - 1]])
+    names = [name.strip() for name in header.split(delimiter)]
+    if told(header) or not _is_header(names) or delimiter == " " or not is_grid(flat, names, delimiter):
+        return None
+    n = rest.count(b"\n") + 1
+    if n > options.max_items:
+        refuse_more_rows(source, names, n, options)
+    fields = text.replace("\n", delimiter).split(delimiter)
+    columns = {name: fields[index :: len(names)] for index, name in enumerate(names)}
+    if not all(map(str.strip, columns[names[0]])):  # lines without anything in them begin with nothing
+        return None
+    return Frame(source, names, n, columns.__getitem__, lambda row: f"line/{row + 2}", top=source.line(1))
+
+
+def _longest_line(text: bytes) -> int:
+    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == NEWLINE)
+    return int(np.diff(ends, prepend=-1, append=len(text)).max())
+
+
+def _is_header(names: list[str]) -> bool:
+    """Whether these are the names of two or more columns: different ones, and no numbers."""
+    return (
+        1 < len(names) <= MAX_COLUMNS
+        and len({name.lower() for name in names}) == len(names)
+        and any(names)
+        and not are_data(names)
+    )
+
+
+# Any other table, line by line
+
+
+def _table(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
+    lines = source.lines(notes)
+    skipped = _comments_on_top(lines)
+    separator = told(lines[skipped]) if skipped < len(lines) else None
+    if separator is not None:
+        notes.append(f"{source.label}: line {skipped + 1} names the separator, {quoted(separator)}.")
+        lines[skipped] = ""
+        skipped = _comments_on_top(lines)
+    elif skipped:
+        notes.append(f"{source.label}: {skipped:,} comment or empty lines on top were skipped.")
+    if skipped == len(lines):
+        raise source.empty()
+    delimiter = DELIMITERS[options.delimiter] if options.delimiter else separator
+    if delimiter is None:
+        delimiter = guessed_delimiter(lines[skipped : skipped + LOOKED_AT])
+    if len(lines) > options.max_items and b'"' not in source.content:  # else a field may have several lines
+        header = lines[skipped].split(delimiter, MAX_COLUMNS)
+        refuse_more_rows(source, header, sum(map(bool, lines[skipped + 1 :])), options)
+    rows, numbers = _rows(source, lines, skipped, delimiter, notes, bounded=options.on_missing == BOUNDS)
+    names = [field.strip() for field in rows[0]]
+    has_header = not are_data(names)
+    if has_header:
+        _refuse_twice(source, names, numbers[0])
+        if len(rows) == 1:
+            raise InvalidTest.at(
+                source.pointer, "no_items", f"{source.label}: a header and no line below it."
+            )
+        rows, numbers = rows[1:], numbers[1:]
+    else:
+        names = [str(at + 1) for at in range(len(names))]
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    return Frame(
+        source, names, len(rows), columns.__getitem__, lambda row: f"line/{numbers[row]}", top=source.line(1),
+        has_header=has_header,
+    )  # fmt: skip
+
+
+def _refuse_twice(source: Source, names: Sequence[str], line: int) -> None:
+    seen: set[str] = set()
+    for position, name in enumerate(map(str.lower, names)):
+        if name in seen:
+            detail = f"there are two columns {quoted(name)}."
+            raise source.refused(line, "duplicate_column", detail, position + 1)
+        seen.add(name)
+
+
+def refuse_more_rows(source: Source, columns: Iterable[str], rows: int, options: ReaderOptions) -> None:
+    """Refuse more rows than items are allowed, unless a column says what a row is of; raises BodyTooLarge."""
+    if options.system_column is None and find(columns, SEVERAL_A_ITEM) is None:
+        source.refuse_more(rows, options.max_items)
+
+
+def _comments_on_top(lines: list[str]) -> int:
+    for number, line in enumerate(lines):
+        if line.strip() and not line.startswith("#"):
+            return number
+    return len(lines)
+
+
+def _rows(
+    source: Source, lines: list[str], start: int, delimiter: str, notes: list[str], *, bounded: bool
+) -> tuple[list[list[str]], list[int]]:
+    """The rows and their numbers; where missing outcomes are `bounded`, empty fields are an item that both systems lack."""
+    rows: list[list[str]] = []
+    numbers: list[int] = []
+    empty = 0
+    try:
+        for number, row in _split(lines, start, delimiter):
+            if not any(field.strip() for field in row) and not (bounded and len(row) > 1):
+                empty += 1
+                continue
+            if len(rows) == 1 and delimiter in "\t " and _has_row_names(rows[0], row, lines[number - 1]):
+                rows[0] = ["", *rows[0]]
+                notes.append(
+                    f"{source.label}: the lines have a name before the columns of the header, as R writes them."
+                )
+            if rows and len(row) != len(rows[0]):
+                detail = f"there are {len(row)} fields; the first line has {len(rows[0])}."
+                raise source.refused(number, "wrong_field_count", detail)
+            # Wide tables repeat themselves, most of all those that were small when compressed: equal fields are one string.
+            rows.append(row if len(row) <= NARROW else list(map(sys.intern, row)))
+            numbers.append(number)
+    except TooWide as error:
+        raise source.refused(error.line, "too_many_columns", f"there are {error}") from None
+    except NotDelimited as error:
+        raise source.malformed(error.line, "not_delimited", f"{error}.") from None
+    if not rows:
+        raise source.empty()
+    if empty:
+        notes.append(f"{source.label}: {empty:,} empty lines were skipped.")
+    return rows, numbers
+
+
+def _has_row_names(header: list[str], row: list[str], line: str) -> bool:
+    """Whether a line has one field more than the header, which is in quotes: the name of the row (R's write.table)."""
+    return len(row) == len(header) + 1 and line.lstrip().startswith('"')
+
+
+def _split(lines: list[str], start: int, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows from line `start` on, counted from zero, with their numbers, counted from one."""
+    if delimiter not in (" ", "\t") or is_quoted(lines[start], delimiter):
+        yield from csv_rows("\n".join(lines[start:]) + "\n", delimiter, start=start)
+        return
+    separator = delimiter if delimiter == "\t" else None
+    for number, line in enumerate(itertools.islice(lines, start, None), start + 1):
+        row = line.split(separator, MAX_COLUMNS)  # a header without quotes: nothing is quoted
+        if len(row) > MAX_COLUMNS:
+            raise TooWide(number)
+        yield number, row

@@ -1,0 +1,443 @@
+"""Which column of a frame is what: keys and runs, clusters and weights, systems, and the scores that are left.
+
+The order of decisions, and what is certain, asked about or refused, is that of a table of evidence: names first
+(`names`), then what the columns show within each system, then what they show between systems. What is guessed is noted.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ..errors import InvalidTest, choices_of
+from ..statistics.summary_rows import summary_rows
+from .formats.reader import ReaderOptions, choose
+from .frame import Frame
+from .names import (
+    CLUSTER,
+    DATASET,
+    FREQUENCY,
+    INDEX,
+    KEY,
+    PART_OF_KEY,
+    PREDICTED,
+    RUN,
+    SCORE,
+    SYSTEM,
+    WEIGHT,
+    folded,
+    is_key,
+    is_one_of,
+)
+from .quoting import quoted
+
+# So many rows make chance unlikely where a column of texts is the same set in both files.
+CERTAIN_ROWS = 5
+# Columns that together make a key, at most; of so many.
+MOST_PARTS, MOST_LOOKED_AT = 3, 8
+LEAST_VALUES = 3
+# Averages are looked for in so many rows at each end of a file.
+END_ROWS = 100
+NEVER_SCORES = (*PART_OF_KEY, *RUN, *DATASET, *FREQUENCY, *INDEX)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The columns that together say what an item is; none where items are told by their position.
+
+    Several rows of one key are its runs where `run` tells them apart, and its samples where nothing does.
+    """
+
+    columns: tuple[str, ...] = ()
+    run: str | None = None
+    samples: bool = False
+
+    @property
+    def repeats(self) -> bool:
+        """Whether several rows are one item."""
+        return self.run is not None or self.samples
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The rows of one system, all of a frame where `rows` is None; columns that are `taken` are no keys."""
+
+    frame: Frame
+    taken: frozenset[str | None] = frozenset()
+    rows: Sequence[int] | None = None
+
+    def find(self, name: str) -> str | None:
+        """The column of this name, if it may be a key."""
+        found = self.frame.find((name,))
+        return None if found in self.taken else found
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return self.frame.n if self.rows is None else len(self.rows)
+
+    def keys(self, columns: Sequence[str]) -> Sequence[Hashable] | None:
+        """The keys of the rows, of one column or of several; None where a value is none."""
+        texts = [self.frame.keys_known(name) for name in columns]
+        if any(column is None for column in texts):
+            return None
+        whole: Sequence[Hashable] = list(zip(*(column or () for column in texts), strict=True))
+        if len(texts) == 1:
+            whole = texts[0] or []
+        return whole if self.rows is None else [whole[row] for row in self.rows]
+
+
+def cluster_of(frame: Frame, options: ReaderOptions) -> str | None:
+    """The column of clusters."""
+    return frame.chosen("clusters", options.clusters, CLUSTER)
+
+
+def weight_of(frame: Frame, options: ReaderOptions) -> str | None:
+    """The column of weights: called weight, and not chosen as anything else."""
+    return None if options.names_column(WEIGHT[0]) else frame.find(WEIGHT)
+
+
+def system_of(frame: Frame, options: ReaderOptions) -> str | None:
+    """The column that names a row's system; `run` is one where it has texts."""
+    found = frame.chosen("system_column", options.system_column, SYSTEM)
+    run = frame.find(("run",)) if found is None else None
+    return run if run is not None and not frame.is_whole(run) else found
+
+
+def sides_of(frames: Sequence[Frame], options: ReaderOptions, scores: Sequence[str]) -> list[Side]:
+    """Files of one system each, with their columns of scores."""
+    return [
+        Side(
+            frame,
+            frozenset(
+                (score, cluster_of(frame, options), weight_of(frame, options), system_of(frame, options))
+            ),
+        )
+        for frame, score in zip(frames, scores, strict=True)
+    ]
+
+
+# Keys
+
+
+def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> list[Key]:
+    """The key of each side; raises InvalidTest where one has to be chosen."""
+    if options.id_column is not None:
+        chosen = [_chosen(side.frame, options.id_column) for side in sides]
+        return _with_repeats(sides, [chosen], options, parts=False) or [Key(columns) for columns in chosen]
+    named = _named(sides)
+    for columns in named:
+        if _unique(sides, columns):
+            return [Key(each) for each in columns]
+    if named:
+        return _with_repeats(sides, named, options, parts=True) or [Key(each) for each in named[0]]
+    for name in (*PART_OF_KEY, *RUN):
+        columns = _everywhere(sides, name)
+        if columns and _unique(sides, columns) and not _has_averages(sides, columns):
+            return [Key(each) for each in columns]
+    own = [_named([side]) for side in sides]  # other names in each file, or none in one of them
+    if any(own):
+        return [Key(each[0][0]) if each else Key() for each in own]
+    return _by_index(sides, notes) or _shown(sides, notes)
+
+
+def _chosen(frame: Frame, option: str) -> tuple[str, ...]:
+    """The columns that `id_column` names: one, or several between commas."""
+    parts = [part.strip() for part in option.split(",")]
+    if len(parts) > 1 and frame.find((option,)) is None:
+        return tuple(str(frame.chosen("id_column", part)) for part in parts)
+    return (str(frame.chosen("id_column", option)),)
+
+
+def _everywhere(sides: Sequence[Side], name: str) -> list[tuple[str, ...]]:
+    """The columns of this name, one of each side; none where a side has none."""
+    found = [side.find(name) for side in sides]
+    return [] if None in found else [(str(each),) for each in found]
+
+
+def _named(sides: Sequence[Side]) -> list[list[tuple[str, ...]]]:
+    """The columns that are called what keys are, in the order of the list."""
+    others = [name for name in sides[0].frame.names if is_key(name) and not is_one_of(name, KEY)]
+    found = [_everywhere(sides, name) for name in (*KEY, *others)] if sides[0].frame.has_header else []
+    return [columns for columns in found if columns]
+
+
+def _unique(sides: Sequence[Side], columns: Sequence[Sequence[str]]) -> bool:
+    """Whether each row of a side has another key; values that are no keys are refused where they are read."""
+    keys = [side.keys(each) for side, each in zip(sides, columns, strict=True)]
+    return all(own is None or len(set(own)) == len(own) for own in keys)
+
+
+def _same(
+    sides: Sequence[Side], columns: Sequence[Sequence[str]], options: ReaderOptions | None = None
+) -> bool:
+    """Whether the sides have the same keys; half of them where items that not all have are dropped."""
+    sets = [set(side.keys(each) or ()) for side, each in zip(sides, columns, strict=True)]
+    common = set.intersection(*sets)
+    if options is not None and options.on_missing != "error":
+        return 2 * len(common) >= min(map(len, sets)) > 0
+    return all(own == common for own in sets)
+
+
+def _has_averages(sides: Sequence[Side], columns: Sequence[Sequence[str]]) -> bool:
+    return any(averages_row(side.frame, each) is not None for side, each in zip(sides, columns, strict=True))
+
+
+def _with_repeats(
+    sides: Sequence[Side], named: Sequence[list[tuple[str, ...]]], options: ReaderOptions, *, parts: bool
+) -> list[Key] | None:
+    """The key of sides where none of the named columns is unique by itself; None where its repeats are an error."""
+    if any(_unique(sides, columns) for columns in named):
+        return None
+    runs = [name for name in RUN if _everywhere(sides, name)]
+    for columns in named:
+        for run in runs:
+            both = [(*each, *other) for each, other in zip(columns, _everywhere(sides, run), strict=True)]
+            if _unique(sides, both):
+                return [Key(each[:-1], each[-1]) for each in both]
+    for columns in named if parts else ():
+        for more in _parts(sides, columns):
+            both = [(*more_of, *each) for each, more_of in zip(columns, more, strict=True)]
+            if _unique(sides, both) and _same(sides, both, options):
+                return [Key(each) for each in both]
+    for columns in named:
+        if all(_mostly_repeats(side, each) for side, each in zip(sides, columns, strict=True)):
+            return [Key(each, samples=True) for each in columns]
+    return None
+
+
+def _mostly_repeats(side: Side, columns: Sequence[str]) -> bool:
+    counts = Counter(side.keys(columns) or ())
+    return len(counts) > 1 and 2 * sum(count > 1 for count in counts.values()) > len(counts)
+
+
+def _parts(sides: Sequence[Side], key: Sequence[tuple[str, ...]]) -> Iterator[list[tuple[str, ...]]]:
+    """Columns that may make a key of one that repeats: data sets first, then other keys, then texts."""
+    frame = sides[0].frame
+    order = [name for name in (*DATASET, *PART_OF_KEY) if _everywhere(sides, name)]
+    known = {folded(name) for name in order}
+    for name in frame.names:
+        usual = is_key(name) or (frame.is_text(name) and not is_one_of(name, (*PREDICTED, *SYSTEM)))
+        if folded(name) not in known and usual and name not in key[0] and _everywhere(sides, name):
+            order.append(name)
+    for size in range(1, MOST_PARTS + 1):
+        for some in itertools.combinations(order[:MOST_LOOKED_AT], size):
+            columns = [_everywhere(sides, name) for name in some]
+            yield [tuple(each[at][0] for each in columns) for at in range(len(sides))]
+
+
+def _by_index(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
+    """The keys where the first columns are an index: ids, unless they just count the rows; None where there is none.
+
+    Raises
+    ------
+    InvalidTest
+        They repeat and differ: by order different items might be paired.
+    """
+    frames = [side.frame for side in sides]
+    index = [frame.index for frame in frames]
+    if None in index or any(side.rows is not None for side in sides):
+        return None
+    columns = [(str(name),) for name in index]
+    unique = _unique(sides, columns) and all(
+        "" not in (frame.keys_known(str(frame.index)) or ()) for frame in frames
+    )
+    if unique and not all(frame.counts_rows(str(frame.index)) for frame in frames):
+        for frame in frames:
+            called = quoted(frame.index) if frame.index else "which has no name"
+            notes.append(f"{frame.source.label}: the ids of the items are its first column, {called}.")
+        return [Key(each) for each in columns]
+    same = len({tuple(side.keys(each) or ()) for side, each in zip(sides, columns, strict=True)}) == 1
+    if not unique and not same:
+        detail = "The first columns, which have no name of ids, repeat and differ: give a column id, the same items in both files."
+        raise InvalidTest.at(frames[-1].at_top(str(index[-1])), "choose_id_column", detail)
+    return None
+
+
+def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
+    """The keys of sides whose columns have no names of keys, by what they show between the sides.
+
+    Raises
+    ------
+    InvalidTest
+        A column says that the rows are in another order, and does not say for certain which rows belong together.
+    """
+    by_position = [Key() for _ in sides]
+    if len(sides) == 1:
+        return by_position
+    shared = list(_shared(sides))
+    texts = [name for name in shared if all(side.frame.is_text(name) for side in sides)]
+    moved = [name for name in shared if not _equal(sides, name)]
+    n = sides[0].n
+    if not moved and all(side.rows is None for side in sides):
+        return by_position
+    for some in [(name,) for name in moved if name in texts] + [tuple(texts)][: len(texts) > 1]:
+        columns = [some for _ in sides]
+        if _unique(sides, columns) and _same(sides, columns):
+            if n < CERTAIN_ROWS:
+                raise _ask(sides, some, "has the same values in u and in v, in another order")
+            listed = ", ".join(map(quoted, some))
+            notes.append(
+                f"{listed} {'holds' if len(some) == 1 else 'together hold'} the keys: each once, the same {n:,} in both files."
+            )
+            return [Key(each) for each in columns]
+    for name in moved:
+        if _unique(sides, [(name,)] * len(sides)) and _overlap(sides, name):
+            raise _ask(sides, (name,), "has the same values in u and in v, in another order")
+    shuffled = [name for name in moved if _shuffled(sides, name)]
+    if shuffled:
+        whole = next(
+            (
+                some
+                for some in _combinations(shared)
+                if _unique(sides, [some] * len(sides)) and _same(sides, [some] * len(sides))
+            ),
+            None,
+        )
+        raise _ask(sides, whole or (shuffled[0],), "has the same values in both files, in another order")
+    return by_position
+
+
+def _combinations(shared: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    for size in range(1, MOST_PARTS + 1):
+        yield from itertools.combinations(shared[:MOST_LOOKED_AT], size)
+
+
+def _shared(sides: Sequence[Side]) -> Iterator[str]:
+    """The columns that all sides have under one name in all of their rows, and which may hold keys."""
+    for name in sides[0].frame.names if sides[0].frame.has_header else ():
+        if is_one_of(name, (*PREDICTED, *SCORE, *FREQUENCY)) or name == sides[0].frame.index:
+            continue
+        if all(
+            name in side.frame.common and name not in side.taken and side.frame.keys_known(name) is not None
+            for side in sides
+        ):
+            yield name
+
+
+def _values(side: Side, name: str) -> Sequence[Hashable]:
+    return side.keys((name,)) or []
+
+
+def _equal(sides: Sequence[Side], name: str) -> bool:
+    first = _values(sides[0], name)
+    return all(_values(side, name) == first for side in sides[1:])
+
+
+def _overlap(sides: Sequence[Side], name: str) -> bool:
+    """Whether most of the values are in both sides, and not in one order."""
+    first, second = (_values(side, name) for side in (sides[0], sides[-1]))
+    row = {value: at for at, value in enumerate(first)}
+    shared = [(row[value], at) for at, value in enumerate(second) if value in row]
+    return 2 * len(shared) > min(len(first), len(second)) and any(one != other for one, other in shared)
+
+
+def _shuffled(sides: Sequence[Side], name: str) -> bool:
+    """Whether a column of three or more values has each as often in all sides."""
+    counts = [Counter(_values(side, name)) for side in sides]
+    return len(counts[0]) >= LEAST_VALUES and all(own == counts[0] for own in counts[1:])
+
+
+def _ask(sides: Sequence[Side], columns: Sequence[str], shows: str) -> InvalidTest:
+    """The question which column holds the keys."""
+    name, frame = ",".join(columns), sides[-1].frame
+    listed = " and ".join(map(quoted, columns))
+    verb = shows if len(columns) == 1 else shows.replace("has", "have", 1)
+    detail = (
+        f"No column is known to hold ids, but {listed} {verb}: pairing by order would pair different items. Give id_column="
+        f"{name[:80]}, or remove the column."
+    )
+    choices = choices_of("id_column", {name: f"{name[:40]} holds the ids"})
+    return InvalidTest.at(frame.top, "choose_id_column", detail, choices)
+
+
+def end_rows(n: int) -> list[int]:
+    """The rows at both ends of n, where averages and totals are looked for."""
+    return list(range(n)) if n <= 2 * END_ROWS else [*range(END_ROWS), *range(n - END_ROWS, n)]
+
+
+def averages_row(frame: Frame, names: Iterable[str]) -> tuple[int, str] | None:
+    """The last row of averages or totals at an end, and its column, when the names of such rows occur nowhere else in that."""
+    ends = end_rows(frame.n)
+    suspects = {
+        name: [ends[row] for row in rows]
+        for name in names
+        if (rows := summary_rows([frame.cell(row, name) for row in ends]))
+    }
+    times = frame.times(suspects.keys())
+    for name, rows in suspects.items():
+        if all(times[name, frame.cell(row, name)] == 1 for row in rows):
+            return rows[-1], name
+    return None
+
+
+def note_index(frame: Frame, key: Key, notes: list[str]) -> None:
+    """Say what became of the index of a table that is no key."""
+    index = frame.index
+    if index is None or index in key.columns:
+        return
+    counted = "which counts the rows" if frame.counts_rows(index) else "which repeats"
+    what = ", an index," if key.columns else f", {counted},"
+    notes.append(f"{frame.source.label}: the first column{what} was left out.")
+
+
+# Scores
+
+
+def others_of(frame: Frame, options: ReaderOptions, key: Sequence[str] = ()) -> list[str]:
+    """The columns that may hold scores: of no other role, as their names and their values say."""
+    named = {
+        *key, cluster_of(frame, options), weight_of(frame, options), system_of(frame, options), frame.index,
+    }  # fmt: skip
+    if options.id_column is not None:
+        named |= set(_chosen(frame, options.id_column))
+    left = [name for name in frame.names if name not in named]
+    return [name for name in left if not _is_no_score(frame, name)] or left
+
+
+def _is_no_score(frame: Frame, name: str) -> bool:
+    """Whether a name says that its column holds no scores, and the column has no decimals that say otherwise."""
+    if not frame.has_header or not (is_key(name) or is_one_of(name, NEVER_SCORES)):
+        return False
+    return frame.is_text(name) or frame.is_whole(name)
+
+
+def score_of(frame: Frame, options: ReaderOptions) -> str:
+    """The column of scores: as chosen, by its name, or the only one of numbers that is left; raises InvalidTest."""
+    wanted = options.score_column or options.metric
+    option = "score_column" if frame.is_table else "metric"
+    if not frame.has_header:
+        if wanted is not None:
+            detail = "There is no header to find that column in."
+            raise InvalidTest.at(frame.source.pointer, "no_header", detail)
+        if len(frame.names) != 1:
+            detail = (
+                "without a header each of the two files has one column of scores; give a header id,score."
+            )
+            raise frame.refused(0, "", "wrong_field_count", detail)
+        return frame.names[0]
+    if wanted is not None:
+        return str(frame.chosen("score_column", wanted))
+    rest = others_of(frame, options)
+    named = [name for name in rest if is_one_of(name, SCORE) and not frame.is_text(name)]
+    if frame.is_table and "score" in map(folded, rest):
+        return next(name for name in rest if folded(name) == "score")
+    if len(named) == 1:
+        return named[0]
+    if len(rest) > 1:
+        rest = [name for name in rest if not frame.is_text(name)] or rest
+    if len(rest) == 1:
+        return rest[0]
+    what = "column of scores" if frame.is_table else "field of scores"
+    hint = _id_hint(frame, others_of(frame, options)) if frame.is_table and options.id_column is None else ""
+    raise choose(frame.top, option, what, named or rest or list(frame.names), hint)
+
+
+def _id_hint(frame: Frame, left: Iterable[str]) -> str:
+    """How to name the column of ids; the only column of texts that are all different is likely to be it."""
+    likely = [name for name in left if frame.is_text(name) and len(set(frame.column(name))) == frame.n]
+    if len(likely) != 1:
+        return "Name the column of ids (id_column=) if there is one. "
+    return f"If {quoted(likely[0])} is the column of ids, give id_column={likely[0][:40]}. "
