@@ -30,17 +30,18 @@ class LeftOut:
     who: str
     n: int
     lacks: Literal["value", "counterpart", "file"]
+    on_missing: str = "drop"
 
     def __str__(self) -> str:
-        items = f"{self.n:,} items"
+        items, way = f"{self.n:,} items", f"were left out (on_missing={self.on_missing})."
         if self.lacks == "value":
-            return f"{self.who}: {items} without a value were left out (on_missing=drop)."
+            return f"{self.who}: {items} without a value {way}"
         which = (
             f"that only {self.who} has"
             if self.lacks == "counterpart"
             else f"of {self.who} that not all files have"
         )
-        return f"{items} {which} were left out (on_missing=drop)."
+        return f"{items} {which} {way}"
 
 
 @dataclass(frozen=True, slots=True)

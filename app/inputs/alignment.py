@@ -292,6 +292,8 @@ def align_placed(columns: Placed, clusters: Any, on_missing: Way) -> Aligned:
     if lacking and on_missing == "error":
         _refuse_missing(columns, lacking)
     kept = np.ones(n, dtype=bool)
+    if len(lacking) == len(columns.positions) and on_missing == "pairwise":
+        kept = np.logical_or.reduce([columns.has(name) for name in lacking])  # an item of no system is none
     for name in lacking:
         if on_missing != "pairwise" or name == GOLD:
             kept &= columns.has(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import random
 from typing import Any
 
@@ -133,3 +134,34 @@ def test_lists_of_a_board_may_have_nulls_as_objects_lack_ids(service: Any, on_mi
     assert [warning["code"] for warning in listed["warnings"]] == [
         warning["code"] for warning in keyed["warnings"]
     ]
+
+
+TABLE = "id,score\nq1,1\nq2,0\nq3,\n"
+
+
+@pytest.mark.parametrize(
+    "tables", [[TABLE] * 3, [TABLE, TABLE.replace("q3,\n", ""), TABLE.replace("q3,\n", "")]]
+)
+def test_an_item_that_no_file_has_a_value_of_is_not_left_out_unasked(service: Any, tables: list[str]) -> None:
+    parts = [("system", (f"{name}.csv", table.encode())) for name, table in zip("ABC", tables, strict=True)]
+    refused = service.request("POST", "/v1/compare", files=parts)
+    flaw = refused.json()["errors"][0]
+    assert (refused.status_code, flaw["code"]) == (422, "missing_value")
+    assert flaw["pointer"].endswith("/line/4")
+    asked = service.request("POST", "/v1/compare", files=parts, data=flaw["choices"][0]["fields"])
+    assert asked.status_code == 200
+    notes = asked.json()["reading"]["notes"]
+    assert "A: 1 items without a value were left out (on_missing=complete)." in notes
+
+
+def test_an_item_that_no_system_of_a_file_has_is_not_left_out_unasked(service: Any) -> None:
+    lines = [
+        {"id": f"q{index}", "system": name, "score": None if index == 3 else index % 2}
+        for index in range(5)
+        for name in "AB"
+    ]
+    parts = [("file", ("t.jsonl", "\n".join(map(json.dumps, lines)).encode()))]
+    refused = service.request("POST", "/v1/compare", files=parts).json()["errors"]
+    assert [flaw["code"] for flaw in refused] == ["unmatched_ids", "unmatched_ids"]
+    asked = service.request("POST", "/v1/compare", files=parts, data={"on_missing": "pairwise"}).json()
+    assert asked["pairs"][0]["n"] == 4

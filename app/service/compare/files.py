@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from ...errors import InputError, InvalidTest, pointer_token, relocated
+from ...errors import InputError, InvalidTest, relocated
 from ...execution.ipc import Control
 from ...inference.record import ReadingRecord
 from ...inputs import delimited, json_body
-from ...inputs.alignment import ById, Given
+from ...inputs.alignment import system_pointer
 from ...inputs.delimited import Delimiter
 from ...inputs.formats import catalogue, labels, many_systems, ranking, ranking_systems
 from ...inputs.formats.label_signs import refuse_untold
@@ -236,28 +236,29 @@ def _has_datasets(source: Source) -> bool:
 def _board(systems: Mapping[str, SystemOutputs], source: Source) -> tuple[GivenBoard, bool]:
     """The columns of SystemOutputs; and whether they have no ids."""
     clustered = require_alike(dict(systems), source)
-    by_order = any(outputs.by_order for outputs in systems.values())
-    kept = {
-        name: [row for row, value in enumerate(outputs.values) if value is not None]
-        for name, outputs in systems.items()
+    sides = {name: systems[name].by_id() for name in sorted(systems)}
+    columns = {
+        name: replace(side, values=cast("Any", column_of(list(side.values), name)))
+        for name, side in sides.items()
     }
-    columns: dict[str, Given] = {}
-    clusters = clusters_of(dict(systems)) if clustered else None
-    for name in sorted(systems):
-        outputs = systems[name]
-        values = [outputs.values[row] for row in kept[name]]
-        columns[name] = ById([outputs.ids[row] for row in kept[name]], cast("Any", column_of(values, name)))
-    tokens = {"/systems/" + pointer_token(name): name for name in systems}
+    tokens = {system_pointer(name): name for name in systems}
 
     def place(column: str, index: int, rest: Sequence[str]) -> str:
         name = tokens.get(column)
         return (
-            source.pointer if name is None else f"{source.pointer}/{systems[name].paths[kept[name][index]]}"
+            source.pointer
+            if name is None
+            else systems[name].pointer(systems[name].index[sides[name].ids[index]])
         )
 
-    whole = dict.fromkeys((*tokens, "/weights"), source.pointer)
-    weights = written_weights(list(systems.values()))
-    return GivenBoard(columns, None, None, clusters, place, whole, weights=weights), by_order
+    board = GivenBoard(
+        columns,
+        clusters=clusters_of(dict(systems)) if clustered else None,
+        place=place,
+        columns=dict.fromkeys((*tokens, "/weights"), source.pointer),
+        weights=written_weights(list(systems.values())),
+    )
+    return board, any(outputs.by_order for outputs in systems.values())
 
 
 def _each_file(form: Form, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:

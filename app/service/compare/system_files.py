@@ -66,21 +66,23 @@ def read_each(
         format_ = found.name
     reader = _Reader(files, called, others, format_, options)
     takes_missing = format_ in catalogue.FORMATS and "on_missing" in catalogue.FORMATS[format_].uses
-    by_themselves = takes_missing and on_missing != "error"
+    by_themselves, lacking = takes_missing and on_missing != "error", None
     try:
         readings = [reader.read(index, 0, drop=by_themselves) for index in range(1, len(files))]
     except InvalidTest as error:
         if not takes_missing or not any(flaw.code in MISSING for flaw in error.flaws):
             raise
         readings = [reader.read(index, 0, drop=True) for index in range(1, len(files))]
-        by_themselves = True
+        by_themselves, lacking = True, error
     first = readings[0]
     own = {called[0]: side_of(first, "v"), **{called[i]: side_of(r, "u") for i, r in enumerate(readings, 1)}}
     if by_themselves:
         own = {name: side_of(reader.read(index, index, drop=True), "u") for index, name in enumerate(called)}
+    if lacking is not None and len({frozenset(keys_of(side)) for side in own.values()}) == 1:
+        raise lacking  # of all systems: their alignment would not find it
     given_names = _names_of(readings, called, names)
     board = _board({given_names[name]: data for name, data in own.items()}, first, on_missing)
-    notes = _notes(readings, called, given_names, found)
+    notes = _notes(readings, called, given_names, found, on_missing)
     return Readings(first.kind, first, board, ReadingRecord(format_, found is not None, (*sheets, *notes)))
 
 
@@ -212,18 +214,24 @@ def _board(own: Mapping[str, Side], first: Reading, on_missing: OnMissingOnBoard
 
 
 def _notes(
-    readings: Sequence[Reading], called: Sequence[str], names: Mapping[str, str], found: Guess | None
+    readings: Sequence[Reading],
+    called: Sequence[str],
+    names: Mapping[str, str],
+    found: Guess | None,
+    on_missing: str,
 ) -> tuple[Note, ...]:
     """The notes of all readings, each once; those of u and v under the systems' names."""
     notes: list[Note] = [] if found is None else [Guessed(found.looked_at, readings[0].format)]
     for index, reading in enumerate(readings, 1):
         of = {"v": names[called[0]][:NAME_CHARS]} if index == 1 else {}
         of["u"] = names[called[index]][:NAME_CHARS]
-        notes += [named for note in reading.facts if (named := _named_after(note, of)) is not None]
+        notes += [
+            named for note in reading.facts if (named := _named_after(note, of, on_missing)) is not None
+        ]
     return tuple(at_most(list(dict.fromkeys(notes)), MOST_NOTES))
 
 
-def _named_after(note: Note, of: Mapping[str, str]) -> Note | None:
+def _named_after(note: Note, of: Mapping[str, str], on_missing: str) -> Note | None:
     """A note about u or v under the system's name; None where it is not asked for, or says nothing about all files."""
     if isinstance(note, LeftOut) and note.lacks == "counterpart":
         return None
@@ -233,6 +241,8 @@ def _named_after(note: Note, of: Mapping[str, str]) -> Note | None:
         return note
     if note.who not in of:
         return None
+    if isinstance(note, LeftOut):
+        return replace(note, who=of[note.who], on_missing=on_missing)
     if isinstance(note, Read):
         return replace(note, who=of[note.who], source=note.file or note.source)
     return replace(note, who=of[note.who])
