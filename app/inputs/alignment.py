@@ -237,7 +237,7 @@ def _require_length(pointer: str, length: int, first: str, n: int) -> None:
     if length != n:
         detail = (
             f"{first} has {n:,} items and {_called(pointer)} has {length:,}; without ids, all need a value for every item, in "
-            "the same order. Give objects keyed by id where items are missing."
+            "the same order. Where items are missing give objects keyed by id, or null, and say so (on_missing)."
         )
         raise InvalidTest.at(pointer, "length_mismatch", detail)
 
