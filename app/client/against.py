@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .errors import InvalidData
+from .frames import frame_of
 from .indexed import by_index
 from .requests import TestRequest, file_of
 
@@ -28,6 +29,15 @@ def against_body(test: TestRequest, against: Mapping[str, Any]) -> dict[str, Any
         )
     if hasattr(test.columns["u"], "columns"):
         raise InvalidData("With against, the candidate is one column and not a data frame.", pointer="/u")
+    tables = {name: frame_of(column, f"/{ROLE}/{name}") for name, column in against.items()}
+    for name, table in tables.items():
+        if table is not None and table.is_table:
+            detail = "This baseline is a table and the candidate a column: give columns, or tables."
+            raise InvalidData(detail, pointer=f"/{ROLE}/{name}")
+    against = {
+        name: column if (one := tables[name]) is None else one.as_columns()
+        for name, column in against.items()
+    }
     bodies = {name: _body(test, column, f"/{ROLE}/{name}") for name, column in against.items()}
     columns = {str(name): body.pop("v") for name, body in bodies.items()}
     shared = list(bodies.values())

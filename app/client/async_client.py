@@ -146,7 +146,7 @@ class AsyncClient(Connection):
 
     async def power(
         self,
-        design: Mapping[str, Any] | TestRequest | PowerRequest,
+        design: Mapping[str, Any] | TestRequest | PowerRequest | None = None,
         solve: Solve | None = None,
         *,
         store: bool = False,

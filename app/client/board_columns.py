@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from .data import array_of, escaped
+from .data import array_of, escaped, is_missing
 from .errors import InvalidData
+from .frames import frame_of
 from .indexed import BESIDE, BY_ITEM, by_index
 
 Columns = Mapping[str, Any]
 MEMBERS = ("systems", "scores", "gold", *BESIDE)
-MISSING = frozenset({"NAType", "NaTType"})  # of pandas
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a score is not there: None, NaN, or what pandas writes for it."""
-    return (
-        value is None or type(value).__name__ in MISSING or (isinstance(value, float) and math.isnan(value))
-    )
 
 
 def at_dataset(dataset: str | None) -> str:
@@ -54,16 +46,13 @@ def _named(systems: Any, scores: Any) -> dict[str, Any] | None:
     """Every system's column by its name; None for names and rows that the server reads as they are."""
     if scores is not None:
         return _of_matrix(systems, scores)
-    if hasattr(systems, "columns") and hasattr(systems, "__array__"):
-        names = list(systems.columns)
-    elif isinstance(systems, Mapping):
-        names = list(systems)
-    else:
+    if (frame := frame_of(systems, "/systems")) is not None:
+        return frame.by_name()
+    if not isinstance(systems, Mapping):
         detail = "Give {name: column}, a data frame with a column for each system, or names and a matrix."
         raise InvalidData(detail, pointer="/systems")
-    texts = [str(name) for name in names]
-    _require_distinct(texts)
-    return {text: systems[name] for text, name in zip(texts, names, strict=True)}
+    _require_distinct([str(name) for name in systems])
+    return {str(name): column for name, column in systems.items()}
 
 
 def _of_matrix(systems: Any, scores: Any) -> dict[str, Any] | None:
@@ -77,8 +66,8 @@ def _of_matrix(systems: Any, scores: Any) -> dict[str, Any] | None:
         detail = f"Give scores of N x {len(names)}: a row for each item, a column for each of the names."
         raise InvalidData(detail, pointer="/scores")
     _require_distinct(names)
-    if hasattr(scores, "columns"):
-        return {name: scores[column] for name, column in zip(names, scores.columns, strict=True)}
+    if (frame := frame_of(scores, "/scores")) is not None:
+        return dict(zip(names, frame.columns.values(), strict=True))
     return {name: matrix[:, column] for column, name in enumerate(names)}
 
 
@@ -89,10 +78,9 @@ def _require_distinct(names: Sequence[str]) -> None:
 
 
 def _counted(column: Any, kind: str | None) -> Any:
-    """A data frame of one system's counts as columns by name."""
-    if kind == "counts" and hasattr(column, "columns") and hasattr(column, "__array__"):
-        return {str(name): column[name] for name in column.columns}
-    return column
+    """A table of one system's counts as columns by name."""
+    frame = frame_of(column) if kind == "counts" else None
+    return column if frame is None else frame.by_name()
 
 
 def without_missing(members: Columns) -> Columns:

@@ -10,19 +10,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, Literal, TypedDict, Unpack, cast
+from typing import Any, Literal, Unpack, cast
 
 from .board_columns import Columns, at_dataset, board_columns, of_dataset, without_missing
-from .data import plain
+from .data import escaped, plain
 from .errors import InvalidData
+from .frames import Frame, column_of, frame_of
 from .indexed import BESIDE
-from .requests import ROLES, FileLike, Statistic, file_of, files_of, form_fields
+from .requests import (
+    ROLES,
+    ColumnOptions,
+    FileLike,
+    Statistic,
+    file_of,
+    files_and_fields,
+    files_of,
+    form_fields,
+)
 
 CompareKind = Literal["scores", "counts", "predictions", "files"]
 SYSTEM, FILE = "system", "file"
 
 
-class CompareOptions(TypedDict, total=False):
+class CompareOptions(ColumnOptions, total=False):
     """The options of a comparison; their meaning and defaults are in the OpenAPI document of the server.
 
     `aggregate` may be None: no overall board over several data sets.
@@ -71,7 +81,9 @@ class CompareRequest:
     def body(self) -> dict[str, Any]:
         """As JSON."""
         if self.kind == "files":
-            raise InvalidData("Files have no JSON form; give scores, counts or predictions instead.")
+            raise InvalidData(
+                "Files and tables have no JSON form; give {name: column}, such as {name: table[name] for name in systems}."
+            )
         drops = self.kind == "scores" and self.options.get("on_missing", "error") != "error"
         boards = {
             name: plain(without_missing(members) if drops else members, at_dataset(name))
@@ -111,6 +123,10 @@ def compare(
     ------
         InvalidData: the data cannot be put into a request.
     """
+    if scores is None and options.get("kind") != "counts":
+        tables = _tables(systems, datasets)
+        if tables is not None:
+            return _of_tables(tables, gold, options)
     members = _options({name: value for name, value in options.items() if name not in {"kind", *BESIDE}})
     beside = {name: value for name in BESIDE if (value := options.get(name)) is not None}
     if datasets is None:
@@ -128,6 +144,57 @@ def compare(
     has_gold = any("gold" in board for board in boards.values())
     kind: CompareKind = options.get("kind") or ("predictions" if has_gold else "scores")
     return CompareRequest(kind, boards, members)
+
+
+def _tables(systems: Any, datasets: Mapping[str, Any] | None) -> Frame | dict[str, Frame] | None:
+    """One table with all systems, or a table for each; tables of data sets become one with a column `dataset`."""
+    if datasets is not None:
+        return _joined(
+            {str(name): frame_of(value, at_dataset(str(name))) for name, value in datasets.items()}
+        )
+    whole = frame_of(systems, "/systems")
+    if whole is not None:
+        return whole if whole.is_table else None
+    if not isinstance(systems, Mapping):
+        return None
+    each = {str(name): frame_of(one, f"/systems/{escaped(name)}") for name, one in systems.items()}
+    if not any(one and one.is_table and not one.repeats for one in each.values()):
+        return None
+    for name, one in each.items():
+        if one is None or not one.is_table:
+            detail = "Other systems are tables and this is a column: give a table or a column for each."
+            raise InvalidData(detail, pointer=f"/systems/{escaped(name)}")
+    return {name: one for name, one in each.items() if one is not None}
+
+
+def _joined(tables: Mapping[str, Frame | None]) -> Frame | None:
+    """Tables of several data sets below each other; None where one is none."""
+    frames = {name: one for name, one in tables.items() if one is not None and one.is_table}
+    if len(frames) < len(tables):
+        return None
+    with_index = not all(one.counts for one in frames.values())
+    parts = {
+        name: {**one.index, **one.columns} if with_index else one.columns for name, one in frames.items()
+    }
+    names = dict.fromkeys(column for part in parts.values() for column in part)
+    columns: dict[str, Any] = {
+        column: [
+            value
+            for name, part in parts.items()
+            for value in (column_of(part[column]) if column in part else [None] * frames[name].n)
+        ]
+        for column in names
+    }
+    columns["dataset"] = [name for name, one in frames.items() for _ in range(one.n)]
+    return Frame(columns, {}, True, False, None)
+
+
+def _of_tables(tables: Frame | Mapping[str, Frame], gold: Any, options: CompareOptions) -> CompareRequest:
+    """A comparison of tables as their files."""
+    several = {FILE: tables} if isinstance(tables, Frame) else dict(tables)
+    fields = files_and_fields(several, gold, options)
+    made = {name: fields.pop(name) for name in several}
+    return compare_files(made[FILE] if isinstance(tables, Frame) else made, **fields)
 
 
 def given(
@@ -162,7 +229,7 @@ def compare_files(
         own = {str(name): files_of(str(name), one) for name, one in files.items()}
         fields["names"] = [name for name, several in own.items() for _ in several]
         parts = [(SYSTEM, one) for several in own.values() for one in several]
-    elif _is_file(files):
+    elif _is_file(files) or frame_of(files) is not None:
         parts = [(FILE, file_of(FILE, cast("FileLike", files)))]
     else:
         several = cast("Sequence[FileLike]", files)

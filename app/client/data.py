@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -16,16 +18,20 @@ from .errors import InvalidData
 
 NUMERIC = "biuf"
 COUNT_COLUMNS = ("tp", "incorrect")  # of each system, in the order of an N x 4 array
+MISSING = frozenset({"NAType", "NaTType"})  # of pandas
+SETS = (set, frozenset)
+NOT_FINITE = "This number is not finite; leave the item out (on_missing='drop'), or give it a value."
+MAX_DENOMINATOR = 10**9  # of what all scores are multiples of
 
 
 def plain(value: Any, at: str = "") -> Any:
     """Lists, dicts, numbers and strings, of arrays and whatever else stands for them; `at` is its pointer.
 
-    A fraction, which weights may be, is text.
+    A fraction, which weights may be, is text; a decimal is the number that it is written as.
 
     Raises
     ------
-        InvalidData: there is something of another kind, or a key stands twice.
+        InvalidData: there is something of another kind, without an order, or a key stands twice.
 
     >>> import numpy as np
     >>> plain({1: np.float64(0.5), "b": np.array([True, False])})
@@ -35,6 +41,12 @@ def plain(value: Any, at: str = "") -> Any:
         return value
     if isinstance(value, Fraction):
         return str(value)
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() and "E" not in str(value) else float(value)
+    if isinstance(value, SETS):
+        raise InvalidData(
+            "A set has no order, by which items could be paired: give a list, or {id: value}.", pointer=at
+        )
     if isinstance(value, Mapping):
         members = {str(key): plain(one, f"{at}/{escaped(key)}") for key, one in value.items()}
         if len(members) != len(value):
@@ -48,7 +60,100 @@ def plain(value: Any, at: str = "") -> Any:
         raise InvalidData(f"An array of {array.dtype} cannot be sent.", pointer=at)
     if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray):
         return [plain(one, f"{at}/{index}") for index, one in enumerate(value)]
+    if is_missing(value):
+        return None
+    if callable(value):
+        detail = "A function cannot be sent. Name a statistic, or write a formula of sums: effects(stay, swap, statistic='x1 / x2')."
+        raise InvalidData(detail, pointer=at)
     raise InvalidData(f"A {type(value).__name__} cannot be sent.", pointer=at)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is not there: None, NaN, or what pandas writes for it."""
+    return (
+        value is None
+        or type(value).__name__ in MISSING
+        or (isinstance(value, float | Decimal) and math.isnan(value))
+    )
+
+
+def refuse_paths(value: Any, at: str) -> None:
+    """Refuse the name of a file in the place of what it holds; raises InvalidData."""
+    if isinstance(value, str | bytes | PathLike):
+        detail = "Give the data, or read files: files(u='new.csv', v='old.csv'), in the place of both."
+        raise InvalidData(detail, pointer=at)
+
+
+def holds_fractions(column: Any) -> bool:
+    """Whether a fraction is among the values of a column."""
+    if isinstance(column, np.ndarray) and column.dtype.kind != "O":
+        return False
+    values = column.values() if isinstance(column, Mapping) else column
+    return isinstance(values, Collection) and Fraction in set(map(type, values))
+
+
+def as_multiples(columns: Mapping[str, Any], unit: Any) -> tuple[dict[str, Any], Any]:
+    """Scores with fractions as numbers, and the unit that keeps them exact: what all of them are multiples of.
+
+    Raises
+    ------
+        InvalidData: the common denominator is too large, or the unit is another.
+    """
+    columns = {name: _without_truths(column) for name, column in columns.items()}
+    if not any(map(holds_fractions, columns.values())):
+        return columns, unit
+    listed = {
+        name: list(one.values()) if isinstance(one, Mapping) else list(one)
+        for name, one in columns.items()
+        if one is not None
+    }
+    exact = unit_of_values(one for column in listed.values() for one in column)
+    return {
+        name: column
+        if name not in listed
+        else dict(zip(column, map(_number, listed[name]), strict=True))
+        if isinstance(column, Mapping)
+        else list(map(_number, listed[name]))
+        for name, column in columns.items()
+    }, exact if unit is None else unit
+
+
+def _without_truths(column: Any) -> Any:
+    """A list or dict of true and false as 1 and 0, which arrays of them are, too."""
+    if isinstance(column, Mapping):
+        return (
+            {key: int(one) if one is True or one is False else one for key, one in column.items()}
+            if (bool in set(map(type, column.values())))
+            else column
+        )
+    if isinstance(column, list) and bool in set(map(type, column)):
+        return [int(one) if one is True or one is False else one for one in column]
+    return column
+
+
+def _number(value: Any) -> Any:
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def unit_of_values(values: Iterable[Any]) -> str | None:
+    """One part of the common denominator of numbers, such as 1/30; None where there are none.
+
+    Raises
+    ------
+        InvalidData: it is too large to be exact.
+    """
+    finite = [
+        one for one in values if isinstance(one, int | float | Fraction | Decimal) and math.isfinite(one)
+    ]
+    if not finite:
+        return None
+    common = math.lcm(
+        *{(Fraction(repr(one)) if isinstance(one, float) else Fraction(one)).denominator for one in finite}
+    )
+    if common > MAX_DENOMINATOR:
+        detail = f"These fractions have a common denominator of {common:,}, which is too large to be exact: give decimals."
+        raise InvalidData(detail)
+    return f"1/{common}"
 
 
 def array_of(value: Any) -> NDArray[Any] | None:
@@ -63,10 +168,7 @@ def encoded(request: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(request, allow_nan=False, separators=(",", ":")).encode()
     except ValueError:
-        raise InvalidData(
-            "This number is not finite; leave the item out on purpose, or give it a value.",
-            pointer=_not_finite(request, "") or "/",
-        ) from None
+        raise InvalidData(NOT_FINITE, pointer=_not_finite(request, "") or "/") from None
 
 
 def _not_finite(value: Any, at: str) -> str | None:
@@ -127,7 +229,7 @@ def npy(array: NDArray[Any]) -> bytes:
         if len(bad):
             row, column = map(int, bad[0])
             which = "u" if column < array.shape[1] // 2 else "v"
-            raise InvalidData("This number is not finite.", pointer=f"/{which}/{row}")
+            raise InvalidData(NOT_FINITE, pointer=f"/{which}/{row}")
     return _saved(array)
 
 

@@ -30,41 +30,29 @@ def by_index(kind: str, columns: Columns, options: Columns) -> tuple[dict[str, A
         InvalidData: an index has a label twice; or only some columns have one; or indexes differ where nothing can be
             paired by id.
     """
-    frames = {name: _frame(kind, value, alone=columns.get("v") is None) for name, value in columns.items()}
-    leaves = _leaves(kind, frames)
+    leaves = _leaves(kind, columns)
     beside = {f"/{name}": options[name] for name in BESIDE if options.get(name) is not None}
     labels = {at: _labels(at, value) for at, value in leaves.items() if has_index(value)}
     keyed = kind != "counts" and any(isinstance(value, Mapping) for value in leaves.values())
     if not labels:
-        return frames, dict(options)
+        return dict(columns), dict(options)
     beside_labels = {at: _labels(at, value) for at, value in beside.items() if has_index(value)}
     if not keyed and all(map(_counts_rows, (*labels.values(), *beside_labels.values()))):
-        return frames, dict(options)
+        return dict(columns), dict(options)
     for at, value in leaves.items():
         if at not in labels and not (keyed and isinstance(value, Mapping)):
             raise InvalidData(f"This has no index, and another column has one: {BY_ORDER}", pointer=at)
     first = next(iter(labels.values()))
     if not keyed and all(one == first for one in (*labels.values(), *beside_labels.values())):
-        return frames, {**options, "ids": first if options.get("ids") is None else options["ids"]}
+        return dict(columns), {**options, "ids": first if options.get("ids") is None else options["ids"]}
     _require_ids(kind, options, {**labels, **beside_labels}, first)
-    return _by_id(kind, frames, labels), _beside_by_id(options, beside_labels)
+    return _by_id(kind, columns, labels), _beside_by_id(options, beside_labels)
 
 
 def has_index(value: Any) -> bool:
     """Whether it is a Series or a data frame, by what it can do; a list's `index` is a method."""
     index = getattr(value, "index", None)
     return hasattr(value, "__array__") and index is not None and not callable(index)
-
-
-def _frame(kind: str, value: Any, *, alone: bool) -> Any:
-    """A data frame as columns by name, for counts; the one of both systems with its columns in our order."""
-    if not hasattr(value, "__array__") or not hasattr(value, "columns"):
-        return value
-    names = [str(name) for name in value.columns]
-    wanted = WHOLE.get(kind, ())
-    if alone:
-        return value[list(wanted)] if set(names) == set(wanted) else value
-    return {name: value[name] for name in names} if kind == "counts" else value
 
 
 def _leaves(kind: str, columns: Columns) -> dict[str, Any]:

@@ -34,8 +34,8 @@ class PowerRequest:
 
 
 def power(
-    design: Mapping[str, Any] | TestRequest,
-    solve: Solve,
+    design: Mapping[str, Any] | TestRequest | None = None,
+    solve: Solve | None = None,
     *,
     n: int | Sequence[int] | None = None,
     power: float | None = None,
@@ -44,6 +44,7 @@ def power(
     alternative: str | None = None,
     comparisons: int | None = None,
     timeout_s: float | None = None,
+    **of_design: float,
 ) -> PowerRequest:
     """Which true difference a test finds, how likely, or how many items that takes: `solve` is the one asked for.
 
@@ -58,7 +59,15 @@ def power(
         What is known: numbers of items; the probability wanted (0.8); the true difference in the statistic's units.
     alpha, alternative, comparisons
         As in the test; alpha is shared by the comparisons.
+    of_design
+        Instead of a design its numbers, as on the command line: p10 and p01; u, v and discordance or correlation; or sd.
     """
+    if solve is None:
+        raise TypeError('Say what is asked for: solve="power", "n" or "effect".')
+    if of_design:
+        if design is not None:
+            raise TypeError("The design has its numbers already: give them in it, or alone.")
+        design = {"kind": "sd" if "sd" in of_design else "binary", **of_design}
     given: dict[str, Any] = {
         "solve": solve,
         "n": list(n) if isinstance(n, Sequence) else n,
@@ -80,13 +89,13 @@ def power(
 
 
 def given(
-    design: Mapping[str, Any] | TestRequest | PowerRequest, solve: Solve | None, others: Mapping[str, Any]
+    design: Mapping[str, Any] | TestRequest | PowerRequest | None,
+    solve: Solve | None,
+    others: Mapping[str, Any],
 ) -> PowerRequest:
     """A request that is there already, or one made of its parts; raises TypeError for half of both."""
     if isinstance(design, PowerRequest):
         if solve is not None or others:
             raise TypeError("A request has its numbers already: give them to power(…) instead.")
         return design
-    if solve is None:
-        raise TypeError('Say what is asked for: solve="power", "n" or "effect".')
     return power(design, solve, **others)

@@ -8,15 +8,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypedDict, Unpack
 
-from .data import plain, table
+from .data import as_multiples, is_missing, plain, refuse_paths, table
 from .errors import InvalidData
 from .folders import Several, several
-from .indexed import by_index
+from .frames import Frame, frame_of, unit_of
+from .indexed import WHOLE, by_index
 
 Kind = Literal["effects", "scores", "counts", "predictions", "files"]
 Policy = Literal["no_regression", "non_inferior", "improve", "equivalent"]
@@ -25,10 +26,36 @@ Statistic = str | Mapping[str, Any]
 Names = tuple[str, str] | Mapping[str, str]
 
 IN_A_BODY_ONLY = ("ids", "clusters", "labels", "weights", "groups", "event")
+# Options that hold a value for each item: the columns of a table that do, and the options that name one.
+COLUMN_OF = {"ids": "id", "clusters": "cluster", "weights": "weight", "groups": "group", "event": "event"}
+CHOSEN_BY = {"ids": "id_column", "clusters": "clusters", "groups": "groups", "event": "event_column"}
 ROLES = ("u", "v", "file", "gold", "ref", "ref2", "ref3", "ref4", "qrels", "documents")
 
 
-class Options(TypedDict, total=False):
+class ColumnOptions(TypedDict, total=False):
+    """What the columns of a table are, where that is not known by their names; and the parameters of statistics."""
+
+    format: str
+    id_column: str
+    score_column: str
+    system_column: str
+    gold_column: str
+    event_column: str
+    metric: str
+    q: float
+    beta: float
+    average: str
+    positive: Any
+    labels: Any
+    interpolation: str
+    zero_method: str
+    repeats: str
+    unit: Any
+    variant: str
+    scheme: str
+
+
+class Options(ColumnOptions, total=False):
     """The options of every test; their meaning and defaults are in the OpenAPI document of the server.
 
     `weights` is of scores alone: what each item counts for, in the order of the items, or by id. `groups` and `event` are
@@ -59,6 +86,8 @@ class Options(TypedDict, total=False):
     names: Names
     timeout_s: float
     decimals: int
+    system_u: str
+    system_v: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +105,24 @@ class TestRequest:
     def body(self) -> dict[str, Any]:
         """As JSON."""
         if self.kind == "files":
-            raise InvalidData("Files have no JSON form; give scores, counts or predictions instead.")
+            raise InvalidData(
+                "Files and tables have no JSON form; give columns: scores(new['score'], old['score']), or {id: score}."
+            )
         given = {name: value for name, value in self.columns.items() if value is not None}
+        if self.kind == "scores" and self.options.get("on_missing", "error") != "error":
+            given = {name: _with_nulls(value) for name, value in given.items()}
         if self.kind in {"scores", "counts"} and self.columns["v"] is None:
             given.update(_apart(self.kind, self.columns["u"]))
         return {**{name: plain(value, f"/{name}") for name, value in given.items()}, **self.options}
+
+
+def _with_nulls(column: Any) -> Any:
+    """A column with None where a value is missing."""
+    if isinstance(column, Mapping):
+        return {key: None if is_missing(one) else one for key, one in column.items()}
+    if getattr(column, "ndim", 1) != 1 or isinstance(column, str):
+        return column
+    return [None if is_missing(one) else one for one in plain(column)]
 
 
 def _apart(kind: str, whole: Any) -> dict[str, Any]:
@@ -150,9 +192,10 @@ def effects(stay: Any, swap: Any = None, **options: Unpack[Options]) -> TestRequ
 
 
 def scores(u: Any, v: Any = None, **options: Unpack[Options]) -> TestRequest:
-    """One number per item and system: two vectors, lists or {id: number}; or one N x 2 array.
+    """One number per item and system: two vectors, lists or {id: number}; one N x 2 array; or tables.
 
-    Columns of a pandas data frame are paired by their index.
+    Columns of a pandas data frame are paired by their index. A table has both systems, or one each, and is read as its
+    CSV: options such as `id_column`, `metric` or `system_u` say what its columns are.
     """
     return _request("scores", {"u": u, "v": v}, options)
 
@@ -190,10 +233,12 @@ def gate(test: TestRequest | Sequence[Metric], **terms: Unpack[GateTerms]) -> Ga
         raise InvalidData("A gate needs at least one metric.", pointer="/metrics")
     if len(metrics) > 1 and any(one.test.kind == "files" for one in metrics):
         raise InvalidData(
-            "Files go before a gate once: gate(files(…), metrics=[{'statistic': 'upos'}, {'statistic': 'las'}])."
+            "Files and tables go before a gate once: gate(files(…), metrics=[{'statistic': 'upos'}, {'statistic': 'las'}])."
         )
     if "metrics" in terms and metrics[0].test.kind != "files":
         raise InvalidData("metrics= is for files; give a sequence of metric(name, test) instead.")
+    if isinstance(test, TestRequest) and test.kind == "files":
+        metrics, terms = (Metric(None, _candidate(test, terms)),), _with_files(terms)
     if terms.get("against") is not None and not isinstance(test, TestRequest):
         raise InvalidData(
             "Each metric has its own baselines: metric(name, test, against={…}).", pointer="/against"
@@ -201,10 +246,124 @@ def gate(test: TestRequest | Sequence[Metric], **terms: Unpack[GateTerms]) -> Ga
     return GateRequest(metrics, dict(terms))
 
 
+def _candidate(test: TestRequest, terms: GateTerms) -> TestRequest:
+    """A test whose one table is the candidate, where the baselines are tables beside it."""
+    if not _are_tables(terms.get("against")):
+        return test
+    return replace(test, files=tuple(("u" if role == "file" else role, file) for role, file in test.files))
+
+
+def _with_files(terms: GateTerms) -> GateTerms:
+    """The terms with tables among the baselines as files."""
+    against = terms.get("against")
+    if not isinstance(against, Mapping) or not _are_tables(against):
+        return terms
+    frames = {str(name): frame_of(one, f"/against/{name}") for name, one in against.items()}
+    with_index = not all(one is None or one.counts for one in frames.values())
+    made = {
+        name: against[name] if one is None else one.file(name, with_index=with_index)
+        for name, one in frames.items()
+    }
+    return {**terms, "against": made}
+
+
+def _are_tables(against: Any) -> bool:
+    return isinstance(against, Mapping) and any(frame_of(one) is not None for one in against.values())
+
+
 def _request(kind: Kind, columns: Mapping[str, Any], options: Options) -> TestRequest:
-    """A test of columns, paired by their indexes where they have any."""
-    paired, beside = by_index(kind, columns, options)
+    """A test of tables, as files; or of columns, paired by their indexes where they have any."""
+    for name, column in columns.items():
+        if name != "gold":
+            refuse_paths(column, f"/{name}")
+    tables = {name: frame_of(column, f"/{name}") for name, column in columns.items()}
+    alone = tables.get("u") if columns.get("v") is None else None
+    if alone is not None and (of_both := _of_both(kind, alone)) is not None:
+        columns = {**columns, **of_both}
+    elif _has_table(kind, tables):
+        return _of_tables(columns, tables, options)
+    else:
+        columns = {
+            name: column if (one := tables[name]) is None else one.as_columns(counts=kind == "counts")
+            for name, column in columns.items()
+        }
+    unit = None
+    if kind == "scores":
+        columns, unit = as_multiples(columns, options.get("unit"))
+    paired, beside = by_index(kind, columns, options if unit is None else {**options, "unit": unit})
     return TestRequest(kind, paired, _options(beside))
+
+
+def _of_both(kind: Kind, table: Frame) -> dict[str, Any] | None:
+    """The columns of both systems in one table, which have the usual names and hold numbers alone; else None."""
+    names = WHOLE.get(kind, ())
+    if set(table.columns) != set(names) or not table.is_numeric:
+        return None
+    if kind == "scores":
+        return dict(table.columns)
+    sides = {
+        role: {name.removesuffix(f"_{role}"): table.columns[name] for name in names if name.endswith(role)}
+        for role in "uv"
+    }
+    return dict(sides)
+
+
+def _has_table(kind: Kind, tables: Mapping[str, Frame | None]) -> bool:
+    """Whether something is a table of several columns, and not all are runs of the same, or counts of one system."""
+    named = [one for one in tables.values() if one is not None and one.is_table]
+    if kind == "effects" or not named or (kind == "counts" and tables["v"] is not None):
+        return False
+    return tables["v"] is None or not all(one.repeats for one in named)
+
+
+def _of_tables(
+    columns: Mapping[str, Any], tables: Mapping[str, Frame | None], options: Options
+) -> TestRequest:
+    """A test of tables as their files."""
+    for name in ("u", "v"):
+        if columns[name] is not None and tables[name] is None:
+            detail = "One system is a table and this is a column: give two tables, or two columns."
+            raise InvalidData(detail, pointer=f"/{name}")
+    frames = {name: one for name, one in tables.items() if one is not None}
+    if columns["v"] is None:
+        frames["file"] = frames.pop("u")
+    else:
+        frames |= {name: frames[name].folded() for name in ("u", "v")}
+    return files(**files_and_fields(frames, columns.get("gold"), options))
+
+
+def files_and_fields(frames: Mapping[str, Frame], gold: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables by role as files, and what is said of them as fields; gold and values beside one table become its columns.
+
+    Raises
+    ------
+        InvalidData: values beside several tables have no place in them.
+    """
+    fields, whole = dict(options), dict(frames)
+    given = {name: fields.pop(name) for name in COLUMN_OF if fields.get(name) is not None}
+    if isinstance(gold, str):
+        fields["gold_column"] = gold
+    elif gold is not None and len(frames) == 1 and frame_of(gold) is None:
+        given["gold"] = gold
+    elif gold is not None:
+        whole["gold"] = frame_of(gold) or Frame.of_column("gold", gold)
+    for name, value in given.items():
+        column = COLUMN_OF.get(name, name)
+        if isinstance(value, str) and name in CHOSEN_BY:
+            fields[CHOSEN_BY[name]] = value
+        elif isinstance(value, str):
+            whole = {role: one.renamed(value, column, f"/{name}") for role, one in whole.items()}
+        elif len(frames) > 1:
+            detail = f"Beside several tables this is the name of a column that all have: {name}='…'."
+            raise InvalidData(detail, pointer=f"/{name}")
+        else:
+            role = next(iter(frames))
+            whole[role] = whole[role].with_column(column, value, f"/{name}")
+    unit = unit_of(whole.values())
+    if unit is not None:
+        fields.setdefault("unit", unit)
+    with_index = not all(one.counts for one in whole.values())
+    return {**{name: one.file(name, with_index=with_index) for name, one in whole.items()}, **fields}
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -240,13 +399,15 @@ def files_of(role: str, given: FileLike | list[FileLike] | Several) -> list[tupl
         return list(given.files)
     if isinstance(given, str | PathLike) and (found := several(given)) is not None:
         return list(found.files)
-    if isinstance(given, list):
+    if isinstance(given, list) and not (given and isinstance(given[0], Mapping)):
         return [file_of(f"{role}{number}", one) for number, one in enumerate(given, start=1)]
     return [file_of(role, given)]
 
 
 def file_of(role: str, given: FileLike) -> tuple[str, bytes]:
-    """The name and the bytes of a file."""
+    """The name and the bytes of a file, or of a table as one."""
+    if (table := frame_of(given, f"/{role}")) is not None:
+        return table.file(role, with_index=not table.counts)
     if isinstance(given, bytes):
         return role, given
     if isinstance(given, tuple):

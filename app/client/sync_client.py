@@ -171,7 +171,7 @@ class Client(Connection):
 
     def power(
         self,
-        design: Mapping[str, Any] | TestRequest | PowerRequest,
+        design: Mapping[str, Any] | TestRequest | PowerRequest | None = None,
         solve: Solve | None = None,
         *,
         store: bool = False,

@@ -149,7 +149,9 @@ def compare(
 
 
 def power(
-    design: Mapping[str, Any] | TestRequest | PowerRequest, solve: Solve | None = None, **given: Any
+    design: Mapping[str, Any] | TestRequest | PowerRequest | None = None,
+    solve: Solve | None = None,
+    **given: Any,
 ) -> PowerResult:
     """Which true difference a test finds, how likely, or how many items that takes.
 
@@ -161,7 +163,8 @@ def power(
     solve
         Which number is asked for: "power", "n" or "effect".
     given
-        n, power, effect, alpha, alternative, comparisons, timeout_s: see `exactperm.client.power`.
+        n, power, effect, alpha, alternative, comparisons, timeout_s: see `exactperm.client.power`. Instead of a design
+        also its numbers: power(p10=0.08, p01=0.05, solve="n").
 
     >>> power({"kind": "binary", "p10": 0.08, "p01": 0.05}, "n").solution.n
     1185

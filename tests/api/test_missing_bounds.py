@@ -104,6 +104,9 @@ def test_a_gate_says_what_the_verdict_hangs_on(service: Any) -> None:
     ("given", "pointer", "code"),
     [
         ({"u": U, "v": V}, "/u/2", "not_a_number"),
+        ({"u": [1, None], "v": [None, 1], "on_missing": "drop"}, "/u", "no_common_ids"),
+        ({"u": [1, None], "v": [0, 0, 0], "on_missing": "drop"}, "/v", "length_mismatch"),
+        ({"u": [1, None, "x"], "v": [0, 0, 0], "on_missing": "drop"}, "/u/2", "not_a_number"),
         ({"u": [1, None, "x"], "v": [0, 0, 0], "on_missing": "bounds"}, "/u/2", "not_a_number"),
         ({"u": [1, None], "v": [0, 0, 0], "on_missing": "bounds"}, "/v", "length_mismatch"),
         ({"u": [1, None], "v": [None, 1], "on_missing": "bounds"}, "/u", "no_common_ids"),

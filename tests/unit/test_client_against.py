@@ -53,7 +53,7 @@ def test_frames_are_paired_by_their_index_and_never_by_chance() -> None:
         gate(new, against={"main": main, "v1.2": old[::-1]})
     with pytest.raises(InvalidData, match="index"):
         gate(new, against={"main": main, "v1.2": OLD})
-    with pytest.raises(InvalidData, match="data frame"):
+    with pytest.raises(InvalidData, match="baseline already"):
         gate(pd.DataFrame({"u": NEW, "v": MAIN}), against={"main": MAIN})
 
 

@@ -132,9 +132,12 @@ def test_arrays_travel_as_one_array_where_the_options_fit_into_the_query() -> No
         compare(COLUMNS, clusters=[n // 2 for n in range(N)]),
         compare({**COLUMNS, "C": MATRIX[:, 2] / 2}),  # of two kinds: integers stay integers
         compare({name * 1500: column for name, column in COLUMNS.items()}),
-        compare(INDEXED),
+        compare({name: INDEXED[name] for name in NAMES}),
     ):
         assert compare_call(request).content_type == JSON
+    assert compare_call(compare(INDEXED)).content_type.startswith("multipart/form-data")
+    with pytest.raises(InvalidData, match="no JSON form"):
+        compare(INDEXED).body  # noqa: B018
 
 
 def test_data_sets_and_their_members() -> None:
@@ -179,8 +182,10 @@ def test_predictions_and_counts() -> None:
 def test_missing_scores_are_left_out_where_that_is_asked_for() -> None:
     gaps = INDEXED.astype(float)
     gaps.iloc[3, 1] = np.nan
-    with pytest.raises(InvalidData, match="/systems/B/3"):
+    with pytest.raises(InvalidTest, match='"B" lacks 1 of 16 items: "q03"'):
         run(gaps)
+    with pytest.raises(InvalidData, match="/systems/B/3"):
+        run({name: gaps[name] for name in NAMES})
     for rule, sizes in (
         ("pairwise", {"A": N, "B": N - 1, "C": N}),
         ("complete", dict.fromkeys(NAMES, N - 1)),
@@ -200,7 +205,7 @@ def test_missing_scores_are_left_out_where_that_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("given", "pointer"),
     [
-        ((INDEXED.set_axis(["q"] * N),), "/systems/A"),
+        (({"A": INDEXED.set_axis(["q"] * N)["A"], "B": INDEXED["B"]},), "/systems/A"),
         (({"A": INDEXED["A"], "B": COLUMNS["B"]},), "/systems/B"),
         ((["A", "A", "B"], MATRIX), "/systems"),
         ((["A", "B"], MATRIX), "/scores"),
@@ -327,7 +332,7 @@ def test_the_async_client_and_a_server_answer_with_the_same_bytes() -> None:
                 await client.send(compare_call(request)),
                 await client.compare(FRAME, adjust="by", alpha=0.1),
                 await client.report(request, "markdown"),
-                await client.plan(request),
+                await client.plan(compare({name: INDEXED[name] for name in NAMES}, adjust="by", alpha=0.1)),
                 await client.plan(scores([1, 2], [0, 1])),
             )
 
