@@ -222,10 +222,10 @@ def _sendable(array: NDArray[Any]) -> bool:
     return array.dtype.kind in NUMERIC and array.dtype.itemsize <= 8
 
 
-def npy(array: NDArray[Any]) -> bytes:
-    """The bytes of a .npy file; raises InvalidData where a number is not finite."""
+def npy(array: NDArray[Any], *, may_be_missing: bool = False) -> bytes:
+    """The bytes of a .npy file; raises InvalidData where a number is not finite, and is not missing."""
     if array.dtype.kind == "f":
-        bad = np.argwhere(~np.isfinite(array))
+        bad = np.argwhere(np.isinf(array) if may_be_missing else ~np.isfinite(array))
         if len(bad):
             row, column = map(int, bad[0])
             which = "u" if column < array.shape[1] // 2 else "v"

@@ -109,7 +109,7 @@ class TestRequest:
                 "Files and tables have no JSON form; give columns: scores(new['score'], old['score']), or {id: score}."
             )
         given = {name: value for name, value in self.columns.items() if value is not None}
-        if self.kind == "scores" and self.options.get("on_missing", "error") != "error":
+        if self.kind in {"scores", "predictions"} and self.options.get("on_missing", "error") != "error":
             given = {name: _with_nulls(value) for name, value in given.items()}
         if self.kind in {"scores", "counts"} and self.columns["v"] is None:
             given.update(_apart(self.kind, self.columns["u"]))

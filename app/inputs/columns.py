@@ -20,6 +20,7 @@ MAX_EXACT_INT = 2**53
 MAX_NAMED = 5
 
 NUMBERS = {int, float}
+SKIPPED = " With on_missing drop (of boards complete) such items are left out."
 LABELS = {str, int}
 NAMES = {
     bool: "a boolean (write 1 and 0 for right and wrong)",
@@ -80,9 +81,8 @@ def _not_numbers(values: list[Any]) -> InvalidTest:
 def _flaw_of(value: Any, pointer: str) -> Flaw | None:
     kind = type(value)
     if kind not in NUMBERS:
-        return Flaw(
-            pointer, "not_a_number", f"This is {NAMES.get(kind, 'something else')}; a number is needed here."
-        )
+        detail = f"This is {NAMES.get(kind, 'something else')}; a number is needed here.{SKIPPED if value is None else ''}"
+        return Flaw(pointer, "not_a_number", detail)
     if kind is float and not np.isfinite(value):
         return Flaw(pointer, "not_finite", "This number is not finite, or too large for a double.")
     if kind is int and not -(2**63) <= value < 2**63:
@@ -133,6 +133,7 @@ def _refuse_labels(values: list[Any], prefix: str, *, nested: bool) -> None:
     for index, value in enumerate(values):
         if type(value) not in allowed:
             detail = f"This is {NAMES.get(type(value), 'something else')}; a label is a string or an integer."
+            detail += SKIPPED if value is None else ""
             flaws.append(Flaw(f"{prefix}/{index}", "not_a_label", detail))
             if len(flaws) == MAX_NAMED:
                 break
