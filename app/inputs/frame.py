@@ -61,7 +61,7 @@ class Frame:
         self.source, self.names, self.n, self.path, self.top = source, tuple(names), n, path, top
         self.is_table, self.has_header = records is None, has_header
         self.common = frozenset(names) if records is None else records.common
-        self._records = None if records is None else records.records
+        self._data, self._records = records, None if records is None else records.records
         self._column = column
         self._at = {name: at for at, name in reversed(list(enumerate(self.names)))}
         self._columns: dict[str, list[Any]] = {}
@@ -94,11 +94,13 @@ class Frame:
         where = f"{self.source.pointer}/{self.path(row)}"
         if not name or name not in self._at:
             return where
-        return f"{where}/{self._at[name] + 1}" if self.is_table else f"{where}/{escaped(name)}"
+        if self._data is not None:
+            return f"{self.source.pointer}/{self._data.place(self.path(row), name)}"
+        return f"{where}/{self._at[name] + 1}"
 
     def at_top(self, name: str) -> str:
         """The pointer to the name of a column."""
-        return f"{self.top}/{self._at[name] + 1}" if self.is_table else f"{self.top}/{escaped(name)}"
+        return f"{self.top}/{self._at[name] + 1}" if self.is_table else self.place(0, name)
 
     # Which column is which
 
@@ -114,6 +116,9 @@ class Frame:
             detail = "There is no header to find that column in."
             raise InvalidTest.at(self.source.pointer, "no_header", detail)
         name = given if given in self._at else self.find((given.strip(),))
+        if name is None and self._data is not None:
+            ends = [inner for inner in self._data.within if inner.endswith(f".{given}")]
+            name = ends[0] if len(ends) == 1 else None  # the last part of scores.Factuality
         if name is None:
             what = "column" if self.is_table else "field"
             place = self.top if self.is_table else f"{self.top}/{escaped(given)}"
@@ -293,7 +298,7 @@ def frame_of(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
         There is nothing in it, a line has more or fewer fields than the first, or there are more than MAX_COLUMNS.
     """
     if FirstLook({source.role: source}).is_json:
-        return of_records(read_records(source, notes))
+        return of_records(read_records(source, notes, options.path))
     return table(source, options, notes)
 
 

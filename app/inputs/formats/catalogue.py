@@ -34,6 +34,7 @@ from . import (
     promptfoo,
     ranking,
     tasks,
+    tool_shapes,
     trec,
 )
 from .format import FirstLook, Format, Sign
@@ -76,6 +77,7 @@ _ALL: tuple[Format, ...] = (
     benchmarks.HYPERFINE,
     promptfoo.FORMAT,
     evalsig.FORMAT,
+    *(shape.format for shape in tool_shapes.SHAPES),
     conllu.FORMAT,
     conll.FORMAT,
     trec.FORMAT,

@@ -6,7 +6,8 @@ from ..missing_texts import is_missing
 from .format import FirstLook, Format, Sign
 from .number_looks import are_data, is_numeric
 from .separators import is_quoted
-from .tables import JSON_LINES, OF_TABLES, ROLES, USES, read
+from .tables import JSON_LINES, OF_RECORDS, OF_TABLES, ROLES, read
+from .wrappers import holds_table
 
 
 def _sign(look: FirstLook) -> Sign:
@@ -82,10 +83,12 @@ CSV = Format(
 
 def _sign_of_lines(look: FirstLook) -> Sign:
     array = look.is_json and look.text.lstrip().startswith("[")
+    if look.record is None and holds_table(look.document):
+        return Sign.SHAPE
     return Sign.LINES if array or look.record is not None else Sign.NONE
 
 
 JSONL = Format(
-    JSON_LINES, read, ROLES, USES, "lines (or an array) of {id, score}, {id, u, v} or {id, system, score}",
+    JSON_LINES, read, ROLES, OF_RECORDS, "JSON: lines, an array or a table inside, of {id, score}, {id, u, v} or {id, system, score}",
     kinds=("scores",), aliases=("json", "ndjson"), sign=_sign_of_lines,
 )  # fmt: skip

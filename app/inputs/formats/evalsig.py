@@ -75,7 +75,9 @@ def _outputs(source: Source, frame: dict[str, Any], number_reader: NumberReader)
 
 
 def _sign(look: FirstLook) -> Sign:
-    return Sign.MARK if isinstance(look.document.get("items"), list) else Sign.NONE
+    items = look.document.get("items")
+    first = items[0] if isinstance(items, list) and items else None
+    return Sign.MARK if isinstance(first, dict) and "item_id" in first else Sign.NONE
 
 
 FORMAT = Format(

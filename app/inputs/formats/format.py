@@ -15,6 +15,7 @@ from .inspect_archive import ZIP_MAGIC
 from .reader import Kind, ReaderOptions, Reading
 from .separators import fields_of, guessed_delimiter, told
 from .source import UTF8_BOM, Source
+from .wrappers import holds_lists
 
 START_BYTES = 65_536
 MAX_LINES = 50
@@ -52,7 +53,12 @@ class FirstLook:
     def record(self) -> dict[str, Any] | None:
         """The JSON object on the first line, if that is a record of its own and not a whole document."""
         line = _object(self._first_line) if self.is_json else None
-        return None if line is None or _is_document(line) else line
+        return None if line is None or (self._is_one_line and _is_document(line)) else line
+
+    @cached_property
+    def _is_one_line(self) -> bool:
+        """Whether nothing comes after the first line that holds anything."""
+        return b"\n" not in self.source.content.strip()
 
     @cached_property
     def _first_line(self) -> str:
@@ -81,6 +87,11 @@ class FirstLook:
         if not self.is_json or self.text.lstrip().startswith("[") or self.record is not None:
             return {}
         return _object(self.source.content.removeprefix(UTF8_BOM).decode("utf-8", "replace")) or {}
+
+    @cached_property
+    def whole(self) -> dict[str, Any]:
+        """The only JSON object of the file, on one line or on many; empty if it holds another thing."""
+        return self.document or (self.record or {} if self._is_one_line else {})
 
     @cached_property
     def rows(self) -> list[str]:
@@ -122,7 +133,7 @@ def _object(text: str) -> dict[str, Any] | None:
 
 def _is_document(value: dict[str, Any]) -> bool:
     """Whether an object that fits on one line is a whole document and not a record."""
-    return any(
+    return holds_lists(value) or any(
         isinstance(value.get(name), dict | list) for name in ("eval", "results", "items", "benchmarks")
     )
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from ...errors import InvalidTest
+from ...errors import InvalidTest, MalformedBody
 from .. import ndjson
 from ..delimited import MAX_COLUMNS
 from ..quoting import escaped
+from . import wrappers
 from .number_text import Number, NumberReader
 from .outputs_by_id import Value
 from .source import Source
@@ -27,12 +29,15 @@ class Records:
     """The records of a file, or some of them.
 
     `fields` are all their fields in the order in which they first occur; `common` are those that every record has.
+    What is inside of objects is a field by its dotted path. `within` and `by_column` are those of `wrappers.Table`.
     """
 
     source: Source
     records: list[Record]
     fields: tuple[str, ...]
     common: frozenset[str]
+    within: Mapping[str, str] = field(default_factory=dict)
+    by_column: bool = False
 
     @classmethod
     def of(cls, source: Source, records: list[Record]) -> Records:
@@ -56,13 +61,24 @@ class Records:
         """The pointer to the first record."""
         return f"{self.source.pointer}/{self.records[0].path}"
 
+    def only(self, records: list[Record]) -> Records:
+        """Some of these records, as a file of their own."""
+        return replace(Records.of(self.source, records), within=self.within, by_column=self.by_column)
+
+    def place(self, path: str, field: str) -> str:
+        """The pointer to a field of the record at `path`, below the file's."""
+        name = self.within.get(field) or escaped(field)
+        return f"{name}/{path}" if self.by_column else f"{path}/{name}"
+
     def column(self, field: str) -> list[Any]:
         """The values of a field; None where a record has no such field."""
         return [record.value.get(field) for record in self.records]
 
 
-def read_records(source: Source, notes: list[str]) -> Records:
+def read_records(source: Source, notes: list[str], path: str | None = None, *, flat: bool = True) -> Records:
     """Read a file. A number in an array is a record with the field `score`.
+
+    A document is read as its table (`wrappers`), whose list of items `path` names. Objects inside become fields, if `flat`.
 
     Raises
     ------
@@ -71,7 +87,43 @@ def read_records(source: Source, notes: list[str]) -> Records:
     InvalidTest
         There are no records, something else is among them, or they have more than MAX_COLUMNS fields.
     """
-    return Records.of(source, list(_checked(source, _records(source, source.text(notes)))))
+    text = source.text(notes)
+    table = _table(source, text, path)
+    if table is None and path is not None:
+        detail = "path names the list of items in a JSON document, and this file has a row on each line."
+        raise InvalidTest.at("/options/path", "unused_option", detail)
+    records = (
+        list(_checked(source, _records(source, text)))
+        if table is None
+        else [Record(*row) for row in table.rows]
+    )
+    within = {} if table is None else dict(table.within)
+    inside = wrappers.nested(records[0].value) if flat and records else {}
+    if inside:
+        records = [Record(path, wrappers.flat(row, inside)) for path, row in records]
+        within.update({name: "/".join(map(escaped, parts)) for name, parts in inside.items()})
+    found = Records.of(source, list(_checked(source, records)))
+    return replace(found, within=within, by_column=table is not None and table.by_column)
+
+
+def _table(source: Source, text: str, path: str | None) -> wrappers.Table | None:
+    """The table in a document that is the whole file; None where the file has an object on each line, or an array."""
+    stripped = text.lstrip()
+    first, _, rest = stripped.partition("\n")
+    if not stripped.startswith("{") or (rest.strip() and _is_object(first)):
+        return None
+    try:
+        document = ndjson.decoded(text, source.pointer, source.label)
+    except MalformedBody:
+        return None  # lines, of which one is wrong
+    return wrappers.table_of(document, source.pointer, path)
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _records(source: Source, text: str) -> Iterator[Record]:

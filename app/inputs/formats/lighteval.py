@@ -30,7 +30,7 @@ BESIDE_NEW = frozenset(("doc", "model_response"))
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
     """Scores of two models on one task."""
     notes: list[str] = []
-    u, v = (read_records(needed(files, role, format_), notes) for role in ("u", "v"))
+    u, v = (read_records(needed(files, role, format_), notes, flat=False) for role in ("u", "v"))
     metric = _metric(u, options)
     reader = NumberReader.of(options)
     first, second = (_outputs(file, metric, reader) for file in (u, v))

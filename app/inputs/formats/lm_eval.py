@@ -26,7 +26,7 @@ from .reader import ReaderOptions, Reading, choose, only_or_chosen
 from .roles import both
 from .source import Source
 
-MARKS = ("filter", "doc_hash", "filtered_resps", "metrics")  # beside doc_id
+MARKS = ("filter", "doc_hash", "filtered_resps")  # beside doc_id; or a list of metrics
 ROLES = ("u", "v", "file")
 USES = frozenset(
     (
@@ -310,7 +310,8 @@ def _unchecked(u: Samples, v: Samples) -> list[str]:
 
 def _sign(look: FirstLook) -> Sign:
     record = look.record or {}
-    return Sign.MARK if "doc_id" in record and any(mark in record for mark in MARKS) else Sign.NONE
+    marked = any(mark in record for mark in MARKS) or isinstance(record.get("metrics"), list)
+    return Sign.MARK if "doc_id" in record and marked else Sign.NONE
 
 
 FORMAT = Format(

@@ -14,7 +14,7 @@ from ..frame import Frame
 from ..quoting import quoted
 from ..roles import Side, cluster_of, keys_of, note_index, others_of, score_of, system_of, weight_of
 from ..systems_table import refuse_index, refuse_no_systems
-from . import promptfoo
+from . import promptfoo, shapes, tool_shapes
 from .metrics import metric_of, metric_of_columns
 from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs
@@ -22,7 +22,8 @@ from .reader import ReaderOptions, choose
 from .source import Source
 from .tables import Places, frame_in, key_of_long, outputs_of, rows_by_system
 
-FORMATS = ("csv", "tsv", "mqm", "jsonl", "promptfoo")
+SHAPES = {shape.name: shape for shape in tool_shapes.SHAPES if "file" in shape.roles}
+FORMATS = ("csv", "tsv", "mqm", "jsonl", "promptfoo", *SHAPES)
 SYSTEMS = "systems"
 NAMED = 5
 
@@ -48,6 +49,9 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
     notes: list[str] = []
     if format_ == "promptfoo":
         found = _promptfoo(source, options, notes)
+    elif format_ in SHAPES:
+        systems, metric, better = shapes.board(SHAPES[format_], source, options, notes)
+        found = ManySystems(systems, (), metric, better)
     else:
         found = _systems(frame_in(source, options, notes, format_), options, wanted, notes)
     if wanted is not None:

@@ -85,6 +85,7 @@ READER_OPTIONS = (
         "groups", "Groups of pairs",
         "Only pairs of items of one group count: a column; of mt-metrics-eval segment (default), system or none.",
     ),
+    ReaderOption("path", "List of items", "Which list of a JSON document holds the items, when several may: results.items."),
     ReaderOption("sheet", "Sheet", "Which sheet of a spreadsheet, when several have cells."),
     ReaderOption(
         "delimiter", "Delimiter", "What separates the columns: comma, tab, pipe, semicolon or blank.",

@@ -26,6 +26,7 @@ from .source import Source
 
 ROLES = ("u", "v", "file")
 USES = frozenset(("system_u", "system_v", "metric", "clusters", "on_missing", "missing_range", "decimals"))
+OF_A_ROW = frozenset(("promptIdx", "promptId", "prompt", "testCase", "testIdx", "vars", "namedScores"))
 ERROR = 2
 Row = dict[str, Any]
 
@@ -226,8 +227,12 @@ def _cluster(export: Export, index: int, name: str | None) -> str | None:
 
 
 def _sign(look: FirstLook) -> Sign:
-    document = look.document
-    return Sign.MARK if "results" in document and not isinstance(document.get("items"), list) else Sign.NONE
+    """Rows of results.results (version 3), or of results, that name the prompt or the test beside the provider."""
+    results = look.document.get("results")
+    rows = results.get("results") if isinstance(results, dict) else results
+    first = rows[0] if isinstance(rows, list) and rows else None
+    row = isinstance(first, dict) and "provider" in first and bool(OF_A_ROW & first.keys())
+    return Sign.MARK if row or {"evalId", "results"} <= look.document.keys() else Sign.NONE
 
 
 FORMAT = Format(

@@ -86,6 +86,7 @@ class ReaderOptions:
     filter_u: str | None = None
     filter_v: str | None = None
     task: str | None = None
+    path: str | None = None  # of the list of items in a JSON document: results.items
     sheet: str | None = None  # of a workbook; any format may be in one
     scorer: str | None = None  # Inspect
     system_u: str | None = None  # which of several systems (or columns) in one file

@@ -48,6 +48,7 @@ USES = frozenset(
         "metric", "repeats",
     )
 )  # fmt: skip
+OF_RECORDS = USES | {"path"}
 OF_TABLES = USES | {"delimiter", "decimal"}
 WITHOUT_IDS = (b"u,v", b"u\tv")
 PLAIN_DELIMITERS: Mapping[str, delimited.Delimiter] = {"csv": ",", "tsv": "\t"}
@@ -96,7 +97,11 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 def frame_in(source: Source, options: ReaderOptions, notes: list[str], format_: str) -> Frame:
     """A file as a frame."""
-    return of_records(read_records(source, notes)) if format_ == JSON_LINES else table(source, options, notes)
+    return (
+        of_records(read_records(source, notes, options.path))
+        if format_ == JSON_LINES
+        else table(source, options, notes)
+    )
 
 
 def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | None:

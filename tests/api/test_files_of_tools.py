@@ -1,0 +1,404 @@
+"""Files as tools for evaluation write them: each is read as what it says, or asked about with a choice that then works.
+
+The shapes are those of the tools' sources, which `SOURCES` names; the numbers are made here, and p follows from
+them by counting all swaps.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from .conftest import Service, problem
+
+FILES, COMPARE = "/v1/tests/files", "/v1/compare"
+U, V = [0.75, 0.5, 0.25, 1.0, 0.5, 0.75], [0.5, 0.25, 0.5, 0.5, 0.5, 0.25]
+RIGHT_U, RIGHT_V = [1, 1, 0, 1, 1, 1, 0, 1], [0, 1, 0, 0, 0, 1, 1, 0]
+Scores = Sequence[float]
+Write = Callable[[Scores, str], str]
+
+
+def p_of(u: Scores, v: Scores) -> float:
+    """The p-value of the difference of means, by all ways to swap."""
+    differences = [Fraction(a) - Fraction(b) for a, b in zip(u, v, strict=True)]
+    observed = abs(sum(differences))
+    signs = list(itertools.product((1, -1), repeat=len(differences)))
+    extreme = sum(
+        abs(sum(s * d for s, d in zip(each, differences, strict=True))) >= observed for each in signs
+    )
+    return extreme / len(signs)
+
+
+def lines(rows: Sequence[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@dataclass(frozen=True)
+class File:
+    """What a tool writes for scores: `source` is where; `asks` the code of a question, and `fields` what answers it."""
+
+    source: str
+    write: Write
+    name: str = "results.json"
+    fields: Mapping[str, str] = field(default_factory=dict)
+    asks: str | None = None
+    right: bool = False
+    gold: Callable[[], str] | None = None
+
+
+def evalplus(scores: Scores, system: str) -> str:
+    tasks = {
+        f"HumanEval/{n}": [
+            {
+                "task_id": f"HumanEval/{n}",
+                "solution": system,
+                "base_status": "pass",
+                "plus_status": "pass" if one else "fail",
+                "base_fail_tests": [],
+                "plus_fail_tests": [],
+            }
+        ]
+        for n, one in enumerate(scores)
+    }
+    return json.dumps(
+        {"date": "2026-01-01", "hash": "0", "eval": tasks, "pass_at_k": {"base": {"pass@1": 1.0}}}
+    )
+
+
+def swe_report(scores: Scores, system: str) -> str:
+    ids = [f"django__django-{n}" for n in range(len(scores))]
+    resolved = [key for key, one in zip(ids, scores, strict=True) if one]
+    rest = [key for key in ids if key not in resolved]
+    return json.dumps({
+        "total_instances": 500, "submitted_instances": len(ids), "completed_instances": len(ids), "resolved_instances": len(resolved),
+        "unresolved_instances": len(rest), "empty_patch_instances": 0, "error_instances": 0, "completed_ids": ids, "incomplete_ids": ["x-1"],
+        "empty_patch_ids": [], "submitted_ids": ids, "resolved_ids": resolved, "unresolved_ids": rest, "error_ids": [], "schema_version": 2,
+    })  # fmt: skip
+
+
+def comet_json(scores: Scores, system: str) -> str:
+    rows = [
+        {"src": f"Satz {n}", "mt": f"{system} {n}", "ref": f"Line {n}", "COMET": one, "errors": []}
+        for n, one in enumerate(scores)
+    ]
+    return json.dumps({f"{system}.txt": rows}, indent=4)
+
+
+def comet_printed(scores: Scores, system: str) -> str:
+    rows = [f"{system}.txt\tSegment {n}\tscore: {one:.4f}\n" for n, one in enumerate(scores)]
+    return "".join(rows) + f"{system}.txt\tscore: {sum(scores) / len(scores):.4f}\n"
+
+
+def opencompass(scores: Scores, system: str) -> str:
+    details: dict[str, Any] = {"type": "GEN"}
+    for n, one in enumerate(scores):
+        details[str(n)] = {
+            "prompt": f"Q{n}",
+            "origin_prediction": system,
+            "predictions": "A",
+            "references": "A" if one else "B",
+            "correct": bool(one),
+        }
+    for one in details.values():
+        if isinstance(one, dict):
+            one["references"] = "A"
+    return json.dumps({"accuracy": 50.0, "details": details}, indent=4)
+
+
+def deepeval(scores: Scores, system: str) -> str:
+    cases = [
+        {"name": f"test_case_{n}", "input": f"Q{n}", "actualOutput": system, "success": True, "metricsData": [
+            {"name": "Answer Relevancy", "threshold": 0.5, "success": True, "score": one, "strictMode": False, "evaluationModel": "m"}], "runDuration": 1.5, "order": n}
+        for n, one in enumerate(scores)
+    ]  # fmt: skip
+    return json.dumps(
+        {
+            "testFile": "test_app.py",
+            "testCases": cases,
+            "conversationalTestCases": [],
+            "metricsScores": [],
+            "testPassed": len(cases),
+        }
+    )
+
+
+def mt_bench(scores: Scores, system: str) -> str:
+    return lines([
+        {"question_id": 81 + n, "model": system, "judge": ["gpt-4", "single-v1"], "user_prompt": "…", "judgment": "[[8]]", "score": one, "turn": turn, "tstamp": 0.5}
+        for turn in (1, 2) for n, one in enumerate(scores)
+    ])  # fmt: skip
+
+
+def alpaca(scores: Scores, system: str) -> str:
+    return json.dumps([
+        {"instruction": f"Q{n}", "output_1": "base", "generator_1": "gpt4_turbo", "dataset": "helpful_base", "output_2": system, "generator_2": system, "annotator": "weighted", "preference": 1 + one}
+        for n, one in enumerate(scores)
+    ])  # fmt: skip
+
+
+def squad(scores: Scores, system: str) -> str:
+    return json.dumps(
+        {
+            f"56be4db0acb8001400a502e{n}": "the Denver Broncos!" if one else "Carolina"
+            for n, one in enumerate(scores)
+        }
+    )
+
+
+def squad_gold() -> str:
+    questions = [
+        {
+            "id": f"56be4db0acb8001400a502e{n}",
+            "question": "?",
+            "answers": [
+                {"text": "Denver Broncos", "answer_start": 1},
+                {"text": "Broncos", "answer_start": 8},
+            ],
+        }
+        for n in range(len(RIGHT_U))
+    ]
+    return json.dumps(
+        {"version": "1.1", "data": [{"title": "t", "paragraphs": [{"context": "c", "qas": questions}]}]}
+    )
+
+
+def trec_per_query(scores: Scores, system: str) -> str:
+    return json.dumps({str(300 + n): {"map": one, "ndcg_cut_10": 0.5} for n, one in enumerate(scores)})
+
+
+def pandas_split(scores: Scores, system: str) -> str:
+    return json.dumps(
+        {
+            "columns": ["prompt_id", "accuracy"],
+            "index": list(range(len(scores))),
+            "data": [[f"k{n}", one] for n, one in enumerate(scores)],
+        }
+    ).replace("prompt_id", "id")
+
+
+def mlflow(scores: Scores, system: str) -> str:
+    return json.dumps(
+        {
+            "columns": ["question_id", "outputs", "score"],
+            "data": [[f"k{n}", system, one] for n, one in enumerate(scores)],
+        }
+    )
+
+
+def wandb_table(scores: Scores, system: str) -> str:
+    return json.dumps(
+        {
+            "columns": ["id", "answer", "score"],
+            "data": [[f"k{n}", system, one] for n, one in enumerate(scores)],
+            "ncols": 3,
+            "nrows": len(scores),
+            "column_types": {"params": {}, "wb_type": "typedDict"},
+        }
+    )
+
+
+def pandas_columns(scores: Scores, system: str) -> str:
+    return json.dumps(
+        {
+            "id": {str(n): f"k{n}" for n in range(len(scores))},
+            "accuracy": {str(n): one for n, one in enumerate(scores)},
+        }
+    )
+
+
+def pandas_table(scores: Scores, system: str) -> str:
+    return json.dumps(
+        {
+            "schema": {
+                "fields": [{"name": "index", "type": "integer"}],
+                "primaryKey": ["index"],
+                "pandas_version": "1.4.0",
+            },
+            "data": [{"index": n, "id": f"k{n}", "score": one} for n, one in enumerate(scores)],
+        }
+    )
+
+
+def polars_columns(scores: Scores, system: str) -> str:
+    return json.dumps({"id": [f"k{n}" for n in range(len(scores))], "score": list(scores)})
+
+
+def braintrust(scores: Scores, system: str) -> str:
+    return lines(
+        [
+            {
+                "id": f"s{n}",
+                "input": {"q": f"Q{n}"},
+                "output": system,
+                "expected": "A",
+                "scores": {"Factuality": one, "Levenshtein": 0.5},
+                "metadata": {"model": system},
+            }
+            for n, one in enumerate(scores)
+        ]
+    )
+
+
+def olmes(scores: Scores, system: str) -> str:
+    return lines(
+        [
+            {
+                "doc_id": n,
+                "native_id": f"Mercury_{n}",
+                "metrics": {"acc_raw": one, "acc_per_char": 0.5},
+                "model_output": [{"sum_logits": -1.5}],
+                "label": 0,
+            }
+            for n, one in enumerate(scores)
+        ]
+    )
+
+
+def seg_score(scores: Scores, system: str) -> str:
+    return "".join(f"{system}\t{one}\n" for one in scores)
+
+
+TOOLS: dict[str, File] = {
+    "SWE-bench": File("SWE-bench/SWE-bench swebench/harness/reporting.py make_run_report", swe_report, "gpt.run.json", right=True),
+    "EvalPlus": File("evalplus/evalplus evalplus/evaluate.py evaluate", evalplus, "samples_eval_results.json", {"metric": "plus"}, "choose_metric", right=True),
+    "COMET --to_json": File("Unbabel/COMET comet/cli/score.py score_command", comet_json),
+    "COMET printed": File("Unbabel/COMET comet/cli/score.py score_command", comet_printed, "scores.txt"),
+    "OpenCompass": File("open-compass/opencompass opencompass/tasks/openicl_eval.py format_details", opencompass, right=True),
+    "DeepEval": File("confident-ai/deepeval deepeval/test_run/api.py LLMApiTestCase", deepeval, "test_run.json"),
+    "MT-Bench single": File("lm-sys/FastChat fastchat/llm_judge/common.py play_a_match_single", mt_bench, "gpt-4_single.jsonl"),
+    "AlpacaEval": File("tatsu-lab/alpaca_eval src/alpaca_eval/metrics/winrate.py", alpaca, "annotations.json"),
+    "SQuAD": File("rajpurkar/SQuAD-explorer evaluate-v2.0.py", squad, "predictions.json", {"metric": "exact"}, "choose_metric", right=True, gold=squad_gold),
+    "pytrec_eval": File("cvangysel/pytrec_eval RelevanceEvaluator.evaluate, json.dump", trec_per_query, "run.json", {"metric": "map"}, "choose_metric"),
+    "pandas split": File("pandas-dev/pandas DataFrame.to_json(orient='split')", pandas_split),
+    "MLflow": File("mlflow/mlflow eval_results_table.json", mlflow, "eval_results_table.json"),
+    "wandb.Table": File("wandb/wandb sdk/data_types/table.py to_json", wandb_table, "table.table.json"),
+    "pandas columns": File("pandas-dev/pandas DataFrame.to_json()", pandas_columns),
+    "pandas table": File("pandas-dev/pandas DataFrame.to_json(orient='table')", pandas_table),
+    "pandas list": File("pandas-dev/pandas DataFrame.to_dict('list')", polars_columns),
+    "Braintrust": File("braintrustdata/braintrust-sdk EvalResult", braintrust, "experiment.jsonl", {"metric": "scores.Factuality"}, "choose_metric"),
+    "OLMES": File("allenai/olmes predictions.jsonl", olmes, "predictions.jsonl", {"metric": "acc_raw"}, "choose_metric"),
+    "mt-metrics-eval": File("google-research/mt-metrics-eval mt_metrics_eval/data.py ReadScoreFile", seg_score, "BLEU-refA.seg.score"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_file_is_read_at_once_or_asked_about_with_a_choice_that_works(tool: str, service: Service) -> None:
+    made = TOOLS[tool]
+    u, v = (RIGHT_U, RIGHT_V) if made.right else (U, V)
+    files = {
+        role: (f"{role}-{made.name}", made.write(own, name))
+        for role, own, name in (("u", u, "new"), ("v", v, "old"))
+    }
+    if made.gold is not None:
+        files["gold"] = ("gold.json", made.gold())
+    if made.asks is not None:
+        flaw = problem(service.post(FILES, files=files), 422)["errors"][0]
+        assert flaw["code"] == made.asks
+        (option, value), *_ = made.fields.items()
+        assert any(str(choice["fields"].get(option, "")).endswith(value) for choice in flaw["choices"])
+    answer = service.post(FILES, files=files, data=dict(made.fields))
+    assert answer.status_code == 200, answer.text
+    said = answer.json()
+    assert said["p_value"] == pytest.approx(p_of(u, v), rel=1e-12)
+    assert said["statistic"]["u"] == pytest.approx(sum(u) / len(u), rel=1e-12)
+    assert said["statistic"]["v"] == pytest.approx(sum(v) / len(v), rel=1e-12)
+
+
+VOTES = ["model_a", "model_a", "tie", "model_a", "model_b", "model_a", "tie (bothbad)"]
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "pairs"])
+def test_votes_of_one_file_have_the_p_value_of_the_sign_test(form: str, service: Service) -> None:
+    rows = [
+        {"question_id": n, "model_a": "x", "model_b": "y", "winner": one, "judge": "j"}
+        for n, one in enumerate(VOTES)
+    ]
+    if form == "csv":
+        text = "question_id,model_a,model_b,winner\n" + "".join(
+            f"{row['question_id']},x,y,{row['winner']}\n" for row in rows
+        )
+    elif form == "json":
+        text = json.dumps(rows)
+    else:  # FastChat: both orders are judged, and one that wins once is a tie
+        first = {"model_a": "model_1", "model_b": "model_2"}
+        text = lines([
+            {"question_id": row["question_id"], "model_1": "x", "model_2": "y", "g1_winner": first.get(row["winner"], "model_1"), "g2_winner": first.get(row["winner"], "model_2"), "judge": ["gpt-4", "pair-v2"], "turn": 1}
+            for row in rows
+        ])  # fmt: skip
+    answer = service.post(FILES, files={"file": ("battles", text)})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["p_value"] == pytest.approx(2 * (1 + 5) / 2**5)
+    board = service.post(COMPARE, files={"file": ("battles", text)})
+    assert {one["name"]: one["rank"] for one in board.json()["systems"]} == {"x": 1, "y": 2}
+
+
+def test_many_systems_of_one_file_are_a_board(service: Service) -> None:
+    systems = {"new": U, "old": V, "third": U[::-1]}
+    comet = json.dumps(
+        {f"{name}.txt": json.loads(comet_json(own, name))[f"{name}.txt"] for name, own in systems.items()}
+    )
+    judged = "".join(mt_bench(own, name) for name, own in systems.items())
+    scored = "".join(seg_score(own, name) for name, own in systems.items())
+    for name, text in (
+        ("comet.json", comet),
+        ("gpt-4_single.jsonl", judged),
+        ("COMET-refA.seg.score", scored),
+    ):
+        answer = service.post(COMPARE, files={"file": (name, text)})
+        assert answer.status_code == 200, answer.text
+        pairs = {
+            frozenset((pair["u"].removesuffix(".txt"), pair["v"].removesuffix(".txt"))): pair["p_value"]
+            for pair in answer.json()["pairs"]
+        }
+        assert pairs[frozenset(("new", "old"))] == pytest.approx(p_of(U, V))
+        assert pairs[frozenset(("old", "third"))] == pytest.approx(p_of(V, U[::-1]))
+
+
+def test_older_results_of_swe_bench_count_what_they_do_not_name(service: Service) -> None:
+    u = json.dumps({"no_generation": [], "no_logs": ["x-3"], "resolved": ["x-1", "y-2", "y-5"]})
+    v = json.dumps({"no_generation": ["y-2"], "no_logs": [], "resolved": ["x-1", "y-7"]})
+    said = service.post(FILES, files={"u": ("u.json", u), "v": ("v.json", v)}).json()
+    assert (said["p_value"], said["items"]["n"]) == (1.0, 5)
+    assert "was not resolved" in " ".join(said["reading"]["notes"])
+
+
+REFUSED: dict[str, tuple[str, str, str, str]] = {
+    "lm-eval results": (json.dumps({"results": {"arc": {"acc,none": 0.7}}, "n-samples": {"arc": {"original": 100}}}), "averages_only", "--log_samples", "results_1.json"),
+    "MTEB": (json.dumps({"dataset_revision": "abc", "task_name": "STS12", "mteb_version": "1.18", "scores": {"test": [{"main_score": 0.75, "hf_subset": "default"}]}}), "averages_only", "a line for each", "STS12.json"),
+    "parts": (json.dumps({"train": {"accuracy": 0.9}, "test": {"accuracy": 0.8}}), "averages_only", "items", "metrics.json"),
+    "SQuAD predictions alone": (squad(RIGHT_U, "new"), "missing_file", "gold", "predictions.json"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_files_without_items_are_refused_and_say_what_would_do(what: str, service: Service) -> None:
+    text, code, word, name = REFUSED[what]
+    said = problem(service.post(FILES, files={"u": (name, text), "v": (name, text)}), 422)
+    assert said["errors"][0]["code"] == code
+    assert word in said["detail"]
+
+
+def test_lists_of_which_several_may_be_the_items_are_asked_about(service: Service) -> None:
+    def file(scores: Scores) -> str:
+        rows = [{"id": n, "score": one} for n, one in enumerate(scores)]
+        return json.dumps({"results": {"items": rows}, "examples": rows[::-1]})
+
+    files = {"u": ("u.json", file(U)), "v": ("v.json", file(V))}
+    flaw = problem(service.post(FILES, files=files), 422)["errors"][0]
+    assert flaw["code"] == "choose_path"
+    for choice in flaw["choices"]:
+        answer = service.post(FILES, files=files, data=choice["fields"])
+        assert answer.json()["p_value"] == pytest.approx(p_of(U, V)), answer.text
+
+
+def test_other_items_in_the_same_places_are_refused(service: Service) -> None:
+    other = comet_json(V, "old").replace("Satz 3", "Ein anderer")
+    files = {"u": ("u.json", comet_json(U, "new")), "v": ("v.json", other)}
+    flaw = problem(service.post(FILES, files=files), 422)["errors"][0]
+    assert (flaw["code"], flaw["pointer"]) == ("src_mismatch", "/files/v/old.txt/3/src")
