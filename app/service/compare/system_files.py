@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ...errors import Choice, InputError, InvalidTest, pointer_token
 from ...inference.reading import Guessed, LeftOut, Note, Read, Remark
 from ...inference.record import ReadingRecord
@@ -21,9 +23,10 @@ from ...inputs.formats.reader import Kind, ReaderOptions, Reading, UploadedFile
 from ...inputs.formats.source import sources
 from ...inputs.formats.spreadsheet import as_text, refuse_others
 from ...inputs.formats.tasks import at_most
+from ...inputs.nested import NamedCounts
 from ...inputs.quoting import quoted
+from ...statistics.paired import Counts, Pairing, Predictions, Scores, Segments, Weights
 from .given import GivenBoard
-from .system_sides import Side, keys_of, listed, of_all_items, side_of, weights_of, written
 
 # What only tells that items are missing; which ones, the alignment of all systems says better.
 MISSING = frozenset(("unmatched_ids", "missing_value"))
@@ -169,6 +172,74 @@ def _names_of(
     return {name: name for name in called}
 
 
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One system of a reading: its values in the order of the pairing, gold, and the items' weights."""
+
+    values: Any
+    gold: Any
+    pairing: Pairing
+    weights: Weights | None = None
+    groups: Any = None
+    event: Any = None
+
+
+def side_of(reading: Reading, role: str) -> Side:
+    """The side of the system in a role."""
+    data = reading.data
+    assert isinstance(data, Scores | Counts | Predictions | Segments)
+    values = getattr(data, role)
+    if isinstance(data, Counts):
+        values = NamedCounts(values)
+    if isinstance(data, Predictions):
+        return Side(values, data.gold, data.pairing, None, data.groups, data.event)
+    gold = data.references if isinstance(data, Segments) else None
+    return Side(values, gold, data.pairing, data.weights if isinstance(data, Scores) else None)
+
+
+def keys_of(side: Side) -> list[str]:
+    """The ids of its items as text; none without ids."""
+    return [str(key) for key in side.pairing.ids or ()]
+
+
+def _written(side: Side) -> list[str] | None:
+    """The weights of the items as text."""
+    own = side.weights
+    return None if own is None else [str(own.unit * value) for value in own.values.tolist()]
+
+
+def _by_id(own: Mapping[str, Side], what: str) -> dict[str, Any] | None:
+    """Gold, weights, groups or events by id, of the items that any system has: with items missing, each was read by itself.
+
+    Raises
+    ------
+    InvalidTest
+        Two files disagree about the gold or the weight of an item, or only some have weights.
+    """
+    columns = {
+        name: _written(side) if what == "weight" else _listed(getattr(side, what))
+        for name, side in own.items()
+    }
+    lacking = [name for name, column in columns.items() if column is None]
+    if lacking and (what != "weight" or len(lacking) == len(own)):
+        return None
+    if lacking:
+        detail = f"The file of {quoted(lacking[0])} has no column weight, and others have one."
+        raise InvalidTest.at(f"/files/{pointer_token(lacking[0])}", "no_weight", detail)
+    known: dict[str, Any] = {}
+    for name, column in columns.items():
+        for key, value in zip(keys_of(own[name]), column or (), strict=True):
+            if known.setdefault(key, value) != value and what in ("gold", "weight"):
+                detail = f"The {what} of the item {quoted(key)} is {quoted(value)} in the file of {quoted(name)} and {quoted(known[key])} in another."
+                raise InvalidTest.at(f"/files/{pointer_token(name)}", f"{what}_mismatch", detail)
+    return known
+
+
+def _listed(column: Any) -> list[Any] | None:
+    """A column as a list, if there is one."""
+    return None if column is None else column.tolist() if isinstance(column, np.ndarray) else list(column)
+
+
 def _board(own: Mapping[str, Side], first: Reading, on_missing: OnMissingOnBoard) -> GivenBoard:
     sides = list(own.values())
     ids = sides[0].pairing.ids
@@ -194,13 +265,13 @@ def _board(own: Mapping[str, Side], first: Reading, on_missing: OnMissingOnBoard
         codes = sides[0].pairing.clusters
         clusters: Any = None if codes is None else codes.tolist()
         return GivenBoard(
-            columns, sides[0].gold, None, clusters, place, whole, weights=written(sides[0]),
-            groups=listed(sides[0].groups), event=listed(sides[0].event),
+            columns, sides[0].gold, None, clusters, place, whole, weights=_written(sides[0]),
+            groups=_listed(sides[0].groups), event=_listed(sides[0].event),
         )  # fmt: skip
     keyed: dict[str, Given] = {name: ById(keys_of(own[name]), own[name].values) for name in sorted(own)}
     # Groups are numbered in each reading anew, so that those of one file are those of its items.
     known = dict(list(own.items())[:1]) if grouped else own
-    gold = of_all_items(known, "gold")
+    gold = _by_id(known, "gold")
     by_id = None
     if clustered:
         codes = sides[0].pairing.clusters
@@ -208,8 +279,8 @@ def _board(own: Mapping[str, Side], first: Reading, on_missing: OnMissingOnBoard
         by_id = dict(zip(keys_of(sides[0]), codes.tolist(), strict=True))
     return GivenBoard(
         keyed, None if gold is None else ById(list(gold), list(gold.values())), None, by_id, place, whole,
-        weights=weights_of(own), groups=of_all_items(known, "groups"),
-        event=of_all_items(known, "event"),
+        weights=_by_id(own, "weight"), groups=_by_id(known, "groups"),
+        event=_by_id(known, "event"),
     )  # fmt: skip
 
 
