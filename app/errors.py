@@ -27,12 +27,15 @@ ExactpermError
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Annotated
 
 MAX_FLAWS = 20
 MAX_CHOICES = 20
+MARKED_CHARS = 80  # of a value in a sentence
 MAX_CHOICE_CHARS = 400  # of a value; a longer one is no choice, as half of it would be another
 
 
@@ -70,9 +73,51 @@ def choices_of(option: str, values: Mapping[str, str]) -> tuple[Choice, ...]:
     return tuple(Choice(title, {option: value}) for value, title in usable)[:MAX_CHOICES]
 
 
+def marked(option: str, value: object = None) -> str:
+    """An option in a sentence, for every entrance to spell as it is written there: `id_column=q`, or `id_column` alone.
+
+    Sentences without values have the same marks in their text. Problems show them as a form or a query has them, or as
+    JSON where that was sent; the client, the command line and assistants spell them anew (`client/spelling.py`).
+    """
+    if value is None:
+        return f"`{option}`"
+    text = str(value).replace("`", "'")
+    return f"`{option}={text if len(text) <= MARKED_CHARS else text[:MARKED_CHARS] + '…'}`"
+
+
 def pointer_token(key: object) -> str:
     """A key as one token of a JSON pointer (RFC 6901, section 3)."""
     return str(key).replace("~", "~0").replace("/", "~1")
+
+
+def place_of(pointer: str, files: Mapping[str, str] = MappingProxyType({})) -> str:
+    """A pointer in words; `files` are the names of files by role. Empty for the whole request.
+
+    >>> place_of("/u/17"), place_of("/u/q~13"), place_of("/line/3/2"), place_of("/options/alpha")
+    ('u[17]', 'u["q/3"]', 'line 3, field 2', '`alpha`')
+    >>> place_of("/files/u/line/3/score", {"u": "new.csv"}), place_of("/files/gold"), place_of("/?alpha")
+    ('new.csv, line 3, score', 'file gold', '`alpha`')
+    """
+    if pointer.startswith("/?"):
+        pointer = f"/options/{pointer[2:]}"
+    first, *rest = [part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/")]
+    if first == "options" and rest:
+        inside = [f"metric {int(part) + 1}" if part.isdecimal() else part for part in rest[1:]]
+        return ", ".join([marked(rest[0]), *inside])
+    words = []
+    if first == "files" and rest:
+        role = next((role for role in ("/".join(rest[:2]), rest[0]) if role in files), rest[0])
+        words, rest = [files.get(role, f"file {role}")], rest[1 + role.count("/") :]
+        first = rest.pop(0) if rest else ""
+    if first == "line" and rest:
+        words.append(f"line {rest[0]}")
+        words += [
+            f"field {part}" if at == 0 and part.isdecimal() else part for at, part in enumerate(rest[1:])
+        ]
+    elif first:
+        inside = [f"[{part}]" if part.isdecimal() else f"[{json.dumps(part)}]" for part in rest]
+        words.append("".join([first if not first.isdecimal() else f"[{first}]", *inside]))
+    return ", ".join(words)
 
 
 class ExactpermError(Exception):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ..client.compare_results import Board, CompareResult
 from ..client.compare_words import cells_of, compare_sentence, found, short, table
-from .output import in_words, printable
+from .output import printable
 
 MAX_PAIRS = 50
 TEXTS = frozenset({"system", "letters", "best set", "relation", "u", "v"})
@@ -22,12 +22,12 @@ def board_text(result: CompareResult) -> str:
             if result.overall is None:
                 lines += ["", *_board(result, board)]
     lines.append("")
-    lines += [f"warning: {in_words(one.detail)}" for one in result.warnings]
+    lines += [f"warning: {one.detail}" for one in result.warnings]
     for dataset, board in (result.boards if result.datasets is not None else {}).items():
         of = "" if dataset is None else f"{short(dataset)}: "
-        lines += [f"warning: {of}{in_words(one.detail)}" for one in board.warnings]
+        lines += [f"warning: {of}{one.detail}" for one in board.warnings]
     if result.reading is not None:
-        lines += [f"read: {in_words(note)}" for note in result.reading.notes]
+        lines += [f"read: {note}" for note in result.reading.notes]
     lines.append(result.id)
     return "".join(f"{printable(line)}\n" for line in lines)
 

@@ -187,6 +187,7 @@ def test(**given: Any) -> None:
     *options.of_fields("Test", "Statistic", "Reading the files"),
     *options.OUTPUT,
     *options.OUTCOME,
+    options.SPELLING,
     *options.SERVER,
     *options.STORE,
 )

@@ -238,6 +238,11 @@ OUTPUT = (
     _output("--theme", type=click.Choice(get_args(Theme)), help="Colours of svg and png."),
     _output("--quiet", "-q", is_flag=True, help="No progress on standard error."),
 )
+SPELLING = _output(
+    "--spelling",
+    type=click.Choice(("github", "gitlab")),
+    help="As what messages spell options: inputs of the action, or variables of the template.",
+)
 OUTCOME = (
     _output(
         "--outcome",

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from ..errors import place_of
 from ..reports.escaping import single_line
 from ..reports.representations import BY_SUFFIX
 from .compare_options import SECTIONS as OF_A_BOARD
 from .options import SECTIONS as OF_TWO, option_of
+
+if TYPE_CHECKING:
+    from ..client.spelling import Spelling
 
 PASSED, FAILED, ERROR, INTERRUPTED = 0, 1, 2, 130  # exit statuses
 MAX_SHOWN = 20
@@ -24,14 +31,38 @@ SECTIONS = (*OF_TWO.values(), *OF_A_BOARD.values())
 FIELDS = frozenset(field.name for section in SECTIONS for field in section) | {"compare"}
 DIRECTIONS = {"true": "--higher-is-better", "false": "--lower-is-better"}
 FILES = frozenset(("gold", "ref", "qrels", "documents"))
-FLAGS = frozenset(field.name for section in SECTIONS for field in section if field.flag)
-# The service speaks of fields and members; here they are options. What is in quotes is the caller's own.
-QUOTED = r'"(?:[^"\\]|\\.)*"'
-MEMBER = re.compile(r'\b(say|give) "(\w+)": "(\w+)"')
-HINT = re.compile(rf"{QUOTED}|\b([a-z]\w*)=(true\b|false\b|)")
-UNDERSCORED = re.compile(
-    rf"{QUOTED}|(?<![\w-])({'|'.join(sorted((n for n in FIELDS if '_' in n), key=len, reverse=True))})\b"
+ORDER = {"u": "the first FILE", "v": "the second FILE", "file": "FILE"}
+SIDES = {"u": "candidate", "v": "baseline", "file": "candidate"}
+# The inputs of action.yml that are fields of a form.
+INPUTS = frozenset(
+    [
+        "format",
+        "statistic",
+        "metric",
+        "metrics",
+        "filter",
+        "id_column",
+        "score_column",
+        "system_u",
+        "system_v",
+        "on_missing",
+        "repeats",
+        "policy",
+        "margin",
+        "alpha",
+        "on_inconclusive",
+        "higher_is_better",
+        "clusters",
+        "sequential",
+        "gold",
+        "ref",
+        "against",
+        "candidate",
+        "baseline",
+    ]
 )
+PLAIN = re.compile(r"[A-Za-z_][\w.@/-]*")
+FLAGS = frozenset(field.name for section in SECTIONS for field in section if field.flag)
 
 
 class Refused(click.ClickException):
@@ -104,24 +135,42 @@ def say_permalink(permalink: str | None, *, asked: bool) -> None:
         click.echo("exactperm: the server does not say where it keeps this answer, if it does", err=True)
 
 
-def complain(problem: Mapping[str, Any], paths: Mapping[str, str]) -> None:
-    """Print problem details (RFC 9457) in words: what is wrong, and where in which file or option."""
-    detail = in_words(str(problem.get("detail", "")))
+def complain(problem: Mapping[str, Any], paths: Mapping[str, str], entrance: str | None = None) -> None:
+    """Print problem details (RFC 9457) in words: what is wrong, and where in which file or option.
+
+    Options are spelt as they are typed, or as the `entrance` that ran the command has them: github, gitlab.
+    """
+    spelled = partial(in_words, spelling=SPELLINGS.get(entrance))
+    detail = spelled(str(problem.get("detail", "")))
     if problem.get("status") == INTERNAL and not problem.get("instance", "").strip("-"):
         detail = "This is a bug of exactperm; please report it, with the line before this one."
-    if detail.startswith("At /"):
-        detail = detail.partition(": ")[2] or detail
     lines = [f"exactperm: {detail}"]
     flaws = [flaw for flaw in problem.get("errors", ()) if isinstance(flaw, dict)]
+    if (
+        flaws
+        and detail.startswith("At ")
+        and detail.endswith(first := spelled(str(flaws[0].get("detail", ""))))
+    ):
+        lines = [f"exactperm: {first}"]
     for flaw in flaws[:MAX_SHOWN]:
-        where, sentence = location(str(flaw.get("pointer", "")), paths), in_words(str(flaw.get("detail", "")))
+        where, sentence = (
+            spelled(where_in(str(flaw.get("pointer", "")), paths)),
+            spelled(str(flaw.get("detail", ""))),
+        )
         if sentence not in detail:
             lines.append(f"  at {where}: {sentence}" if where else f"  - {sentence}")
-        elif where and where not in detail:
+        elif where and where not in lines[0]:
             lines.append(f"  at {where}")
     if problem.get("status") == UNAUTHORIZED:
         lines.append("  Give the key with --api-key, or in EXACTPERM_API_KEY.")
     click.echo("\n".join(map(printable, lines)), err=True)
+
+
+def where_in(pointer: str, paths: Mapping[str, str]) -> str:
+    """A pointer in words: the file, the line, the option with its mark."""
+    if pointer.startswith("/?"):  # `format` is another option of the files
+        return "--" + pointer[2:].replace("_", "-")
+    return place_of(f"/options{pointer}" if pointer[1:] in FIELDS else pointer, paths)
 
 
 def printable(text: str) -> str:
@@ -130,53 +179,42 @@ def printable(text: str) -> str:
     return shown.replace("##[", "# #[")
 
 
-def in_words(detail: str) -> str:
-    """A sentence of the service, with options instead of fields."""
-    detail = MEMBER.sub(lambda m: f"{m[1]} {option_of(m[2])} {m[3]}", detail)
-    return UNDERSCORED.sub(_named, HINT.sub(_hinted, detail))
+def in_words(sentence: str, spelling: Spelling | None = None) -> str:
+    """A sentence of the service, with its options as they are typed, or as another `spelling` has them."""
+    from ..client.spelling import spelt  # which loads libraries
+
+    return spelt(sentence, spelling or option_typed)
 
 
-def _hinted(found: re.Match[str]) -> str:
-    """`id_column=name` as `--id-column name`; `id_column=` as `--id-column`; quoted text as it is."""
-    name, value = found[1], found[2]
-    if name == "higher_is_better" and value:
+def option_typed(name: str, value: str | None) -> str:
+    """`id_column=name` as `--id-column name`; what is no option here as the field of a form."""
+    if name in ORDER:
+        return ORDER[name]
+    if name == "higher_is_better" and value in DIRECTIONS:
         return DIRECTIONS[value]
-    if name is None or name not in FIELDS | FILES:
-        return found[0]
-    if name in FLAGS:
-        return option_of(name) if value == "true" else found[0]
-    follows = found.string[found.end() : found.end() + 1]
-    blank = " " if value or (follows and follows not in " ,.;:()") else ""
-    return f"{option_of(name)}{blank}{value}"
+    if value is None or (name in FLAGS and value == "true"):
+        return option_of(name)
+    typed = shlex.quote(value)
+    return f"{option_of(name)} {typed}" if name in FIELDS | FILES else f"--option {name}={typed}"
 
 
-def _named(found: re.Match[str]) -> str:
-    return found[0] if found[1] is None else option_of(found[1])
+def input_of_action(name: str, value: str | None) -> str:
+    """As an input of the action: `id-column: q`; what is none as a line of its input `options`."""
+    name = SIDES.get(name, name)
+    if name not in INPUTS:
+        return f"options: {name}={'' if value is None else value}"
+    return _in_yaml(name.replace("_", "-"), value)
 
 
-def location(pointer: str, paths: Mapping[str, str]) -> str:
-    """A pointer in words: the file, the line, the option."""
-    if pointer.startswith("/?"):
-        option, *parts = pointer[2:].split("/")
-        return ", ".join(["--" + option.replace("_", "-"), *parts])
-    first, *rest = pointer[1:].split("/")
-    if first == "options" and rest:
-        return ", ".join(
-            [option_of(rest[0]), *(f"metric {int(one) + 1}" if one.isdigit() else one for one in rest[1:])]
-        )
-    if first == "files" and "/".join(rest[:2]) in paths:  # one of several baselines
-        return ", ".join([paths["/".join(rest[:2])], *_within(rest[2:])])
-    if first == "files" and rest:
-        return ", ".join([paths.get(rest[0], f"file {rest[0]}"), *_within(rest[1:])])
-    if first in FIELDS and not rest:
-        return option_of(first)
-    return ", ".join(_within([first, *rest])) if first else ""
+def variable_of_job(name: str, value: str | None) -> str:
+    """As a variable of the template for GitLab: `GATE_ID_COLUMN: q`."""
+    return _in_yaml("GATE_" + SIDES.get(name, name).upper(), value)
 
 
-def _within(parts: list[str]) -> list[str]:
-    """The position in a file: /line/3/2 is line 3, field 2."""
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in parts]
-    if len(parts) >= 2 and parts[0] == "line":
-        field = [f"field {parts[2]}"] if len(parts) > 2 and parts[2].isdigit() else parts[2:3]
-        return [f"line {parts[1]}", *field, *parts[3:]]
-    return ["/".join(parts)] if parts else []
+def _in_yaml(name: str, value: str | None) -> str:
+    if value is None:
+        return name
+    return f"{name}: {value if PLAIN.fullmatch(value) else json.dumps(value, ensure_ascii=False)}"
+
+
+SPELLINGS: Mapping[str | None, Spelling] = {"github": input_of_action, "gitlab": variable_of_job}

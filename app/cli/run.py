@@ -157,7 +157,7 @@ def _shown(response: httpx.Response, what: str, *, in_words: bool) -> bytes:
 
 def _refused(problem: Mapping[str, Any], form: Form, given: Mapping[str, Any], format_: str) -> int:
     """Show the problem; with --format json, write the problem details instead of the answer."""
-    complain(problem, form.paths)
+    complain(problem, form.paths, given.get("spelling"))
     if format_ == "json":
         write(json.dumps(problem).encode() + b"\n", given["output"])
     return ERROR

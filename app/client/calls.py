@@ -196,14 +196,17 @@ def _text(name: str, value: Any) -> str:
         raise InvalidData("This number is not finite.", pointer=f"/{name}") from None
 
 
-def checked(response: httpx.Response) -> httpx.Response:
-    """The response if it is an answer, a failed gate included; raises ProblemError for anything else."""
+def checked(response: httpx.Response, *, here: bool = False) -> httpx.Response:
+    """The response if it is an answer, a failed gate included; raises ProblemError for anything else.
+
+    `here` if nothing was sent: it was computed in this process.
+    """
     if response.is_success or VERDICT in response.headers:
         return response
-    raise problem_of(response)
+    raise problem_of(response, here=here)
 
 
-def problem_of(response: httpx.Response) -> ProblemError:
+def problem_of(response: httpx.Response, *, here: bool = False) -> ProblemError:
     """The error that a response is."""
     document = _object(response) if response.headers.get("content-type", "").startswith(PROBLEM) else {}
     status, type_ = response.status_code, str(document.get("type", "about:blank"))
@@ -233,6 +236,7 @@ def problem_of(response: httpx.Response) -> ProblemError:
         ),
         retry_after_s=retry_after(response.headers.get("retry-after")),
         raw=document,
+        here=here,
     )
 
 

@@ -23,8 +23,10 @@ ExactpermError
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from .spelling import keyword, place_of, spelt
 
 MAX_SHOWN = 5
 
@@ -48,7 +50,7 @@ class InvalidData(ExactpermError, ValueError):
     """The data cannot be sent: a number is not finite, lengths differ, or a type has no JSON form."""
 
     def __init__(self, detail: str, *, pointer: str = "") -> None:
-        super().__init__(f"At {pointer}: {detail}" if pointer else detail)
+        super().__init__(f"At {place_of(pointer)}: {detail}" if pointer else detail)
         self.detail = detail
         self.pointer = pointer
 
@@ -62,7 +64,7 @@ class UnreadableAnswer(ExactpermError):
 
 
 class ProblemError(ExactpermError):
-    """The server refused the request, and says why.
+    """The server refused the request, or the test cannot be made in this process; it says why.
 
     Attributes
     ----------
@@ -72,6 +74,8 @@ class ProblemError(ExactpermError):
         What exactly is wrong, and where.
     retry_after_s
         Seconds after which to try again; None where the server does not say.
+
+    Options in sentences are spelt as arguments in Python; in `raw` as the server spells them.
     """
 
     advice = ""
@@ -87,26 +91,27 @@ class ProblemError(ExactpermError):
         errors: tuple[Flaw, ...] = (),
         retry_after_s: float | None = None,
         raw: Mapping[str, Any] | None = None,
+        here: bool = False,
     ) -> None:
         self.type = type
         self.title = title
         self.status = status
-        self.detail = detail
+        self.detail = spelt(detail, keyword)
         self.instance = instance
-        self.errors = errors
+        self.errors = tuple(replace(flaw, detail=spelt(flaw.detail, keyword)) for flaw in errors)
         self.retry_after_s = retry_after_s
         self.raw: Mapping[str, Any] = raw or {}
-        super().__init__(self._message())
+        super().__init__(self._message(here))
 
-    def _message(self) -> str:
-        """Title and detail, where it is, and what to do."""
-        parts = [f"{self.title} ({self.status}): {self.detail}"]
+    def _message(self, here: bool) -> str:
+        """Detail, where it is, and what to do; of a server's answer the title, too. In this process nothing was sent."""
+        parts = [self.detail if here else f"{self.title} ({self.status}): {self.detail}"]
         for flaw in self.errors[:MAX_SHOWN]:
             repeated = flaw.detail in self.detail
-            parts.append(f"  {flaw.pointer or '/'}: {flaw.code if repeated else flaw.detail}")
+            parts.append(f"  {place_of(flaw.pointer) or 'all'}: {flaw.code if repeated else flaw.detail}")
         if len(self.errors) > MAX_SHOWN:
             parts.append(f"  and {len(self.errors) - MAX_SHOWN} more (.errors)")
-        advice = self.advice
+        advice = "" if here else self.advice
         if advice and self.retry_after_s is not None:
             advice = advice.replace("later", f"in {self.retry_after_s:g} s")
         if advice:

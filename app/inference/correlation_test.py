@@ -183,7 +183,7 @@ def correlation_test(problem: Correlation, options: Options, budget: Budget) -> 
     line = None
     if plan.chosen.method == "monte_carlo":
         if options.exact_fraction:
-            detail = "The ties of the systems change with the swaps, and all swaps are too many to be counted: leave exact_fraction out."
+            detail = "The ties of the systems change with the swaps, and all swaps are too many to be counted: leave `exact_fraction` out."
             raise InvalidTest.at("/exact_fraction", "fraction_not_available", detail)
         line = _planned_line(problem, options, budget, plan.chosen)
     if line is not None and not plan.asked:

@@ -72,5 +72,5 @@ def _no_fraction(error: FractionOverBudget) -> str:
     )
     return (
         f"An exact fraction comes from {' or '.join(error.methods)} alone: {needs or 'each of them'} would go over "
-        f"the budget of {budget.operations} operations and {budget.bytes} bytes. Leave exact_fraction out."
+        f"the budget of {budget.operations} operations and {budget.bytes} bytes. Leave `exact_fraction` out."
     )

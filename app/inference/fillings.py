@@ -62,9 +62,7 @@ def planned_fillings(data: Paired, spec: StatisticSpec, options: Options, plan: 
     if not isinstance(data, Scores) or data.gaps is None:
         return None
     if options.test == "bootstrap":
-        detail = (
-            "Missing outcomes have bounds in the permutation test: leave test out, or set on_missing to drop."
-        )
+        detail = "Missing outcomes have bounds in the permutation test: leave `test` out, or set `on_missing=drop`."
         raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
     require_bounded(data, spec)
     alone = replace(options, pmf="none", exact_fraction=False, confidence_level=None)

@@ -212,7 +212,7 @@ def _sequential(
 ) -> SequentialTest:
     assert options.sequential is not None
     if options.test == "bootstrap" or options.significance == "mid_p" or fillings is not None:
-        detail = "E-values are of the permutation test of complete data: leave test, significance and on_missing bounds out."
+        detail = "E-values are of the permutation test of complete data: leave `test`, `significance` and `on_missing=bounds` out."
         raise InvalidTest.at("/sequential", "not_available", detail)
     if isinstance(data, Scores) and data.weights is not None:
         detail = "Items of different weights have no e-value: leave weights or sequential out."

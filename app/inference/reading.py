@@ -33,7 +33,7 @@ class LeftOut:
     on_missing: str = "drop"
 
     def __str__(self) -> str:
-        items, way = f"{self.n:,} items", f"were left out (on_missing={self.on_missing})."
+        items, way = f"{self.n:,} items", f"were left out (on_missing: {self.on_missing})."
         if self.lacks == "value":
             return f"{self.who}: {items} without a value {way}"
         which = (

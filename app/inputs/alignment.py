@@ -237,7 +237,7 @@ def _require_length(pointer: str, length: int, first: str, n: int) -> None:
     if length != n:
         detail = (
             f"{first} has {n:,} items and {_called(pointer)} has {length:,}; without ids, all need a value for every item, in "
-            "the same order. Where items are missing give objects keyed by id, or null, and say so (on_missing)."
+            "the same order. Where items are missing give objects keyed by id, or null, and say so (`on_missing`)."
         )
         raise InvalidTest.at(pointer, "length_mismatch", detail)
 
@@ -375,7 +375,7 @@ def _refuse_missing(columns: Placed, lacking: Sequence[str]) -> None:
         flaws.append(Flaw(name, "unmatched_ids", detail, () if flaws else MENDED))
     several = f"; {len(lacking) - 1:,} more columns lack items" if len(lacking) > 1 else ""
     detail = (
-        f"{flaws[0].detail[:-1]}{several}. Add them; or set on_missing to pairwise (each pair on the items that both have) or "
+        f"{flaws[0].detail[:-1]}{several}. Add them; or set `on_missing=pairwise` (each pair on the items that both have) or "
         "to complete (the items that all have)."
     )
     raise InvalidTest(detail, flaws=tuple(flaws))
@@ -393,7 +393,7 @@ def _refuse_alone(columns: Placed, has: Mapping[str, NDArray[np.bool_]]) -> None
             counts.append(f"{len(alone):,} of {columns.size(name):,} ids in {_called(name)}")
     detail = (
         f"The ids do not match: {' and '.join(counts)} have no counterpart. "
-        "Add them, or set on_missing to drop to test only the items that match."
+        "Add them, or set `on_missing=drop` to test only the items that match."
     )
     raise InvalidTest(detail, flaws=tuple(flaws))
 

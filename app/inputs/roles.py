@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..errors import InvalidTest, choices_of
+from ..errors import InvalidTest, choices_of, marked
 from ..statistics.summary_rows import summary_rows
 from .formats.reader import ReaderOptions, choose
 from .frame import Frame
@@ -346,8 +346,8 @@ def _ask(sides: Sequence[Side], columns: Sequence[str], shows: str) -> InvalidTe
     listed = " and ".join(map(quoted, columns))
     verb = shows if len(columns) == 1 else shows.replace("has", "have", 1)
     detail = (
-        f"No column is known to hold ids, but {listed} {verb}: pairing by order would pair different items. Give id_column="
-        f"{name[:80]}, or remove the column."
+        f"No column is known to hold ids, but {listed} {verb}: pairing by order would pair different items. Give "
+        f"{marked('id_column', name)}, or remove the column."
     )
     choices = choices_of("id_column", {name: f"{name[:40]} holds the ids"})
     return InvalidTest.at(frame.top, "choose_id_column", detail, choices)
@@ -439,5 +439,5 @@ def _id_hint(frame: Frame, left: Iterable[str]) -> str:
     """How to name the column of ids; the only column of texts that are all different is likely to be it."""
     likely = [name for name in left if frame.is_text(name) and len(set(frame.column(name))) == frame.n]
     if len(likely) != 1:
-        return "Name the column of ids (id_column=) if there is one. "
-    return f"If {quoted(likely[0])} is the column of ids, give id_column={likely[0][:40]}. "
+        return "Name the column of ids (`id_column`) if there is one. "
+    return f"If {quoted(likely[0])} is the column of ids, give {marked('id_column', likely[0])}. "

@@ -195,19 +195,19 @@ def refuse_no_systems(positions: dict[str, int]) -> None:
             called = f"is called {quoted(name)}" if name else "has no name"
             detail = (
                 f"Column {position + 1} {called}: an index, as pandas writes it? Call it id if it holds the items' ids; else leave "
-                "it out (index=False), or name the columns to compare (systems=)."
+                "it out (index=False), or name the columns to compare (`systems`)."
             )
             raise _at_column(position, "index_column", detail)
         if is_summary(name) and of_name(name) is None:
             detail = (
                 f"Column {position + 1} is called {quoted(name)}: averages or totals of the others are no system. Remove it, or name "
-                "the columns to compare (systems=)."
+                "the columns to compare (`systems`)."
             )
             raise _at_column(position, "summary_column", detail)
         if is_one_of(name, SURELY_GOLD):
             detail = (
                 f"Column {position + 1} is called {quoted(name)}: gold, which others are compared with, is no system. Name a "
-                "statistic such as auc or accuracy, or name the columns to compare (systems=)."
+                "statistic such as auc or accuracy, or name the columns to compare (`systems`)."
             )
             raise _at_column(position, "gold_column", detail)
 
@@ -219,7 +219,7 @@ def refuse_index(name: str, position: int, values: Sequence[Any] | Column) -> No
     if counted and all(own == values[0] + row for row, own in enumerate(values)):
         detail = (
             f"Column {position + 1}, {quoted(name)}, counts the rows: an index and no scores. Call it id, leave it out, or name the "
-            "columns to compare (systems=)."
+            "columns to compare (`systems`)."
         )
         raise _at_column(position, "index_column", detail)
 

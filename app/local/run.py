@@ -13,7 +13,7 @@ from typing import Any, Literal, Unpack
 import httpx
 
 from ..client import compare_requests, power_requests, requests
-from ..client.calls import Call, call_of, compare_result, gate_result, power_result, test_result
+from ..client.calls import Call, call_of, checked, compare_result, gate_result, power_result, test_result
 from ..client.compare_requests import CompareOptions
 from ..client.compare_results import CompareResult
 from ..client.gate_results import GateResult
@@ -197,7 +197,7 @@ def _response(call: Call) -> httpx.Response:
     from ..settings import Settings
     from .transport import InProcess
 
-    return InProcess(Settings()).handle_request(http_request(call))
+    return checked(InProcess(Settings()).handle_request(http_request(call)), here=True)
 
 
 def http_request(call: Call) -> httpx.Request:

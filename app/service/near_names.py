@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Collection, Mapping
 from functools import cache
 
+from ..errors import marked
 from ..inputs.quoting import quoted
 from ..statistics.catalogue import STATISTICS
 from ..statistics.metrics import METRICS
@@ -37,6 +38,8 @@ CALLED: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("auroc", "roc_auc"), ("auc",)),
     **dict.fromkeys(("matthews", "matthews_correlation"), ("mcc",)),
 }
+NEAR = 2  # names that may have been meant
+FEW = 12  # names that a sentence lists
 MOST_CHARS = 40  # of a name that is compared with others
 
 SENT_AS = {"segments": "predictions"}  # translations are predictions, and references gold
@@ -61,18 +64,23 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 DATA = {"score", "scores"}  # are no slips of `store`
 
 
-def near_field(name: str, fields: Collection[str]) -> str | None:
-    """The field that was probably meant.
+def no_such(name: str, fields: Collection[str]) -> str:
+    """The sentence that refuses a name, with what was probably meant; with the first of all fields where nothing was.
 
-    >>> near_field("alternativ", ["alternative", "alpha"]), near_field("y_true", ["gold", "u"]), near_field("zz", ["u"])
-    ('alternative', 'gold', None)
+    >>> no_such("alternativ", ["alternative", "alpha"])
+    'There is no option "alternativ" here; did you mean `alternative`?'
+    >>> no_such("y_true", ["gold", "u"]), no_such("zz", ["u", "v"])
+    ('There is no option "y_true" here; did you mean `gold`?', 'There is no option "zz" here; there are `u`, `v`.')
     """
-    if len(name) > MOST_CHARS:
-        return None
-    meant = next((field for field in SYNONYMS.get(name, ()) if field in fields), None)
-    likely = [field for field in fields if field != "store" or name.lower() not in DATA]
-    near = difflib.get_close_matches(name.lower(), likely, 1, LIKENESS)
-    return meant or (near[0] if near else None)
+    meant = [field for field in SYNONYMS.get(name, ()) if field in fields]
+    if not meant and len(name) <= MOST_CHARS:
+        likely = [field for field in fields if field != "store" or name.lower() not in DATA]
+        meant = difflib.get_close_matches(name.lower(), likely, NEAR, LIKENESS)
+    told = f"did you mean {' or '.join(map(marked, meant))}?"
+    if not meant:
+        more = f" and {len(fields) - FEW} more" if len(fields) > FEW else ""
+        told = f"there are {', '.join(map(marked, list(fields)[:FEW]))}{more}."
+    return f"There is no option {quoted(name)} here; {told}"
 
 
 def elsewhere(name: object, here: Collection[str] = ()) -> str:
@@ -81,9 +89,9 @@ def elsewhere(name: object, here: Collection[str] = ()) -> str:
     `here` are the statistics of the data at hand.
 
     >>> elsewhere("span_f1")
-    ' "span_f1" is a statistic of predictions: send them to /v1/tests/predictions.'
+    ' "span_f1" is a statistic of predictions, which have `gold` beside them.'
     >>> elsewhere("wer"), elsewhere("magic")
-    (' "wer" is read from files: send them to /v1/tests/files.', '')
+    (' "wer" is read from files.', '')
     >>> elsewhere("wilcoxon", ["sign", "signed_rank"])
     ' "wilcoxon" is signed_rank here.'
     """
@@ -96,7 +104,7 @@ def elsewhere(name: object, here: Collection[str] = ()) -> str:
     if kinds := _all_kinds().get(name, ()):
         return f" {quoted(name)} is a statistic of {_sent_as(kinds)}"
     if name.lower() in METRICS:
-        return f" {quoted(name)} is read from files: send them to /v1/tests/files."
+        return f" {quoted(name)} is read from files."
     if called:
         return f" {quoted(name)} is {called[0]} here, a statistic of {_sent_as(_all_kinds()[called[0]])}"
     near = difflib.get_close_matches(name.lower(), here, 1, LIKENESS)
@@ -106,8 +114,8 @@ def elsewhere(name: object, here: Collection[str] = ()) -> str:
 
 
 def _sent_as(kinds: Collection[str]) -> str:
-    paths = " or ".join(f"/v1/tests/{kind}" for kind in kinds)
-    return f"{' and '.join(kinds)}: send them to {paths}."
+    gold = ", which have `gold` beside them" if "predictions" in kinds else ""
+    return f"{' and of '.join(kinds)}{gold}."
 
 
 @cache

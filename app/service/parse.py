@@ -184,7 +184,11 @@ def _warnings_of_order(reading: Reading, options: Options) -> tuple[WarningRecor
         return ()
     u, v = reading.names or ("the first", "the second")
     detail = f"U is {quoted(u)} and V is {quoted(v)} only because of their order in the file; "
-    return (WarningRecord("roles_by_order", f"{detail}set system_u and system_v to be certain."),)
+    return (
+        WarningRecord(
+            "roles_by_order", f"{detail}name both to be certain: the options system_u and system_v."
+        ),
+    )
 
 
 def _of_findings(reading: Reading) -> tuple[WarningRecord, ...]:

@@ -31,6 +31,7 @@ from .schema.statistics import STATISTIC_MODELS, entries, spec_of
 from .validation import validated
 
 METRICS = "metrics"  # of a gate
+OF_ONE_FILE = frozenset(("choose_system_u", "choose_filter_u", "unused_file"))
 CHOICES = tuple(name for name in (*TEXT, *LITERAL) if name not in OPTION_NAMES)
 PARAMETERS = tuple(
     dict.fromkeys(
@@ -100,7 +101,7 @@ def parse_files(
     files: Mapping[str, UploadedFile], fields: Sequence[tuple[str, str]], limits: Limits
 ) -> ParsedFiles:
     """Read files with the options in the fields; raises InputError."""
-    values = options_of(fields, FIELDS, "field", option_pointer)
+    values = options_of(fields, FIELDS, option_pointer)
     texts = dict(fields)
     with relocated(in_form):
         request = validated(Choices, {name: values[name] for name in (*CHOICES, "names") if name in values})
@@ -109,13 +110,28 @@ def parse_files(
         max_inflated_bytes=limits.max_body_bytes,
         max_items=limits.max_items,
     )
-    reading = catalogue.read(files, texts.get("format", catalogue.AUTO), options)
+    try:
+        reading = catalogue.read(files, texts.get("format", catalogue.AUTO), options)
+    except InvalidTest as error:
+        raise _alone(error) if set(files) == {"file"} else error from None
     statistic = values.get("statistic", {})
     with relocated(in_form):
         spec = spec_of_reading(
             reading, options.statistic, {name: statistic[name] for name in PARAMETERS if name in statistic}
         )
     return ParsedFiles(reading, spec, request, in_form)
+
+
+def _alone(error: InvalidTest) -> InvalidTest:
+    """The refusal of one file; of one that does not hold two systems it says that the other file may be missing."""
+    first = error.flaws[0] if error.flaws else None
+    if first is None or first.code not in OF_ONE_FILE or len(first.choices) > 2:
+        return error
+    detail = "Give a baseline (`v`), the file of the other system."
+    detail += (
+        f" {first.detail}" if first.code == "unused_file" else f" If this file holds both: {first.detail}"
+    )
+    return InvalidTest(detail, flaws=(replace(first, detail=detail), *error.flaws[1:]))
 
 
 def in_form(pointer: str) -> str:
@@ -171,7 +187,7 @@ def spec_of_kind(
         detail = f"The files were read as {read_as}, which have no statistic {quoted(name)}; "
         detail += f"there are {', '.join(sorted(named))}."
         if name in _OF_RANKINGS:
-            detail += f" {name} compares scores with gold: name its column with gold_column, or send it as the file gold."
+            detail += f" {name} compares scores with gold: name its column with `gold_column`, or send it as the file gold."
         raise InvalidTest.at("/statistic/name", "unknown_statistic", detail)
     statistic = validated(STATISTIC_MODELS[kind], {"name": name, **merged}, prefix="/statistic")
     return spec_of(statistic, kind)

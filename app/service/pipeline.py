@@ -191,7 +191,8 @@ def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | R
     try:
         return steps(time.monotonic())
     except ExactpermError as error:
-        return problems.of_error(error, job.request_id, retry_after_s=job.limits.retry_after_s)
+        wait_s, media_type = job.limits.retry_after_s, job.body.media_type
+        return problems.of_error(error, job.request_id, retry_after_s=wait_s, media_type=media_type)
     except MemoryError:
         raise  # the worker ends, and its caller gets a 503
     except Exception as error:  # noqa: BLE001  (a bug is answered, too: 500)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -22,7 +23,9 @@ from ..errors import (
     Flaw,
     TooManyConnections,
     Unauthorized,
+    place_of,
 )
+from .media_types import JSON as JSON_BODY
 from .messages import RenderedResponse
 
 log = logging.getLogger(__name__)
@@ -33,6 +36,9 @@ MAX_DETAIL_CHARS = 600
 MAX_POINTER_CHARS = 200
 MAX_TITLE_CHARS = 80
 TYPE_PREFIX = "/docs/problems#"
+# Options that a sentence marks (`errors.marked`); what is in quotes is the caller's.
+MARKED = re.compile(r'"(?:[^"\\]|\\.)*"|`([a-z]\w*)(?:=([^`]*))?`')
+LITERAL = re.compile(r"true|false|null|-?\d+(\.\d+)?|[\[{].*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +117,10 @@ def all_types() -> list[ProblemType]:
     return sorted(TYPES.values(), key=lambda kind: (kind.status, kind.code))
 
 
-def of_error(error: ExactpermError, request_id: str, *, retry_after_s: int = 1) -> RenderedResponse:
-    """The problem of one of exactperm's own exceptions."""
+def of_error(
+    error: ExactpermError, request_id: str, *, retry_after_s: int = 1, media_type: str = ""
+) -> RenderedResponse:
+    """The problem of one of exactperm's own exceptions; `media_type` is that of the body that was sent."""
     headers: tuple[tuple[str, str], ...] = ()
     if isinstance(error, Unauthorized):
         headers = (("www-authenticate", 'Bearer realm="exactperm"'),)
@@ -120,9 +128,25 @@ def of_error(error: ExactpermError, request_id: str, *, retry_after_s: int = 1) 
         headers = (("connection", "close"),)
     if isinstance(error, CapacityError):
         headers += (("retry-after", str(error.retry_after_s or retry_after_s)),)
-    return render(
-        TYPES.get(error.code, INTERNAL), error.detail, request_id, flaws=error.flaws, headers=headers
-    )
+    flaws, detail = error.flaws, error.detail
+    if flaws and detail.startswith(at := f"At {flaws[0].pointer}: "):
+        detail = f"At {place_of(flaws[0].pointer) or 'the body'}: {detail.removeprefix(at)}"
+    if media_type == JSON_BODY:
+        flaws = tuple(replace(flaw, detail=_in_json(flaw.detail)) for flaw in flaws)
+        detail = _in_json(detail)
+    return render(TYPES.get(error.code, INTERNAL), detail, request_id, flaws=flaws, headers=headers)
+
+
+def _in_json(sentence: str) -> str:
+    """A sentence with its options as members: `"id_column": "q"` for `id_column=q`."""
+    return MARKED.sub(_member, sentence)
+
+
+def _member(found: re.Match[str]) -> str:
+    name, value = found[1], found[2]
+    if name is None or value is None:
+        return found[0] if name is None else f'`"{name}"`'
+    return f'`"{name}": {value if LITERAL.fullmatch(value) else json.dumps(value)}`'
 
 
 def of_status(

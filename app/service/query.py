@@ -10,11 +10,11 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from ..errors import Flaw, InvalidTest
-from ..inputs.quoting import quoted
+from ..errors import Flaw, InvalidTest, marked
 from ..inputs.tiny_numbers import is_tiny
 from ..statistics.catalogue import ENTRIES
 from .messages import TestKind
+from .near_names import no_such
 from .schema.fields import LEAST_TIMEOUT_S
 from .schema.statistics import STATISTIC_MODELS
 
@@ -62,14 +62,14 @@ def options_of_query(
     if not query:
         return {}
     known = known_of(kind) if known is None else known
-    options = options_of(query, known, "query parameter", lambda name: f"/?{name[:40]}")
+    options = options_of(query, known, lambda name: f"/?{name[:40]}")
     for name in ("format", "theme", *OF_A_BOARD):
         options.pop(name, None)
     return options
 
 
 def options_of(
-    given: Iterable[tuple[str, str]], known: tuple[str, ...], what: str, pointer: Callable[[str], str]
+    given: Iterable[tuple[str, str]], known: tuple[str, ...], pointer: Callable[[str], str]
 ) -> dict[str, Any]:
     """Names and texts as members of a request; raises InvalidTest for what is unknown or given twice."""
     options: dict[str, Any] = {}
@@ -77,10 +77,9 @@ def options_of(
     flaws: list[Flaw] = []
     for name, text in given:
         if name not in known:
-            detail = f"There is no {what} {quoted(name)} here; there are {', '.join(known)}."
-            flaws.append(Flaw(pointer(name), "unknown_parameter", detail))
+            flaws.append(Flaw(pointer(name), "unknown_parameter", no_such(name, known)))
         elif name in seen:
-            flaws.append(Flaw(pointer(name), "duplicate_parameter", f"{name} is given twice."))
+            flaws.append(Flaw(pointer(name), "duplicate_parameter", f"{marked(name)} is given twice."))
         else:
             _put(options, name, text)
         seen.add(name)
@@ -134,6 +133,6 @@ def timeout_of_query(query: Query) -> float | None:
         return None
     seconds = literal(given[0])
     if type(seconds) not in (int, float) or not LEAST_TIMEOUT_S < seconds < float("inf"):
-        detail = f"timeout_s is a number of seconds, more than {LEAST_TIMEOUT_S}."
+        detail = f"`timeout_s` is a number of seconds, more than {LEAST_TIMEOUT_S}."
         raise InvalidTest.at("/?timeout_s", "not_a_duration", detail)
     return float(min(seconds, 1e9))

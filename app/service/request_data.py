@@ -43,7 +43,7 @@ def paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
     if bounds:
         _require_scores(request)
     elif isinstance(request, ScoresRequest) and request.missing_range is not None:
-        detail = "missing_range is of on_missing bounds: set that as well, or leave it out."
+        detail = "`missing_range` is of `on_missing=bounds`: set that as well, or leave it out."
         raise InvalidTest.at("/missing_range", "redundant", detail)
     given: dict[str, Any] = {name: getattr(request, name) for name in _columns(request)}
     for name, column in given.items():
@@ -100,10 +100,10 @@ def _taken(column: Any, order: Positions | None) -> Any:
 def _require_scores(request: AnyRequest) -> None:
     """Refuse what missing outcomes have no bounds in; raises InvalidTest."""
     if not isinstance(request, ScoresRequest):
-        detail = "Missing outcomes have bounds in scores alone: send right and wrong as 1 and 0, or set on_missing to drop."
+        detail = "Missing outcomes have bounds in scores alone: send right and wrong as 1 and 0, or set `on_missing=drop`."
         raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
     if request.weights is not None:
-        detail = "Missing outcomes have bounds where all items count alike: leave weights out, or set on_missing to drop."
+        detail = "Missing outcomes have bounds where all items count alike: leave weights out, or set `on_missing=drop`."
         raise InvalidTest.at("/weights", "no_missing_bounds", detail)
 
 

@@ -141,7 +141,7 @@ def with_fields(value: dict[str, Any], fields: Fields, kind: TestKind) -> dict[s
     ------
         InvalidTest: a field is an option of a reader, or contradicts the request.
     """
-    options = options_of(fields, FIELDS, "field", option_pointer)
+    options = options_of(fields, FIELDS, option_pointer)
     options.pop("format", None)
     for name in options.get("statistic", {}):
         if name not in {"name", *parameters_of(kind)}:

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ..errors import MAX_FLAWS, Flaw, InvalidTest, pointer_token, relocated
-from ..inputs.quoting import quoted
-from .near_names import elsewhere, near_field
+from .near_names import elsewhere, no_such
 from .number_hint import number_hint
 from .pointers import beside_statistic
 from .schema.fields import Wire
@@ -84,15 +83,7 @@ def _unknown(model: type[BaseModel], value: dict[str, Any], prefix: str) -> list
     fields = model.model_fields
     for key in value:
         if key not in fields:
-            near = near_field(key, fields)
-            meant = f"did you mean {near}? There are" if near else "there are"
-            flaws.append(
-                Flaw(
-                    f"{prefix}/{_short(key)}",
-                    "unknown_field",
-                    f"There is no field {quoted(key)}; {meant} {', '.join(fields)}.",
-                )
-            )
+            flaws.append(Flaw(f"{prefix}/{_short(key)}", "unknown_field", no_such(key, fields)))
             if len(flaws) == MAX_FLAWS:
                 return flaws
     for name, part in _parts(model):

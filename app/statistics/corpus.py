@@ -151,7 +151,7 @@ def _metric(spec: StatisticSpec) -> Any:
         return metrics.TER(**given)
     words = given.get("word_order", 0)
     if isinstance(words, bool) or not isinstance(words, int) or not 0 <= words <= MAX_WORD_ORDERS:
-        detail = f"word_order must be an integer from 0 to {MAX_WORD_ORDERS}; 2 is chrF++."
+        detail = f"`word_order` must be an integer from 0 to {MAX_WORD_ORDERS}; 2 is chrF++."
         raise InvalidTest.at("/statistic/word_order", "out_of_range", detail)
     # Which of several references is best for a segment depends on beta.
     return metrics.CHRF(**given | {"beta": float(beta_of(spec, default=2))}, char_order=CHAR_ORDERS)

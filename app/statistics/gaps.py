@@ -28,7 +28,7 @@ def require_bounded(data: Scores, spec: StatisticSpec) -> None:
     if spec.name not in MONOTONE:
         detail = (
             "The ranks of all items change with a missing outcome, so that no two fillings bound the p-value: use "
-            f"{', '.join(MONOTONE)}, or on_missing drop."
+            f"{', '.join(MONOTONE)}, or `on_missing=drop`."
         )
         raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
     low, high = data.gaps.low, data.gaps.high
@@ -38,7 +38,7 @@ def require_bounded(data: Scores, spec: StatisticSpec) -> None:
             if len(values) and not (low <= float(values.min()) and float(values.max()) <= high):
                 detail = (
                     f"{name} has scores outside of [{low:g}, {high:g}], which a missing outcome is taken to lie in: set "
-                    "missing_range to the least and the largest score that there can be."
+                    "`missing_range` to the least and the largest score that there can be."
                 )
                 raise InvalidTest.at("/missing_range", "scores_outside_range", detail)
 
@@ -76,7 +76,7 @@ def _joined(
     if not whole and any(
         len(side) and side.dtype == np.int64 and np.abs(side).max() >= EXACT_DOUBLE for side in known
     ):
-        detail = "Such large whole numbers have no fractions beside them: give missing_range whole numbers."
+        detail = "Such large whole numbers have no fractions beside them: give `missing_range` whole numbers."
         raise InvalidTest.at("/missing_range", "scores_too_large", detail)
     filling = np.full(number, int(fill), dtype=np.int64) if whole else np.full(number, fill)
     values = np.concatenate([*(side for side in known if len(side)), filling])

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..engine.lattice import Integers
-from ..errors import Choice, InvalidTest
+from ..errors import Choice, InvalidTest, marked
 from .paired import Column, Repeated, Scores, StatisticSpec
 
 # What a right sample scores; a wrong one has 0.
@@ -96,7 +96,7 @@ def _require_right_or_wrong(sides: Sequence[Column | Repeated], asked: str) -> N
     for right in _RIGHT:
         if all(bool(((column == 0) | (column == right)).all()) for column in columns):
             return
-    detail = f"With repeats={asked} every sample must be right or wrong: 1 or 0, or 100 or 0 throughout."
+    detail = f"With {marked('repeats', asked)} every sample must be right or wrong: 1 or 0, or 100 or 0 throughout."
     raise InvalidTest.at("/statistic/repeats", "not_right_or_wrong", detail)
 
 

@@ -170,7 +170,7 @@ def test_what_no_name_tells_is_refused_with_both_choices_and_either_decides(
     options = [f"{n}:{'openai:gpt' if 'labels' in form else name}" for n, name in enumerate(names)]
     first, second = options if form.startswith("promptfoo") else names
     for u, v, verdict in ((first, second, "pass"), (second, first, "fail")):
-        assert f"system_u={json.dumps(u)} and system_v={json.dumps(v)}" in flaw["detail"]
+        assert f"`system_u={u}` and `system_v={v}`" in flaw["detail"]
         assert gate(service, form, content, system_u=u, system_v=v).json()["verdict"] == verdict
 
 

@@ -32,7 +32,7 @@ def test_a_field_that_is_nearly_one_is_told(
         (pointer, "unknown_field") for pointer in meant
     ]
     for flaw in said["errors"]:
-        assert f"did you mean {meant[flaw['pointer']]}? There are " in flaw["detail"]
+        assert flaw["detail"].endswith(f'here; did you mean `"{meant[flaw["pointer"]]}"`?')
 
 
 def test_a_field_that_is_like_none_and_one_of_other_data_are_not_guessed(
@@ -41,17 +41,18 @@ def test_a_field_that_is_like_none_and_one_of_other_data_are_not_guessed(
     for name in ("magic", "y_true", "z" * 10_000):  # scores have no gold
         (flaw,) = problem_of(service.post("/v1/tests/scores", {**ONE, name: 1}), 422)["errors"]
         assert "did you mean" not in flaw["detail"]
-        assert "; there are alternative, " in flaw["detail"]
+        assert '; there are `"alternative"`, ' in flaw["detail"]
+        assert flaw["detail"].endswith(" more.")
 
 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("f1", "send them to /v1/tests/counts or /v1/tests/predictions."),
-        ("bleu", "send them to /v1/tests/counts or /v1/tests/predictions."),
-        ("span_f1", "send them to /v1/tests/predictions."),
-        ("wer", "send them to /v1/tests/files."),
-        ("ndcg_cut_10", "send them to /v1/tests/files."),
+        ("f1", 'is a statistic of counts and of predictions, which have `"gold"` beside them.'),
+        ("bleu", 'is a statistic of counts and of predictions, which have `"gold"` beside them.'),
+        ("span_f1", 'is a statistic of predictions, which have `"gold"` beside them.'),
+        ("wer", "is read from files."),
+        ("ndcg_cut_10", "is read from files."),
         ("mean_diference", "Did you mean mean_difference?"),
         ("wilcoxon", '"wilcoxon" is signed_rank here.'),
         ("scipy.stats.wilcoxon", '"scipy.stats.wilcoxon" is signed_rank here.'),
@@ -59,11 +60,11 @@ def test_a_field_that_is_like_none_and_one_of_other_data_are_not_guessed(
         ("median", '"median" is median_difference here.'),
         (
             "f1_score",
-            '"f1_score" is f1 here, a statistic of counts and predictions: send them to /v1/tests/counts or /v1/tests/predictions.',
+            '"f1_score" is f1 here, a statistic of counts and of predictions, which have `"gold"` beside them.',
         ),
         (
             "acuracy",
-            "Did you mean accuracy? That is a statistic of counts and predictions: send them to /v1/tests/counts or /v1/tests/predictions.",
+            'Did you mean accuracy? That is a statistic of counts and of predictions, which have `"gold"` beside them.',
         ),
     ],
 )

@@ -89,12 +89,12 @@ def test_a_task_of_one_system_is_refused_with_a_way_out(service: Any, problem_of
     assert said["errors"][0]["pointer"] == "/files/v"
     assert said["errors"][0]["code"] == "unmatched_tasks"
     assert '"mmlu_law"' in said["detail"]
-    assert "on_missing to drop" in said["detail"]
+    assert "set `on_missing=drop` to" in said["detail"]
     dropped = post(service, PATH, files, on_missing="drop").json()
     rest = whole(True, [task for task in TASKS if task != "law"])
     same_numbers(dropped, post(service, PATH, [("file", ("all.csv", rest))]).json())
     assert any(
-        'without a file of v were left out (on_missing=drop): "mmlu_law".' in note
+        'without a file of v were left out (on_missing: drop): "mmlu_law".' in note
         for note in dropped["reading"]["notes"]
     )
     problem_of(post(service, GATE, files), 422)

@@ -47,7 +47,7 @@ def test_columns_that_differ_must_be_chosen_and_those_that_agree_need_not(
     assert refused(problem_of, service, files) == ("/files/gold", "choose_tag_column")
     detail = problem_of(send(service, files), 422)["detail"]
     assert '"3 (B-NP)", "4 (B-PER)"' in detail
-    assert "tag_column_gold=" in detail
+    assert "`tag_column_gold`" in detail
     assert f1(service, files, tag_column_gold="4") == (1.0, 0.0)
     assert refused(problem_of, service, {**files, "v": chunks}, tag_column_gold="4") == (
         "/files/v",

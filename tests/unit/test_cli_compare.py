@@ -217,7 +217,7 @@ def test_names_that_would_do_harm_stay_inert(tmp_path: Path) -> None:
         (["--alternative", "greater"], ["at --alternative"]),
         (["--pair", "A", "B", "--compare", "all_pairs"], ["--pair and --compare say the same thing"]),
         (["--systems", "A"], ["at least two systems"]),
-        (["--compare", "all_pairs", "--baseline", "A"], ["baseline goes with --compare baseline", "at --baseline"]),
+        (["--compare", "all_pairs", "--baseline", "A"], ["--baseline goes with --compare baseline"]),
         (["--system-u", "A"], ["No such option"]),
         (["-O", "fail_status=200"], ["fail_status"]),
         (["-f", "csv", "--picture", "heatmap"], ["at --picture"]),

@@ -1,4 +1,4 @@
-"""The service's hints name fields (`id_column=`); the command line says the options that set them."""
+"""Sentences mark options (`id_column=q`); each entrance spells them as they are written there, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from pathlib import Path
 import pytest
 
 from app.cli.commands import cli
-from app.cli.output import in_words
+from app.cli.output import FIELDS, FILES, in_words
+from app.client.spelling import keyword, member, spelt
 from tests.unit.cli_asking import run, scores
 
 __all__ = ["scores"]  # a fixture
 
 APP = Path(__file__).parents[2] / "app"
-HINT = re.compile(r"(?<![\w?&])([a-z]\w*)=(?!=)")
+MARK = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
+HINT = re.compile(r"(?<![\w?&`.])([a-z]\w*)=(?!=)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 # What has the form of a hint and is none: a header, a definition, and a canonical text.
 NO_HINTS = {"dur", "index", "realm", "zero_division", "x"}
@@ -30,7 +32,7 @@ OPTIONS = {
 
 
 def sentences() -> Iterator[tuple[str, str]]:
-    """Every text of the rooms that refuse data, with its place; what is filled in is the name of an option, or x."""
+    """Every text of the rooms that refuse data, with its place; what is filled in is x, or a mark as `marked` makes it."""
     for room in ("inputs", "service", "statistics", "inference"):
         for path in sorted((APP / room).rglob("*.py")):
             nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
@@ -38,60 +40,95 @@ def sentences() -> Iterator[tuple[str, str]]:
             skipped |= {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
             for node in nodes:
                 if isinstance(node, ast.JoinedStr):
-                    yield f"{path.name}:{node.lineno}", _filled(node)
+                    text = "".join(
+                        str(part.value) if isinstance(part, ast.Constant) else _filled(part)
+                        for part in node.values
+                    )
+                    yield f"{path.name}:{node.lineno}", text
                 elif (
                     isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped
                 ):
                     yield f"{path.name}:{node.lineno}", node.value
 
 
-def _filled(text: ast.JoinedStr) -> str:
-    parts = [part.value if isinstance(part, ast.Constant) else None for part in text.values]
-    texts = []
-    for index, part in enumerate(parts):
-        before = str(parts[index - 1] or "") if index else ""
-        after = str(parts[index + 1] or "") if index + 1 < len(parts) else ""
-        role = "u" if before.endswith("tag_column_") else None
-        texts.append(
-            str(part) if part is not None else role or ("id_column" if after.startswith("=") else "x")
-        )
-    return "".join(texts)
+def _filled(part: ast.expr) -> str:
+    value = part.value if isinstance(part, ast.FormattedValue) else None
+    if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "marked"):
+        return "x"
+    name = str(value.args[0].value) if isinstance(value.args[0], ast.Constant) else "id_column"
+    return f"`{name}`" if len(value.args) == 1 else f"`{name}=x`"
 
 
-HINTS = [(place, text) for place, text in sentences() if set(HINT.findall(text)) - NO_HINTS]
+SENTENCES = [(place, text) for place, text in sentences() if " " in text.strip()]
+MARKED = [  # in answers and schemas their fields are marked
+    (place, text)
+    for place, text in SENTENCES
+    if MARK.search(text)
+    and {name for name, _ in MARK.findall(text)} <= FIELDS | FILES | {"higher_is_better", "metrics"}
+    and "`null." not in text
+]
 
 
-def test_there_are_hints_to_walk() -> None:
-    assert len(HINTS) > 20
+def test_there_are_marks_to_walk() -> None:
+    assert len(MARKED) > 60
 
 
-@pytest.mark.parametrize(("place", "text"), HINTS, ids=[place for place, _ in HINTS])
-def test_every_hint_becomes_an_option_that_there_is(place: str, text: str) -> None:
+def test_no_sentence_spells_an_option_as_one_entrance_does() -> None:
+    unmarked = [
+        (place, text) for place, text in SENTENCES if set(HINT.findall(MARK.sub("", text))) - NO_HINTS
+    ]
+    assert unmarked == []
+
+
+@pytest.mark.parametrize(("place", "text"), MARKED, ids=[place for place, _ in MARKED])
+def test_every_mark_becomes_an_option_that_there_is(place: str, text: str) -> None:
     said = in_words(text)
-    assert set(HINT.findall(said)) <= NO_HINTS, said
+    assert "`" not in said.replace("`DOMAIN DOCUMENT`", "")
     options = set(OPTION.findall(said))
     assert options, said
     assert options <= OPTIONS
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "typed", "in_python", "in_json"),
     [
-        ("Choose the scorer (scorer=); there are: x.", "Choose the scorer (--scorer); there are: x."),
-        ("give id_column=name, if it is", "give --id-column name, if it is"),
-        ("give on_missing=drop to", "give --on-missing drop to"),
-        ("give allow_incomplete=true to test", "give --allow-incomplete to test"),
-        ('Give either system_u="a=b" and', 'Give either --system-u "a=b" and'),
-        ("higher_is_better=false where lower", "--lower-is-better where lower"),
-        ("name it with format=, one of csv", "name it with --input-format, one of csv"),
-        ("decimals= does not apply", "--decimals does not apply"),
-        ("give filter_u and filter_v if", "give --filter-u and --filter-v if"),
-        ('There is no column "id_column=x \\" metric=".', 'There is no column "id_column=x \\" metric=".'),
-        ("a = b, colour=red", "a = b, colour=red"),
+        (
+            "Choose the scorer (`scorer`); there are: x.",
+            "Choose the scorer (--scorer); there are: x.",
+            "Choose the scorer (scorer); there are: x.",
+            'Choose the scorer ("scorer"); there are: x.',
+        ),
+        ("give `id_column=my id`", "give --id-column 'my id'", 'give id_column="my id"', 'give "id_column": "my id"'),
+        ('give `"on_missing": "drop"`', "give --on-missing drop", 'give on_missing="drop"', 'give "on_missing": "drop"'),
+        (
+            "give `allow_incomplete=true` to test",
+            "give --allow-incomplete to test",
+            "give allow_incomplete=True to test",
+            'give "allow_incomplete": true to test',
+        ),
+        (
+            "`higher_is_better=false` where lower",
+            "--lower-is-better where lower",
+            "higher_is_better=False where lower",
+            '"higher_is_better": false where lower',
+        ),
+        (
+            "name it with `format`, one of csv",
+            "name it with --input-format, one of csv",
+            "name it with format, one of csv",
+            'name it with "format", one of csv',
+        ),
     ],
+)  # fmt: skip
+def test_each_entrance_spells_marks(text: str, typed: str, in_python: str, in_json: str) -> None:
+    assert (in_words(text), spelt(text, keyword), spelt(text, member)) == (typed, in_python, in_json)
+
+
+@pytest.mark.parametrize(
+    "text", ['There is no column "`id_column=x` \\" metric=".', "a = b, colour=red", "5 `ok"]
 )
-def test_hints_in_words(text: str, said: str) -> None:
-    assert in_words(text) == said
+def test_what_is_quoted_or_not_marked_stays(text: str) -> None:
+    assert in_words(text) == spelt(text, keyword) == spelt(text, member) == text
 
 
 def test_a_table_with_a_name_of_ids_that_is_not_known_is_told_how_to_be_read(tmp_path: Path) -> None:

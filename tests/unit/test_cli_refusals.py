@@ -11,7 +11,7 @@ import pytest
 
 from app.cli import commands, run as asking
 from app.cli.local_transport import InProcess
-from app.cli.output import complain, location
+from app.cli.output import complain, in_words, where_in
 from app.client import Client
 from app.settings import Settings
 from tests.unit.cli_asking import answer, run, scores
@@ -46,7 +46,7 @@ __all__ = ["scores"]  # a fixture
         (["test", "SCORES", "--names", "x" * 300, "b"], "  at --names\n"),
         (["plan", "SCORES", "--url", "http://there"], "leave --url out"),
         (["gate", "SCORES", "--metrics", "[{"], "This is not JSON"),
-        (["gate", "SCORES", "--metrics", "[]"], "metrics is a JSON list"),
+        (["gate", "SCORES", "--metrics", "[]"], "--metrics is a list of names"),
         (["gate", "SCORES", "--margin", "-1"], "  at --margin\n"),
         (["gate", "SCORES", "--policy", "hope"], "Invalid value for '--policy'"),
         (["gate", "SCORES", "--metrics", "sign,sing"], "at --metrics, metric 2, statistic"),
@@ -106,19 +106,19 @@ def test_who_asks_for_json_gets_the_problem_as_json_and_in_words(scores: str, tm
         ("/files/u/line/3", "new.csv, line 3"),
         ("/files/u/line/3/2", "new.csv, line 3, field 2"),
         ("/files/gold", "file gold"),
-        ("/files/u/samples/7/score~1s", "new.csv, samples/7/score/s"),
+        ("/files/u/samples/7/score~1s", 'new.csv, samples[7]["score/s"]'),
         ("/options/clusters", "--clusters"),
         ("/options/format", "--input-format"),
         ("/options/name_v", "--names"),
         ("/options/metrics/1/margin", "--metrics, metric 2, margin"),
         ("/?theme", "--theme"),
-        ("/u/17", "u/17"),
+        ("/u/17", "u[17]"),
         ("/method", "--method"),
         ("", ""),
     ],
 )
 def test_pointers_become_places(pointer: str, said: str) -> None:
-    assert location(pointer, {"u": "new.csv"}) == said
+    assert in_words(where_in(pointer, {"u": "new.csv"})) == said
 
 
 def test_escape_sequences_in_a_problem_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -341,6 +341,6 @@ def test_a_json_request_is_a_file_like_any_other(tmp_path: Path) -> None:
     path.write_text('{"kind": "scores", "request": {"u": [0, "x"], "v": [1, 1]}}')
     result = run("gate", str(path))
     assert result.exit_code == 2
-    assert f"{path}, request/u/1" in result.stderr
+    assert f'{path}, request["u"][1]' in result.stderr
     path.write_text('{"kind": "scores", "request": {"u": [0, 1], "v": [1, 1]}, "policy": "improve"}')
     assert "exactperm gate" in run("test", str(path)).stderr

@@ -105,7 +105,7 @@ def test_pairing_by_id_is_json_in_the_callers_own_order() -> None:
 
 
 def test_keys_that_are_equal_as_text_are_refused() -> None:
-    with pytest.raises(InvalidData, match=r"At /u: Two keys"):
+    with pytest.raises(InvalidData, match=r"At u: Two keys"):
         call_of_test(scores({1: 0, "1": 0}, {1: 0}))
 
 
@@ -121,7 +121,7 @@ def test_what_is_not_finite_is_refused_with_its_place_before_anything_is_sent(
 
 
 def test_what_is_not_finite_deep_in_a_request_is_found() -> None:
-    with pytest.raises(InvalidData, match=r"At /u/a~1b/1: "):
+    with pytest.raises(InvalidData, match=r'At u\["a/b"\]\[1\]: '):
         encoded({"u": {"a/b": [1.0, float("nan")]}})
 
 

@@ -86,7 +86,7 @@ def test_every_problem_of_the_service_becomes_an_exception_that_says_what_to_do(
     error = refused(httpx.Response(rendered.status, headers=list(rendered.headers), content=rendered.body))
     assert isinstance(error, ProblemError)
     assert error.errors == (tree.Flaw("/u/3", "not_a_number", "This is text."),)
-    assert str(error).startswith(f"{kind.title} ({kind.status}): What happened.\n  /u/3: This is text.")
+    assert str(error).startswith(f"{kind.title} ({kind.status}): What happened.\n  u[3]: This is text.")
     assert str(error).count("\n") == 2
     special = {"plan-too-large": PlanTooLarge, "deadline-exceeded": DeadlineExceeded}
     assert type(error) is special.get(kind.code, KINDS[kind.status])

@@ -16,7 +16,7 @@ def left_out(size: int, most: int) -> list[WarningRecord]:
         return []
     detail = (
         f"{size - most:,} of {_pairs(size)} are not listed in JSON and CSV, but those of the best systems are. They are tested, and part of "
-        "the adjustment, ranks and groups. pairs=all lists all of them, pairs=significant those that differ."
+        "the adjustment, ranks and groups. The option pairs lists them: all, or significant for those that differ."
     )
     return [WarningRecord(LEFT_OUT, detail)]
 

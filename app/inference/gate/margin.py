@@ -233,7 +233,7 @@ def margin_test(prepared: Prepared, question: Question, budget: Budget) -> Margi
         if table is not None:
             raise _not_available(
                 "Tango's score test of right-or-wrong items has no proven bounds over missing outcomes: leave the margin out, or "
-                "set on_missing to drop"
+                "set `on_missing=drop`"
             )
         return over_fillings(prepared, lambda filled: margin_test(filled, question, budget))
     if table is not None:

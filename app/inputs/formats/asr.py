@@ -104,7 +104,7 @@ def _aligned(
     """Transcripts against their references, utterance by utterance."""
     references = transcript(reference, notes)
     if options.clusters not in (None, *CLUSTERS[:2]):
-        detail = "Transcripts have clusters=call (or speaker): the part of an utterance's id before its first - or _."
+        detail = "Transcripts have `clusters=call` (or `clusters=speaker`): the part of an utterance's id before its first - or _."
         raise InvalidTest.at("/options/clusters", "invalid_option", detail)
     u, v = (_system(references, transcript(source, notes), options, notes) for source in systems)
     return u, v

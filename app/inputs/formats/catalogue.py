@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from ...errors import InvalidTest
+from ...errors import InvalidTest, marked
 from ...inference.reading import Guessed
 from ...statistics.catalogue import STATISTICS
 from ...statistics.paired import Predictions, Scores
@@ -123,7 +123,7 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     only(by_role, reader.roles, name)
     _refuse_unused(options.given(), reader.uses | ALWAYS, name)
     if options.on_missing == ZERO and not reader.zero:
-        detail = f"The format {name} does not count missing items 0: that is of trec, as trec_eval -c. Set on_missing to drop, or add them."
+        detail = f"The format {name} does not count missing items 0: that is of trec, as trec_eval -c. Set `on_missing=drop`, or add them."
         raise InvalidTest.at("/options/on_missing", "no_zero", detail)
     if options.delimiter is None and reader.delimiter is not None:
         options = replace(options, delimiter=reader.delimiter)
@@ -250,7 +250,7 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
     if best.sign(look) is not Sign.NONE:
         return Guess(best.name)
     detail = (
-        f"{look.source.label}: neither its first bytes nor its name tell the format; name it with format=, "
+        f"{look.source.label}: neither its first bytes nor its name tell the format; name it with `format`, "
         f"one of {', '.join(FORMATS)}."
     )
     raise InvalidTest.at("/options/format", "unknown_format", detail)
@@ -259,5 +259,5 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
 def _refuse_unused(given: Collection[str], uses: Collection[str], name: str) -> None:
     for option in sorted(given):
         if option not in uses:
-            detail = f"The format {name} does not use {option}; it uses: {', '.join(sorted(uses))}."
+            detail = f"The format {name} does not use {marked(option)}; it uses: {', '.join(map(marked, sorted(uses)))}."
             raise InvalidTest.at(f"/options/{option}", "unused_option", detail)

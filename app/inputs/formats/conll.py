@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...errors import InvalidTest
+from ...errors import InvalidTest, marked
 from ...statistics.label_match import SPANS
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
 from ...statistics.spans import Scheme, forms, is_tag
@@ -100,13 +100,13 @@ def _tag_column(system: Tokens, options: ReaderOptions, notes: list[str]) -> int
     own = getattr(options, f"tag_column_{role}")
     column = options.tag_column if own is None else own
     if column is None:
-        names = f"tag_column_{role}= (or tag_column= for all files)"
+        names = f"{marked(f'tag_column_{role}')} (or `tag_column` for all files)"
         index = tag_columns(system, token_column(system, options), 1, names)[0]
     else:
         index = chosen(system, column)
     if system.width > 2:
         notes.append(
-            f"{role}: the tags are column {index + 1} of {system.width}; tag_column_{role} chooses another."
+            f"{role}: the tags are column {index + 1} of {system.width}; the option tag_column_{role} chooses another."
         )
     return index
 
@@ -137,15 +137,15 @@ def _one_file(source: Source, options: ReaderOptions, notes: list[str]) -> tuple
 def _beside(system: Tokens, token: int, options: ReaderOptions, roles: tuple[str, ...]) -> list[int]:
     """The columns of gold and predictions in one file: all are chosen, or none."""
     if options.tag_column is not None:
-        detail = (
-            "Gold and predictions are in one file here: give tag_column_gold, tag_column_u and tag_column_v."
-        )
+        detail = "Gold and predictions are in one file here: give `tag_column_gold`, `tag_column_u` and `tag_column_v`."
         raise InvalidTest.at("/options/tag_column", "invalid_option", detail)
     columns = [getattr(options, f"tag_column_{role}") for role in roles]
     if columns.count(None) == len(columns):
-        return tag_columns(system, token, len(roles), " and ".join(f"tag_column_{role}=" for role in roles))
+        return tag_columns(
+            system, token, len(roles), " and ".join(marked(f"tag_column_{role}") for role in roles)
+        )
     if None in columns or len(set(columns)) < len(columns):
-        names = " and ".join(f"tag_column_{role}" for role in roles)
+        names = " and ".join(marked(f"tag_column_{role}") for role in roles)
         detail = f"Give {names}, each another column, or none of them."
         raise InvalidTest.at(f"/options/tag_column_{roles[0]}", "invalid_option", detail)
     return [chosen(system, column) for column in columns]
@@ -181,7 +181,7 @@ def _pairing(base: Tokens, documents: Source | None, options: ReaderOptions, not
     marks = base.documents
     if documents is not None:
         if options.clusters != DOCUMENT:
-            detail = "A file of documents is used with clusters=document only."
+            detail = "A file of documents is used with `clusters=document` only."
             raise InvalidTest.at(documents.pointer, "unused_file", detail)
         marks = list(from_file(documents, len(base.sentences), options, notes))
     keys = document_clusters(marks, options.clusters, base.source, notes)

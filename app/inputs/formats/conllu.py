@@ -120,7 +120,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 def _refuse_words(options: ReaderOptions, name: str) -> None:
     if options.items == "word":
         raise InvalidTest.at(
-            "/options/items", "invalid_option", f"{name} scores whole sentences: items=word does not apply."
+            "/options/items", "invalid_option", f"{name} scores whole sentences: `items=word` does not apply."
         )
 
 

@@ -80,7 +80,7 @@ def count_file(
         keys = dict.fromkeys(map(str.strip, data.column(name)))
         if list(keys) != [NO_CLUSTER]:
             notes.append(
-                f"{source.role}: the column {quoted(name)} has {len(keys):,} values; clusters={name[:40]} would swap each as a whole."
+                f"{source.role}: the column {quoted(name)} has {len(keys):,} values; clusters: {name[:40]} would swap each as a whole."
             )
     return CountFile(data, key, cluster)
 

@@ -39,7 +39,7 @@ def document_clusters(
     if wanted is None:
         if names:
             notes.append(
-                f"{source.role} marks {len(names):,} documents; clusters=document would swap each as a whole."
+                f"{source.role} marks {len(names):,} documents; clusters: document would swap each as a whole."
             )
         return None
     if wanted != DOCUMENT:

@@ -27,7 +27,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     notes: list[str] = []
     if options.clusters not in (None, "cluster_id"):
         raise InvalidTest.at(
-            "/options/clusters", "invalid_option", "RunFrames have clusters=cluster_id only."
+            "/options/clusters", "invalid_option", "RunFrames have `clusters=cluster_id` only."
         )
     u, v = (needed(files, role, format_) for role in ("u", "v"))
     first, second = _frame(u, notes), _frame(v, notes)

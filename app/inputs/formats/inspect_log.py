@@ -82,12 +82,12 @@ def _log(source: Source, options: ReaderOptions, notes: list[str]) -> Log:
         if not options.allow_incomplete:
             detail = (
                 f"{source.label}: the status of this log is {quoted(log.status)}, not success. Finish the evaluation, or "
-                "give allow_incomplete=true to test the samples that it has."
+                "give `allow_incomplete=true` to test the samples that it has."
             )
             choices = choices_of("allow_incomplete", {"true": "Test the samples that it has"})
             raise InvalidTest.at(source.at("status"), "incomplete_log", detail, choices)
         notes.append(
-            f"{source.label}: the status is {log.status[:20]}; read because of allow_incomplete=true."
+            f"{source.label}: the status is {log.status[:20]}; read because of allow_incomplete: true."
         )
     if not log.samples:
         raise source.empty()

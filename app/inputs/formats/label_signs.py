@@ -68,7 +68,7 @@ def refuse_ambiguous(look: FirstLook) -> None:
     ):
         detail = (
             f'The numbers of {pair[0]} and {pair[1]} may be labels, to be compared with "{truth}", or scores, such as 1 where a system is '
-            "right: say which by format=labels or format=csv."
+            "right: say which by `format=labels` or `format=csv`."
         )
         raise InvalidTest.at("/options/format", "choose_format", detail)
 

@@ -61,7 +61,7 @@ def is_gap(value: Any) -> bool:
 
 def _text(data: Frame, name: str, row: int, value: Any) -> str:
     if isinstance(value, list | dict):
-        detail = "a label is a text or a number; sequences of tags are columns of tokens (format=conll), or a JSON request."
+        detail = "a label is a text or a number; sequences of tags are columns of tokens (`format=conll`), or a JSON request."
         raise data.refused(row, name, "not_a_label", detail)
     return (
         value.strip()
@@ -81,5 +81,5 @@ def _refuse_scores(
         for row, text in enumerate(texts[role]):
             number = None if text is None else numbers[text]
             if number is not None and number != int(number):
-                detail = "this is a score, and no label; scores have statistics of their own, such as auc (statistic=)."
+                detail = "this is a score, and no label; scores have statistics of their own, such as auc (`statistic`)."
                 raise data.refused(row, name, "not_a_label", detail)

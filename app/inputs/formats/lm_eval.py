@@ -63,11 +63,11 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     u = _samples(first, options.filter_u or options.filter, "u", options, notes)
     v = _samples(second, options.filter_v or options.filter, "v", options, notes)
     if first is second and u.filter == v.filter and options.metric_u == options.metric_v:
-        why = "One file is compared with itself only by two filters (or by metric_u and metric_v). "
-        what = "two filters, u's and, with filter_v=, v's"
+        why = "One file is compared with itself only by two filters (or by `metric_u` and `metric_v`). "
+        what = "two filters, u's and, with `filter_v`, v's"
         raise choose(first.pointer, "filter_u", what, [u.filter], why, values=())
     if u.filter != v.filter and not (options.filter_u and options.filter_v):
-        detail = f"u has the filter {quoted(u.filter)} and v has {quoted(v.filter)}; give filter_u and filter_v if this is intended."
+        detail = f"u has the filter {quoted(u.filter)} and v has {quoted(v.filter)}; give `filter_u` and `filter_v` if this is intended."
         both_filters = Choice(f"{u.filter} against {v.filter}", {"filter_u": u.filter, "filter_v": v.filter})
         raise InvalidTest.at(v.source.pointer, "filter_mismatch", detail, (both_filters,))
     _compare_tasks(first, second, notes)

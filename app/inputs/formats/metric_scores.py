@@ -41,7 +41,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     groups = _choice("groups", options.groups or "segment", GROUPS)
     clusters = None if options.clusters is None else _choice("clusters", options.clusters, CLUSTERS)
     if (clusters == "document") != ("documents" in files):
-        detail = "clusters=document goes with a file documents: one line `DOMAIN DOCUMENT` a segment."
+        detail = "`clusters=document` goes with a file documents: one line `DOMAIN DOCUMENT` a segment."
         raise InvalidTest.at("/options/clusters", "invalid_option", detail)
     human = _scores(gold, NumberReader(), notes)
     metrics = [_scores(source, NumberReader.of(options), notes) for source in (u, v)]
@@ -85,9 +85,9 @@ def _choice(name: str, given: str, allowed: tuple[str, ...]) -> str:
 
 def _compared(groups: str) -> str:
     if groups == "none":
-        return "All segments of all systems are compared (groups=none)."
+        return "All segments of all systems are compared (groups: none)."
     other = "systems" if groups == "segment" else "segments"
-    return f"Scores of {other} are compared within each {groups} (groups={groups})."
+    return f"Scores of {other} are compared within each {groups} (groups: {groups})."
 
 
 def _scores(source: Source, reader: NumberReader, notes: list[str]) -> Scores:

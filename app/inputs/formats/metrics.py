@@ -32,7 +32,9 @@ def metric_of_both(u: str, v: str, pointer: str) -> str | None:
     directions = of_name(u), of_name(v)
     if None not in directions and directions[0] != directions[1]:
         detail = f"u is scored by {quoted(u)} and v by {quoted(v)}, of which one is better when higher and the other when lower: "
-        raise InvalidTest.at(pointer, "metric_mismatch", detail + "choose the same metric of both (metric=).")
+        raise InvalidTest.at(
+            pointer, "metric_mismatch", detail + "choose the same metric of both (`metric`)."
+        )
     shared = metric_of_columns((u, v))
     named = [
         name.strip() for name, direction in zip((u, v), directions, strict=True) if direction is not None
@@ -78,7 +80,7 @@ def direction_question(u: str, v: str) -> str | None:
         why = f"Nothing says whether a higher {quoted(' '.join(shared))} is better."
     else:
         return None
-    return f"{why} Give higher_is_better=true, or higher_is_better=false if lower is better."
+    return f"{why} Give `higher_is_better=true`, or `higher_is_better=false` if lower is better."
 
 
 def _telling(words: Sequence[str]) -> list[str]:

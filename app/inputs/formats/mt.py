@@ -68,7 +68,7 @@ def _segments(source: Source, notes: list[str]) -> list[str]:
 
 def _documents(files: Mapping[str, Source], n: int, options: ReaderOptions, notes: list[str]) -> Pairing:
     if (options.clusters is None) != ("documents" not in files) or options.clusters not in (None, DOCUMENT):
-        detail = "clusters=document goes with a file documents: a table with one line a segment."
+        detail = "`clusters=document` goes with a file documents: a table with one line a segment."
         raise InvalidTest.at("/options/clusters", "invalid_option", detail)
     if options.clusters is None:
         return Pairing()
@@ -101,7 +101,7 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
         )  # fmt: skip
     if options.decimals is not None:
         raise InvalidTest.at(
-            "/options", "invalid_option", "Counts are used as they are: decimals= does not apply."
+            "/options", "invalid_option", "Counts are used as they are: `decimals` does not apply."
         )
     names = BLEU_COUNTS if metric == "bleu" else TER_COUNTS
     systems = [file.outputs(names, NumberReader(), row=True) for file in tables]

@@ -45,12 +45,12 @@ def _why(text: str, whole: str, *, comma: bool, percent: bool) -> str:
     if not comma and EITHER.fullmatch(text):
         return (
             "The comma may separate thousands or decimals: leave it out if it separates thousands; else write a point, or give "
-            "decimal=comma."
+            "`decimal=comma`."
         )
     if THOUSANDS.fullmatch(text):
         return "Thousands separators are not read: leave them out."
     if not comma and COMMA.fullmatch(text):
-        return "Decimal commas are read with decimal=comma, in all numbers alike; else write 0.5, not 0,5."
+        return "Decimal commas are read with `decimal=comma`, in all numbers alike; else write 0.5, not 0,5."
     if not percent and PERCENT.fullmatch(text):
         return "Percent signs are not read here: leave them out, in all lines."
     if SHEET_ERROR.fullmatch(text):
@@ -64,4 +64,4 @@ def _why(text: str, whole: str, *, comma: bool, percent: bool) -> str:
         return "A minus is written as a hyphen."
     if INFINITY.fullmatch(text):
         return "Infinite scores have no mean."
-    return "Labels have statistics of their own, such as accuracy (statistic=)." if text.isalpha() else ""
+    return "Labels have statistics of their own, such as accuracy (`statistic`)." if text.isalpha() else ""

@@ -96,7 +96,7 @@ class NumberReader:
     def note(self) -> tuple[str, ...]:
         """What was done to the numbers, for the notes of the reading."""
         if self.decimals is not None:
-            return (f"Scores were rounded as numpy.round does, decimals={self.decimals}.",)
+            return (f"Scores were rounded as numpy.round does, decimals: {self.decimals}.",)
         return ()
 
     def spelled(self, text: str) -> str:

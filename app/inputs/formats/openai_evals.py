@@ -97,12 +97,12 @@ def _log(source: Source, options: ReaderOptions, notes: list[str]) -> Log:
         raise source.empty()
     if not log.finished:
         detail = (
-            f"{source.label}: the log has no {REPORT}: the run did not finish. Finish it, or give allow_incomplete=true to test "
+            f"{source.label}: the log has no {REPORT}: the run did not finish. Finish it, or give `allow_incomplete=true` to test "
             "the samples that it has."
         )
         if not options.allow_incomplete:
             raise InvalidTest.at(source.pointer, "incomplete_log", detail)
-        notes.append(f"{source.role}: the run did not finish; read because of allow_incomplete=true.")
+        notes.append(f"{source.role}: the run did not finish; read because of allow_incomplete: true.")
     return log
 
 

@@ -220,7 +220,7 @@ def _require_boundable(u: SystemOutputs, v: SystemOutputs) -> None:
         detail = "Which outcomes are missing in two files is known by ids alone: give both a column of ids."
         raise InvalidTest.at(v.source.pointer, "no_ids", detail)
     if any(weight is not None for side in (u, v) for weight in side.weights):
-        detail = "Missing outcomes have bounds where all items count alike: leave weights out, or set on_missing to drop."
+        detail = "Missing outcomes have bounds where all items count alike: leave weights out, or set `on_missing=drop`."
         raise InvalidTest.at("/options/on_missing", "no_missing_bounds", detail)
 
 
@@ -241,7 +241,7 @@ def missing_values(
     where = in_words(pointer(missing[0]).removeprefix(f"{source.pointer}/"))
     detail = (
         f"{source.label}: {len(missing):,} of {len(ids):,} items of {role} have no value (the first is {quoted(ids[missing[0]])} "
-        f"at {where}). Missing is not zero: add them, or give on_missing=drop to leave these items out."
+        f"at {where}). Missing is not zero: add them, or give `on_missing=drop` to leave these items out."
     )
     return InvalidTest(detail, flaws=flaws)
 
@@ -343,7 +343,7 @@ def _bounded(
         lacking = len(data.gaps.u) + len(data.gaps.v) + 2 * data.gaps.neither
         low, high = options.bounds
         notes.append(
-            f"{lacking:,} outcomes are missing; each may be anything from {low:g} to {high:g} (on_missing=bounds)."
+            f"{lacking:,} outcomes are missing; each may be anything from {low:g} to {high:g} (on_missing: bounds)."
         )
     return data
 

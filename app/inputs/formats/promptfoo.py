@@ -131,7 +131,7 @@ def _two(
         return (u, v), None if by_role else role_question(called, titles)
     chosen = _one(export, options.system_u, "system_u"), _one(export, options.system_v, "system_v")
     if chosen[0] == chosen[1]:
-        detail = "system_u and system_v are the same column."
+        detail = "`system_u` and `system_v` are the same column."
         raise InvalidTest.at(export.source.pointer, "same_system", detail)
     return chosen, None
 

@@ -92,11 +92,11 @@ def _one_file(data: Frame, options: ReaderOptions, format_: str, notes: list[str
             gaps[0],
             names[role],
             "missing",
-            f"there is no {names[role]}; on_missing=drop leaves such items out.",
+            f"there is no {names[role]}; `on_missing=drop` leaves such items out.",
             DROP,
         )
     if gaps:
-        notes.append(f"{len(gaps):,} items without gold or a score were left out (on_missing=drop).")
+        notes.append(f"{len(gaps):,} items without gold or a score were left out (on_missing: drop).")
     without = set(gaps)
     keep = [row for row in range(data.n) if row not in without]
     if not keep:

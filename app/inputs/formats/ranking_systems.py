@@ -76,7 +76,7 @@ def read(
     )
     for name, column in {gold_name: gold, **values}.items():
         if None in column and options.on_missing == "error":
-            why = f"there is no {name}; on_missing=complete compares the items that all systems have."
+            why = f"there is no {name}; `on_missing=complete` compares the items that all systems have."
             raise data.refused(column.index(None), name, "missing", why)
     rows = [row for row, value in enumerate(gold) if value is not None]
     if not rows:

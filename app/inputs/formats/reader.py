@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from ...errors import MAX_CHOICES, Choice, InvalidTest, choices_of
+from ...errors import MAX_CHOICES, Choice, InvalidTest, choices_of, marked
 from ...inference.reading import Note, sentences
 from ...statistics.paired import Paired, StatisticSpec
 from ..alignment import BOUNDS, DEFAULT_RANGE
@@ -135,10 +135,10 @@ class ReaderOptions:
         if self.decimal is not None and self.decimal not in DECIMAL_MARKS:
             raise _refused("decimal", "decimal must be point or comma.")
         if self.missing_range is not None and self.on_missing != BOUNDS:
-            detail = "missing_range is of on_missing bounds: set that as well, or leave it out."
+            detail = "`missing_range` is of `on_missing=bounds`: set that as well, or leave it out."
             raise InvalidTest.at("/options/missing_range", "redundant", detail)
         if range_of(self.missing_range) is None:
-            detail = "missing_range is the least and the largest score that there can be, such as 0,1."
+            detail = "`missing_range` is the least and the largest score that there can be, such as 0,1."
             raise InvalidTest.at("/options/missing_range", "not_a_range", detail)
 
     @property
@@ -160,15 +160,15 @@ class ReaderOptions:
             if name not in OPTION_NAMES:
                 raise _refused(
                     name[:40],
-                    f"There is no reader option {quoted(name)}; there are: {', '.join(OPTION_NAMES)}.",
+                    f"There is no option {quoted(name)} here; there are {', '.join(map(marked, OPTION_NAMES))}.",
                 )
             if name in INTEGERS:
                 if not (text.isascii() and text.isdigit() and len(text) < 10):
-                    raise _refused(name, f"{name} must be a whole number.")
+                    raise _refused(name, f"{marked(name)} must be a whole number.")
                 values[name] = int(text)
             elif name == "allow_incomplete":
                 if text not in CHOICES[name]:
-                    raise _refused(name, "allow_incomplete must be true or false.")
+                    raise _refused(name, "`allow_incomplete` must be true or false.")
                 values[name] = text == "true"
             elif text:
                 values[name] = text
@@ -255,7 +255,7 @@ class Reading:
 def no_bounds() -> InvalidTest:
     """The refusal of `on_missing` bounds for data that is no scores."""
     detail = (
-        "Missing outcomes have bounds in scores alone: set on_missing to drop, or give one score per item."
+        "Missing outcomes have bounds in scores alone: set `on_missing=drop`, or give one score per item."
     )
     return InvalidTest.at("/options/on_missing", "no_missing_bounds", detail)
 
@@ -294,7 +294,7 @@ def choose(
     """
     named = ", ".join(quoted(name) for name in names[:MAX_CHOICES])
     more = f" and {len(names) - MAX_CHOICES:,} more" if len(names) > MAX_CHOICES else ""
-    detail = f"{why}Choose the {what} ({option}=); there {'is' if len(names) == 1 else 'are'}: {named}{more}."
+    detail = f"{why}Choose the {what} ({marked(option)}); there {'is' if len(names) == 1 else 'are'}: {named}{more}."
     taken = names if values is None else values
     choices = choices_of(option, dict(zip(taken, names, strict=False)))
     return InvalidTest.at(pointer, code or f"choose_{option}", detail, choices)

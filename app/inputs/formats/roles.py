@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ...errors import MAX_CHOICE_CHARS, Choice, InvalidTest
+from ...errors import MAX_CHOICE_CHARS, Choice, InvalidTest, marked
 from ..delimited import MAX_COLUMNS
 from ..quoting import quoted
 from .reader import ReaderOptions, RoleQuestion, choose
@@ -156,7 +156,7 @@ def two_systems(names: Sequence[str], options: ReaderOptions, source: Source, no
         by_role = by_names(names) if len(names) > 1 else None
         if by_role is None and len(names) != 2:
             raise choose(
-                source.pointer, "system_u", "two systems", list(names), "Give system_u and system_v. "
+                source.pointer, "system_u", "two systems", list(names), "Give `system_u` and `system_v`. "
             )
         chosen = by_role or (names[0], names[1])
         how = "by their names" if by_role else "in the order of the file"
@@ -178,11 +178,9 @@ def role_question(names: Sequence[str], choices: tuple[str, str]) -> RoleQuestio
     if roles[0] is not None and roles[0] == roles[1]:
         kind = "a candidate" if roles[0] == "u" else "a baseline"
         why = f"Both {first} and {second} are called {kind}."
-    detail = (
-        f"{why} Give either system_u={first} and system_v={second} (the candidate is {first}), "
-        f"or system_u={second} and system_v={first} (it is {second})."
-    )
     ways = (choices, choices[::-1])
+    told = [f"{marked('system_u', u)} and {marked('system_v', v)}" for u, v in ways]
+    detail = f"{why} Give either {told[0]} (the candidate is {first}), or {told[1]} (it is {second})."
     usable = all(0 < len(choice) <= MAX_CHOICE_CHARS for choice in choices)
     return RoleQuestion(
         detail,
@@ -212,5 +210,5 @@ def _chosen(names: Sequence[str], options: ReaderOptions, source: Source) -> Sys
 def refuse_same(u: str, v: str) -> None:
     """Refuse one system in both roles, which is never better nor worse; raises InvalidTest."""
     if u == v:
-        detail = f"system_u and system_v are the same: {quoted(u)}. Give two."
+        detail = f"`system_u` and `system_v` are the same: {quoted(u)}. Give two."
         raise InvalidTest.at("/options/system_v", "same_system", detail)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...errors import InvalidTest, choices_of, relocated
+from ...errors import InvalidTest, choices_of, marked, relocated
 from ...inference.reading import Read
 from ...statistics.paired import Column, Counts, Scores, StatisticSpec
 from .. import columns, delimited
@@ -255,7 +255,7 @@ def _refuse_averages(frame: Frame, score: str, places: Places) -> None:
     if found is not None:
         row, name = found
         detail = f"{escaped(name)} is {quoted(str(frame.cell(row, name)))}: a row of averages or totals is not an item. "
-        detail += f"Remove it; or give id_column={escaped(name)[:40]}, if it is an item."
+        detail += f"Remove it; or give {marked('id_column', name)}, if it is an item."
         raise frame.refused(row, name, "summary_row", detail)
 
 
@@ -269,14 +269,14 @@ def _refuse_requests(frame: Frame, score: str, key: Key) -> None:
         detail = (
             f"{label}: {n:,} objects without ids, with a list for {escaped(score)} in each. Several requests "
             "are not one test: send them one by one, or as the metrics of a gate. If they are items with repeated samples, "
-            "give each an id, or give id_column=<field>."
+            "give each an id, or name the field of ids (`id_column`)."
         )
         raise InvalidTest.at(pointer, "requests_for_items", detail)
     which = "" if with_ids else " without an id"
     detail = (
         f"{label}: the file has one object{which}, with a list for {escaped(score)}, which would be one "
         'item. Give one object a line for each item; or, if it is many items, a JSON request: {"u": […], "v": […]}. '
-        "If it is one item, give id_column=<field>."
+        "If it is one item, name the field of ids (`id_column`)."
     )
     raise InvalidTest.at(pointer, "one_item_of_lists", detail)
 
@@ -287,8 +287,8 @@ def samples_finding(frame: Frame, key: Key, options: ReaderOptions) -> tuple[Fin
         return ()
     name = ", ".join(map(quoted, key.columns))
     detail = (
-        f"{name} repeats and no column says which run a row is of: the rows of one {name} were averaged, and swap as a whole. Give repeats="
-        f"mean if they are samples of one item; or clusters={','.join(key.columns)[:40]} to average nothing."
+        f"{name} repeats and no column says which run a row is of: the rows of one {name} were averaged, and swap as a whole. Give "
+        f"`repeats=mean` if they are samples of one item; or {marked('clusters', ','.join(key.columns))} to average nothing."
     )
     choices = choices_of("repeats", {"mean": f"Average the rows of one {','.join(key.columns)[:40]}"})
     return (Finding("choose_runs", detail, frame.top, choices),)
@@ -388,7 +388,7 @@ def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str
         return two_systems(numeric, options, frame.source, notes)
     if len(numeric) < 2 and texts:
         detail = f"two columns of scores are needed, and {', '.join(map(quoted, texts[:NAMED]))} {'holds' if len(texts) == 1 else 'hold'} texts"
-        detail += f", such as {quoted(frame.cell(0, texts[0]))}. Write scores as numbers; labels are compared with gold (format=labels)."
+        detail += f", such as {quoted(frame.cell(0, texts[0]))}. Write scores as numbers; labels are compared with gold (`format=labels`)."
         raise frame.refused(0, texts[0], "not_a_number", detail)
     if texts:
         notes.append(f"Columns of texts are no systems and were left out: {some(texts)}.")

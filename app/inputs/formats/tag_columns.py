@@ -15,7 +15,7 @@ COMMENT = re.compile(r"#\s*(?:newdoc\b|newpar\b|[\w.]+\s*=)")
 NEWDOC = re.compile(r"#\s*newdoc\b(?:\s*id\s*=\s*(?P<id>.*))?")
 BLANKS = re.compile(r"[ \t]+")
 GOLD_HINT = (
-    "Give the gold standard in a file of its own (gold=), or put it into a column before the predictions. "
+    "Give the gold standard in a file of its own (`gold`), or put it into a column before the predictions. "
 )
 ENTITY = frozenset(("B-", "I-", "E-", "S-", "L-", "U-"))
 TAG = re.compile(r"O|[BIESLU](?:-.+)?")

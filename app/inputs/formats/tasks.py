@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InvalidTest, pointer_token, relocated
+from ...errors import InvalidTest, marked, pointer_token, relocated
 from ...inference.reading import Note, Read, Remark
 from ...statistics.item_order import joined
 from ...statistics.paired import Counts, Gaps, Paired, Pairing, Predictions, Scores, Segments
@@ -69,7 +69,7 @@ def read(files: Files, options: ReaderOptions, read_one: ReadOne, *, drops: bool
         drop="drop", dropped=options.on_missing == "drop", way=way,
     )  # fmt: skip
     notes = [
-        f"{len(missing):,} tasks without a file of {role} were left out (on_missing=drop): {some(missing)}."
+        f"{len(missing):,} tasks without a file of {role} were left out (on_missing: drop): {some(missing)}."
         for role, missing in zip(by_role, lacking, strict=True)
         if missing
     ]
@@ -116,7 +116,7 @@ def common_tasks(
     lacking = [sorted(every - tasks) for tasks in own]
     for (pointer, (name, tasks)), missing in zip(systems.items(), lacking, strict=True):
         if missing and not (common and dropped):
-            mended = f", or set on_missing to {drop} to leave these tasks out" if common else ""
+            mended = f", or set {marked('on_missing', drop)} to leave these tasks out" if common else ""
             detail = (
                 f"There is no file of {name} for {len(missing):,} of the tasks: {some(missing)}; it has {some(sorted(tasks))}. "
                 f"Files are paired by their names, dates left out: add the files, name all systems' files alike{mended}{way}."
@@ -231,12 +231,12 @@ def _facts(readings: Mapping[str, Reading], *, own_clusters: bool, by_item: bool
         *totals_read([reading.facts for reading in readings.values()]),
     ]
     if by_item:
-        return [*facts, "Every item swaps by itself, whatever its task (clusters=item)."]
+        return [*facts, "Every item swaps by itself, whatever its task (clusters: item)."]
     if own_clusters:
         return [*facts, "The clusters are those of the files, each within its task."]
     return [
         *facts,
-        f"The {len(tasks):,} tasks are the clusters, which swap as a whole: clusters=item would swap every item by itself.",
+        f"The {len(tasks):,} tasks are the clusters, which swap as a whole; clusters: item would swap every item by itself.",
     ]
 
 

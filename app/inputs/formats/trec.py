@@ -44,7 +44,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         systems = _outputs(u, rows[0], measure, number_reader), _outputs(v, rows[1], measure, number_reader)
     if "qrels" in files and options.measure is None:
         notes.append(
-            f"No measure was given: {measure} was taken; measure= chooses another, such as ndcg or P_10."
+            f"No measure was given: {measure} was taken; the option measure chooses another, such as ndcg or P_10."
         )
     else:
         notes.append(f"The measure is {measure[:40]}.")
@@ -57,7 +57,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     except InvalidTest as error:
         if not any(flaw.code in ("unmatched_ids", "missing_value") for flaw in error.flaws):
             raise
-        way = " trec_eval -c counts such queries 0: set on_missing to zero for that."
+        way = " trec_eval -c counts such queries 0: set `on_missing=zero` for that."
         raise InvalidTest(error.detail + way, flaws=error.flaws) from None
 
 
@@ -102,7 +102,7 @@ def _count_zero(systems: tuple[SystemOutputs, SystemOutputs], measure: str, note
     """Give a query that a system has no documents for the value 0, as trec_eval -c; raises InvalidTest."""
     if measure.startswith("gm_"):
         detail = (
-            f"{measure[:40]} of a missing query is no 0 but a logarithm: set on_missing to drop, or add it."
+            f"{measure[:40]} of a missing query is no 0 but a logarithm: set `on_missing=drop`, or add it."
         )
         raise InvalidTest.at("/options/on_missing", "no_zero", detail)
     for role, system, other in zip("uv", systems, systems[::-1], strict=True):
@@ -114,7 +114,7 @@ def _count_zero(systems: tuple[SystemOutputs, SystemOutputs], measure: str, note
             system.values[place] = 0
         if absent or empty:
             notes.append(
-                f"{role}: {len(absent) + len(empty):,} queries without a value count 0 (on_missing=zero)."
+                f"{role}: {len(absent) + len(empty):,} queries without a value count 0 (on_missing: zero)."
             )
 
 

@@ -182,7 +182,7 @@ def _of_items(systems: Systems, aligned: Aligned, on_missing: OnMissingOnBoard) 
     largest = aligned.pairing.largest
     if on_missing == "complete" and largest is not None and aligned.n < largest:
         detail = (
-            f"{aligned.n:,} items were compared, those that all systems have; the largest system has {largest:,} (on_missing="
+            f"{aligned.n:,} items were compared, those that all systems have; the largest system has {largest:,} (on_missing: "
             "complete)."
         )
         if 2 * aligned.n < largest:
@@ -196,7 +196,7 @@ def _of_items(systems: Systems, aligned: Aligned, on_missing: OnMissingOnBoard) 
             else ""
         )
         detail = (
-            f"Not all systems have all {aligned.n:,} items (on_missing=pairwise): {names}{more}. Each pair is tested on the "
+            f"Not all systems have all {aligned.n:,} items (on_missing: pairwise): {names}{more}. Each pair is tested on the "
             "items that both have, and each score is over a system's own items, so that scores may be of different items."
         )
         warnings.append(WarningRecord("items_differ", detail))

@@ -25,18 +25,18 @@ Pair = tuple[str, str]
 def require_sense(choices: CompareChoices, *, several: bool) -> None:
     """Refuse options that contradict each other, whatever the data; raises InvalidTest."""
     if choices.compare != "baseline" and choices.baseline is not None:
-        detail = "baseline goes with compare=baseline: set that, or leave baseline out."
+        detail = "`baseline` goes with `compare=baseline`: set that, or leave `baseline` out."
         raise InvalidTest.at("/baseline", "superfluous", detail, AGAINST_IT)
     if choices.compare == "all_pairs" and choices.alternative != "two-sided":
         detail = (
             "All pairs are compared two-sided: u of a pair is the better ranked system, so that the data would choose the side. "
-            "For a one-sided test set compare to baseline or to a list of pairs."
+            "For a one-sided test set `compare=baseline`, or `compare` to a list of pairs."
         )
         raise InvalidTest.at("/alternative", "one_sided_all_pairs", detail, BOTH_WAYS)
     if choices.adjust == "holm_discrete" and choices.method in NOT_ATTAINABLE:
         detail = (
             f"holm_discrete needs the exact null distribution of every test, which method {choices.method} does not give: set "
-            "adjust to holm, or method to auto."
+            "`adjust=holm`, or `method=auto`."
         )
         raise InvalidTest.at("/adjust", "adjust_needs_exact_tests", detail, HOLM_OR_EXACT)
     if choices.decimals is not None and choices.kind != "scores":
@@ -49,7 +49,9 @@ def require_sense(choices: CompareChoices, *, several: bool) -> None:
                 detail = f"{name} is about several data sets, and there is one: give datasets, or leave {name} out."
                 raise InvalidTest.at(f"/{name}", "superfluous", detail)
     elif choices.combine is not None and aggregate_of(choices, several=True) is None:
-        detail = "combine makes the overall board, which aggregate=null leaves out: leave out one of them."
+        detail = (
+            "`combine` makes the overall board, which `aggregate=null` leaves out: leave out one of them."
+        )
         raise InvalidTest.at("/combine", "superfluous", detail)
 
 

@@ -41,8 +41,8 @@ def settled(
         plain = kind == "scores" and metric is None and not named
         if question is not None or not plain:
             detail = question or (
-                f"Whether a higher {quoted(what)} is better is not known: set higher_is_better=true, or "
-                "higher_is_better=false where lower is better."
+                f"Whether a higher {quoted(what)} is better is not known: set `higher_is_better=true`, or "
+                "`higher_is_better=false` where lower is better."
             )
             raise InvalidTest.at("/higher_is_better", "choose_direction", detail, DIRECTIONS)
     if requested is None:

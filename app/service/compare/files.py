@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from ...errors import InputError, InvalidTest, relocated
+from ...errors import InputError, InvalidTest, marked, relocated
 from ...execution.ipc import Control
 from ...inference.record import ReadingRecord
 from ...inputs import delimited, json_body
@@ -123,7 +123,7 @@ def _one_table(source: Source, fields: FormFields, options: ReaderOptions) -> Fi
 def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:
     """All systems in one file; raises InputError with pointers into the form."""
     if fields.names is not None:
-        detail = "names goes with one file for each system; this file names its systems itself. systems chooses among them."
+        detail = "`names` goes with one file for each system; this file names its systems itself. `systems` chooses among them."
         raise InvalidTest.at(option_pointer(NAMES), "unused_option", detail)
     format_ = fields.format
     guessed = format_ == catalogue.AUTO
@@ -138,15 +138,13 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> File
     if format_ not in FORMATS:
         detail = (
             f"The format {format_} takes a file for each system: give one part {SYSTEM} for each. Several systems in one file are read as "
-            f"{', '.join(FORMATS)} (format=)."
+            f"{', '.join(FORMATS)} (`format`)."
         )
         raise InvalidTest.at(f"/files/{FILE}", "one_system", detail)
     uses = catalogue.FORMATS[format_].uses | catalogue.ALWAYS
     for name in fields.reader:
         if name not in uses:
-            detail = (
-                f"The format {format_} does not use {name}; it uses: {', '.join(sorted(uses - set(OF_TWO)))}."
-            )
+            detail = f"The format {format_} does not use {marked(name)}; it uses: {', '.join(map(marked, sorted(uses - set(OF_TWO))))}."
             raise InvalidTest.at(option_pointer(name), "unused_option", detail)
     note = (f"The format was guessed from {looked_at}: {format_}.",) if guessed else ()
     if format_ in BESIDE_GOLD:

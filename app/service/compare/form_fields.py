@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ...errors import InvalidTest, relocated
+from ...errors import InvalidTest, marked, relocated
 from ...inputs.formats import catalogue
 from ...inputs.formats.options import OF_TWO
 from ...inputs.formats.reader import OPTION_NAMES
@@ -50,7 +50,9 @@ def fields_of(given: Sequence[tuple[str, str]]) -> FormFields:
     seen: set[str] = set()
     for name, text in given:
         if name in seen:
-            raise InvalidTest.at(option_pointer(name), "duplicate_parameter", f"{name} is given twice.")
+            raise InvalidTest.at(
+                option_pointer(name), "duplicate_parameter", f"{marked(name)} is given twice."
+            )
         seen.add(name)
         if name == NAMES:
             names = text
@@ -62,7 +64,7 @@ def fields_of(given: Sequence[tuple[str, str]]) -> FormFields:
             others.append((name, text))
     with relocated(in_form):
         extra = (SYSTEMS, NAMES, "format", *READER_OPTIONS)
-        members, systems = options_of_board(others, "field", option_pointer, kinds=KINDS, extra=extra)
+        members, systems = options_of_board(others, option_pointer, kinds=KINDS, extra=extra)
     if "decimals" in members:
         reader["decimals"] = dict(others)["decimals"]
     if "statistic" in members and "name" in members["statistic"]:

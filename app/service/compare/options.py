@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...errors import InvalidTest
+from ...errors import InvalidTest, marked
 from ...inputs.quoting import quoted
 from ..query import ELSEWHERE, OF_A_BOARD, literal, options_of, parameters_of
 from ..schema.compare import CompareChoices, CompareKind
@@ -31,7 +31,6 @@ OF_QUERY = (*TEXTS, *(name for name in CompareChoices.model_fields if name not i
 
 def options_of_board(
     given: Iterable[tuple[str, str]],
-    what: str,
     pointer: Callable[[str], str],
     *,
     kinds: tuple[CompareKind, ...] = ("scores",),
@@ -52,10 +51,10 @@ def options_of_board(
         if name not in (*OF_QUERY, SYSTEMS) or (name == SYSTEMS and SYSTEMS not in extra):
             others.append((name, text))
         elif name in own:
-            raise InvalidTest.at(pointer(name), "duplicate_parameter", f"{name} is given twice.")
+            raise InvalidTest.at(pointer(name), "duplicate_parameter", f"{marked(name)} is given twice.")
         else:
             own[name] = _value(name, text)
-    rest = options_of(others, known, what, pointer)
+    rest = options_of(others, known, pointer)
     for name in (*ELSEWHERE, *OF_A_BOARD):
         if name != "timeout_s":
             rest.pop(name, None)

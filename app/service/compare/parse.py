@@ -101,7 +101,6 @@ def _decoded(job: Job, body: bytes | bytearray, control: Control) -> DecodedComp
         extra = () if media_type == NDJSON else (SYSTEMS,)
         members, systems = options_of_board(
             job.query,
-            "query parameter",
             lambda name: f"/?{name[:40]}",
             extra=(*extra, *ELSEWHERE, *OF_A_BOARD),
         )

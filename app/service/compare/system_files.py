@@ -107,11 +107,11 @@ def _named(files: Sequence[UploadedFile], names: Sequence[str] | None) -> list[s
     called = list(names) if names is not None else [stem(file.name) for file in files]
     for index, name in enumerate(called):
         if not name.strip():
-            detail = f"File {index + 1} has no name that could be its system's: give names=, in the order of the files."
+            detail = f"File {index + 1} has no name that could be its system's: give `names`, in the order of the files."
             raise InvalidTest.at("/options/names", "empty_name", detail)
         if name in called[:index]:
             detail = (
-                f"Two files are of a system {quoted(name)}: give names=, one for each file in their order."
+                f"Two files are of a system {quoted(name)}: give `names`, one for each file in their order."
             )
             raise InvalidTest.at("/options/names", "duplicate_name", detail)
     return called
@@ -252,7 +252,7 @@ def _board(own: Mapping[str, Side], first: Reading, on_missing: OnMissingOnBoard
     ):
         what = "Clusters" if clustered else "Groups"
         detail = (
-            f"{what} of separate files are known for the items that all have: set on_missing to complete, or give one file with "
+            f"{what} of separate files are known for the items that all have: set `on_missing=complete`, or give one file with "
             "all systems."
         )
         raise InvalidTest.at("/options/on_missing", f"{what.lower()}_of_separate_files", detail)

@@ -62,7 +62,7 @@ def metric_of(table: SystemsTable) -> str | None:
     if True in directions and False in directions and not table.skipped:
         detail = (
             f"{quoted(directions[True])} is better when higher and {quoted(directions[False])} when lower, by their names: these are "
-            "metrics and no systems. Give a column for each system, or name the columns to compare (systems=)."
+            "metrics and no systems. Give a column for each system, or name the columns to compare (`systems`)."
         )
         raise InvalidTest.at("/line/1", "columns_are_metrics", detail)
     return metric_of_columns(names)
@@ -174,7 +174,7 @@ def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_m
     NaN is missing where `on_missing` says what to do about it.
     """
     if systems is None:
-        detail = "Name the columns of the array: ?systems=A,B,C, as many as it has."
+        detail = "Name the columns of the array: `systems=A,B,C`, as many as it has."
         raise InvalidTest.at("/systems", "missing", detail)
     columns = npy.read_columns(body, len(systems), may_be_missing=may_be_missing)
     by_name = dict(zip(systems, columns, strict=True))

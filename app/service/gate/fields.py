@@ -1,13 +1,16 @@
-"""The fields of a gate's form: its terms, and `metrics`, a JSON list of the fields that differ by metric."""
+"""The fields of a gate's form: its terms, and `metrics`: names, or a JSON list of the fields that differ by metric.
+
+A name is that of a statistic, else of a metric of the files: `acc,acc_norm` is `[{"metric": "acc"}, {"metric": "acc_norm"}]`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ...errors import InvalidTest, MalformedBody
+from ...errors import InvalidTest, MalformedBody, marked
 from ...inputs import json_body
 from ...inputs.formats.roles import ROLES
 from ...inputs.quoting import quoted
@@ -48,7 +51,9 @@ def taken(fields: Iterable[tuple[str, str]]) -> GateForm:
         if name not in (*FIELDS, "metrics", NAMES):
             others.append((name, text))
         elif name in own:
-            raise InvalidTest.at(option_pointer(name), "duplicate_parameter", f"{name} is given twice.")
+            raise InvalidTest.at(
+                option_pointer(name), "duplicate_parameter", f"{marked(name)} is given twice."
+            )
         else:
             own[name] = text
     overrides = _overrides(own.pop("metrics")) if "metrics" in own else [{}]
@@ -71,6 +76,16 @@ def overridden(form: GateForm, index: int) -> tuple[GateFields, Fields]:
     return fields_of(own, f"/options/metrics/{index}"), fields
 
 
+def by_metric(form: GateForm, index: int) -> GateForm | None:
+    """The form with a name as that of a metric of the files instead of a statistic; None where it is neither."""
+    override = form.overrides[index]
+    if override != {"name": override.get("name"), "statistic": override.get("name")}:
+        return None
+    metrics = [*form.overrides]
+    metrics[index] = {"name": override["name"], "metric": override["name"]}
+    return replace(form, overrides=metrics)
+
+
 def in_metric(form: GateForm, index: int) -> PointerMap:
     """The map for one metric: fields that it sets itself are in `metrics`."""
     return partial(_in_override, frozenset(form.overrides[index]), index)
@@ -83,15 +98,19 @@ def _in_override(override: Collection[str], index: int, pointer: str) -> str:
 
 
 def _overrides(text: str) -> list[dict[str, str]]:
-    """`metrics`: a JSON list of objects whose members are fields of a form."""
+    """`metrics`: names between commas, or a JSON list of names, and of objects whose members are fields of a form."""
     try:
-        value = json_body.decode(text.encode()).value
+        is_json = text.lstrip()[:1] in {"[", "{"}
+        value: Any = json_body.decode(text.encode()).value if is_json else text.split(",")
     except MalformedBody:
         raise _not_metrics("/options/metrics") from None
     if not isinstance(value, list) or not value:
         raise _not_metrics("/options/metrics")
+    value = [
+        dict.fromkeys(("name", "statistic"), one.strip()) if isinstance(one, str) else one for one in value
+    ]
     for index, member in enumerate(value):
-        if not isinstance(member, dict):
+        if not isinstance(member, dict) or member.get("name") == "":
             raise _not_metrics(f"/options/metrics/{index}")
         for name in member:
             if name in ROLES or name in ("metrics", NAMES):
@@ -105,5 +124,5 @@ def _text(value: Any) -> str:
 
 
 def _not_metrics(pointer: str) -> InvalidTest:
-    detail = 'metrics is a JSON list of objects with fields, such as [{"statistic": "upos"}, {"statistic": "las"}].'
+    detail = '`metrics` is a list of names, such as upos,las, or a JSON list of objects: [{"metric": "acc", "margin": 0.01}].'
     return InvalidTest.at(pointer, "not_metrics", detail)

@@ -175,7 +175,7 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGa
     _refuse_too_many(len(gate.overrides) * len(baselines), job, several)
     metrics, names = [], None
     for index in range(len(gate.overrides)):
-        tests, given = _tests_of_files(job, form, gate, index, baselines)
+        gate, tests, given = _tests_by_name(job, form, gate, index, baselines)
         if names is None:
             names = against.names_of(gate.names, baselines, [test.reading for test in tests], job.limits)
         own, pointer_map = gate_fields.overridden(gate, index)[0], gate_fields.in_metric(gate, index)
@@ -191,6 +191,27 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGa
     common = gate.common
     status = _fail_status(job, common.fail_status)
     return ParsedGate(flat, common.on_inconclusive or "pass", status, store_of(common))
+
+
+def _tests_by_name(
+    job: Job, form: Form, gate: gate_fields.GateForm, index: int, baselines: Sequence[against.BaselineFile]
+) -> tuple[gate_fields.GateForm, list[ParsedTest], set[str]]:
+    """The same; a name that is no statistic of the files may be a metric that they hold."""
+    try:
+        return gate, *_tests_of_files(job, form, gate, index, baselines)
+    except InvalidTest as refused:
+        named = gate_fields.by_metric(gate, index)
+        if named is None:
+            raise
+        try:
+            tests, given = _tests_of_files(job, form, named, index, baselines)
+        except InvalidTest as error:
+            lists_metrics = bool(error.flaws) and error.flaws[0].code == "choose_metric"
+            raise (error if lists_metrics else refused) from None
+        metric = named.overrides[index]["metric"].lower()
+        if not all(metric in (test.options.metric or "").lower() for test in tests):
+            raise  # nothing in the files is called so
+        return named, tests, given
 
 
 def _tests_of_files(

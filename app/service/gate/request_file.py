@@ -6,7 +6,7 @@ from collections.abc import Collection
 from functools import partial
 from typing import Any, get_args
 
-from ...errors import InvalidTest
+from ...errors import InvalidTest, marked
 from ..messages import TestKind
 from ..parse_files import in_form, option_pointer
 from ..pointers import PointerMap, option_of
@@ -35,7 +35,9 @@ def gate_request(request: RequestFile, fields: Fields) -> tuple[dict[str, Any], 
             others.append((name, text))
             continue
         if name in given:
-            raise InvalidTest.at(option_pointer(name), "duplicate_parameter", f"{name} is given twice.")
+            raise InvalidTest.at(
+                option_pointer(name), "duplicate_parameter", f"{marked(name)} is given twice."
+            )
         given.add(name)
         put_once(gate, name, text if name in TEXTS else literal(text), f"/{name}")
     if type(gate.get("metrics")) is list:

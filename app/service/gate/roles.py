@@ -41,8 +41,8 @@ def direction(
     question = None if test.reading is None else test.reading.direction_question
     if requested is None and known is None and (question is not None or not _plain(test)):
         detail = question or (
-            f"Whether a higher {quoted(what)} is better is not known: set higher_is_better=true, or "
-            "higher_is_better=false where lower is better."
+            f"Whether a higher {quoted(what)} is better is not known: set `higher_is_better=true`, or "
+            "`higher_is_better=false` where lower is better."
         )
         raise InvalidTest.at(pointer_map("/higher_is_better"), "choose_direction", detail, DIRECTIONS)
     if requested is None:

@@ -100,7 +100,7 @@ def _reduced(data: Predictions, spec: StatisticSpec, *, as_sum: bool) -> Additiv
     whole, factor = [Fraction(size) for size in sizes], Fraction(1)
     if measure is not None:
         if measure == "tau_c" and average == "sum":
-            detail = "Variant c divides by the classes of each group, so that groups have no common sum: set group_average to mean."
+            detail = "Variant c divides by the classes of each group, so that groups have no common sum: set `group_average=mean`."
             raise InvalidTest.at("/statistic/group_average", "not_available", detail)
         fixed = str(parameters.get("scale") or definition.scale) == "ranks" and _untied(u) and _untied(v)
         problem = _correlation(data, spec, measure, (u, v), gold, effects, counted, average, fixed=fixed)
@@ -258,7 +258,7 @@ def _weights(divisors: list[Fraction], average: str, items: int) -> tuple[list[i
         if common.bit_length() * items > _MOST_BITS:
             detail = (
                 "The groups have so many different numbers of pairs that their average has no common denominator that fits "
-                "memory: set group_average to sum, or send fewer items."
+                "memory: set `group_average=sum`, or send fewer items."
             )
             raise InvalidTest.at("/groups", "too_many_group_sizes", detail)
     groups = sum(size > 0 for size in sizes)

@@ -27,8 +27,8 @@ const sameField = (choices) => {
 
 /** A sentence without what the buttons below it say better: how to write the options. */
 export function shortened(detail) {
-  return detail.replace(/ \(\w+=\); there (?:is|are): (?:(?! more\.$).)*$/, ".")
-    .replace(/ Give either system_u=.*$/, "").replace(/: set higher_is_better=.*$/, ".");
+  return detail.replace(/ \(`\w+`\); there (?:is|are): (?:(?! more\.$).)*$/, ".")
+    .replace(/ Give either `.*$/, "").replace(/: set `.*$/, ".");
 }
 
 /** A group of buttons, or null where nothing is offered; `again` sends the request. */

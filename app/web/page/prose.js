@@ -7,9 +7,9 @@ const SHORT = 40; // characters of a name within a sentence
 const QUOTED = String.raw`"(?:[^"\\]|\\.)*"`;
 // What is in quotes is the caller's own, and only a value where it follows an option.
 const PARTS = new RegExp([
+  "`\"?(?<marked>[a-z]\\w*)\"?(?:(?:=|: )(?<sent>[^`]*))?`",
   String.raw`(?<option>\b[a-z]\w*)=(?<value>${QUOTED}|[\w-]+(?:\.\w+)*|)(?!=)`,
   QUOTED,
-  String.raw`\b(?<verb>set|say|give) (?<set>"?[a-z]\w*"?)(?: to|:) (?<to>"\w+"|[\w-]+)`,
   String.raw`\b(?<mantissa>\d+(?:\.\d+)?)e(?<exponent>[-+]?\d+)\b`,
   String.raw`\bline/(?<line>\d+)(?:/(?<column>[\w-]+))?`,
   String.raw`(?<![\w-])(?<of>file|u|v|gold|ref|qrels) \((?<file>[^()"]+)\)(?=[:,.]| (?:has|have)\b)`,
@@ -21,7 +21,7 @@ const PARTS = new RegExp([
 const PASTED = "pasted"; // how names of files begin that are none
 const SIGNS = { "<=": "≤", ">=": "≥" };
 
-const bare = (text) => text.replace(/^"(.*)"$/, "$1");
+const bare = (text) => text.replace(/^(["`])(.*)\1$/, "$2");
 const short = (name) => (name.length > SHORT ? `${name.slice(0, SHORT - 1)}…` : name);
 
 /** `“Metric”`: an option by the label of its field; null where the page has none. */
@@ -59,12 +59,8 @@ export function prose(text, names = null, kept = []) {
   const roles = names && !/^u is .* and v is /.test(text) ? { u: short(names.u), v: short(names.v) } : {};
   return text.replace(partsOf(kept), (whole, ...rest) => {
     const found = rest.at(-1);
+    if (found.marked) return optionText(found.marked, found.sent ?? "", bare(whole));
     if (found.option) return optionText(found.option, found.value, whole);
-    if (found.set) {
-      const option = bare(found.set);
-      const label = labelled(option);
-      return label ? `${found.verb === "say" ? "set" : found.verb} ${label} to ${titled(option, found.to)}` : whole;
-    }
     if (found.mantissa) return `${found.mantissa} × ${power(Number(found.exponent))}`;
     if (found.line) return `line ${found.line}${found.column ? `, ${found.column}` : ""}`;
     if (found.of) return fileText(found, roles, rest.at(-3) === 0);

@@ -79,7 +79,7 @@ def test_several_columns_that_may_be_gold_are_a_choice(read_files: Read, refusal
     two_layers = "Ann B-PER B-ORG B-PER\nran O O O\n"
     error = refusal("conll", {"u": two_layers, "v": two_layers})
     assert error.flaws[0].code == "choose_tag_column"
-    assert "tag_column_gold= and tag_column_u=" in error.detail
+    assert "`tag_column_gold` and `tag_column_u`" in error.detail
     chosen = read_files(
         "conll", {"u": two_layers, "v": two_layers}, tag_column_gold=2, tag_column_u=4, tag_column_v=4
     )

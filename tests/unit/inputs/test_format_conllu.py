@@ -126,11 +126,11 @@ def test_the_statistic_may_name_the_metric(taggers: Files, read_files: Read, ref
     error = refusal("conllu", taggers)
     assert error.flaws[0].code == "choose_metric"
     assert error.flaws[0].pointer == "/options/statistic"
-    assert error.detail.startswith("Choose the statistic (statistic=); there are: ")
+    assert error.detail.startswith("Choose the statistic (`statistic`); there are: ")
     assert all(f'"{metric}"' in error.detail for metric in METRICS)
     wrong = refusal("conllu", taggers, metric="lass")
     assert wrong.flaws[0].pointer == "/options/metric"
-    assert wrong.detail.startswith("Choose the metric (metric=); ")
+    assert wrong.detail.startswith("Choose the metric (`metric`); ")
 
 
 def test_a_column_that_was_never_filled_in_is_refused(taggers: Files, refusal: Refusal) -> None:

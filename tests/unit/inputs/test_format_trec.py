@@ -124,7 +124,8 @@ def reciprocal_ranks(run: Path, qrels: Path) -> list[float]:
 def test_the_measure_that_was_taken_for_the_caller_is_said(runs: dict[str, Path], read_files: Read) -> None:
     taken, chosen = read_files("trec", runs), read_files("trec", runs, measure="map")
     assert (
-        "No measure was given: map was taken; measure= chooses another, such as ndcg or P_10." in taken.notes
+        "No measure was given: map was taken; the option measure chooses another, such as ndcg or P_10."
+        in taken.notes
     )
     assert "The measure is map." in chosen.notes
     assert not any("was given" in note for note in chosen.notes)
@@ -205,13 +206,13 @@ def test_missing_queries_count_zero_as_trec_eval_c_does(
     cut = without(v.read_bytes(), str(queries[1]).encode())
     error = refusal("trec", {"u": u, "v": cut}, measure="map")
     assert error.flaws[0].code == "unmatched_ids"
-    assert "on_missing to zero" in error.detail
+    assert "set `on_missing=zero` for that" in error.detail
     zero = read_files("trec", {"u": u, "v": cut}, measure="map", on_missing="zero")
     expected = whole.data.v.copy()  # type: ignore[union-attr]
     expected[1] = 0
     rows = dict(zip(zero.data.pairing.ids or (), zero.data.v.tolist(), strict=True))  # type: ignore[union-attr]
     assert [rows[query] for query in queries] == expected.tolist()
-    assert any("v: 1 queries without a value count 0 (on_missing=zero)." in note for note in zero.notes)
+    assert any("v: 1 queries without a value count 0 (on_missing: zero)." in note for note in zero.notes)
     swapped = read_files("trec", {"u": cut, "v": u}, measure="map", on_missing="zero")
     assert sorted(swapped.data.u.tolist()) == sorted(expected.tolist())  # type: ignore[union-attr]
     both = {"u": without(u.read_bytes(), str(queries[0]).encode()), "v": cut}

@@ -79,7 +79,7 @@ def test_two_systems_are_told_by_both_names_or_by_one_that_is_clear() -> None:
 
 def test_the_question_spells_out_both_ways() -> None:
     question = role_question(["a", "b"], ("0:a", "1:b"))
-    assert 'system_u="0:a" and system_v="1:b" (the candidate is "0:a")' in question.detail
-    assert 'system_u="1:b" and system_v="0:a" (it is "1:b")' in question.detail
+    assert '`system_u=0:a` and `system_v=1:b` (the candidate is "0:a")' in question.detail
+    assert '`system_u=1:b` and `system_v=0:a` (it is "1:b")' in question.detail
     ways = [{"system_u": "0:a", "system_v": "1:b"}, {"system_u": "1:b", "system_v": "0:a"}]
     assert [choice.fields for choice in question.choices] == ways
