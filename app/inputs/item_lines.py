@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic_core import from_json
+
 from ..errors import InvalidTest
 from . import ndjson
 from .delimited import text_of
@@ -50,6 +52,16 @@ def read(body: bytes | bytearray, needed: Sequence[str], optional: Sequence[str]
         _refuse_whole_request(records[0], needed)
     columns = {known[name]: [record.value[name] for record in records] for name in present}
     return ItemLines(columns, [record.line for record in records])
+
+
+def has_fields(body: bytes | bytearray, known: Sequence[str]) -> bool:
+    """Whether the first line has these fields and the keys alone, or is no object; both systems among them or not."""
+    first = bytes(body).removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
+    try:
+        value = from_json(first)
+    except ValueError:
+        return True
+    return type(value) is not dict or set(value) <= {*known, *KEYS}
 
 
 def _refuse_whole_request(record: ndjson.Record, needed: Sequence[str]) -> None:

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from ..engine.decimals import shortest_decimals
 from ..errors import InvalidTest, MalformedBody
 from ..statistics.paired import Column
-from .count_table import HEADERLESS_COUNTS, CountTable
-from .delimited import Table
+from .delimited import CountTable, Table
 
 READERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
 MAX_HEADER_BYTES = 4_096
@@ -53,8 +52,9 @@ def read(body: bytes | bytearray, *, may_be_missing: bool = False) -> Table | Co
     columns = _columns(rows, may_be_missing=may_be_missing and rows.shape[1] == 2)
     if len(columns) == 2:
         return Table(columns[0], columns[1])
-    first, second = HEADERLESS_COUNTS
-    return CountTable({first: columns[0], second: columns[1]}, {first: columns[2], second: columns[3]})
+    return CountTable(
+        {"tp": columns[0], "incorrect": columns[1]}, {"tp": columns[2], "incorrect": columns[3]}
+    )
 
 
 def read_columns(body: bytes | bytearray, width: int, *, may_be_missing: bool = False) -> list[Column]:

@@ -25,7 +25,7 @@ from ..statistics.paired import (
     StatisticSpec,
 )
 from ..statistics.pairwise.price import reduction_seconds
-from .body_decoders import DecodedBody, decode_body
+from .body_decoders import DecodedBody, decode_body, read_as_file
 from .item_columns import typed
 from .media_types import MULTIPART
 from .messages import Job, Limits
@@ -98,7 +98,10 @@ def parse_test(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) 
     if job.body.media_type == MULTIPART:
         parsed = _parse_form(job, body, control)
     else:
-        parsed = parse_request(decode_body(job, body), job)
+        decoded = decode_body(job, body)
+        parsed = (
+            parse_reading(read_as_file(job, body), job) if decoded is None else parse_request(decoded, job)
+        )
     return with_picture_data(parsed, job.representation)
 
 

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from app.errors import ExactpermError
-from app.inputs import count_table, delimited, encodings, item_lines, json_body, npy
+from app.inputs import delimited, encodings, frame, item_lines, json_body, npy
 from app.inputs.formats import catalogue
 from app.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
+from app.inputs.formats.source import Source
 from tests.fuzz.amount import GENERATED, examples
 from tests.fuzz.excerpts import Excerpt, excerpts, requests
 from tests.fuzz.mutations import STEPS, Steps, mutated
@@ -130,11 +131,16 @@ def test_damaged_files_of_tasks_are_read_or_refused(
     refused_or_done(reading)
 
 
+def frame_of_body(body: bytes, delimiter: str) -> frame.Frame:
+    source = Source("file", "", body, is_body=True)
+    return frame.table(source, ReaderOptions(delimiter=delimiter), [])
+
+
 BODIES: dict[str, tuple[list[bytes], Callable[[bytes], Any]]] = {
     "json": ([body for _, body in requests()], json_body.decode),
-    "csv": (list(TABLES), lambda body: delimited.read(body, ",")),
-    "tsv": (list(TABLES), lambda body: delimited.read(body, "\t")),
-    "counts": (list(TABLES), lambda body: count_table.read(body, ",")),
+    "csv": (list(TABLES), lambda body: frame_of_body(body, "comma")),
+    "tsv": (list(TABLES), lambda body: frame_of_body(body, "tab")),
+    "counts": (list(TABLES), lambda body: delimited.plain_counts(body, ",")),
     "lines": (list(LINES), lambda body: item_lines.read(body, ("u", "v"), ("gold",))),
     "npy": (arrays(), npy.read),
     "gzip": (list(TABLES), lambda body: encodings.decode(body, "gzip", max_bytes=MAX_INFLATED)),

@@ -30,11 +30,12 @@ def sentence(text: str, pointer: str, *, comma: bool, percent: bool) -> str:
 
 def _place(pointer: str) -> str:
     """`/files/u/line/3/2` in words."""
-    parts = pointer.split("/")
-    if parts[:2] != ["", "files"] or len(parts) < 5 or parts[3] != "line":
+    file, _, line = pointer.rpartition("/line/")
+    number, _, field = line.partition("/")
+    if not number.isdigit():
         return ""
-    below = f", field {parts[5]}" if len(parts) == 6 and parts[5].isdigit() else ""
-    return f"{parts[2]}, line {parts[4]}{below}: "
+    below = f", field {field}" if field.isdigit() else ""
+    return f"{file.removeprefix('/files/') + ', ' if file else ''}line {number}{below}: "
 
 
 def _why(text: str, whole: str, *, comma: bool, percent: bool) -> str:

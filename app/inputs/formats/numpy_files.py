@@ -18,7 +18,7 @@ import numpy as np
 from ...errors import BodyTooLarge, Flaw, InputError, InvalidTest, MalformedBody
 from ...statistics.paired import Counts, Pairing, Scores, StatisticSpec
 from .. import npy
-from ..count_table import CountTable
+from ..delimited import CountTable
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .inspect_archive import DAMAGED, READABLE, ZIP_MAGIC

@@ -42,13 +42,14 @@ class UploadedFile:
     """An uploaded file; its content is already decompressed.
 
     `folder` is the part of its path that the caller sent before the name: it is only ever read as a name. `parts` are
-    the files of a role that has several, which then has no content of its own.
+    the files of a role that has several, which then has no content of its own. `is_body`: it is the body of a request, and no file of a form.
     """
 
     name: str
     content: bytes
     folder: str = ""
     parts: tuple[UploadedFile, ...] = ()
+    is_body: bool = False
 
     @property
     def path(self) -> str:

@@ -20,20 +20,23 @@ OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file in its role: `u`, `v`, `gold`, `qrels`, …, or `file` when it holds both systems."""
+    """One file in its role: `u`, `v`, `gold`, `qrels`, …, or `file` when it holds both systems; or a whole body."""
 
     role: str
     name: str
     content: bytes
+    is_body: bool = False
 
     @property
     def pointer(self) -> str:
-        """The pointer to the file in the request."""
-        return f"/files/{self.role}"
+        """The pointer to the file in the request; empty for a body."""
+        return "" if self.is_body else f"/files/{self.role}"
 
     @property
     def label(self) -> str:
         """Its role and name, for notes and errors."""
+        if self.is_body:
+            return "the body"
         return f"{self.role} ({self.name[:SHOWN_NAME_CHARS]})" if self.name else self.role
 
     def line(self, number: int, *below: object) -> str:
@@ -103,4 +106,4 @@ class Source:
 
 def sources(files: Mapping[str, UploadedFile]) -> dict[str, Source]:
     """The files by role."""
-    return {role: Source(role, file.name, file.content) for role, file in files.items()}
+    return {role: Source(role, file.name, file.content, file.is_body) for role, file in files.items()}

@@ -16,8 +16,10 @@ from ...inference.reading import Read
 from ...statistics.paired import Column, Counts, Scores, StatisticSpec
 from .. import columns, delimited
 from ..alignment import align
+from ..delimited import HEADERLESS_COUNTS
 from ..frame import Frame, of_records, table
 from ..names import folded
+from ..nested import whole
 from ..quoting import escaped, quoted
 from ..roles import (
     Key,
@@ -52,7 +54,6 @@ OF_RECORDS = USES | {"path"}
 OF_TABLES = USES | {"delimiter", "decimal"}
 WITHOUT_IDS = (b"u,v", b"u\tv")
 PLAIN_DELIMITERS: Mapping[str, delimited.Delimiter] = {"csv": ",", "tsv": "\t"}
-HEADERLESS_COUNTS = ("tp_u", "incorrect_u", "tp_v", "incorrect_v")
 # The default statistics of known counts; other counts need a named statistic.
 COUNT_STATISTICS = (
     ({"tp", "incorrect"}, StatisticSpec("f1")),
@@ -512,4 +513,4 @@ def _count(frame: Frame, name: str, options: ReaderOptions) -> Column:
     if None in values:
         raise frame.refused(values.index(None), name, "not_a_number", "a count is missing here.")
     with relocated(lambda pointer: frame.place(int(pointer[1:]), name)):
-        return columns.numbers(list(values), may_hold_booleans=False)
+        return whole(columns.numbers(list(values), may_hold_booleans=False))

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from app.errors import InputError, InvalidTest, MalformedBody
-from app.inputs.count_table import CountTable
-from app.inputs.delimited import Table
+from app.inputs.delimited import CountTable, Table
 from app.inputs.npy import read
 
 

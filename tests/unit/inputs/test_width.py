@@ -12,7 +12,8 @@ from app.errors import InputError, InvalidTest
 from app.inputs import delimited, frame, ndjson
 from app.inputs.delimited import MAX_COLUMNS
 from app.inputs.formats import json_records
-from app.inputs.formats.reader import Reading
+from app.inputs.formats.reader import ReaderOptions, Reading
+from app.inputs.formats.source import Source
 
 Read = Callable[..., Reading]
 Refusal = Callable[..., InputError]
@@ -99,8 +100,9 @@ def test_a_table_as_wide_as_may_be_is_read(read_files: Read, refusal: Refusal) -
 
 
 def test_a_body_of_csv_has_the_same_limit(rows_parsed: list[list[str]]) -> None:
+    body = Source("file", "", f"{TOO_WIDE}\n1,2\n".encode(), is_body=True)
     with pytest.raises(InvalidTest) as caught:
-        delimited.read(f"{TOO_WIDE}\n1,2\n".encode(), ",")
+        frame.table(body, ReaderOptions(), [])
     assert (caught.value.flaws[0].pointer, caught.value.flaws[0].code) == ("/line/1", "too_many_columns")
     assert rows_parsed == []
 
