@@ -47,12 +47,14 @@ NEVER_SCORES = (*PART_OF_KEY, *RUN, *DATASET, *FREQUENCY, *INDEX)
 class Key:
     """The columns that together say what an item is; none where items are told by their position.
 
-    Several rows of one key are its runs where `run` tells them apart, and its samples where nothing does.
+    Several rows of one key are its runs where `run` tells them apart, and its samples where nothing does; or items of their own
+    that are `numbered`, where they are said to be a cluster.
     """
 
     columns: tuple[str, ...] = ()
     run: str | None = None
     samples: bool = False
+    numbered: bool = False
 
     @property
     def repeats(self) -> bool:
@@ -140,7 +142,18 @@ def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> 
     own = [_named([side]) for side in sides]  # other names in each file, or none in one of them
     if any(own):
         return [Key(each[0][0]) if each else Key() for each in own]
-    return _by_index(sides, notes) or _shown(sides, notes)
+    return _by_index(sides, notes) or _of_clusters(sides, options) or _shown(sides, notes)
+
+
+def _of_clusters(sides: Sequence[Side], options: ReaderOptions) -> list[Key] | None:
+    """Samples that are to swap by the column of their keys: the first of a key goes with the first of it in the other file."""
+    if options.clusters is None or len(sides) == 1:
+        return None
+    columns = [(str(cluster_of(side.frame, options)),) for side in sides]
+    keys = [list(side.keys(each) or ()) for side, each in zip(sides, columns, strict=True)]
+    if keys[0] == keys[-1] or any(Counter(own) != Counter(keys[0]) for own in keys):
+        return None
+    return [Key(each, numbered=True) for each in columns]
 
 
 def _chosen(frame: Frame, option: str) -> tuple[str, ...]:

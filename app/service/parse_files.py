@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import InvalidTest, pointer_token, relocated
 from ..execution.ipc import Control
-from ..inputs.formats import catalogue, labels, price, ranking
+from ..inputs.formats import catalogue, labels, price, ranking, tables
 from ..inputs.formats.file_names import stem
 from ..inputs.formats.number_text import TRUTH, parsed
 from ..inputs.formats.reader import OPTION_NAMES, Kind, ReaderOptions, Reading, UploadedFile
@@ -115,6 +115,9 @@ def parse_files(
     except InvalidTest as error:
         raise _alone(error) if set(files) == {"file"} else error from None
     statistic = values.get("statistic", {})
+    if "repeats" in statistic:  # which says what several rows of an item are
+        findings = tuple(finding for finding in reading.findings if finding.code != tables.CHOOSE_RUNS)
+        reading = replace(reading, findings=findings)
     with relocated(in_form):
         spec = spec_of_reading(
             reading, options.statistic, {name: statistic[name] for name in PARAMETERS if name in statistic}

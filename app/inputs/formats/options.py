@@ -57,10 +57,6 @@ READER_OPTIONS = (
         "missing_range", "What a missing outcome may be",
         "Of on_missing bounds: the least and the largest score that there can be, such as 0,1.",
     ),
-    ReaderOption(
-        "repeats", "Several rows of an item", "What becomes of several rows of one id that no column tells apart: their mean.",
-        {"mean": "Their mean"},
-    ),
     ReaderOption("metric", "Metric", "Which of an item's numbers to compare."),
     ReaderOption("metric_u", "Metric of U", "lm-eval: the metric of U alone, such as acc."),
     ReaderOption("metric_v", "Metric of V", "lm-eval: the metric of V alone, such as acc_norm."),

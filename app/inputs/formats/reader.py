@@ -102,7 +102,6 @@ class ReaderOptions:
     groups: str | None = None  # a column; segment, system or none of mt-metrics-eval
     clusters: str | None = None  # document, call, or the column, field or metadata key that says it
     on_missing: OnMissingOutcome = "error"
-    repeats: Literal["mean"] | None = None  # rows of one key are samples, to be averaged
     missing_range: str | None = None  # what a missing outcome may be, with on_missing bounds: "0,1"
     decimals: int | None = None  # round scores to so many decimals
     items: Literal["sentence", "word"] = "sentence"  # CoNLL-U
@@ -124,7 +123,7 @@ class ReaderOptions:
     def __post_init__(self) -> None:
         for name, allowed in CHOICES.items():
             value = getattr(self, name)
-            if not isinstance(value, bool | None) and value not in allowed:
+            if not isinstance(value, bool) and value not in allowed:
                 raise _refused(name, f"{name} must be one of: {', '.join(allowed)}.")
         for name in INTEGERS:
             least, most = (0, MAX_DECIMALS) if name == "decimals" else (1, MAX_COLUMN)

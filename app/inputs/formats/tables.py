@@ -8,6 +8,7 @@ separated by blanks) are the long form.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -47,7 +48,7 @@ JSON_LINES = "jsonl"
 USES = frozenset(
     (
         "id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "on_missing", "missing_range", "decimals",
-        "metric", "repeats",
+        "metric",
     )
 )  # fmt: skip
 OF_RECORDS = USES | {"path"}
@@ -64,6 +65,7 @@ COUNT_STATISTICS = (
     ({"errors", "ref_words"}, StatisticSpec("ratio", {"numerator": "errors", "denominator": "ref_words"})),
 )
 NAMED = 5
+CHOOSE_RUNS = "choose_runs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,9 @@ def ids_of(frame: Frame, key: Key, rows: Sequence[int]) -> list[str]:
     if not key.columns:
         return [str(at) for at in range(len(rows))]
     parts = [texts_of(frame, name, rows) for name in key.columns]
+    if key.numbered:
+        times: Counter[str] = Counter()
+        return [f"{one}/{times.update((one,)) or times[one]}" for one in parts[0]]
     if len(parts) == 1:
         return parts[0]
     joined = ["/".join(each) for each in zip(*parts, strict=True)]
@@ -282,9 +287,9 @@ def _refuse_requests(frame: Frame, score: str, key: Key) -> None:
     raise InvalidTest.at(pointer, "one_item_of_lists", detail)
 
 
-def samples_finding(frame: Frame, key: Key, options: ReaderOptions) -> tuple[Finding, ...]:
+def samples_finding(frame: Frame, key: Key) -> tuple[Finding, ...]:
     """That the rows of one key were averaged although nothing says that they are runs."""
-    if not key.samples or options.repeats is not None:
+    if not key.samples:
         return ()
     name = ", ".join(map(quoted, key.columns))
     detail = (
@@ -292,7 +297,7 @@ def samples_finding(frame: Frame, key: Key, options: ReaderOptions) -> tuple[Fin
         f"`repeats=mean` if they are samples of one item; or {marked('clusters', ','.join(key.columns))} to average nothing."
     )
     choices = choices_of("repeats", {"mean": f"Average the rows of one {','.join(key.columns)[:40]}"})
-    return (Finding("choose_runs", detail, frame.top, choices),)
+    return (Finding(CHOOSE_RUNS, detail, frame.top, choices),)
 
 
 def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[str], format_: str) -> Reading:
@@ -327,7 +332,7 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[str]
             ]
     return scores_reading(
         u, v, options, notes, format_, clustered=clustered[0], metric=metric, direction_question=question,
-        score_names=names, findings=samples_finding(frames[0], keys[0], options),
+        score_names=names, findings=samples_finding(frames[0], keys[0]),
     )  # fmt: skip
 
 
@@ -358,7 +363,7 @@ def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) 
     u, v = (outputs_of(frame, name, Places(key, cluster, weight), reader) for name in names)
     return scores_reading(
         u, v, options, notes, format_, clustered=cluster is not None, names=chosen.names, metric=metric_of_columns(names),
-        role_question=chosen.question, direction_question=direction_question(*names), findings=samples_finding(frame, key, options),
+        role_question=chosen.question, direction_question=direction_question(*names), findings=samples_finding(frame, key),
     )  # fmt: skip
 
 
@@ -458,7 +463,7 @@ def _long(frame: Frame, system: str, options: ReaderOptions, notes: list[str], f
         notes.append(f"The score of an item is its {quoted(score)}.")
     return scores_reading(
         u, v, options, notes, format_, clustered=cluster is not None, names=chosen.names, metric=metric_of(score),
-        role_question=chosen.question, findings=samples_finding(frame, key, options),
+        role_question=chosen.question, findings=samples_finding(frame, key),
     )  # fmt: skip
 
 
