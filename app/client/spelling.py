@@ -63,6 +63,8 @@ def place_of(pointer: str) -> str:
     parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.removeprefix("/").split("/")]
     if parts[0] in {"files", "options"} and len(parts) > 1:
         del parts[0]
+    if parts[0] == "request" and len(parts) > 1:  # of a gate, whose arguments are those of its test
+        del parts[0]
     words = [parts.pop(0).removeprefix("?")]
     if len(parts) > 1 and parts[0] == "line":
         return ", ".join([*words, f"line {parts[1]}", *parts[2:]])

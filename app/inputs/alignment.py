@@ -376,7 +376,7 @@ def _refuse_missing(columns: Placed, lacking: Sequence[str]) -> None:
     several = f"; {len(lacking) - 1:,} more columns lack items" if len(lacking) > 1 else ""
     detail = (
         f"{flaws[0].detail[:-1]}{several}. Add them; or set `on_missing=pairwise` (each pair on the items that both have) or "
-        "to complete (the items that all have)."
+        "`on_missing=complete` (the items that all have)."
     )
     raise InvalidTest(detail, flaws=tuple(flaws))
 

@@ -24,6 +24,7 @@ from mcp.server.stdio import stdio_server
 from .. import __version__
 from ..client.calls import VERDICT, call_of
 from ..client.errors import InvalidData
+from ..client.spelling import member, spelt
 from ..errors import ExactpermError, InvalidTest, relocated
 from ..inputs import tiny_numbers
 from ..local.run import http_request
@@ -143,6 +144,8 @@ def _problem(body: bytes) -> types.CallToolResult:
     """What is wrong, and where: the sentence, and the pointers into the arguments."""
     document = json.loads(body)
     del document["instance"]
+    for said in (document, *document.get("errors", ())):
+        said["detail"] = spelt(said["detail"], member)
     lines = [document["detail"]]
     for flaw in document.get("errors", ()):
         sentence = f": {flaw['detail']}" if flaw["detail"] not in document["detail"] else ""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 SCORES: dict[str, Any] = {"u": [1, 0, 1, 1], "v": [0, 0, 1, 0]}
-BY_ID: dict[str, Any] = {"u": {"a/b": 1, "c~d": 0, " ": 1}, "v": {"a/b": 0, "c~d": 1, " ": 0}}
+BY_ID: dict[str, Any] = {"u": {"a/b": 1, "c~d": 0, "0": 1}, "v": {"a/b": 0, "c~d": 1, "0": 0}}
 COUNTS: dict[str, Any] = {
     "u": [{"tp": 1, "predicted": 2, "gold": 2}] * 2,
     "v": [{"tp": 0, "predicted": 1, "gold": 2}] * 2,
@@ -37,7 +37,7 @@ SENT: dict[str, tuple[str, dict[str, Any]]] = {
     "data sets": ("/v1/compare", {"kind": "scores", "datasets": {"d/e": {"systems": {"a": [1, 0], "b": [1, 1]}}}}),
     "power": ("/v1/power", {"design": {"kind": "binary", "p10": 0.1, "p01": 0.05}, "solve": "n"}),
 }  # fmt: skip
-JUNK = st.sampled_from(
+JUNK: st.SearchStrategy[Any] = st.sampled_from(
     [
         "",
         "x",

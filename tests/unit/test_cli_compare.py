@@ -22,7 +22,7 @@ from app.cli.compare_arguments import _names_by_folder
 from app.client.compare_results import CompareResult
 from app.client.decode import decode
 from app.inference.compare.record import Adjust
-from app.inputs.alignment import OnMissing
+from app.inputs.alignment import OnMissingOnBoard
 from app.reports.representations import BY_NAME, OF_A_COMPARISON
 from app.service.compare.form_fields import READER_OPTIONS
 from app.service.compare.options import OF_QUERY
@@ -94,7 +94,7 @@ def test_choices_are_those_of_the_service() -> None:
         field.name: field.choices for section in compare_options.SECTIONS.values() for field in section
     }
     assert by_name["adjust"] == get_args(Adjust)
-    assert by_name["on_missing"] == get_args(OnMissing)
+    assert by_name["on_missing"] == get_args(OnMissingOnBoard)
     (format_,) = (one for one in cli.commands["compare"].params if one.name == "format_")
     assert isinstance(format_.type, click.Choice)
     assert tuple(format_.type.choices) == OF_A_COMPARISON
@@ -214,7 +214,7 @@ def test_names_that_would_do_harm_stay_inert(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["--baseline", "Z"], ['There is no system "Z"', "at --baseline"]),
-        (["--alternative", "greater"], ["at --alternative"]),
+        (["--alternative", "greater"], ["Set --alternative two-sided"]),
         (["--pair", "A", "B", "--compare", "all_pairs"], ["--pair and --compare say the same thing"]),
         (["--systems", "A"], ["at least two systems"]),
         (["--compare", "all_pairs", "--baseline", "A"], ["--baseline goes with --compare baseline"]),

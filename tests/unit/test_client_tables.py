@@ -422,24 +422,3 @@ def test_files_and_tables_are_mixed() -> None:
     assert systems_of(compare(compare_files({"new": NEW, "old": ("old.csv", content)}))) == systems_of(
         compare({"new": NEW, "old": OLD})
     )
-
-
-@pytest.mark.parametrize("name", ["id", "question_id", "Unnamed: 0", "seed"])
-@pytest.mark.parametrize("numbers", [list, np.array], ids=["lists", "arrays"])
-def test_ids_among_columns_by_name_are_no_system(name: str, numbers: Any) -> None:
-    columns = {name: numbers(range(100, 150)), **{system: numbers(own) for system, own in BOARD.items()}}
-    wanted = compare(BOARD)
-    assert systems_of(compare(columns)) == systems_of(wanted)
-    matrix = np.column_stack(list(columns.values()))
-    assert systems_of(compare(list(columns), matrix)) == systems_of(wanted)
-    assert systems_of(compare(list(columns), matrix.tolist())) == systems_of(wanted)
-    repeated = {**columns, name: numbers([row // 2 for row in range(50)])}
-    assert len(systems_of(compare(repeated))) == 4
-
-
-@pytest.mark.parametrize("name", ["cluster", "weight", "gold", "y_true"])
-def test_other_columns_by_name_are_asked_about(name: str) -> None:
-    with pytest.raises(InvalidTest) as refused:
-        compare({name: list(range(1, 51)), **BOARD})
-    (flaw,) = refused.value.errors
-    assert (flaw.pointer, flaw.code) == (f"/systems/{name}", "no_system")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import difflib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...errors import InvalidTest, marked
@@ -44,6 +45,7 @@ from .source import UTF8_BOM, Source, sources
 from .spreadsheet import as_text, refuse_others
 
 AUTO = "auto"
+NAMED = 8  # formats in a sentence
 ZERO = "zero"
 
 
@@ -157,7 +159,10 @@ def _format_of(
         found = guess(by_role, options)
         name = beside_gold(found.name, options)
     if name not in FORMATS:
-        detail = f"There is no format {quoted(format_)}; there are: auto, {', '.join(FORMATS)}."
+        near = difflib.get_close_matches(name, [*FORMATS, *ALIASES], 2)
+        meant = " or ".join(marked("format", one) for one in near)
+        told = f"did you mean {meant}?" if near else f"there are {_some([AUTO, *FORMATS])}."
+        detail = f"There is no format {quoted(format_)}; {told}"
         raise InvalidTest.at("/options/format", "unknown_format", detail)
     return name, found
 
@@ -233,7 +238,7 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
         "system_u",
         "system_v",
     }:
-        label_signs.refuse_ambiguous(look)
+        label_signs.refuse_ambiguous(look, best.name)
     if best.sign(look) is not Sign.NONE:
         return Guess(best.name)
     is_text = not look.is_archive and not look.is_json
@@ -249,11 +254,20 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
     best = max(_ALL, key=lambda format_: format_.sign(look))
     if best.sign(look) is not Sign.NONE:
         return Guess(best.name)
+    likely = [
+        format_.name for format_ in fitting if look.is_json == any("json" in one for one in format_.suffixes)
+    ]
     detail = (
         f"{look.source.label}: neither its first bytes nor its name tell the format; name it with `format`, "
-        f"one of {', '.join(FORMATS)}."
+        f"such as {_some(likely or [format_.name for format_ in fitting] or list(FORMATS))}."
     )
     raise InvalidTest.at("/options/format", "unknown_format", detail)
+
+
+def _some(names: Sequence[str]) -> str:
+    """Some formats of a list, tables first, and where the others are."""
+    first, more = sorted(names, key=lambda name: name not in {AUTO, *TABLES}), len(names) - NAMED
+    return ", ".join(first[:NAMED]) + (f" and {more} more, which docs/files.md lists" if more > 0 else "")
 
 
 def _refuse_unused(given: Collection[str], uses: Collection[str], name: str) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ...errors import MAX_CHOICES, InvalidTest
+from ...errors import MAX_CHOICES, InvalidTest, choices_of, marked
 from ...statistics.paired import StatisticSpec
 from ..names import (
     CLASS,
@@ -56,7 +56,7 @@ def sign(look: FirstLook) -> Sign:
     return Sign.HEADER if mine else Sign.NONE
 
 
-def refuse_ambiguous(look: FirstLook) -> None:
+def refuse_ambiguous(look: FirstLook, name: str) -> None:
     """Refuse a table of gold, u and v that may hold labels, or scores: whole numbers that gold has, too."""
     columns = _columns(look) if look.roles == {"file"} else {}
     truth, pair = _named(columns, SURELY_GOLD), _pair(columns)
@@ -68,9 +68,12 @@ def refuse_ambiguous(look: FirstLook) -> None:
     ):
         detail = (
             f'The numbers of {pair[0]} and {pair[1]} may be labels, to be compared with "{truth}", or scores, such as 1 where a system is '
-            "right: say which by `format=labels` or `format=csv`."
+            f"right: say which by `format=labels` or {marked('format', name)}."
         )
-        raise InvalidTest.at("/options/format", "choose_format", detail)
+        choices = choices_of(
+            "format", {"labels": "Labels, compared with gold", name: "Scores of the systems"}
+        )
+        raise InvalidTest.at("/options/format", "choose_format", detail, choices)
 
 
 def refuse_untold(spec: StatisticSpec, gold: Collection[Any], columns: Mapping[str, Collection[Any]]) -> None:

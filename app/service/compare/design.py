@@ -30,7 +30,7 @@ def require_sense(choices: CompareChoices, *, several: bool) -> None:
     if choices.compare == "all_pairs" and choices.alternative != "two-sided":
         detail = (
             "All pairs are compared two-sided: u of a pair is the better ranked system, so that the data would choose the side. "
-            "For a one-sided test set `compare=baseline`, or `compare` to a list of pairs."
+            "Set `alternative=two-sided`; or for a one-sided test set `compare=baseline`, or `compare` to a list of pairs."
         )
         raise InvalidTest.at("/alternative", "one_sided_all_pairs", detail, BOTH_WAYS)
     if choices.adjust == "holm_discrete" and choices.method in NOT_ATTAINABLE:
@@ -83,7 +83,7 @@ def require_named(choices: CompareChoices, names: Names) -> None:
     design, pairs = design_of(choices)
     if design == "baseline":
         if choices.baseline is None:
-            detail = "Name the baseline: the system that all others are compared to."
+            detail = "Name the baseline (`baseline`): the system that all others are compared to."
             raise InvalidTest.at("/baseline", "missing", detail, _baselines(common_systems(names)))
         _require(choices.baseline, names, "/baseline", baseline=True)
     if design == "pairs" and not pairs:

@@ -16,7 +16,6 @@ from ..schema.compare import Columns, CompareKind, CompareRequest, Dataset
 from ..schema.fields import ON_MISSING, CountColumns, OutputColumn, SampleColumn
 from ..validation import flaws_of, validated
 from .given import GivenBoard
-from .names import without_ids
 
 ADAPTERS: Mapping[CompareKind, TypeAdapter[dict[str, Any]]] = {
     "scores": TypeAdapter(dict[str, SampleColumn]),
@@ -69,8 +68,7 @@ def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> GivenB
         )
         raise InvalidTest.at("/scores", "redundant", detail)
     assert given.systems is not None
-    own, ids = without_ids(given.systems, given.model_fields_set)
-    systems = {name: own[name] for name in sorted(own)}
+    systems = {name: given.systems[name] for name in sorted(given.systems)}
     try:
         checked = ADAPTERS[kind].validate_python(systems, context=context)
     except ValidationError as error:
@@ -79,7 +77,7 @@ def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> GivenB
         )
         raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=flaws) from None
     return GivenBoard(
-        checked, given.gold, ids if given.ids is None else given.ids, given.clusters, weights=given.weights, groups=given.groups, event=given.event
+        checked, given.gold, given.ids, given.clusters, weights=given.weights, groups=given.groups, event=given.event
     )  # fmt: skip
 
 
@@ -97,7 +95,7 @@ def _of_matrix(given: Columns, kind: CompareKind) -> GivenBoard:
         if seen.setdefault(name, position) != position:
             detail = "A system has the name of an earlier one: give each a name of its own."
             raise InvalidTest.at(f"/systems/{position}", "duplicate_name", detail)
-    by_name, ids = without_ids(_columns(given.scores, names), given.model_fields_set)
+    by_name = _columns(given.scores, names)
 
     def place(column: str, index: int, rest: Any) -> str:
         position = next((seen[name] for name in names if system_pointer(name) == column), None)
@@ -107,7 +105,7 @@ def _of_matrix(given: Columns, kind: CompareKind) -> GivenBoard:
     return GivenBoard(
         {name: by_name[name] for name in sorted(by_name)},
         given.gold,
-        ids if given.ids is None else given.ids,
+        given.ids,
         given.clusters,
         place,
         whole,

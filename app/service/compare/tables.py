@@ -20,7 +20,6 @@ from ...inputs.systems_rows import LongBoard
 from ...inputs.systems_table import SystemsTable, WideBoard
 from ...statistics.direction import of_name
 from .given import GivenBoard, Place
-from .names import without_ids
 
 Boards = dict[str | None, GivenBoard]
 FIELD = {"/ids": "id", "/clusters": "cluster", "/weights": "weight"}
@@ -178,7 +177,7 @@ def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_m
         detail = "Name the columns of the array: `systems=A,B,C`, as many as it has."
         raise InvalidTest.at("/systems", "missing", detail)
     columns = npy.read_columns(body, len(systems), may_be_missing=may_be_missing)
-    by_name, ids = without_ids(dict(zip(systems, columns, strict=True)), ())
+    by_name = dict(zip(systems, columns, strict=True))
     position = {system_pointer(name): index for index, name in enumerate(systems)}
     missing = {
         name: np.isnan(column)
@@ -194,6 +193,6 @@ def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_m
     ordered = {name: by_name[name] for name in sorted(by_name)}
     whole = dict.fromkeys(position, "/?systems")
     if not missing:
-        return {None: GivenBoard(ordered, None, ids, place=place, columns=whole)}
-    keys = [f"row {row}" for row in range(len(columns[0]))] if ids is None else list(map(str, ids))
+        return {None: GivenBoard(ordered, place=place, columns=whole)}
+    keys = [f"row {row}" for row in range(len(columns[0]))]
     return {None: _with_missing(ordered, missing, keys, None, place, whole)}

@@ -44,10 +44,12 @@ def test_a_file_that_is_needed_is_named(refusal: Refusal) -> None:
     assert refusal("csv", {}).flaws[0].pointer == "/files"
 
 
-def test_an_unknown_format_is_refused_with_those_there_are(refusal: Refusal) -> None:
+def test_an_unknown_format_is_refused_with_the_near_or_the_first(refusal: Refusal) -> None:
     error = refusal("xlsx", {"file": SCORES})
     assert error.flaws[0].code == "unknown_format"
-    assert all(name in error.detail for name in FORMATS)
+    assert error.detail.endswith(f"and {len(FORMATS) + 1 - 8} more, which docs/files.md lists.")
+    near = refusal("conlu", {"file": SCORES})
+    assert near.detail == 'There is no format "conlu"; did you mean `format=conllu` or `format=conll`?'
 
 
 def test_what_cannot_be_told_is_not_guessed(refusal: Refusal) -> None:
