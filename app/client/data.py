@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from os import PathLike
@@ -84,54 +84,44 @@ def refuse_paths(value: Any, at: str) -> None:
         raise InvalidData(detail, pointer=at)
 
 
-def holds_fractions(column: Any) -> bool:
-    """Whether a fraction is among the values of a column."""
-    if isinstance(column, np.ndarray) and column.dtype.kind != "O":
-        return False
+def kinds_of(column: Any) -> set[type]:
+    """The types of the values of a list, a dict or an array of objects; none of what else a column may be."""
+    if str(getattr(column, "dtype", "object")).lower() != "object":
+        return set()
     values = column.values() if isinstance(column, Mapping) else column
-    return isinstance(values, Collection) and Fraction in set(map(type, values))
+    return set(map(type, values)) if isinstance(values, Collection) else set()
 
 
 def as_multiples(columns: Mapping[str, Any], unit: Any) -> tuple[dict[str, Any], Any]:
-    """Scores with fractions as numbers, and the unit that keeps them exact: what all of them are multiples of.
+    """Scores as numbers, true and false as 1 and 0; and the unit that keeps fractions exact: what all are multiples of.
 
     Raises
     ------
-        InvalidData: the common denominator is too large, or the unit is another.
+        InvalidData: the common denominator of fractions is too large.
     """
-    columns = {name: _without_truths(column) for name, column in columns.items()}
-    if not any(map(holds_fractions, columns.values())):
-        return columns, unit
-    listed = {
-        name: list(one.values()) if isinstance(one, Mapping) else list(one)
+    kinds = {name: kinds_of(column) for name, column in columns.items()}
+    made = {
+        name: _mapped(_number, one) if kinds[name] & {bool, Fraction} else one
         for name, one in columns.items()
-        if one is not None
     }
-    exact = unit_of_values(one for column in listed.values() for one in column)
-    return {
-        name: column
-        if name not in listed
-        else dict(zip(column, map(_number, listed[name]), strict=True))
-        if isinstance(column, Mapping)
-        else list(map(_number, listed[name]))
-        for name, column in columns.items()
-    }, exact if unit is None else unit
+    if unit is None and any(Fraction in own for own in kinds.values()):
+        given = [
+            one.values() if isinstance(one, Mapping) else one for one in columns.values() if one is not None
+        ]
+        unit = unit_of_values(value for column in given for value in column)
+    return made, unit
 
 
-def _without_truths(column: Any) -> Any:
-    """A list or dict of true and false as 1 and 0, which arrays of them are, too."""
+def _mapped(change: Callable[[Any], Any], column: Any) -> Any:
+    """A list, a dict or a column of objects with changed values; a column keeps its index."""
     if isinstance(column, Mapping):
-        return (
-            {key: int(one) if one is True or one is False else one for key, one in column.items()}
-            if (bool in set(map(type, column.values())))
-            else column
-        )
-    if isinstance(column, list) and bool in set(map(type, column)):
-        return [int(one) if one is True or one is False else one for one in column]
-    return column
+        return dict(zip(column, map(change, column.values()), strict=True))
+    return column.map(change) if hasattr(column, "map") else list(map(change, column))
 
 
 def _number(value: Any) -> Any:
+    if isinstance(value, bool):
+        return int(value)
     return float(value) if isinstance(value, Fraction) else value
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import MISSING, NUMERIC, array_of, holds_fractions, is_missing, unit_of_values
+from .data import MISSING, NUMERIC, array_of, is_missing, kinds_of, unit_of_values
 from .errors import InvalidData
 
 NESTED = (list, tuple, dict, np.ndarray)
@@ -172,8 +172,7 @@ class Frame:
 def unit_of(frames: Iterable[Frame]) -> str | None:
     """What all scores are multiples of, where some are fractions that have no decimals: their common denominator's part."""
     columns = [column for frame in frames for name, column in frame.columns.items() if name != WEIGHT]
-    objects = [column for column in columns if str(getattr(column, "dtype", "object")).lower() == "object"]
-    if not any(holds_fractions(column_of(column)) for column in objects):
+    if not any(Fraction in kinds_of(column) for column in columns):
         return None
     return unit_of_values(one for column in columns for one in column_of(column))
 

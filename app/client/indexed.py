@@ -32,6 +32,8 @@ def by_index(kind: str, columns: Columns, options: Columns) -> tuple[dict[str, A
     """
     leaves = _leaves(kind, columns)
     beside = {f"/{name}": options[name] for name in BESIDE if options.get(name) is not None}
+    if all(map(_is_counting, (*leaves.values(), *beside.values()))):
+        return dict(columns), dict(options)
     labels = {at: _labels(at, value) for at, value in leaves.items() if has_index(value)}
     keyed = kind != "counts" and any(isinstance(value, Mapping) for value in leaves.values())
     if not labels:
@@ -53,6 +55,14 @@ def has_index(value: Any) -> bool:
     """Whether it is a Series or a data frame, by what it can do; a list's `index` is a method."""
     index = getattr(value, "index", None)
     return hasattr(value, "__array__") and index is not None and not callable(index)
+
+
+def _is_counting(value: Any) -> bool:
+    """Whether a column has no index, or one of pandas that says itself that it counts the rows; dicts have keys."""
+    if isinstance(value, Mapping) or not has_index(value):
+        return not isinstance(value, Mapping)
+    index = value.index
+    return type(index).__name__ == "RangeIndex" and bool(index.start == 0 and index.step == 1)
 
 
 def _leaves(kind: str, columns: Columns) -> dict[str, Any]:
