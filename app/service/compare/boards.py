@@ -182,7 +182,7 @@ def _of_items(systems: Systems, aligned: Aligned, on_missing: OnMissingOnBoard) 
     largest = aligned.pairing.largest
     if on_missing == "complete" and largest is not None and aligned.n < largest:
         detail = (
-            f"{aligned.n:,} items were compared, those that all systems have; the largest system has {largest:,} (on_missing: "
+            f"{aligned.n:,} items were compared, those that all systems have, out of {largest:,} (on_missing: "
             "complete)."
         )
         if 2 * aligned.n < largest:

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+import numpy as np
+
 from ...errors import InputError, InvalidTest, marked, relocated
 from ...execution.ipc import Control
 from ...inference.record import ReadingRecord
 from ...inputs import delimited, json_body
-from ...inputs.alignment import system_pointer
+from ...inputs.alignment import GOLD, Gapped, system_pointer
 from ...inputs.delimited import Delimiter
 from ...inputs.formats import catalogue, labels, many_systems, ranking, ranking_systems
 from ...inputs.formats.label_signs import refuse_untold
@@ -23,6 +25,7 @@ from ...inputs.formats.outputs_by_id import (
     column_of,
     written_weights,
 )
+from ...inputs.formats.ranking_systems import SystemsBesideGold
 from ...inputs.formats.reader import ReaderOptions
 from ...inputs.formats.source import UTF8_BOM, Source, sources
 from ...inputs.formats.spreadsheet import as_text, refuse_others
@@ -36,7 +39,6 @@ from . import json_request, tables
 from .form_fields import NAMES, FormFields, choices_of, fields_of, spec_of_scores
 from .given import GivenBoard
 from .options import SYSTEMS, in_form
-from .ranked_table import board_beside_gold
 from .system_files import read_each
 from .task_files import read_tasks, tasks_of
 
@@ -213,7 +215,30 @@ def _beside_gold(
     with relocated(in_form):
         spec = spec_of_kind("predictions", found.default, options.statistic, as_read(parameters, found.gold))
     record = ReadingRecord(format_, guessed, (*note, *found.notes))
-    return FilesOfSystems(choices_of(fields, "predictions"), {None: board_beside_gold(found)}, record, spec)
+    return FilesOfSystems(choices_of(fields, "predictions"), {None: _board_beside_gold(found)}, record, spec)
+
+
+def _board_beside_gold(found: SystemsBesideGold) -> GivenBoard:
+    """The columns of the systems, with gold, groups, events and clusters beside them; rows have their numbers for ids."""
+    names = {system_pointer(name): name for name in found.columns}
+    fields = {GOLD: found.gold_name, "/ids": found.roles.id, "/clusters": found.roles.cluster}
+
+    def place(column: str, index: int, rest: Sequence[str]) -> str:
+        name = names.get(column)
+        if name is None:
+            return found.place(index, fields.get(column))
+        return found.place(found.present[name][index], name)
+
+    columns = {
+        name: Gapped(found.columns[name], np.array(found.present[name], dtype=np.int64), len(found.rows))
+        for name in sorted(found.columns)
+    }
+    numbered = None if found.complete else [str(row + 1) for row in found.rows]
+    whole = dict.fromkeys((*names, *fields, "/groups", "/event"), found.data.top)
+    return GivenBoard(
+        columns, found.gold, found.ids or numbered, found.clusters, place, whole, groups=found.groups,
+        event=found.events,
+    )  # fmt: skip
 
 
 def _is_plain(source: Source, delimiter: Delimiter) -> bool:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InvalidTest, relocated
+from ...errors import InvalidTest
 from ...inputs import delimited, npy, system_lines, systems_table
-from ...inputs.alignment import Given, Placed, Positions, require_unique, system_pointer
+from ...inputs.alignment import Gapped, Given, Placed, Positions, system_pointer
 from ...inputs.delimited import Delimiter
 from ...inputs.formats.metrics import metric_of_columns
 from ...inputs.formats.outputs_by_id import WEIGHTED
@@ -19,7 +19,7 @@ from ...inputs.quoting import quoted
 from ...inputs.systems_rows import LongBoard
 from ...inputs.systems_table import SystemsTable, WideBoard
 from ...statistics.direction import of_name
-from .given import GivenBoard, Place
+from .given import GivenBoard
 
 Boards = dict[str | None, GivenBoard]
 FIELD = {"/ids": "id", "/clusters": "cluster", "/weights": "weight"}
@@ -93,33 +93,20 @@ def _of_wide(board: WideBoard, fields: Mapping[str, int], lines: Any) -> GivenBo
 
     whole = {pointer: f"/line/1/{fields[name] + 1}" for pointer, name in by_pointer.items()}
     whole |= {pointer: f"/line/1/{fields[name] + 1}" for pointer, name in FIELD.items() if name in fields}
-    if not board.missing:
-        return GivenBoard(board.systems, None, board.ids, board.clusters, place, whole, weights=board.weights)
-    keys = (
-        [f"line {line}" for line in np.array(lines())[board.rows].tolist()]
-        if board.ids is None
-        else board.ids
-    )
-    return _with_missing(board.systems, board.missing, keys, board.clusters, place, whole, board.weights)
+    keys = board.ids
+    if board.missing and keys is None:
+        keys = [f"line {line}" for line in np.array(lines())[board.rows].tolist()]
+    columns = _gapped(board.systems, board.missing)
+    return GivenBoard(columns, None, keys, board.clusters, place, whole, weights=board.weights)
 
 
-def _with_missing(
-    systems: Mapping[str, Any], missing: Mapping[str, NDArray[np.bool_]], keys: list[str],
-    clusters: Sequence[str] | None, place: Place, whole: Mapping[str, str], weights: Sequence[str] | None = None,
-) -> GivenBoard:  # fmt: skip
-    """Columns with gaps: those that are there, and where they belong."""
-    values: dict[str, Given] = {}
-    positions: dict[str, Positions | None] = {}
+def _gapped(systems: Mapping[str, Any], missing: Mapping[str, NDArray[np.bool_]]) -> dict[str, Given]:
+    """Columns without the values that are missing."""
+    columns: dict[str, Given] = {}
     for name, column in systems.items():
-        mask = missing.get(name)
-        values[name] = column if mask is None else column[~mask]
-        positions[system_pointer(name)] = None if mask is None else np.flatnonzero(~mask)
-    with relocated(lambda pointer: place("/ids", int(pointer.rpartition("/")[2]), ())):
-        require_unique(keys)
-    by_id, weight_of = (
-        None if column is None else dict(zip(keys, column, strict=True)) for column in (clusters, weights)
-    )
-    return GivenBoard(values, None, None, by_id, place, whole, Placed(keys, positions), weight_of)
+        gone = missing.get(name)
+        columns[name] = column if gone is None else Gapped(column[~gone], np.flatnonzero(~gone), len(column))
+    return columns
 
 
 def _of_long(board: LongBoard, line: Callable[[int], str], field: str) -> GivenBoard:
@@ -192,7 +179,5 @@ def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_m
 
     ordered = {name: by_name[name] for name in sorted(by_name)}
     whole = dict.fromkeys(position, "/?systems")
-    if not missing:
-        return {None: GivenBoard(ordered, place=place, columns=whole)}
-    keys = [f"row {row}" for row in range(len(columns[0]))]
-    return {None: _with_missing(ordered, missing, keys, None, place, whole)}
+    keys = [f"row {row}" for row in range(len(columns[0]))] if missing else None
+    return {None: GivenBoard(_gapped(ordered, missing), ids=keys, place=place, columns=whole)}
