@@ -151,7 +151,7 @@ def test_an_item_that_no_file_has_a_value_of_is_not_left_out_unasked(service: An
     asked = service.request("POST", "/v1/compare", files=parts, data=flaw["choices"][0]["fields"])
     assert asked.status_code == 200
     notes = asked.json()["reading"]["notes"]
-    assert "A: 1 items without a value were left out (on_missing=complete)." in notes
+    assert "A: 1 items without a value were left out (on_missing: complete)." in notes
 
 
 def test_an_item_that_no_system_of_a_file_has_is_not_left_out_unasked(service: Any) -> None:
