@@ -158,12 +158,12 @@ class Terms(TypedDict, total=False):
 
 
 class GateTerms(Terms, total=False):
-    """The terms of a gate. `metrics`, for files, are the fields of the form that differ by metric."""
+    """The terms of a gate. `metrics`, for files, are names of metrics, or the fields of the form that differ by metric."""
 
     alpha: float
     on_inconclusive: Literal["pass", "fail"]
     fail_status: int
-    metrics: Sequence[Mapping[str, Any]]
+    metrics: Sequence[str | Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

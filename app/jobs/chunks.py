@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from ..errors import ExactpermError, Flaw, PlanTooLarge, WorkerLost
 from ..execution.executor import Executor
 from ..service import problems
+from ..service.media_types import JSON
 from ..service.messages import OF_THE_CALL, Limits, RenderedResponse
 from .database import reachable
 from .envelope import BATCH
@@ -119,7 +120,7 @@ class Chunks:
             return 0
         except ExactpermError as error:
             self._go_on()
-            self._fail(job, problems.of_error(error, job))
+            self._fail(job, problems.of_error(error, job, media_type=JSON))
             return 0
         except Exception as error:  # noqa: BLE001  (whatever it is, the job must end)
             self._go_on()
@@ -192,7 +193,7 @@ class Chunks:
     def give_up(self, job: str) -> None:
         """The engine could not run a chunk of a job."""
         error = WorkerLost("A chunk of this job could not be run. There is no answer.")
-        self._fail(job, problems.of_error(error, job))
+        self._fail(job, problems.of_error(error, job, media_type=JSON))
 
     def _run(self, job: str, number: int, task: Task, body: bytes) -> Any:
         """In a process; raises CancelledError when the job was cancelled."""

@@ -98,7 +98,7 @@ def plan_job(asked: Submission, body: bytes | bytearray, control: Control) -> Jo
             )
             raise PlanTooLarge(detail)
     except ExactpermError as error:
-        return problems.of_error(error, request_id)
+        return problems.of_error(error, request_id, media_type=JSON)
     return plan
 
 

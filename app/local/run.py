@@ -34,7 +34,7 @@ class GateOptions(Options, total=False):
     higher_is_better: bool
     against: Mapping[str, Any]
     on_inconclusive: Literal["pass", "fail"]
-    metrics: Sequence[Mapping[str, Any]]
+    metrics: Sequence[str | Mapping[str, Any]]
 
 
 def test(u: Any, v: Any = None, *, gold: Any = None, **options: Unpack[Options]) -> TestResult:

@@ -162,6 +162,33 @@ def test_several_metrics_of_the_same_files(metrics: str, tmp_path: Path) -> None
     assert ([one["name"] for one in found["metrics"]], found["correction"]) == (["upos", "las"], "holm")
 
 
+def test_names_of_metrics_are_tried_as_metrics_of_the_files(tmp_path: Path) -> None:
+    """Logs of lm-evaluation-harness hold acc and acc_norm; f1 is a statistic elsewhere, and a metric there."""
+    paths = [tmp_path / name for name in ("new.jsonl", "old.jsonl")]
+    for shift, path in enumerate(paths):
+        scored = [
+            {
+                "doc_id": n, "doc": {"q": n}, "target": "A", "filter": "none", "metrics": ["acc", "f1"],
+                "acc": (n + shift) % 2, "f1": (n * 5 + shift) % 3 % 2,
+            }
+            for n in range(12)
+        ]  # fmt: skip
+        path.write_text("".join(map("{}\n".format, map(json.dumps, scored))))
+    as_names, as_json = (
+        answer("gate", *map(str, paths), "--metrics", metrics)["metrics"]
+        for metrics in ("acc, f1", '[{"name": "acc", "metric": "acc"}, {"name": "f1", "metric": "f1"}]')
+    )
+    assert [one["name"] for one in as_names] == ["acc", "f1"]
+    assert [one["decision"] for one in as_names] == [one["decision"] for one in as_json]
+    said = run("gate", *map(str, paths), "--metrics", "acc,f2").stderr
+    assert 'There is no metric "f2". Choose the metric (--metric); there are: "acc", "f1".' in said
+    assert "Give a baseline (the second FILE)" in run("gate", str(paths[0])).stderr
+
+
+def test_a_name_that_nothing_holds_passes_no_gate(scores: str) -> None:
+    assert run("gate", scores, "--metrics", "sing").exit_code == 2
+
+
 def test_a_file_passes_against_itself_and_fails_when_worsened(tmp_path: Path) -> None:
     old = DATA / "eus_trivia" / "gpt-4-0613.jsonl"
     lines = [json.loads(line) for line in old.read_text(encoding="utf-8").splitlines()]

@@ -17,7 +17,7 @@ from ...execution.split import Part, Split
 from ...reports.representations import NDJSON as LINES
 from .. import pipeline, problems
 from ..answers import Runtime
-from ..media_types import NDJSON
+from ..media_types import JSON, NDJSON
 from ..messages import Job, Limits, RenderedResponse
 from ..parse import inflated
 from ..query import ELSEWHERE, options_of_query
@@ -103,7 +103,8 @@ def handle_batch(job: Job, body: bytes | bytearray, control: Control) -> Rendere
         if store is not None:
             job = asking(job, store)
     except ExactpermError as error:
-        return problems.of_error(error, job.request_id, retry_after_s=job.limits.retry_after_s)
+        wait_s = job.limits.retry_after_s
+        return problems.of_error(error, job.request_id, retry_after_s=wait_s, media_type=job.body.media_type)
     if job.timeout_s is not None:
         control.deadline(job.timeout_s)
     seconds = [SECONDS + SECONDS_PER_BYTE * len(text) for text in written]
@@ -208,7 +209,7 @@ def _one(job: Job, at: int, text: str, most_bytes: int, control: Control) -> Ans
         if full:
             raise PlanTooLarge(_FULL)
     except ExactpermError as error:
-        answer = problems.of_error(error, name)
+        answer = problems.of_error(error, name, media_type=JSON)
     return _sent(answer, size, full=full)
 
 
