@@ -16,11 +16,13 @@ to_json <- function(value) {
 }
 
 # Data as JSON: an array, or an object where the values have names, which are ids. Items of a list are arrays, too.
-column <- function(values, role = "The data") {
+# Missing values are null where they may be.
+column <- function(values, role = "The data", missing = FALSE) {
   if (inherits(values, "json")) return(values)
   if (is.matrix(values)) refuse(role, " is a matrix. Give one value for each item, or a list of vectors: asplit(x, 1).")
   if (is.logical(values)) values <- 1 * values # right and wrong as 1 and 0, with their names
-  parts <- if (is.list(values)) vapply(unname(values), column, "", role = role) else atoms(unname(values), role)
+  parts <- if (is.list(values)) vapply(unname(values), column, "", role = role, missing = missing)
+           else atoms(unname(values), role, missing)
   ids <- names(values)
   if (is.null(ids)) return(json(paste0("[", paste(parts, collapse = ","), "]")))
   if (anyNA(ids) || any(ids == "") || anyDuplicated(ids))
@@ -28,10 +30,14 @@ column <- function(values, role = "The data") {
   json(paste0("{", paste0(quoted(ids), ":", parts, collapse = ","), "}"))
 }
 
-atoms <- function(values, role = "An option") {
+atoms <- function(values, role = "An option", missing = FALSE) {
   if (is.factor(values)) values <- as.character(values)
-  if (anyNA(values))
-    refuse(role, " has missing values (NA, NaN). Leave such items out of both systems, or score them.")
+  if (anyNA(values)) {
+    if (!missing) refuse(role, " has missing values (NA, NaN). Leave such items out (on_missing = \"drop\"), or score them.")
+    text <- rep("null", length(values))
+    text[!is.na(values)] <- atoms(values[!is.na(values)], role)
+    return(text)
+  }
   if (is.character(values)) return(quoted(values))
   if (is.logical(values)) return(tolower(as.character(values)))
   if (!is.numeric(values)) refuse(role, " is of class ", class(values)[1], ", which cannot be sent.")

@@ -2,11 +2,17 @@
 
 OF_GATES <- c("alpha", "sequential", "store") # options of the gate, not of its test
 
-exactperm_test <- function(x, y, ..., gold = NULL, statistic = NULL, kind = NULL,
+exactperm_test <- function(x, y, ..., data, gold = NULL, statistic = NULL, kind = NULL,
                            alternative = c("two.sided", "less", "greater"), conf.level = NULL,
                            server = exactperm_server()) {
-  data <- paste(deparse1(substitute(x)), "and", deparse1(substitute(y)))
+  names <- c(deparse1(substitute(x)), if (!missing(y)) deparse1(substitute(y)))
   alternative <- match.arg(alternative)
+  if (inherits(x, "formula")) {
+    systems <- of_formula(x, if (!missing(data)) data else if (!missing(y)) y)
+    names <- names(systems)
+    x <- systems[[1]]
+    y <- systems[[2]]
+  }
   kind <- kind_of(x, gold, kind)
   options <- list(..., alternative = sub(".", "-", alternative, fixed = TRUE), confidence_level = conf.level)
   answer <- ask(server, paste0("/v1/tests/", kind), test_body(x, y, gold, statistic, options))
@@ -22,7 +28,8 @@ exactperm_test <- function(x, y, ..., gold = NULL, statistic = NULL, kind = NULL
     alternative = alternative,
     method = sprintf("%s-%s test (%s)", if (answer$method$exact) "Exact paired" else "Paired", answer$test,
                      answer$method$name),
-    data.name = data,
+    data.name = paste(names, collapse = " and "),
+    systems = names,
     answer = answer
   ))
 }
@@ -31,7 +38,7 @@ print.exactperm_test <- function(x, digits = getOption("digits"), ...) {
   NextMethod()
   scores <- x$answer$statistic
   if (!is.null(scores$u))
-    cat("x scored", format(scores$u, digits = digits), "and y", format(scores$v, digits = digits), "\n")
+    cat(x$systems[1], "scored", format(scores$u, digits = digits), "and", x$systems[2], format(scores$v, digits = digits), "\n")
   bounds <- format(x$answer$p_value_bounds, digits = digits)
   if (!x$answer$method$exact) cat("p-value between", bounds[1], "and", bounds[2], "-", x$answer$p_value_bounds_kind, "\n")
   tell(x$answer$warnings)
@@ -59,6 +66,22 @@ print.exactperm_gate <- function(x, ...) {
   invisible(x)
 }
 
+# The two systems of score ~ system | item in a data frame, as vectors with names: the first level against the second, as in t.test.
+of_formula <- function(formula, data) {
+  right <- if (length(formula) == 3) formula[[3]]
+  if (!is.call(right) || !identical(right[[1]], as.name("|")) || !is.data.frame(data))
+    refuse("A formula is score ~ system | item, with a data frame: exactperm_test(score ~ system | item, data = d).")
+  score <- eval(formula[[2]], data, environment(formula))
+  system <- droplevels(as.factor(eval(right[[2]], data, environment(formula))))
+  item <- as.character(eval(right[[3]], data, environment(formula)))
+  if (nlevels(system) != 2) refuse("The formula names ", nlevels(system), " systems: a test is of two, exactperm_compare of many.")
+  systems <- split(data.frame(score, item), system)
+  lapply(systems, function(own) {
+    runs <- split(own$score, factor(own$item, unique(own$item))) # several of an item are its runs
+    if (all(lengths(runs) == 1)) setNames(own$score, own$item) else runs
+  })
+}
+
 # The request of a test; x is the system U of the API, y is V.
 test_body <- function(x, y, gold, statistic, options) {
   systems <- list(x = x, y = y, gold = gold)
@@ -67,7 +90,10 @@ test_body <- function(x, y, gold, statistic, options) {
     refuse("Only one of x and y has names, by which items are paired: name both, or unname() it.")
   if (!is.null(gold) && any(vapply(systems, is.logical, NA)))
     refuse("Labels are texts or whole numbers: write as.character() around those that are TRUE and FALSE.")
-  columns <- mapply(column, given(systems), names(given(systems)))
+  for (role in c("x", "y")) if (is.data.frame(systems[[role]]) && "id" %in% names(systems[[role]]))
+    refuse(role, " has a column id. Name the scores by it: setNames(", role, "$score, ", role, "$id).")
+  missing <- !is.null(options$on_missing)
+  columns <- mapply(column, given(systems), names(given(systems)), missing = missing)
   c(setNames(lapply(columns, json), c(x = "u", y = "v", gold = "gold")[names(columns)]), members(statistic, options))
 }
 

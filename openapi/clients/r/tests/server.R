@@ -37,6 +37,30 @@ test_tests <- function() {
   same(exactperm_test(u, v, statistic = list(name = "signed_rank"))$p.value, wilcox.test(u, v, paired = TRUE, exact = TRUE)$p.value)
 }
 
+test_parameters <- function() {
+  gold <- c("a", "b", "c", "a"); x <- c("a", "b", "a", "a"); y <- c("b", "b", "c", "c")
+  macro <- exactperm_test(x, y, gold = gold, statistic = list(name = "f1", average = "macro"))
+  same(exactperm_test(x, y, gold = gold, statistic = "f1", average = "macro")$estimate, macro$estimate)
+  u <- c(a = 1, b = 2, c = 5); v <- c(a = 0, b = 3, c = 1)
+  same(unname(exactperm_test(u, v, statistic = "quantile_difference", q = 0.75)$estimate),
+       unname(quantile(u, 0.75) - quantile(v, 0.75)))
+  gaps <- c(a = 1, b = NA, c = 5)
+  same(unname(exactperm_test(gaps, v, on_missing = "drop")$estimate), mean(c(1, 5)) - mean(c(0, 1)))
+  stopifnot(grepl("on_missing", conditionMessage(thrown(exactperm_test(gaps, v)))))
+}
+
+test_formulas <- function() {
+  runs <- data.frame(score = c(1, 0, 5, 1, 1, 3), system = rep(c("new", "old"), each = 3), item = c("a", "b", "c", "c", "a", "b"))
+  found <- exactperm_test(score ~ system | item, data = runs)
+  same(found$p.value, exactperm_test(c(a = 1, b = 0, c = 5), c(c = 1, a = 1, b = 3))$p.value)
+  stopifnot(found$data.name == "new and old", any(grepl("new scored 2 and old 1.66", capture.output(print(found)))))
+  twice <- rbind(runs, transform(runs, score = score + 1))
+  same(exactperm_test(score ~ system | item, twice)$estimate, found$estimate)
+  stopifnot(inherits(thrown(exactperm_test(score ~ system, runs)), "exactperm_invalid_data"))
+  frame <- data.frame(id = c("a", "b"), score = 1:2)
+  stopifnot(grepl("setNames", conditionMessage(thrown(exactperm_test(frame, frame)))))
+}
+
 test_pairs <- function() {
   u <- c(a = 1, b = 0, c = 5); v <- c(c = 1, a = 1, b = 3)
   same(unname(exactperm_test(u, v)$estimate), mean(u - v[names(u)]))
@@ -137,7 +161,7 @@ test_broom <- function() {
 }
 
 if (nzchar(Sys.getenv("EXACTPERM_URL"))) {
-  tests <- list(test_tests, test_pairs, test_not_exact, test_gates, test_boards, test_power, test_permalinks, test_errors, test_broom)
+  tests <- list(test_tests, test_parameters, test_formulas, test_pairs, test_not_exact, test_gates, test_boards, test_power, test_permalinks, test_errors, test_broom)
   for (test in tests) test()
   cat(length(tests), "groups of tests passed\n")
 } else cat("EXACTPERM_URL is not set: nothing was tested\n")
