@@ -209,7 +209,9 @@ def given(
     if not isinstance(systems, CompareRequest):
         return compare(systems, scores, gold=gold, datasets=datasets, **options)
     if scores is not None or gold is not None or datasets is not None or options:
-        raise TypeError("A request has its data and options already: give them to compare(…) instead.")
+        raise TypeError(
+            "A test or comparison that was made has its data and options already: give them to compare(…) instead."
+        )
     return systems
 
 

@@ -57,15 +57,15 @@ def plain(value: Any, at: str = "") -> Any:
         if array.dtype.kind in "OSUbiu" or (array.dtype.kind == "f" and array.dtype.itemsize <= 8):
             listed = (array.astype(np.int64) if array.dtype.kind == "b" else array).tolist()
             return plain(listed, at) if array.dtype.kind == "O" else listed
-        raise InvalidData(f"An array of {array.dtype} cannot be sent.", pointer=at)
+        raise InvalidData(f"An array of {array.dtype} is no column of numbers or texts.", pointer=at)
     if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray):
         return [plain(one, f"{at}/{index}") for index, one in enumerate(value)]
     if is_missing(value):
         return None
     if callable(value):
-        detail = "A function cannot be sent. Name a statistic, or write a formula of sums: effects(stay, swap, statistic='x1 / x2')."
+        detail = "A function is no statistic here. Name a statistic, or write a formula of sums: effects(stay, swap, statistic='x1 / x2')."
         raise InvalidData(detail, pointer=at)
-    raise InvalidData(f"A {type(value).__name__} cannot be sent.", pointer=at)
+    raise InvalidData(f"A {type(value).__name__} is no number, text, list or data frame.", pointer=at)
 
 
 def is_missing(value: Any) -> bool:

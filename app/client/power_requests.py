@@ -96,6 +96,8 @@ def given(
     """A request that is there already, or one made of its parts; raises TypeError for half of both."""
     if isinstance(design, PowerRequest):
         if solve is not None or others:
-            raise TypeError("A request has its numbers already: give them to power(…) instead.")
+            raise TypeError(
+                "A question that was made has its numbers already: give them to power(…) instead."
+            )
         return design
     return power(design, solve, **others)

@@ -16,6 +16,7 @@ from ..client import compare_requests, power_requests, requests
 from ..client.calls import Call, call_of, checked, compare_result, gate_result, power_result, test_result
 from ..client.compare_requests import CompareOptions
 from ..client.compare_results import CompareResult
+from ..client.errors import ProblemError
 from ..client.gate_results import GateResult
 from ..client.power_requests import PowerRequest, Solve
 from ..client.power_results import PowerResult
@@ -189,7 +190,7 @@ def _request(u: Any, v: Any, gold: Any, options: Options) -> TestRequest:
 def _refuse_more(v: Any, gold: Any, options: Any) -> None:
     if v is not None or gold is not None or options:
         raise TypeError(
-            "A request has its data and options already: give them to scores(…), counts(…), … instead."
+            "A test or comparison that was made has its data and options already: give them to scores(…), counts(…), … instead."
         )
 
 
@@ -197,7 +198,10 @@ def _response(call: Call) -> httpx.Response:
     from ..settings import Settings
     from .transport import InProcess
 
-    return checked(InProcess(Settings()).handle_request(http_request(call)), here=True)
+    try:
+        return checked(InProcess(Settings()).handle_request(http_request(call)), here=True)
+    except ProblemError as error:
+        raise error.with_traceback(None) from None
 
 
 def http_request(call: Call) -> httpx.Request:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
 from app.cli.options import option_of
 from app.cli.output import DIRECTIONS, INPUTS
-from app.client import ProblemError, compare_files, files as files_of
-from app.local.run import compare, gate, test as run_test
+from app.client import ExactpermError, ProblemError, compare_files, files as files_of, scores as scores_of
+from app.local.run import compare, gate, power, test as run_test
 from app.local.transport import InProcess
 from app.settings import Settings
 from tests.unit.cli_asking import run
@@ -266,6 +268,54 @@ def test_an_assistant_gets_members_of_options(question: Question) -> None:
         assert f'"{name}"' in said, said
     assert not re.search(r"`|--\w|\b[a-z_]+=\w", said), said
     assert asked.assistant(options | choice) == ""
+
+
+U, V = [1, 0, 1, 1, 0], [0, 0, 1, 0, 1]
+MISTAKES: dict[str, Callable[[], object]] = {
+    "lengths": lambda: run_test([1, 0], [1]),
+    "text": lambda: run_test([1, "x"], [1, 0]),
+    "infinite": lambda: run_test([1, float("inf")], [1, 0]),
+    "ids": lambda: run_test({"a": 1, "b": 0}, {"a": 1}),
+    "a near statistic": lambda: run_test(U, V, statistic="mean_diference"),
+    "a statistic of labels": lambda: run_test(U, V, statistic="f1"),
+    "an option": lambda: run_test(U, V, alternativ="less"),  # type: ignore[call-arg]
+    "no option": lambda: run_test(U, V, zz=1),  # type: ignore[call-arg]
+    "a word": lambda: run_test(U, V, alternative="smaller"),  # type: ignore[arg-type]
+    "a level": lambda: run_test(U, V, alpha=2),
+    "a method": lambda: run_test(list(range(99)), [2**0.5 * n for n in range(99)], method="enumeration"),
+    "samples": lambda: run_test(U, V, method="monte_carlo", samples=10**12),
+    "a deadline": lambda: run_test(U, V, timeout_s=-1),
+    "weights": lambda: run_test(U, V, weights=[1, 2]),
+    "missing": lambda: run_test(U, V, on_missing="intersect"),  # type: ignore[arg-type]
+    "gold": lambda: run_test(U, V, gold=[1, 0]),
+    "an object": lambda: run_test([object()], [1]),
+    "complex": lambda: run_test(np.array([1j]), np.array([1])),
+    "a function": lambda: run_test(U, V, statistic=np.mean),  # type: ignore[arg-type]
+    "a policy": lambda: gate(U, V, policy="best"),  # type: ignore[arg-type]
+    "a side": lambda: gate(U, V, alternative="less"),
+    "a summary": lambda: gate({"accuracy": 0.7, "loss": 0.1}, {"accuracy": 0.9, "loss": 0.2}),
+    "one system": lambda: compare({"A": U}),
+    "a baseline": lambda: compare({"A": U, "B": V}, baseline="Z"),
+    "an aggregate": lambda: compare({"A": U, "B": V}, aggregate="macro"),
+    "a design": lambda: power({"kind": "binary", "p10": 2, "p01": 0.1}, "n"),
+    "what to solve": lambda: power({"kind": "binary", "p10": 0.1, "p01": 0.05}, "x"),  # type: ignore[arg-type]
+    "a made test": lambda: run_test(scores_of(U, V), V),
+    "a format": lambda: run_test(files_of(file=("a.csv", b"id,u,v\na,1,0\n"), format="xyz")),
+    "bytes": lambda: run_test(files_of(u=b"\x00\x01", v=b"\x00")),
+}
+OF_HTTP = re.compile(
+    r"\b(HTTP|status|request|query|body|server|send|sent|4\d\d)\b|parameter|field of the form|/v1|`|At /|\n  /|--\w|line/\d"
+)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+def test_nothing_in_a_process_is_a_request(mistake: Callable[[], object]) -> None:
+    with pytest.raises((ExactpermError, TypeError)) as refused:
+        mistake()
+    said = str(refused.value)
+    assert not OF_HTTP.search(said), said
+    frames = traceback.extract_tb(refused.value.__traceback__)
+    assert not isinstance(refused.value, ProblemError) or len(frames) <= 5, frames
 
 
 JSON: dict[str, tuple[str, dict[str, Any], str]] = {
