@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,12 @@ SCORES: dict[str, tuple[dict[str, Any], Any]] = {
 
 def score(name: str, system: Any, gold: Any) -> float:
     """SciPy's value; 0 where it has none, as all scores tie."""
+    return _score(name, tuple(np.asarray(system).tolist()), tuple(np.asarray(gold).tolist()))
+
+
+@cache
+def _score(name: str, system: tuple[float, ...], gold: tuple[float, ...]) -> float:
+    """Kept, as V of a swap is U of the opposite one, and swaps of ties are alike."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         value = float(SCORES[name][1](system, gold).statistic)

@@ -34,13 +34,13 @@ sequences = st.lists(st.sampled_from(TAGS), max_size=12)
 
 
 @given(sequences)
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=150)
 def test_lenient_entities_are_seqeval_s(tags: list[str]) -> None:
     assert [(kind, start, end) for start, end, kind in entities(tags, "BIO")] == get_entities(list(tags))
 
 
 @given(sequences)
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=150)
 def test_strict_entities_are_seqeval_s(tags: list[str]) -> None:
     strict = [(e.start, e.end - 1, e.tag) for e in Entities([tags], IOB2).entities[0]]
     assert entities(tags, "IOB2") == strict
@@ -52,7 +52,7 @@ def tagged(letters: str) -> st.SearchStrategy[list[str]]:
 
 
 @given(tagged("BIES"))
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=150)
 def test_lenient_entities_of_bioes_are_seqeval_s(tags: list[str]) -> None:
     assert [(kind, start, end) for start, end, kind in entities(tags, "BIO")] == get_entities(list(tags))
 
@@ -68,7 +68,7 @@ def test_bilou_is_bioes_with_other_letters(tags: list[str]) -> None:
 @pytest.mark.parametrize(("scheme", "known", "letters"), [("IOBES", IOBES, "BIES"), ("BILOU", BILOU, "BILU")])
 def test_strict_entities_of_bioes_and_bilou_are_seqeval_s(scheme: Any, known: Any, letters: str) -> None:
     @given(tagged(letters))
-    @settings(deadline=None, max_examples=400)
+    @settings(deadline=None, max_examples=150)
     def check(tags: list[str]) -> None:
         strict = [(e.start, e.end - 1, e.tag) for e in Entities([tags], known).entities[0]]
         assert entities(tags, scheme) == strict
