@@ -20,7 +20,6 @@ from ..statistics.paired import Column
 from . import columns, integer_lists, tiny_numbers
 
 Delimiter = Literal[",", "\t"]
-Rows = list[tuple[int, list[str]]]  # with their line numbers, counted from one
 
 # The counts of rycolab/paired-perm-test, in the order of their columns.
 HEADERLESS_COUNTS = ("tp_u", "incorrect_u", "tp_v", "incorrect_v")
@@ -28,7 +27,6 @@ HEADER = ("id", "u", "v", "cluster", "weight")
 NEWLINE = ord("\n")
 # Of any table. A thousand named counts of two systems with ids and clusters are half of it.
 MAX_COLUMNS = 4_096
-MAX_NUMBER_CHARS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,24 +125,6 @@ def text_of(body: bytes | bytearray) -> str:
         raise MalformedBody(f"The body is not UTF-8 (line {line}, at byte {error.start}).") from None
 
 
-def rows_of(text: str, delimiter: Delimiter, *, gaps: bool = False) -> Rows:
-    """Lines with something in them, with their numbers; with `gaps` several empty fields are an item, too."""
-    if "\0" in text:
-        raise MalformedBody("The body has NUL characters; it is not delimited text.")
-    try:
-        return [
-            (line, row)
-            for line, row in csv_rows(text, delimiter)
-            if any(field.strip() for field in row) or (gaps and len(row) > 1)
-        ]
-    except TooWide as error:
-        raise InvalidTest.at(
-            f"/line/{error.line}", "too_many_columns", f"Line {error.line} has {error}"
-        ) from None
-    except NotDelimited as error:
-        raise MalformedBody(f"Line {error.line} is not delimited text: {error}.") from None
-
-
 class RowError(Exception):
     """A line cannot be split into fields; `line` is counted from one."""
 
@@ -194,27 +174,3 @@ def csv_rows(text: str, delimiter: str, *, start: int = 0) -> Iterator[tuple[int
             yield start + reader.line_num, row
     except csv.Error as error:
         raise NotDelimited(start + reader.line_num, str(error)) from None
-
-
-def fields_of(line: int, row: list[str], wanted: int, why: str) -> None:
-    """Refuse a line with too many or too few fields."""
-    if len(row) != wanted:
-        detail = f"Line {line} has {len(row)} field{'s' * (len(row) != 1)}; {wanted} {'is' if wanted == 1 else 'are'} needed: {why}."
-        raise InvalidTest.at(f"/line/{line}", "wrong_field_count", detail)
-
-
-def number_of(text: str, line: int, field: int) -> int | float:
-    """The number in a field, which may still be infinite; raises InvalidTest if it is none."""
-    stripped = text.strip()
-    if tiny_numbers.is_tiny(stripped):
-        raise tiny_numbers.refusal(f"/line/{line}/{field}")
-    if len(stripped) <= MAX_NUMBER_CHARS and "_" not in stripped and stripped.isascii():
-        for parse in (int, float):
-            try:
-                return parse(stripped)
-            except ValueError:
-                continue
-    detail = f"Field {field} of line {line} is not a number."
-    if line == 1:
-        detail += " If line 1 is a header, it must name u and v (and may name id, cluster and weight)."
-    raise InvalidTest.at(f"/line/{line}/{field}", "not_a_number", detail)

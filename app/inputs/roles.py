@@ -232,7 +232,8 @@ def _parts(sides: Sequence[Side], key: Sequence[tuple[str, ...]]) -> Iterator[li
     order = [name for name in (*DATASET, *PART_OF_KEY) if _everywhere(sides, name)]
     known = {folded(name) for name in order}
     for name in frame.names:
-        usual = is_key(name) or (frame.is_text(name) and not is_one_of(name, (*PREDICTED, *SYSTEM)))
+        is_part = len(sides) > 1 and frame.is_text(name) and not is_one_of(name, (*PREDICTED, *SYSTEM))
+        usual = is_key(name) or is_part
         if folded(name) not in known and usual and name not in key[0] and _everywhere(sides, name):
             order.append(name)
     for size in range(1, MOST_PARTS + 1):
@@ -407,7 +408,9 @@ def others_of(frame: Frame, options: ReaderOptions, key: Sequence[str] = ()) -> 
     if options.id_column is not None:
         named |= set(_chosen(frame, options.id_column))
     left = [name for name in frame.names if name not in named]
-    return [name for name in left if not _is_no_score(frame, name)] or left
+    return [name for name in left if not _is_no_score(frame, name)] or [
+        name for name in left if not is_key(name)
+    ]
 
 
 def _is_no_score(frame: Frame, name: str) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidTest
+from ..statistics.paired import Repeated
 from .nested import taken
 from .quoting import quoted
 
@@ -27,7 +28,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class LongRows:
-    """What each row is about, shape (n,) each; `missing` rows have no score."""
+    """What each row is about, shape (n,) each; `missing` rows have no score. Where it `repeats`, rows of one item and system are its runs."""
 
     items: Keys
     systems: Keys
@@ -35,6 +36,19 @@ class LongRows:
     clusters: Keys | None
     missing: NDArray[np.bool_]
     weights: Keys | None = None
+    repeats: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WideBoard:
+    """Scores by system, shape (n,) each, and where they are missing; `rows` are the table's rows of these items, the first of each."""
+
+    systems: dict[str, Any]
+    missing: dict[str, NDArray[np.bool_]]
+    ids: list[str] | None
+    clusters: list[str] | None
+    rows: Codes
+    weights: list[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +87,7 @@ def boards_of(rows: LongRows, values: Any, locate: Locate) -> dict[str | None, L
     order = np.lexsort((rows.items.codes, rows.systems.codes, datasets))
     item, system, dataset = (codes[order] for codes in (rows.items.codes, rows.systems.codes, datasets))
     same = (item[1:] == item[:-1]) & (system[1:] == system[:-1]) & (dataset[1:] == dataset[:-1])
-    if same.any():
+    if same.any() and not rows.repeats:
         _refuse_twice(rows, order, np.flatnonzero(same), locate)
     cuts = np.flatnonzero((np.diff(system) != 0) | (np.diff(dataset) != 0)) + 1
     names: list[str | None] = [None] if rows.datasets is None else list(rows.datasets.names)
@@ -91,14 +105,27 @@ def _board(rows: LongRows, parts: dict[str, Codes], values: Any, locate: Locate)
     position[codes] = np.arange(len(codes))
     kept = {name: parts[name][~rows.missing[parts[name]]] for name in sorted(parts)}
     ids = [rows.items.names[code] for code in codes.tolist()]
+    columns = {name: taken(values, part) for name, part in kept.items()}
+    if rows.repeats:
+        for name, part in kept.items():
+            _, first_rows, lengths = np.unique(rows.items.codes[part], return_index=True, return_counts=True)
+            columns[name], kept[name] = _joined(columns[name], lengths), part[first_rows]
     return LongBoard(
         ids,
-        {name: taken(values, part) for name, part in kept.items()},
+        columns,
         {name: position[rows.items.codes[part]] for name, part in kept.items()},
         kept,
         _by_item(rows, "cluster", rows.clusters, own, position, ids, locate),
         _by_item(rows, "weight", rows.weights, own, position, ids, locate),
     )
+
+
+def _joined(values: Any, lengths: Codes) -> Repeated:
+    """The values of rows that stand together as samples of one item each."""
+    if isinstance(values, Repeated):
+        starts = np.concatenate(([0], np.cumsum(lengths)[:-1]))
+        return Repeated(values.values, np.add.reduceat(values.lengths, starts))
+    return Repeated(values, lengths)
 
 
 def _by_item(

@@ -113,7 +113,7 @@ def _table(source: Source, text: str, path: str | None) -> wrappers.Table | None
     if not stripped.startswith("{") or (rest.strip() and _is_object(first)):
         return None
     try:
-        document = ndjson.decoded(text, source.pointer, source.label)
+        document = ndjson.decoded(text, source.pointer if rest.strip() else source.line(1), source.label)
     except MalformedBody:
         return None  # lines, of which one is wrong
     return wrappers.table_of(document, source.pointer, path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .number_faults import COMMA, PERCENT, THOUSANDS
+from .number_faults import COMMA, INFINITY, PERCENT, THOUSANDS
 from .number_text import TRUTH, parsed
 
 
@@ -21,5 +21,5 @@ def is_numeric(text: str) -> bool:
     return (
         parsed(text) is not None
         or text.lower() in TRUTH
-        or any(pattern.fullmatch(text) for pattern in (COMMA, THOUSANDS, PERCENT))
+        or any(pattern.fullmatch(text) for pattern in (COMMA, THOUSANDS, PERCENT, INFINITY))
     )

@@ -9,10 +9,10 @@ from typing import Any
 from ...statistics.paired import StatisticSpec
 from ..frame import Frame, named
 from ..quoting import quoted
-from ..systems_table import refuse_index, refuse_no_systems
 from . import labels
 from .beside_gold import scores
 from .label_values import labels_of
+from .many_systems import refuse_index, refuse_no_systems
 from .number_text import NumberReader
 from .ranking import Roles, default_statistic
 from .reader import ReaderOptions, choose
@@ -93,7 +93,7 @@ def read(
     }
     if wanted is None and not are_labels:
         for name, column in columns.items():
-            refuse_index(name, data.names.index(name), column)
+            refuse_index(data, name, column)
 
     def kept(column: list[Any] | None) -> list[Any] | None:
         return None if column is None else [column[row] for row in rows]
@@ -113,7 +113,7 @@ def read(
 def _systems(data: Frame, roles: Roles, wanted: Sequence[str] | None) -> list[str]:
     """The columns of the systems; raises InvalidTest where not all that are left can be."""
     if wanted is None:
-        refuse_no_systems({name: data.names.index(name) for name in roles.others})
+        refuse_no_systems(data, roles.others)
         return roles.others
     for name in wanted:
         if name not in roles.others:

@@ -8,8 +8,8 @@ separated by blanks) are the long form.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...errors import InvalidTest, choices_of, marked, relocated
@@ -19,7 +19,7 @@ from .. import columns, delimited
 from ..alignment import align
 from ..delimited import HEADERLESS_COUNTS
 from ..frame import Frame, of_records, table
-from ..names import folded
+from ..names import FREQUENCY, folded
 from ..nested import whole
 from ..quoting import escaped, quoted
 from ..roles import (
@@ -65,6 +65,8 @@ COUNT_STATISTICS = (
     ({"errors", "ref_words"}, StatisticSpec("ratio", {"numerator": "errors", "denominator": "ref_words"})),
 )
 NAMED = 5
+# Two outcomes of two systems.
+MOST_OUTCOMES = 4
 CHOOSE_RUNS = "choose_runs"
 
 
@@ -142,7 +144,7 @@ def outputs_of(
     """
     values = frame.values(score, reader, rows)
     if not places.key.columns:
-        _refuse_averages(frame, score, places)
+        refuse_averages(frame, (score, places.cluster))
     own = range(frame.n) if rows is None else rows
     ids = ids_of(frame, places.key, own)
     outputs = SystemOutputs(frame.source, by_order=not places.key.columns)
@@ -184,8 +186,8 @@ def ids_of(frame: Frame, key: Key, rows: Sequence[int]) -> list[str]:
         return [str(at) for at in range(len(rows))]
     parts = [texts_of(frame, name, rows) for name in key.columns]
     if key.numbered:
-        times: Counter[str] = Counter()
-        return [f"{one}/{times.update((one,)) or times[one]}" for one in parts[0]]
+        times: dict[str, Iterator[int]] = {}
+        return [f"{one}/{next(times.setdefault(one, itertools.count(1)))}" for one in parts[0]]
     if len(parts) == 1:
         return parts[0]
     joined = ["/".join(each) for each in zip(*parts, strict=True)]
@@ -247,8 +249,8 @@ def _refuse_several(
                 raise frame.refused(rows[at], "", f"{what}_mismatch", detail)
 
 
-def _refuse_averages(frame: Frame, score: str, places: Places) -> None:
-    """Refuse a row of averages if there is no key: it would be paired by order, as an item.
+def refuse_averages(frame: Frame, beside: Collection[str | None]) -> None:
+    """Refuse a row of averages where there is no key: it would be paired by order, as an item. Scores and clusters stand `beside`.
 
     Raises
     ------
@@ -257,7 +259,7 @@ def _refuse_averages(frame: Frame, score: str, places: Places) -> None:
     """
     if not frame.has_header or (frame.n == 1 and not frame.is_table):
         return
-    found = averages_row(frame, [name for name in frame.names if name not in (score, places.cluster)])
+    found = averages_row(frame, [name for name in frame.names if name not in beside])
     if found is not None:
         row, name = found
         detail = f"{escaped(name)} is {quoted(str(frame.cell(row, name)))}: a row of averages or totals is not an item. "
@@ -352,7 +354,26 @@ def _headerless(frame: Frame, options: ReaderOptions, notes: list[str], format_:
     return scores_reading(u, v, options, notes, format_)
 
 
+def by_frequency(frame: Frame, options: ReaderOptions, notes: list[str]) -> Frame:
+    """The items of a table of outcomes: two columns of two values, and how often each pair occurs; any other as it is."""
+    often = frame.find(FREQUENCY)
+    columns_ = [name for name in frame.names if name not in (often, frame.index)]
+    if often is None or len(columns_) != 2 or frame.n > MOST_OUTCOMES or not frame.is_whole(often):
+        return frame
+    if any(len(set(frame.column(name))) != 2 or frame.is_text(name) for name in columns_):
+        return frame
+    times = [int(text) for text in frame.column(often)]
+    frame.source.refuse_more(sum(times), options.max_items)
+    rows = [row for row, count in enumerate(times) for _ in range(count)]
+    notes.append(f"{frame.source.label}: {quoted(often)} is how often a row occurs: {len(rows):,} items.")
+    return Frame(
+        frame.source, columns_, len(rows), lambda name: [frame.column(name)[row] for row in rows], lambda row: frame.path(rows[row]),
+        top=frame.top,
+    )  # fmt: skip
+
+
 def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
+    frame = by_frequency(frame, options, notes)
     cluster, weight = cluster_of(frame, options), weight_of(frame, options)
     taken = frozenset((cluster, weight, *_columns_chosen(frame, options)))
     (key,) = keys_of([Side(frame, taken)], options, notes)

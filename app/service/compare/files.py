@@ -10,15 +10,15 @@ import numpy as np
 
 from ...errors import InputError, InvalidTest, marked, relocated
 from ...execution.ipc import Control
-from ...inference.record import ReadingRecord
-from ...inputs import delimited, json_body
+from ...inference.record import ReadingRecord, WarningRecord
+from ...inputs import json_body
 from ...inputs.alignment import GOLD, Gapped, system_pointer
-from ...inputs.delimited import Delimiter
 from ...inputs.formats import catalogue, labels, many_systems, ranking, ranking_systems
 from ...inputs.formats.label_signs import refuse_untold
 from ...inputs.formats.many_systems import require_alike
 from ...inputs.formats.options import OF_TWO
 from ...inputs.formats.outputs_by_id import (
+    PAIRED_BY_ORDER,
     WEIGHTED,
     SystemOutputs,
     clusters_of,
@@ -44,7 +44,6 @@ from .task_files import read_tasks, tasks_of
 
 SYSTEM = "system"  # the part of each system's file, repeated
 FILE = "file"
-PLAIN: Mapping[str, Delimiter] = {"csv": ",", "tsv": "\t"}
 # Several systems in one file.
 BESIDE_GOLD = (ranking.FORMAT.name, labels.FORMAT.name)
 FORMATS = (*many_systems.FORMATS, *BESIDE_GOLD)
@@ -56,10 +55,11 @@ class FilesOfSystems:
 
     choices: CompareChoices
     boards: dict[str | None, GivenBoard]
-    reading: ReadingRecord
+    reading: ReadingRecord | None
     spec: StatisticSpec | None = None
     metric: str | None = None
     known: bool | None = None
+    warnings: tuple[WarningRecord, ...] = ()
 
 
 def parse_form(job: Job, body: bytes | bytearray, control: Control) -> FilesOfSystems:
@@ -119,6 +119,7 @@ def _one_table(source: Source, fields: FormFields, options: ReaderOptions) -> Fi
     read, notes = as_text({FILE: source}, options)
     reader = {name: value for name, value in fields.reader.items() if name != "sheet"}
     found = one_file(read[FILE], replace(fields, reader=reader), replace(options, sheet=None))
+    assert found.reading is not None  # of a body alone there may be nothing to say
     return replace(found, reading=replace(found.reading, facts=(*notes, *found.reading.facts)))
 
 
@@ -153,45 +154,35 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> File
         return _beside_gold(source, fields, options, format_, note, guessed=guessed, untold=untold)
     choices = choices_of(fields, "scores")
     spec = spec_of_scores(fields)
-    if format_ in PLAIN and fields.reader.keys() <= {"statistic"} and _is_plain(source, PLAIN[format_]):
-        content = source.content.removeprefix(UTF8_BOM)
-        with relocated(
-            lambda pointer: option_pointer(SYSTEMS) if pointer == "/systems" else in_file(pointer)
-        ):
-            boards, table = tables.of_table(content, PLAIN[format_], fields.systems)
-            metric = tables.metric_of(table)
-        notes = (*note, *tables.notes_of(table))
-        return FilesOfSystems(
-            choices, {name: board.within(in_file) for name, board in boards.items()},
-            ReadingRecord(format_, guessed, notes), spec, metric,
-        )  # fmt: skip
-    if format_ == "jsonl" and fields.reader.keys() <= {"statistic"} and _has_datasets(source):
-        with relocated(in_file):
-            boards = tables.of_lines(source.content.removeprefix(UTF8_BOM))
-        own = {name: board.within(in_file) for name, board in boards.items()}
-        return FilesOfSystems(choices, own, ReadingRecord(format_, guessed, note), spec)
     options = replace(options, on_missing=fields.on_missing)
     if options.delimiter is None:
         options = replace(options, delimiter=catalogue.FORMATS[format_].delimiter)
-    with relocated(
-        lambda pointer: pointer if pointer.startswith(("/files", "/options")) else in_file(pointer)
-    ):
+    with relocated(lambda pointer: option_pointer(SYSTEMS) if pointer == "/systems" else pointer):
         holds = many_systems.read(source, format_, options, fields.systems)
-    board, by_order = _board(holds.systems, source)
+    boards, by_order = _boards(holds, source)
     notes = (
         *note,
         *holds.notes,
-        *((WEIGHTED,) if board.weights is not None else ()),
-        *(("The file has no ids: items were paired by their order.",) if by_order else ()),
+        *((WEIGHTED,) if tables.has_weights(boards) else ()),
+        *((PAIRED_BY_ORDER,) if by_order else ()),
     )
     return FilesOfSystems(
         choices,
-        {None: board},
-        ReadingRecord(format_, guessed, notes),
+        boards,
+        ReadingRecord(format_, guessed, notes) if notes or not source.is_body else None,
         spec,
         holds.metric,
         holds.higher_is_better,
+        tuple(WarningRecord(finding.code, finding.detail) for finding in holds.findings),
     )
+
+
+def _boards(holds: many_systems.ManySystems, source: Source) -> tuple[tables.Boards, bool]:
+    """The boards of a table, or of systems' outputs; and whether these have no ids."""
+    if isinstance(holds.found, many_systems.Table):
+        return tables.of_table(holds.found), False
+    board, by_order = _board(holds.found, source)
+    return {None: board}, by_order
 
 
 def _beside_gold(
@@ -239,21 +230,6 @@ def _board_beside_gold(found: SystemsBesideGold) -> GivenBoard:
         columns, found.gold, found.ids or numbered, found.clusters, place, whole, groups=found.groups,
         event=found.events,
     )  # fmt: skip
-
-
-def _is_plain(source: Source, delimiter: Delimiter) -> bool:
-    """Whether a table has the columns that need no choice: an id, and systems; or id, system and score."""
-    first = source.content.removeprefix(UTF8_BOM).partition(b"\n")[0].decode("utf-8", "replace")
-    names = {name.strip().strip('"').lower() for name in first.split(delimiter, delimited.MAX_COLUMNS)}
-    return "id" in names and (
-        {"system", "score"} <= names or not names & {*catalogue.KINDS, "system", "model"}
-    )
-
-
-def _has_datasets(source: Source) -> bool:
-    """Whether the first of the lines of JSON names a data set."""
-    first = source.content.removeprefix(UTF8_BOM).lstrip().partition(b"\n")[0]
-    return b'"dataset"' in first and b'"system"' in first and first.startswith(b"{")
 
 
 def _board(systems: Mapping[str, SystemOutputs], source: Source) -> tuple[GivenBoard, bool]:

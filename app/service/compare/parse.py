@@ -15,7 +15,7 @@ from ...inputs import json_body
 from ...inputs.alignment import system_pointer
 from ...inputs.quoting import quoted
 from ...statistics.paired import StatisticSpec
-from ..media_types import CSV, JSON, MULTIPART, NDJSON, NPY, TSV
+from ..media_types import CSV, JSON, MULTIPART, NDJSON, TSV
 from ..messages import Job
 from ..pointers import PointerMap, beside_statistic, chained
 from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
@@ -26,10 +26,10 @@ from ..storing import store_of
 from ..validation import validated
 from . import design, direction, files, json_request, tables
 from .boards import Board, board_of, require_systems
+from .bodies import parse_body
 from .given import GivenBoard
 from .names import require_names
 from .options import SYSTEMS, beside_body, beside_files, in_query, options_of_board
-from .ranked_body import has_gold, parse_ranked
 
 NAMED_SYSTEMS = 5
 
@@ -84,39 +84,32 @@ def _decoded(job: Job, body: bytes | bytearray, control: Control) -> DecodedComp
     if media_type == MULTIPART:
         options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
         found = files.parse_form(job, body, control)
-        outer = files.in_file if found.reading.format == "json-request" else beside_files
-        return DecodedCompare(
-            found.choices,
-            found.boards,
-            outer,
-            found.reading,
-            found.spec,
-            metric=found.metric,
-            known=found.known,
-        )
-    if media_type in (CSV, TSV) and has_gold(job.query):
-        ranked = parse_ranked(job, body, "," if media_type == CSV else "\t")
-        return DecodedCompare(ranked.choices, ranked.boards, beside_body, ranked.reading, ranked.spec)
+        of_request = found.reading is not None and found.reading.format == "json-request"
+        return _of_files(found, files.in_file if of_request else beside_files)
+    if media_type in (CSV, TSV, NDJSON):
+        return _of_files(parse_body(job, body), beside_body)
     with relocated(in_query):
-        extra = () if media_type == NDJSON else (SYSTEMS,)
         members, systems = options_of_board(
             job.query,
             lambda name: f"/?{name[:40]}",
-            extra=(*extra, *ELSEWHERE, *OF_A_BOARD),
+            extra=(SYSTEMS, *ELSEWHERE, *OF_A_BOARD),
         )
         choices = validated(CompareChoices, members)
-        reading, metric = None, None
-        if media_type == NDJSON:
-            boards = tables.of_lines(body)
-        elif media_type == NPY:
-            boards = tables.of_array(body, systems, may_be_missing=choices.on_missing != "error")
-        else:
-            boards, table = tables.of_table(body, "," if media_type == CSV else "\t", systems)
-            notes = tables.notes_of(table)
-            name = "csv" if media_type == CSV else "tsv"
-            reading = ReadingRecord(name, guessed=False, facts=notes) if notes else None
-            metric = tables.metric_of(table)
-    return DecodedCompare(choices, boards, beside_body, reading, metric=metric)
+        boards = tables.of_array(body, systems, may_be_missing=choices.on_missing != "error")
+    return DecodedCompare(choices, boards, beside_body)
+
+
+def _of_files(found: files.FilesOfSystems, pointer_map: PointerMap) -> DecodedCompare:
+    return DecodedCompare(
+        found.choices,
+        found.boards,
+        pointer_map,
+        found.reading,
+        found.spec,
+        metric=found.metric,
+        known=found.known,
+        warnings=found.warnings,
+    )
 
 
 def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:

@@ -182,7 +182,7 @@ REFUSED: dict[str, tuple[list[Part], dict[str, str], str, str]] = {
     "a text in one file": (
         [("system", "a.csv", EARLY), ("system", "b/c.csv", b"id,score\nx,1\ny,b\n")], {}, "/files/c/line/3/2", "not_a_number"
     ),
-    "a text in a table": ([("file", "a.csv", b"id,A,B\nx,1,b\n")], {}, "/files/file/line/2/3", "not_a_number"),
+    "a text in a table": ([("file", "a.csv", b"id,A,B\nx,1,b\ny,1,1\n")], {}, "/files/file/line/2/3", "not_a_number"),
     "columns of texts": (
         [("file", "a.csv", b"item_id,text,A,B\nx,hm,1,0\n")], {}, "/files/file/line/1", "choose_systems"
     ),
@@ -193,10 +193,10 @@ REFUSED: dict[str, tuple[list[Part], dict[str, str], str, str]] = {
         [("file", "a.csv", b"which;A;B\nx;1;0\ny;1;1\nmean;1;0.5\n")], {"systems": "A,B"}, "/files/file/line/4/1", "summary_row"
     ),
     "an id twice": (
-        [("file", "a.csv", b"item_id,A,B\nx,1,0\nx,1,0\n")], {}, "/files/file/line/3", "duplicate_id"
+        [("file", "a.csv", b"item_id,A,B\nx,1,0\nx,1,0\n")], {}, "/files/file/line/3/1", "duplicate_id"
     ),
     "an id twice in lines": (
-        [("file", "a.jsonl", LINES + LINES)], {}, "/files/file/line/3", "duplicate_id"
+        [("file", "a.jsonl", LINES + LINES)], {}, "/files/file/line/3", "duplicate_value"
     ),
     "one system in a file": ([("file", "a.csv", b"id,A\nx,1\n")], {"format": "csv"}, "/files", "too_few_systems"),
     "a file of one system": (

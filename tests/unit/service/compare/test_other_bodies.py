@@ -125,6 +125,48 @@ def test_columns_are_chosen_and_metrics_known() -> None:
     assert (wer.metric, wer.higher_is_better) == ("wer", False)
 
 
+def test_columns_that_are_no_systems_are_left_out() -> None:
+    """An index, runs, other keys, more columns of a long table, and systems that were not chosen."""
+    plain = by_id(only(of_body(CSV, "A,B\n1,2\n2,1\n")))
+    for table in (",A,B\n0,1,2\n1,2,1\n", "Unnamed: 0,A,B\n0,1,2\n1,2,1\n", "A,B,seed\n1,2,7\n2,1,7\n"):
+        assert by_id(only(of_body(CSV, table))) == plain
+    keyed = {"A": {"x": 1, "y": 2}, "B": {"x": 2, "y": 1}}
+    long = "id,system,score,time\nx,A,1,2\ny,A,2,2\nx,B,2,2\ny,B,1,2\n"
+    lines = "\n".join(
+        f'{{"question_id": "{key}", "model": "{name}", "correct": {value}, "text": "a: b"}}'
+        for name, column in (keyed | {"C": keyed["A"]}).items() for key, value in column.items()
+    )  # fmt: skip
+    assert by_id(only(of_body(CSV, long))) == keyed
+    assert by_id(only(of_body(NDJSON, lines, systems="B,A"))) == keyed
+    assert by_id(only(of_body(CSV, "query_id,qid,A,B\nx,7,1,2\ny,9,2,1\n"))) in (
+        keyed,
+        {"A": {"7": 1, "9": 2}, "B": {"7": 2, "9": 1}},
+    )
+
+
+def test_runs_of_tables_are_samples_of_their_items() -> None:
+    """Long and wide, with a column of runs and without."""
+    rows = [
+        (key, run, name, value)
+        for run in (1, 2)
+        for key, values in (("x", (1, 0)), ("y", (0, 0)), ("z", (1, 1)))
+        for name, value in zip("AB", values, strict=True)
+    ]
+    long = "id,run,system,score\n" + "".join(
+        f"{key},{run},{name},{value}\n" for key, run, name, value in rows
+    )
+    wide = "id,run,A,B\n" + "".join(
+        f"{k},{r},{v},{w}\n" for (k, r, _, v), (*_, w) in zip(rows[::2], rows[1::2], strict=True)
+    )
+    for table in (long, wide, long.replace("run", "note")):
+        systems = only(of_body(CSV, table))
+        assert list(systems.pairing.ids) == ["x", "y", "z"]
+        assert {name: [column.values.tolist(), column.lengths.tolist()] for name, column in systems.columns.items()} == {
+            "A": [[1, 1, 0, 0, 1, 1], [2, 2, 2]], "B": [[0, 0, 0, 0, 1, 1], [2, 2, 2]],
+        }  # fmt: skip
+    assert [one.code for one in of_body(CSV, long.replace("run", "note")).warnings] == ["choose_runs"]
+
+
 def test_options_in_the_query() -> None:
     body = "id,A,B\nx,1,2\ny,2,1\n"
     comparison = of_body(
@@ -149,7 +191,7 @@ REFUSED: dict[str, tuple[str, str, dict[str, str], str, str]] = {
     "a text": (CSV, "id,A,B\nx,1,2\ny,1,b\n", {}, "/line/3/3", "not_a_number"),
     "a text below an empty line": (CSV, "id,A,B\nx,1,2\n\ny,b,1\n", {}, "/line/4/2", "not_a_number"),
     "a text in quotes": (CSV, 'id,A,B\n"x",1,2\n"y",b,1\n', {}, "/line/3/2", "not_a_number"),
-    "infinite": (CSV, "id,A,B\nx,1,inf\n", {}, "/line/2/3", "not_finite"),
+    "infinite": (CSV, "id,A,B\nx,1,inf\n", {}, "/line/2/3", "not_a_number"),
     "two columns of one name": (CSV, "id,A,A\nx,1,2\n", {}, "/line/1/3", "duplicate_column"),
     "two ids": (CSV, "id,ID,A,B\nx,1,2,3\n", {}, "/line/1/2", "duplicate_column"),
     "names that look the same": (CSV, "id,\u00e9,e\u0301\nx,1,2\n", {}, "/line/1/2", "similar_names"),
@@ -161,20 +203,17 @@ REFUSED: dict[str, tuple[str, str, dict[str, str], str, str]] = {
     "rows missing of a data set": (
         CSV, "id,dataset,system,score\nx,d,A,1\ny,d,A,1\nx,d,B,1\nx,e,A,1\nx,e,B,1\n", {}, "/line/4", "unmatched_ids"
     ),
-    "an index": (CSV, ",A,B\n0,1,2\n1,2,1\n", {}, "/line/1/1", "index_column"),
-    "an index with a name": (CSV, "Unnamed: 0,A,B\n0,1,2\n", {}, "/line/1/1", "index_column"),
     "numbers of rows": (CSV, "row,A,B\n1,1,2\n2,2,1\n3,1,0\n4,0,1\n5,1,1\n", {}, "/line/1/1", "index_column"),
     "a column of means": (CSV, "id,A,B,Average\nx,1,2,1.5\n", {}, "/line/1/4", "summary_column"),
     "metrics": (CSV, "id,accuracy,latency\nx,1,2\n", {}, "/line/1", "columns_are_metrics"),
     "a long table without ids": (CSV, "system,score\nA,1\nB,2\n", {}, "/line/1", "choose_id_column"),
-    "a long table with more": (CSV, "id,system,score,time\nx,A,1,2\n", {}, "/line/1/4", "unknown_column"),
     "two values": (CSV, "id,system,score\nx,A,1\nx,B,1\nx,A,1\n", {}, "/line/4", "duplicate_value"),
     "two values, but for blanks": (CSV, "id,system,score\nx,A,1\nx,B,1\nx , A,1\n", {}, "/line/4", "duplicate_value"),
     "two clusters": (CSV, "id,system,score,cluster\nx,A,1,k\nx,B,1,l\n", {}, "/line/3", "cluster_mismatch"),
     "a system without a name": (CSV, "id,system,score\nx,,1\nx,B,1\n", {}, "/line/2", "empty_name"),
     "missing rows": (CSV, "id,system,score\nx,A,1\nx,B,1\ny,A,1\n", {}, "/line/3", "unmatched_ids"),
     "a column that is not there": (CSV, "id,A,B\nx,1,2\n", {"systems": "A,C"}, "/?systems", "unknown_system"),
-    "columns of a long table": (CSV, "id,system,score\nx,A,1\n", {"systems": "A"}, "/?systems", "superfluous"),
+    "another system of a long table": (CSV, "id,system,score\nx,A,1\n", {"systems": "B"}, "/?systems", "unknown_system"),
     "a column twice": (CSV, "id,A,B\nx,1,2\n", {"systems": "A,A"}, "/?systems", "duplicate_name"),
     "an unknown option": (CSV, "id,A,B\nx,1,2\n", {"pmf": "full"}, "/?pmf", "unknown_parameter"),
     "a wrong option": (CSV, "id,A,B\nx,1,2\n", {"alpha": "2"}, "/?alpha", "less_than"),
@@ -185,14 +224,18 @@ REFUSED: dict[str, tuple[str, str, dict[str, str], str, str]] = {
     "an unknown name in a pair": (CSV, "id,A,B\nx,1,2\n", {"compare": '[["A", "C"]]'}, "/?compare", "unknown_system"),
     "one-sided": (CSV, "id,A,B\nx,1,2\n", {"alternative": "less"}, "/?alternative", "one_sided_all_pairs"),
     "counts": (CSV, "id,A,B\nx,1,2\n", {"kind": "counts"}, "/?kind", "kind_not_here"),
-    "a line without a score": (NDJSON, '{"id": 1, "system": "A"}', {}, "/line/1/score", "missing"),
-    "a line with more": (NDJSON, '{"id": 1, "system": "A", "score": 1, "u": 2}', {}, "/line/1/u", "unknown_field"),
+    "lines without a score": (
+        NDJSON, '{"id": 1, "system": "A"}\n{"id": 1, "system": "B"}', {}, "/line/1", "choose_metric"
+    ),
+    "a line without a score": (
+        NDJSON, '{"id": 1, "system": "A", "score": 1}\n{"id": 1, "system": "B"}', {}, "/line/2/score", "missing_field"
+    ),
     "another line with more": (
         NDJSON, '{"id": 1, "system": "A", "score": 1}\n\n{"id": 1, "system": "B", "score": 1, "cluster": 3}', {},
-        "/line/3/cluster", "different_fields",
+        "/line/1/cluster", "not_a_key",
     ),
-    "a boolean": (
-        NDJSON, '{"id": 1, "system": "A", "score": 1}\n{"id": 1, "system": "B", "score": true}', {},
+    "a text for a score": (
+        NDJSON, '{"id": 1, "system": "A", "score": 1}\n{"id": 1, "system": "B", "score": "x"}', {},
         "/line/2/score", "not_a_number",
     ),
     "an id that is a list": (NDJSON, '{"id": [1], "system": "A", "score": 1}', {}, "/line/1/id", "not_a_key"),
@@ -201,7 +244,7 @@ REFUSED: dict[str, tuple[str, str, dict[str, str], str, str]] = {
         NDJSON, '{"id": 1, "system": "A", "score": 1}\n{"id": "1", "system": "A", "score": 2}', {},
         "/line/2", "duplicate_value",
     ),
-    "columns of lines": (NDJSON, '{"id": 1, "system": "A", "score": 1}', {"systems": "A"}, "/?systems", "unknown_parameter"),
+    "another system of lines": (NDJSON, '{"id": 1, "system": "A", "score": 1}', {"systems": "B"}, "/?systems", "unknown_system"),
 }  # fmt: skip
 
 
