@@ -29,8 +29,8 @@ SECONDS_PER_INTEGER = 1e-7  # of two columns, u and v
 MOST_ELEMENTS = 2 * MAX_COLUMNS  # of the schema; a column of lists has three
 HEAD_BYTES = 16
 FOOTER_HEAD = re.compile(rb"\x15[\x80-\xff]{0,4}[\0-\x7f]\x19\xfc([\x80-\xff]{0,4}[\0-\x7f])", re.DOTALL)
-# The least that a row takes while it is read: two integers as arrays, short texts as columns, two scores as objects.
-INTEGERS_ROW_BYTES, COLUMNS_ROW_BYTES, ROW_BYTES = 30, 90, 400
+# The least that a row takes while it is read: two integers as arrays, short texts as columns, ids beside them, two scores as objects.
+INTEGERS_ROW_BYTES, COLUMNS_ROW_BYTES, IDS_ROW_BYTES, ROW_BYTES = 30, 90, 120, 400
 BYTES = "BYTE_ARRAY"  # Parquet's texts and bytes
 INDEX = "__index_level_0__"  # what pandas calls an index without a name
 
@@ -78,7 +78,9 @@ def _row_bytes(opened: Any, role: str, *, board: bool) -> int:
     names = opened.schema_arrow.names
     if _are_u_and_v(opened) and not board:
         return INTEGERS_ROW_BYTES if _are_integers(opened) else COLUMNS_ROW_BYTES
-    return ROW_BYTES if len(names) == 2 and role == "file" and "id" not in names else COLUMNS_ROW_BYTES
+    if "id" in names:
+        return IDS_ROW_BYTES
+    return ROW_BYTES if len(names) == 2 and role == "file" else COLUMNS_ROW_BYTES
 
 
 def _are_u_and_v(opened: Any) -> bool:

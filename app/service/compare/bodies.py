@@ -14,6 +14,10 @@ from ..query import OF_A_BOARD, Query
 from .files import FILE, FilesOfSystems, one_file
 from .form_fields import fields_of
 
+# Options of the reader that a query may have: they say which column is what, and how a table is written.
+COLUMNS = (
+    "gold_column", "event_column", "groups", "clusters", "id_column", "score_column", "system_column", "decimal", "delimiter",
+)  # fmt: skip
 _OF_ANSWERS = ("format", "theme", *OF_A_BOARD)
 _FORMATS = {CSV: "csv", TSV: "tsv"}
 
