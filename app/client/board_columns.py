@@ -1,14 +1,14 @@
-"""The columns of one board, of whatever Python has them in: by system, paired by their indexes, without missing scores."""
+"""The columns of one board, of whatever Python has them in: by system, paired by their indexes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from .data import array_of, escaped, is_missing
+from .data import array_of, escaped
 from .errors import InvalidData
 from .frames import frame_of
-from .indexed import BESIDE, BY_ITEM, by_index
+from .indexed import BESIDE, by_index
 
 Columns = Mapping[str, Any]
 MEMBERS = ("systems", "scores", "gold", *BESIDE)
@@ -81,33 +81,3 @@ def _counted(column: Any, kind: str | None) -> Any:
     """A table of one system's counts as columns by name."""
     frame = frame_of(column) if kind == "counts" else None
     return column if frame is None else frame.by_name()
-
-
-def without_missing(members: Columns) -> Columns:
-    """Scores that are not there left out: every column by id (or by the number of its row)."""
-    systems = members["systems"]
-    if not isinstance(systems, Mapping) or not any(map(_has_missing, systems.values())):
-        return members
-    ids = members.get("ids")
-    kept = {name: value for name, value in members.items() if name != "ids"}
-    kept["systems"] = {
-        name: {key: one for key, one in _by_key(column, ids, name).items() if not is_missing(one)}
-        for name, column in systems.items()
-    }
-    own = {name: members[name] for name in BY_ITEM if members.get(name) is not None}
-    return kept | {name: _by_key(column, ids, name) for name, column in own.items()}
-
-
-def _has_missing(column: Any) -> bool:
-    return any(map(is_missing, column.values() if isinstance(column, Mapping) else column))
-
-
-def _by_key(column: Any, ids: Any, name: str) -> dict[str, Any]:
-    if isinstance(column, Mapping):
-        return dict(column)
-    values = list(column)
-    keys = [str(row) for row in range(len(values))] if ids is None else [str(one) for one in ids]
-    if len(keys) != len(values) or len(set(keys)) != len(keys):
-        detail = "Missing scores need columns of one length, and ids that are different."
-        raise InvalidData(detail, pointer=f"/systems/{escaped(name)}")
-    return dict(zip(keys, values, strict=True))

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, Literal, Unpack, cast
 
-from .board_columns import Columns, at_dataset, board_columns, of_dataset, without_missing
-from .data import escaped, plain
+from .board_columns import Columns, at_dataset, board_columns, of_dataset
+from .data import escaped, plain, with_nulls
 from .errors import InvalidData
 from .frames import Frame, column_of, frame_of
 from .indexed import BESIDE
@@ -84,13 +84,21 @@ class CompareRequest:
             raise InvalidData(
                 "Files and tables have no JSON form; give {name: column}, such as {name: table[name] for name in systems}."
             )
-        drops = self.kind == "scores" and self.options.get("on_missing", "error") != "error"
+        gaps = self.kind != "counts" and self.options.get("on_missing", "error") != "error"
         boards = {
-            name: plain(without_missing(members) if drops else members, at_dataset(name))
+            name: plain(_with_nulls(members) if gaps else members, at_dataset(name))
             for name, members in self.boards.items()
         }
         columns = boards.get(None, {"datasets": boards})
         return {"kind": self.kind, **columns, **self.options}
+
+
+def _with_nulls(members: Columns) -> Columns:
+    """The members of a board with None where a value of a system is missing."""
+    systems = members["systems"]
+    if not isinstance(systems, Mapping):
+        return members
+    return {**members, "systems": {name: with_nulls(column) for name, column in systems.items()}}
 
 
 def compare(

@@ -20,7 +20,7 @@ NUMERIC = "biuf"
 COUNT_COLUMNS = ("tp", "incorrect")  # of each system, in the order of an N x 4 array
 MISSING = frozenset({"NAType", "NaTType"})  # of pandas
 SETS = (set, frozenset)
-NOT_FINITE = "This number is not finite; leave the item out (on_missing='drop'), or give it a value."
+NOT_FINITE = "This number is not finite; leave the item out (on_missing='drop', of boards 'complete'), or give it a value."
 MAX_DENOMINATOR = 10**9  # of what all scores are multiples of
 
 
@@ -75,6 +75,15 @@ def is_missing(value: Any) -> bool:
         or type(value).__name__ in MISSING
         or (isinstance(value, float | Decimal) and math.isnan(value))
     )
+
+
+def with_nulls(column: Any) -> Any:
+    """A column with None where a value is missing."""
+    if isinstance(column, Mapping):
+        return {key: None if is_missing(one) else one for key, one in column.items()}
+    if getattr(column, "ndim", 1) != 1 or isinstance(column, str):
+        return column
+    return [None if is_missing(one) else one for one in plain(column)]
 
 
 def refuse_paths(value: Any, at: str) -> None:

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypedDict, Unpack
 
-from .data import as_multiples, is_missing, plain, refuse_paths, table
+from .data import as_multiples, plain, refuse_paths, table, with_nulls
 from .errors import InvalidData
 from .folders import Several, several
 from .frames import Frame, frame_of, unit_of
@@ -110,19 +110,10 @@ class TestRequest:
             )
         given = {name: value for name, value in self.columns.items() if value is not None}
         if self.kind in {"scores", "predictions"} and self.options.get("on_missing", "error") != "error":
-            given = {name: _with_nulls(value) for name, value in given.items()}
+            given = {name: with_nulls(value) for name, value in given.items()}
         if self.kind in {"scores", "counts"} and self.columns["v"] is None:
             given.update(_apart(self.kind, self.columns["u"]))
         return {**{name: plain(value, f"/{name}") for name, value in given.items()}, **self.options}
-
-
-def _with_nulls(column: Any) -> Any:
-    """A column with None where a value is missing."""
-    if isinstance(column, Mapping):
-        return {key: None if is_missing(one) else one for key, one in column.items()}
-    if getattr(column, "ndim", 1) != 1 or isinstance(column, str):
-        return column
-    return [None if is_missing(one) else one for one in plain(column)]
 
 
 def _apart(kind: str, whole: Any) -> dict[str, Any]:

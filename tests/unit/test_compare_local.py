@@ -184,8 +184,9 @@ def test_missing_scores_are_left_out_where_that_is_asked_for() -> None:
     gaps.iloc[3, 1] = np.nan
     with pytest.raises(InvalidTest, match='"B" lacks 1 of 16 items: "q03"'):
         run(gaps)
-    with pytest.raises(InvalidData, match="/systems/B/3"):
+    with pytest.raises(InvalidData) as refused:
         run({name: gaps[name] for name in NAMES})
+    assert refused.value.pointer == "/systems/B/3"
     for rule, sizes in (
         ("pairwise", {"A": N, "B": N - 1, "C": N}),
         ("complete", dict.fromkeys(NAMES, N - 1)),
