@@ -86,6 +86,9 @@ _ALL: tuple[Format, ...] = (
     mt.TEXTS,
 )
 FORMATS: Mapping[str, Format] = {format_.name: format_ for format_ in _ALL}
+if len(FORMATS) < len(_ALL):
+    _twice = next(name for name in FORMATS if sum(format_.name == name for format_ in _ALL) > 1)
+    raise TypeError(f"Two formats are called {_twice}: an installed package has one of that name.")
 ALIASES: Mapping[str, str] = {alias: format_.name for format_ in _ALL for alias in format_.aliases}
 # Only tables have these.
 TABLE_OPTIONS = frozenset(("decimal", "delimiter", "id_column", "score_column", "system_column"))

@@ -1,7 +1,8 @@
 """Files of tools whose format is a shape: what marks it, and how it becomes rows of items with named numbers.
 
-A `Shape` is a row of a table (`tool_shapes`, `eval_logs`): a tool is added by a function from a file to `Rows`. What all
-share is here: which number is compared, which systems, what both files must agree on, how values of one item join.
+A `Shape` is a row of a table (`tool_shapes`): a tool is added by a function from a file to `Rows`. What all share is here:
+which number is compared, which systems, what both files must agree on, how values of one item join. Another package adds a shape
+by an entry point of the group `exactperm.formats`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 from ...errors import InvalidTest
@@ -22,6 +24,7 @@ from .reader import Kind, ReaderOptions, Reading, RoleQuestion, choose, only_or_
 from .roles import both, two_systems
 from .source import Source
 
+ENTRY_POINTS = "exactperm.formats"
 SCORES: tuple[Kind, ...] = ("scores",)
 USES = frozenset(("metric", "on_missing", "missing_range", "decimals"))
 OF_ONE_FILE = USES | {"system_u", "system_v"}
@@ -115,6 +118,17 @@ class Shape:
             self.name, partial(read, self), self.roles, self.uses, self.summary, kinds=SCORES, aliases=self.aliases,
             sign=lambda look: Sign.MARK if self.marks(look) else Sign.NONE,
         )  # fmt: skip
+
+
+def installed() -> tuple[Shape, ...]:
+    """The shapes of other packages, in the order of their names; raises TypeError where one gives something else."""
+    found = []
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda each: each.name):
+        shape = point.load()
+        if not isinstance(shape, Shape):
+            raise TypeError(f"The entry point {point.name} of {ENTRY_POINTS} ({point.value}) is no Shape.")
+        found.append(shape)
+    return tuple(found)
 
 
 def read(shape: Shape, files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:

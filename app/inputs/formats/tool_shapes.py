@@ -24,7 +24,7 @@ from .json_records import Record, key_of, read_records
 from .number_text import parsed
 from .reader import ReaderOptions
 from .roles import needed
-from .shapes import OF_ONE_FILE, USES, Row, Rows, Shape
+from .shapes import OF_ONE_FILE, USES, Row, Rows, Shape, installed
 from .source import Source
 
 Object = dict[str, Any]
@@ -445,7 +445,7 @@ def _seg_scores(source: Source, options: ReaderOptions, notes: list[str], files:
     return Rows(source, rows, metric="score", measured=metric or None)
 
 
-SHAPES = (
+SHAPES: tuple[Shape, ...] = (
     Shape("swe-bench", "SWE-bench, the report of a run: what was resolved", _is_swe, _swe),
     Shape("evalplus", "EvalPlus and BigCodeBench, eval_results.json", _is_evalplus, _evalplus),
     Shape("comet", "COMET, comet-score --to_json or its output", _is_comet, _comet, ("u", "v", "file"), OF_ONE_FILE),
@@ -455,4 +455,5 @@ SHAPES = (
     Shape("votes", "Votes between two systems: arena, AlpacaEval, MT-Bench pairs", _are_votes, _votes, ("u", "v", "file"), OF_ONE_FILE),
     Shape("squad", "SQuAD, predictions with the data set as gold", _is_squad, _squad, ("u", "v", "gold"), USES),
     Shape("seg-score", "mt-metrics-eval, a metric's scores of many systems (SYSTEM SCORE per line)", _is_seg_score, _seg_scores, ("u", "v", "file"), OF_ONE_FILE),
+    *installed(),
 )  # fmt: skip
