@@ -30,6 +30,7 @@ NAMES = ("errors", "ref_words")
 PARTS = ("substitutions", "deletions", "insertions")
 IDS = ("utterance", "utt_id", "utt", "id", "segment")
 CLUSTERS = ("call", "speaker", "session", "cluster")
+PER_UTTERANCE = re.compile(r"(?P<key>\S+)\s+#csid\s+(?P<counts>\d{1,9}(?:\s+\d{1,9}){3})\s*", re.ASCII)
 SPEAKER = re.compile(r"[^-_]+")
 
 
@@ -62,6 +63,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 def _counted(source: Source, options: ReaderOptions, notes: list[str]) -> SystemOutputs:
     """A table of counts; `errors` is its column or the sum of its parts, which must agree if both are there."""
+    if b" #csid " in source.content:
+        return _per_utterance(source, notes)
     file = count_file(source, IDS, CLUSTERS, options, notes)
     header = [name.lower() for name in file.columns()]
     parts = all(part in header for part in PARTS)
@@ -74,6 +77,21 @@ def _counted(source: Source, options: ReaderOptions, notes: list[str]) -> System
         None if value is None else _row(file, index, dict(zip(wanted, value, strict=True)))
         for index, value in enumerate(outputs.values)
     ]
+    return outputs
+
+
+def _per_utterance(source: Source, notes: list[str]) -> SystemOutputs:
+    """Kaldi's per_utt: `utterance #csid correct substituted inserted deleted`, between lines of words."""
+    outputs = SystemOutputs(source)
+    for line, text in enumerate(source.lines(notes), 1):
+        found = PER_UTTERANCE.fullmatch(text)
+        if found is not None:
+            correct, substituted, inserted, deleted = map(int, found["counts"].split())
+            errors = substituted + inserted + deleted
+            outputs.add(found["key"], (errors, correct + substituted + deleted), f"line/{line}")
+        elif " #csid" in text:
+            detail = "#csid is followed by four counts: correct, substituted, inserted and deleted words."
+            raise source.refused(line, "not_a_count", detail)
     return outputs
 
 
@@ -152,6 +170,8 @@ def _system(
 
 
 def _sign(look: FirstLook) -> Sign:
+    if any(map(PER_UTTERANCE.fullmatch, look.rows)):
+        return Sign.MARK
     if {"ref_words"} < look.columns:
         return Sign.HEADER
     rows = look.rows[:-1] or look.rows
@@ -160,6 +180,6 @@ def _sign(look: FirstLook) -> Sign:
 
 
 FORMAT = Format(
-    "asr", read, ROLES, USES, "word errors per utterance, or .trn transcripts",
+    "asr", read, ROLES, USES, "word errors per utterance (also Kaldi's per_utt), or .trn transcripts",
     statistics=STATISTICS, aliases=("trn",), sign=_sign,
 )  # fmt: skip

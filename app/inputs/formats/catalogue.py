@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -46,6 +47,7 @@ from .spreadsheet import as_text, refuse_others
 
 AUTO = "auto"
 NAMED = 8  # formats in a sentence
+MARKDOWN_RULE = re.compile(r"[|\s:-]*-[|\s:-]*")
 ZERO = "zero"
 
 
@@ -233,6 +235,9 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
         Nothing tells the format, or a file is empty.
     """
     look = FirstLook(files)
+    if len(look.rows) > 1 and look.rows[0].lstrip().startswith("|") and MARKDOWN_RULE.fullmatch(look.rows[1]):
+        detail = f"{look.source.label}: this is a Markdown table. Save it as CSV: a comma between columns, no line of dashes, no bold numbers."
+        raise InvalidTest.at(look.source.pointer, "markdown_table", detail)
     fitting = [format_ for format_ in _ALL if look.roles <= set(format_.roles)]
     best = max(fitting or _ALL, key=lambda format_: format_.sign(look))
     if best.name in {"csv", "tsv", "jsonl"} and not options.given() & {

@@ -12,6 +12,7 @@ THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[,.'’ \u00a0\u202f]\d{3})+(?:[.,]
 COMMA = re.compile(r"[+-]?\d{0,30},\d{1,30}(?:[eE][+-]?\d{1,3})?")
 PERCENT = re.compile(r"[+-]?(?:\d[\d.,]{0,30}|[.,]\d{1,30}) ?%")
 SHEET_ERROR = re.compile(r"#[A-Z0-9/]{2,12}[!?]")
+SPREAD = re.compile(r"\d\s*(?:±|\+/-|\\pm\b|\(\d)")
 INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 NOTHING = frozenset(("-", "--", "---", "–", "—", "?", ".", "*", "nil", "missing", "undefined"))
 VERDICTS = frozenset(
@@ -54,6 +55,8 @@ def _why(text: str, whole: str, *, comma: bool, percent: bool) -> str:
         return "Decimal commas are read with `decimal=comma`, in all numbers alike; else write 0.5, not 0,5."
     if not percent and PERCENT.fullmatch(text):
         return "Percent signs are not read here: leave them out, in all lines."
+    if SPREAD.search(text):
+        return "A mean with its deviation is an average and no item: give the scores of the items, or of the runs, each on its own line."
     if SHEET_ERROR.fullmatch(text):
         return "It is an error of a spreadsheet: mend its cell; or leave it empty if there is no score."
     folded = text.lower()

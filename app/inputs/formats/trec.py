@@ -1,6 +1,7 @@
 """TREC: the per-query output of `trec_eval -q`, or runs and qrels.
 
-A line of output is `measure query value`, padded with blanks; values have four decimals, so they lie on a lattice.
+A line of output is `measure query value`, padded with blanks; values have four decimals, so they lie on a lattice. Lines of
+ir_measures (`-q`) are `query measure value`, or JSON; the measure is called as trec_eval calls it where both have it.
 Lines of `all` queries and of the run's id are no items. trec_eval leaves out a query that a run has no document for;
 here that is a missing item, subject to on_missing, of which zero is trec_eval -c.
 """
@@ -12,9 +13,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ...errors import InvalidTest
+from .. import ndjson
 from ..quoting import quoted
 from .format import FirstLook, Format, Sign
-from .number_text import NumberReader
+from .number_text import NumberReader, parsed
 from .outputs_by_id import SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
@@ -118,6 +120,13 @@ def _count_zero(systems: tuple[SystemOutputs, SystemOutputs], measure: str, note
             )
 
 
+def is_of_ir_measures(fields: list[str]) -> bool:
+    """Whether a line is `query measure value`, as `ir_measures -q` prints it."""
+    if len(fields) != 3 or LINE_MEASURE.fullmatch(fields[0]) or parsed(fields[2]) is None:
+        return False
+    return IR_MEASURE.fullmatch(fields[1]) is not None
+
+
 Row = tuple[int, str, str]  # line, query, value
 
 
@@ -125,17 +134,25 @@ def _rows(source: Source, notes: list[str]) -> dict[str, list[Row]]:
     """The lines of single queries by measure."""
     by_measure: dict[str, list[Row]] = {}
     averages = 0
+    turned = None
     for number, line in enumerate(source.lines(notes), 1):
         if not line.strip():
             continue
         fields = line.split()
+        if line.startswith("{"):  # ir_measures --output jsonl
+            record = ndjson.decoded(line, source.line(number), f"Line {number:,}")
+            fields = [str(record.get(name)) for name in ("measure", "query_id", "value")]
+            turned = False
+        turned = is_of_ir_measures(fields) if turned is None else turned
+        if turned and len(fields) == 3:
+            fields = [fields[1], fields[0], fields[2]]
         if len(fields) >= 2 and (fields[1] == ALL or fields[0] in NO_MEASURES):
             averages += 1
             continue
         if len(fields) != 3:
             detail = f"there are {len(fields)} fields; trec_eval -q writes measure, query and value."
             raise source.refused(number, "wrong_field_count", detail)
-        by_measure.setdefault(fields[0], []).append((number, fields[1], fields[2]))
+        by_measure.setdefault(measure_of(fields[0]), []).append((number, fields[1], fields[2]))
     if not by_measure:
         detail = f"{source.label} has averages over all queries only, which cannot be tested; run trec_eval with -q."
         raise InvalidTest.at(source.pointer, "averages_only", detail)
@@ -173,9 +190,18 @@ LINE_MEASURE = re.compile(
 )
 
 
+# ir_measures' names, with parameters and cutoffs: nDCG@10, RBP(p=0.8), P(rel=2)@5.
+IR_MEASURE = re.compile(
+    r"(?:A?P|nDCG|RR|R|RPrec|Rprec|Bpref|infAP|ERR|IPrec|Success|Judged|RBP|INST|BPM|SDCG|Set(?:P|R|F|AP|_?Rel)|NumQ|"
+    r"NumRet|NumRel|NumRelRet|Compat|alpha_nDCG|NRBP|AP_IA|P_IA|Accuracy|NERR\d+)(?:\([^)]*\))?(?:@[\d.]+)?"
+)
+OF_RECORDS = frozenset(("query_id", "measure", "value"))
+
+
 def _sign(look: FirstLook) -> Sign:
     words = look.rows[0].split() if look.rows else []
-    measured = len(words) == 3 and LINE_MEASURE.fullmatch(words[0])
+    measured = len(words) == 3 and (LINE_MEASURE.fullmatch(words[0]) or is_of_ir_measures(words))
+    measured = measured or (look.record or {}).keys() == OF_RECORDS
     return Sign.MARK if measured or ("qrels" in look.roles and not look.is_archive) else Sign.NONE
 
 
@@ -184,7 +210,7 @@ FORMAT = Format(
     read,
     ROLES,
     USES,
-    "trec_eval -q output, or runs and qrels",
+    "trec_eval -q or ir_measures -q output, or runs and qrels",
     kinds=("scores",),
     sign=_sign,
     zero=True,

@@ -21,6 +21,9 @@ from .source import Source
 DEFAULT_MEASURE = "map"
 COMMON = ["map", "ndcg", "ndcg_cut_10", "P_10", "recip_rank", "bpref", "Rprec", "recall_1000", "success_10"]
 RUN_FIELDS, QRELS_FIELDS = 6, 4
+# query-id, corpus-id, score (beir-cellar/beir); qid, pid, rank (microsoft/MSMARCO-Passage-Ranking)
+BEIR_FIELDS, MARCO_FIELDS = 3, 3
+BEIR_HEADER = frozenset(("score", "relevance", "label", "rel"))
 # Measures that are safe. pytrec_eval is C: success_0 aborts the process, runid reads uninitialised memory, and
 # ndcg loops over every level of relevance, a million of which take minutes.
 MEASURE = re.compile(
@@ -86,11 +89,15 @@ def _values(judged: Judged, ranked: Ranked, measure: str) -> dict[str, float]:
     return {query: value for query, values in results.items() for value in values.values()}
 
 
-def _fields(source: Source, notes: list[str], needed: int, what: str) -> Iterator[tuple[int, list[str]]]:
-    """The fields of every line that is not empty, with its number; refuses any other number of fields."""
+def _fields(
+    source: Source, notes: list[str], needed: tuple[int, int], what: str
+) -> Iterator[tuple[int, list[str]]]:
+    """The fields of every line that is not empty, with its number; refuses any other number of fields, and two in one file."""
+    width = None
     for number, line in enumerate(source.lines(notes), 1):
         fields = line.split()
-        if fields and len(fields) != needed:
+        width = len(fields) if width is None and len(fields) in needed else width
+        if fields and len(fields) != width:
             raise source.refused(number, "wrong_field_count", f"there are {len(fields)} fields; {what}.")
         if fields:
             yield number, fields
@@ -103,8 +110,11 @@ def _refuse_twice(source: Source, number: int, document: str, how: str, query: s
 
 def _qrels(source: Source, notes: list[str]) -> Judged:
     judged: Judged = {}
-    what = "qrels have query, 0, document and relevance"
-    for number, (query, _, document, relevance) in _fields(source, notes, QRELS_FIELDS, what):
+    what = "qrels have query, 0, document and relevance; those of BEIR query-id, corpus-id and score below a header"
+    for number, fields in _fields(source, notes, (QRELS_FIELDS, BEIR_FIELDS), what):
+        query, document, relevance = fields[0], fields[-2], fields[-1]
+        if number == 1 and not RELEVANCE.fullmatch(relevance) and relevance.lower() in BEIR_HEADER:
+            continue
         of_query = judged.setdefault(query, {})
         if document in of_query:
             _refuse_twice(source, number, document, "judged", query)
@@ -123,8 +133,13 @@ def _run(source: Source, notes: list[str]) -> tuple[Ranked, dict[str, int]]:
     """Scores by query and document, and the first line of every query."""
     ranked: Ranked = {}
     first: dict[str, int] = {}
-    what = "a run has query, Q0, document, rank, score and tag"
-    for number, (query, _, document, _, text, _) in _fields(source, notes, RUN_FIELDS, what):
+    what = "a run has query, Q0, document, rank, score and tag; one of MS MARCO query, document and rank"
+    for number, fields in _fields(source, notes, (RUN_FIELDS, MARCO_FIELDS), what):
+        query = fields[0]
+        if len(fields) == MARCO_FIELDS:  # the first rank is the best
+            document, text = fields[1], f"-{fields[2]}"
+        else:
+            document, text = fields[2], fields[4]
         of_query = ranked.setdefault(query, {})
         first.setdefault(query, number)
         if document in of_query:
