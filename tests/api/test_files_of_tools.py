@@ -264,6 +264,33 @@ def seg_score(scores: Scores, system: str) -> str:
     return "".join(f"{system}\t{one}\n" for one in scores)
 
 
+def ir_measures(scores: Scores, system: str) -> str:
+    rows = [f"{n}\tnDCG@10\t{one:.4f}\n" for n, one in enumerate(scores)]
+    return "".join(rows) + f"all\tnDCG@10\t{sum(scores) / len(scores):.4f}\n"
+
+
+def ir_measures_jsonl(scores: Scores, system: str) -> str:
+    return lines([{"query_id": str(n), "measure": "AP", "value": one} for n, one in enumerate(scores)])
+
+
+def trec_eval(scores: Scores, system: str) -> str:
+    rows = [f"map                   \t{n}\t{one:.4f}\n" for n, one in enumerate(scores)]
+    return (
+        f"runid                 \tall\t{system}\n" + "".join(rows) + "map                   \tall\t0.5000\n"
+    )
+
+
+def kaldi(scores: Scores, system: str) -> str:
+    return "".join(
+        f"utt{n} ref a b\nutt{n} hyp a b\nutt{n} op C C\nutt{n} #csid {4 - int(4 * one)} {int(4 * one)} 0 0\n"
+        for n, one in enumerate(scores)
+    )
+
+
+def counts_csv(scores: Scores, system: str) -> str:
+    return "id,errors,ref_words\n" + "".join(f"u{n},{int(4 * one)},4\n" for n, one in enumerate(scores))
+
+
 TOOLS: dict[str, File] = {
     "SWE-bench": File("SWE-bench/SWE-bench swebench/harness/reporting.py make_run_report", swe_report, "gpt.run.json", right=True),
     "EvalPlus": File("evalplus/evalplus evalplus/evaluate.py evaluate", evalplus, "samples_eval_results.json", {"metric": "plus"}, "choose_metric", right=True),
@@ -283,6 +310,11 @@ TOOLS: dict[str, File] = {
     "pandas list": File("pandas-dev/pandas DataFrame.to_dict('list')", polars_columns),
     "Braintrust": File("braintrustdata/braintrust-sdk EvalResult", braintrust, "experiment.jsonl", {"metric": "scores.Factuality"}, "choose_metric"),
     "OLMES": File("allenai/olmes predictions.jsonl", olmes, "predictions.jsonl", {"metric": "acc_raw"}, "choose_metric"),
+    "ir_measures -q": File("terrierteam/ir_measures ir_measures/__main__.py", ir_measures, "run.txt"),
+    "ir_measures jsonl": File("terrierteam/ir_measures ir_measures/__main__.py --output jsonl", ir_measures_jsonl, "run.jsonl"),
+    "trec_eval -q": File("usnistgov/trec_eval -q", trec_eval, "run.eval"),
+    "Kaldi per_utt": File("kaldi-asr/kaldi egs/wsj/s5/utils/scoring/wer_per_utt_details.pl", kaldi, "per_utt"),
+    "jiwer counts": File("jitsi/jiwer process_words, as a table", counts_csv, "wer.csv"),
     "mt-metrics-eval": File("google-research/mt-metrics-eval mt_metrics_eval/data.py ReadScoreFile", seg_score, "BLEU-refA.seg.score"),
 }  # fmt: skip
 
@@ -368,10 +400,49 @@ def test_older_results_of_swe_bench_count_what_they_do_not_name(service: Service
     assert "was not resolved" in " ".join(said["reading"]["notes"])
 
 
+def test_counts_in_a_file_of_each_system_are_counts(service: Service) -> None:
+    tables = {
+        "u": "id,tp,fp,fn\nd1,3,1,0\nd2,2,0,1\nd3,5,2,2\n",
+        "v": "id,fn,tp,fp\nd3,3,4,2\nd1,1,2,2\nd2,1,2,1\n",
+    }
+    answer = service.post(FILES, files={role: (f"{role}.csv", text) for role, text in tables.items()})
+    assert answer.status_code == 200, answer.text
+    assert (answer.json()["p_value"], answer.json()["statistic"]["name"]) == (0.25, "f1")
+
+
+def test_runs_of_ms_marco_and_qrels_of_beir_are_evaluated(service: Service) -> None:
+    pytest.importorskip("pytrec_eval")
+    qrels = "query-id\tcorpus-id\tscore\n1\tb\t1\n2\tx\t1\n2\ty\t2\n"
+    u, v = "1\tb\t1\n1\ta\t2\n2\ty\t1\n2\tx\t2\n", "1\ta\t1\n1\tb\t2\n2\tx\t1\n2\ty\t2\n"
+    files = {"u": ("u.tsv", u), "v": ("v.tsv", v), "qrels": ("test.tsv", qrels)}
+    said = service.post(FILES, files=files, data={"measure": "recip_rank"}).json()
+    assert (said["statistic"]["u"], said["statistic"]["v"], said["p_value"]) == (1.0, 0.75, 1.0)
+
+
+def test_numbered_lines_of_fairseq_are_asked_about_and_then_paired_by_number(service: Service) -> None:
+    pytest.importorskip("sacrebleu")
+    texts = [
+        "the quick brown fox jumps over it",
+        "she sells sea shells by the shore",
+        "peter piper picked a peck of it",
+    ]
+    u = "".join(f"H-{n}\t-0.1\t{text}\n" for n, text in reversed(list(enumerate(texts))))
+    v = "".join(f"H-{n}\t-0.2\t{text.replace('the', 'a')}\n" for n, text in enumerate(texts))
+    gold = "".join(f"T-{n}\t{text}\n" for n, text in enumerate(texts))
+    files = {"u": ("u.txt", u), "v": ("v.txt", v), "ref": ("ref.txt", gold)}
+    flaw = problem(service.post(FILES, files=files), 422)["errors"][0]
+    assert flaw["code"] == "choose_format"
+    answer = service.post(FILES, files=files, data=flaw["choices"][0]["fields"])
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["statistic"]["u"] == pytest.approx(100)
+
+
 REFUSED: dict[str, tuple[str, str, str, str]] = {
     "lm-eval results": (json.dumps({"results": {"arc": {"acc,none": 0.7}}, "n-samples": {"arc": {"original": 100}}}), "averages_only", "--log_samples", "results_1.json"),
     "MTEB": (json.dumps({"dataset_revision": "abc", "task_name": "STS12", "mteb_version": "1.18", "scores": {"test": [{"main_score": 0.75, "hf_subset": "default"}]}}), "averages_only", "a line for each", "STS12.json"),
     "parts": (json.dumps({"train": {"accuracy": 0.9}, "test": {"accuracy": 0.8}}), "averages_only", "items", "metrics.json"),
+    "Markdown table": ("| id | score |\n|---|---:|\n| a | 0.5 |\n", "markdown_table", "CSV", "table.md"),
+    "mean and deviation": ("id,score\na,0.81 ± 0.02\nb,0.75 ± 0.01\n", "not_a_number", "average", "table.csv"),
     "SQuAD predictions alone": (squad(RIGHT_U, "new"), "missing_file", "gold", "predictions.json"),
 }  # fmt: skip
 

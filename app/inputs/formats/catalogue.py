@@ -85,6 +85,7 @@ _ALL: tuple[Format, ...] = (
     conllu.FORMAT,
     conll.FORMAT,
     trec.FORMAT,
+    mt.FAIRSEQ,
     mt.TEXTS,
 )
 FORMATS: Mapping[str, Format] = {format_.name: format_ for format_ in _ALL}
@@ -130,7 +131,7 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     only(by_role, reader.roles, name)
     _refuse_unused(options.given(), reader.uses | ALWAYS, name)
     if options.on_missing == ZERO and not reader.zero:
-        detail = f"The format {name} does not count missing items 0: that is of trec, as trec_eval -c. Set `on_missing=drop`, or add them."
+        detail = f"The format {name} does not count missing items 0: that is of trec, as trec_eval -c, and of inspect. Set `on_missing=drop`, or add them."
         raise InvalidTest.at("/options/on_missing", "no_zero", detail)
     if options.delimiter is None and reader.delimiter is not None:
         options = replace(options, delimiter=reader.delimiter)

@@ -1,13 +1,14 @@
 """Logs of Inspect: the `.json` form, one EvalLog object, and the `.eval` form, a zip archive.
 
 Read here with zipfile and json: of an archive only the header and the summaries are needed. A letter is a score as in
-Inspect's own accuracy(), C 1, I 0, P 1/2, but N (no answer) is missing: Inspect counts it as 0.
+Inspect's own accuracy(), C 1, I 0, P 1/2, but N (no answer) is missing: Inspect counts it as 0, as on_missing zero does here.
 (inspect_ai/log/_log.py, log/_recorders/eval.py, scorer/_metric.py.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...errors import Choice, InvalidTest, choices_of
@@ -36,7 +37,7 @@ USES = frozenset(
     )
 )
 LETTERS: Mapping[str, Number] = {"C": 1, "I": 0, "P": 0.5}
-NO_ANSWER = "N"
+NO_ANSWER, ZERO = "N", "zero"
 EACH_EPOCH = (
     Choice(
         "Pair epoch by epoch; a sample's epochs swap as a whole",
@@ -58,7 +59,10 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         notes.append(f"The logs are of two tasks, {logs[0].task[:60]} (u) and {logs[1].task[:60]} (v).")
     notes.append(f"The scorer is {scorers[0][:60]}.")
     number_reader = NumberReader.of(options)
+    if options.on_missing == ZERO:
+        notes.append("N, no answer, counts 0 (on_missing=zero), as Inspect's accuracy() counts it.")
     systems = [_outputs(log, scorers[0], options, number_reader, notes) for log in logs]
+    options = replace(options, on_missing="error") if options.on_missing == ZERO else options
     require_as_many_runs(systems[0], systems[1], EACH_EPOCH)
     clustered = options.clusters is not None or options.reduce_epochs == "none"
     names = (logs[0].model, logs[1].model)
@@ -185,6 +189,8 @@ def _value(
             raise choose(pointer, "metric", "value", list(value), f"{quoted(scorer)} gives several values. ")
         value = value[options.metric]
         path.append(escaped(options.metric))
+    if value == NO_ANSWER and options.on_missing == ZERO:
+        return 0
     return _number(value, number_reader, "/".join((log.source.pointer, *path)))
 
 
@@ -205,4 +211,6 @@ def _sign(look: FirstLook) -> Sign:
     return Sign.MARK if log else Sign.NONE
 
 
-FORMAT = Format("inspect", read, ROLES, USES, "Inspect logs, .json and .eval", kinds=("scores",), sign=_sign)
+FORMAT = Format(
+    "inspect", read, ROLES, USES, "Inspect logs, .json and .eval", kinds=("scores",), sign=_sign, zero=True
+)

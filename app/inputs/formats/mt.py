@@ -5,9 +5,10 @@ Texts have no ids: the line is the item, so all files need as many lines, and an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
-from ...errors import InvalidTest
+from ...errors import InvalidTest, choices_of
 from ...statistics.paired import Pairing, Segments, StatisticSpec
 from .count_files import CountFile, count_file
 from .documents import DOCUMENT, coded, from_file
@@ -21,6 +22,8 @@ from .source import Source
 
 ROLES = ("u", "v", "ref", "ref2", "ref3", "ref4", "gold", "documents")
 USES = frozenset(("clusters",))
+FAIRSEQ_NAME = "fairseq"
+FAIRSEQ_LINE = re.compile(r"(?P<kind>[STHDPEAVI])-(?P<sentence>[0-9]{1,9})\t")
 STATISTICS = ("bleu", "chrf", "ter")
 
 STATISTICS_USES = frozenset(("metric", "clusters", "id_column", "delimiter", "on_missing", "decimals"))
@@ -45,7 +48,10 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     notes: list[str] = []
     reference = "gold" if "gold" in files and "ref" not in files else "ref"
     roles = ["u", "v", reference, *(role for role in ("ref2", "ref3", "ref4") if role in files)]
-    texts = [_segments(needed(files, role, format_), notes) for role in roles]
+    sources = [needed(files, role, format_) for role in roles]
+    texts = (
+        _fairseq(sources, notes) if format_ == FAIRSEQ_NAME else [_segments(each, notes) for each in sources]
+    )
     for role, text in zip(roles, texts, strict=True):
         if len(text) != len(texts[0]):
             detail = (
@@ -58,8 +64,56 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     return Reading("segments", data, StatisticSpec("bleu"), tuple(notes), format_)
 
 
+def _fairseq(sources: Sequence[Source], notes: list[str]) -> list[list[str]]:
+    """The texts of each file by the number of their sentence, as fairseq-generate writes them: H-12, score, text; T-12, text.
+
+    Raises
+    ------
+    InvalidTest
+        A file has other sentences than the first, or one twice. References may be plain lines, in the order of the numbers.
+    """
+    found: list[dict[int, str]] = []
+    for source in sources:
+        of_reference = source.role not in ("u", "v")
+        wanted = "T" if of_reference else "H"
+        texts: dict[int, str] = {}
+        lines = source.lines(notes)
+        numbered = any(map(FAIRSEQ_LINE.match, lines))
+        for number, line in enumerate(lines, 1):
+            match = FAIRSEQ_LINE.match(line)
+            if not numbered and of_reference:
+                texts[number - 1] = line
+            elif match is not None and match["kind"] == wanted:
+                key = int(match["sentence"])
+                if key in texts:
+                    raise source.refused(number, "duplicate_id", f"the sentence {key} is there twice.")
+                texts[key] = line.rpartition("\t")[2]
+        if not texts:
+            raise InvalidTest.at(
+                source.pointer, "no_items", f"{source.label}: there are no lines {wanted}-… of fairseq."
+            )
+        if found and texts.keys() != found[0].keys():
+            other = min(texts.keys() ^ found[0].keys())
+            detail = f"{source.label}: the sentence {other} is in this file or in u, and not in both."
+            raise InvalidTest.at(source.pointer, "unmatched_ids", detail)
+        found.append(texts)
+    notes.append("Sentences are paired by the numbers that fairseq gives them.")
+    return [[texts[key] for key in sorted(found[0])] for texts in found]
+
+
 def _segments(source: Source, notes: list[str]) -> list[str]:
     lines = source.lines(notes)
+    if all(map(FAIRSEQ_LINE.match, lines)):
+        detail = (
+            f"{source.label}: the lines begin with the numbers that fairseq-generate gives sentences (H-12), and are in its order: by "
+            "line other sentences would be paired. Give `format=fairseq`, which reads the numbers."
+        )
+        raise InvalidTest.at(
+            source.pointer,
+            "choose_format",
+            detail,
+            choices_of("format", {FAIRSEQ_NAME: "Pair by the numbers"}),
+        )
     blank = sum(not line.strip() for line in lines)
     if blank:
         notes.append(f"{source.role}: {blank:,} empty lines were kept as empty segments.")
@@ -135,6 +189,9 @@ def _sign_of_statistics(look: FirstLook) -> Sign:
     return Sign.HEADER if known else Sign.NONE
 
 
+FAIRSEQ = Format(
+    FAIRSEQ_NAME, read, ROLES, USES, "lines H-, T- of fairseq-generate, with references", kinds=("segments",)
+)
 TEXTS = Format(
     "mt", read, ROLES, USES, "parallel lines of text with references", kinds=("segments",), sign=_sign
 )

@@ -49,7 +49,7 @@ READER_OPTIONS = (
         {
             "error": "Refuse, and name them", "drop": "Leave them out, and count them",
             "bounds": "Bound the p-value, whatever they are",
-            "zero": "Count them 0 (trec only, as trec_eval -c)",
+            "zero": "Count them 0 (trec, as trec_eval -c; inspect, no answer as its accuracy)",
         },
         "error",
     ),

@@ -19,7 +19,7 @@ from .. import columns, delimited
 from ..alignment import align
 from ..delimited import HEADERLESS_COUNTS
 from ..frame import Frame, of_records, table
-from ..names import FREQUENCY, folded
+from ..names import FREQUENCY, SCORE, folded
 from ..nested import whole
 from ..quoting import escaped, quoted
 from ..roles import (
@@ -38,7 +38,16 @@ from ..roles import (
 from .json_records import key_of, read_records
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
 from .number_text import NumberReader
-from .outputs_by_id import MEAN, PAIRED_BY_ORDER, SystemOutputs, Value, in_words, scores_reading
+from .outputs_by_id import (
+    MEAN,
+    PAIRED_BY_ORDER,
+    SystemOutputs,
+    Value,
+    counts,
+    in_words,
+    matched,
+    scores_reading,
+)
 from .reader import Finding, ReaderOptions, Reading, choose
 from .roles import Systems, both, by_names, two_systems
 from .source import Source
@@ -302,7 +311,52 @@ def samples_finding(frame: Frame, key: Key) -> tuple[Finding, ...]:
     return (Finding(CHOOSE_RUNS, detail, frame.top, choices),)
 
 
+def _counts_in(frame: Frame, options: ReaderOptions) -> tuple[str, ...]:
+    """The counts that a file of one system has, where it has no score and none is chosen."""
+    names = {name.lower() for name in frame.names}
+    chosen = options.score_column or options.metric or frame.find(SCORE)
+    if not (frame.is_table and frame.has_header) or chosen is not None:
+        return ()
+    return next((tuple(sorted(each)) for each, _ in COUNT_STATISTICS if each <= names), ())
+
+
+def _two_files_of_counts(
+    frames: Sequence[Frame], names: Sequence[str], options: ReaderOptions, notes: list[str], format_: str
+) -> Reading:
+    """Counts in a file of each system, such as id,tp,fp,fn."""
+    clusters = [cluster_of(frame, options) for frame in frames]
+    columns = [[str(frame.find((name,))) for name in names] for frame in frames]
+    sides = [
+        Side(frame, frozenset((cluster, *own)))
+        for frame, cluster, own in zip(frames, clusters, columns, strict=True)
+    ]
+    systems = []
+    for frame, key, cluster, own in zip(
+        frames, keys_of(sides, options, notes), clusters, columns, strict=True
+    ):
+        note_index(frame, key, notes)
+        outputs, rows = SystemOutputs(frame.source, by_order=not key.columns), range(frame.n)
+        values = zip(*(frame.values(name, NumberReader.of(options)) for name in own), strict=True)
+        groups = [None] * frame.n if cluster is None else texts_of(frame, cluster, rows)
+        ids = ids_of(frame, key, rows)
+        if len(set(ids)) < len(ids):
+            _refuse_twice(frame, ids, rows, key)
+        for row, counted in enumerate(values):
+            outputs.add(ids[row], None if None in counted else counted, frame.path(row), groups[row])
+        systems.append(outputs)
+    u, v = systems
+    clustered = None not in clusters
+    pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
+    spec = next(spec for each, spec in COUNT_STATISTICS if each == set(names))
+    metric = "wer" if spec.name == "ratio" else None
+    notes.append(f"The counts of an item are {', '.join(names)}.")
+    return Reading("counts", counts(pairs, names), spec, tuple(notes), format_, metric=metric)
+
+
 def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[str], format_: str) -> Reading:
+    counted = _counts_in(frames[0], options)
+    if counted and _counts_in(frames[1], options) == counted:
+        return _two_files_of_counts(frames, counted, options, notes, format_)
     scores = [score_of(frame, options) for frame in frames]
     readers = [frame.reader_of([score], options, notes) for frame, score in zip(frames, scores, strict=True)]
     if readers[0].percent != readers[1].percent:
