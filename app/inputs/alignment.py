@@ -55,7 +55,7 @@ class ById:
 
 @dataclass(frozen=True, slots=True)
 class Gapped:
-    """A column given as a list of n items with nulls: the values that there are, and their positions."""
+    """A column of n items, some without a value: the values that there are, and their positions in any order."""
 
     values: Any
     positions: Positions
@@ -64,6 +64,11 @@ class Gapped:
     def __len__(self) -> int:
         """How many items it has, missing ones included."""
         return self.n
+
+    @property
+    def in_order(self) -> bool:
+        """Whether it has a value of every item, in their order."""
+        return len(self.positions) == self.n and bool((self.positions == np.arange(self.n)).all())
 
 
 Given = Values | ById | Gapped
@@ -79,8 +84,8 @@ class Placed:
 
     ids: Sequence[Any]
     positions: Mapping[str, Positions | None]
+    largest: int
     keyed: bool = True
-    largest: int | None = None
 
     def size(self, column: str) -> int:
         """How many values a column has."""
@@ -207,7 +212,7 @@ def align(
     """
     keyed = {name: column for name, column in columns.items() if isinstance(column, ById)}
     if not keyed:
-        return align_placed(_by_order(columns, ids), clusters, on_missing)
+        return _aligned(_by_order(columns, ids), clusters, on_missing)
     if len(keyed) != len(columns):
         other = next(name for name in columns if name not in keyed)
         raise InvalidTest.at(
@@ -215,7 +220,7 @@ def align(
         )
     if ids is not None:
         raise InvalidTest.at("/ids", "redundant_ids", "The systems are keyed by id already; leave ids out.")
-    return align_placed(by_key(keyed), clusters, on_missing)
+    return _aligned(_by_key(keyed), clusters, on_missing)
 
 
 def _by_order(columns: Mapping[str, Given], ids: Sequence[Any] | None) -> Placed:
@@ -227,10 +232,10 @@ def _by_order(columns: Mapping[str, Given], ids: Sequence[Any] | None) -> Placed
         _require_length("/ids", len(ids), _called(first), n)
         require_unique(ids)
     positions = {
-        name: column.positions if isinstance(column, Gapped) and len(column.positions) < n else None
+        name: column.positions if isinstance(column, Gapped) and not column.in_order else None
         for name, column in columns.items()
     }
-    return Placed(range(n) if ids is None else ids, positions, keyed=False, largest=n)
+    return Placed(range(n) if ids is None else ids, positions, largest=n, keyed=False)
 
 
 def _require_length(pointer: str, length: int, first: str, n: int) -> None:
@@ -260,7 +265,7 @@ def require_unique(ids: Sequence[Any]) -> None:
     )
 
 
-def by_key(columns: Mapping[str, ById]) -> Placed:
+def _by_key(columns: Mapping[str, ById]) -> Placed:
     """Columns by id on all ids that there are, in the order of the first column that has each."""
     largest = max(len(column.ids) + len(column.absent) for column in columns.values())
     first = next(iter(columns.values()))
@@ -282,8 +287,8 @@ def by_key(columns: Mapping[str, ById]) -> Placed:
     return Placed(list(index), positions, largest=largest)
 
 
-def align_placed(columns: Placed, clusters: Any, on_missing: Way) -> Aligned:
-    """Bring columns that are placed on a list of items into its order; raises InvalidTest as `align` does."""
+def _aligned(columns: Placed, clusters: Any, on_missing: Way) -> Aligned:
+    """Bring columns that are placed on a list of items into its order."""
     n = len(columns.ids)
     if not any(map(columns.size, columns.positions)):
         first = next(iter(columns.positions))
@@ -310,7 +315,7 @@ def align_placed(columns: Placed, clusters: Any, on_missing: Way) -> Aligned:
     if columns.keyed or lacking:
         pairing = Pairing(
             codes, n_clusters, by_id=by_id, matched=matched, only_u=_alone(columns, "/u", matched),
-            only_v=_alone(columns, "/v", matched), largest=columns.largest or max(map(columns.size, columns.positions)),
+            only_v=_alone(columns, "/v", matched), largest=columns.largest,
             ids=ids,
         )  # fmt: skip
     left = _lacking(columns, kept, clusters) if lacking and on_missing == BOUNDS else None

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...errors import InvalidTest, relocated
-from ...inference.reading import LeftOut, Read
+from ...inference.reading import LeftOut
 from ...statistics.paired import Predictions
 from .. import columns
-from ..alignment import BOUNDS, ById, align, coded
-from ..nested import taken
+from ..alignment import BOUNDS, align, coded
 from ..quoting import quoted
-from .outputs_by_id import missing_values
+from .outputs_by_id import known_values, values_in
 from .reader import OnMissingOutcome, no_bounds
 from .source import Source
 
@@ -38,19 +37,6 @@ class ValuesById:
             if seen.setdefault(key, index) != index:
                 detail = f"{self.source.label}: the id {quoted(key)} is there twice; ids must be unique."
                 raise InvalidTest.at(self.place(index), "duplicate_id", detail)
-
-    def known(self, role: str, on_missing: OnMissingOutcome, notes: list[Any]) -> ById:
-        """The items that have a value; raises InvalidTest for the others, unless they are dropped."""
-        self.require_unique()
-        absent = [key for key, value in zip(self.ids, self.values, strict=True) if value is None]
-        notes.append(Read(role, len(self.ids), self.source.label, self.source.name[:80]))
-        if not absent:
-            return ById(self.ids, self.values)
-        if on_missing != "drop":
-            raise missing_values(self.source, self.ids, self.values, role, self.place)
-        notes.append(LeftOut(role, len(absent), "value"))
-        keep = [index for index, value in enumerate(self.values) if value is not None]
-        return ById([self.ids[index] for index in keep], [self.values[index] for index in keep], absent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +67,12 @@ def predictions_by_id(
     if on_missing == BOUNDS:
         raise no_bounds()
     sides = {"gold": gold, "u": u, "v": v}
-    known = {f"/{role}": side.known(role, on_missing, notes) for role, side in sides.items()}
+    known = {}
+    for role, side in sides.items():
+        side.require_unique()
+        known[f"/{role}"] = known_values(
+            side.source, side.ids, side.values, role, on_missing, notes, side.place
+        )
     for role, side in sides.items():
         if not known[f"/{role}"].ids:
             raise side.source.empty()
@@ -97,14 +88,11 @@ def predictions_by_id(
     pairing = replace(aligned.pairing, largest=max(len(side.ids) for side in (u, v)))
     made = scores if column_of is None else column_of
 
-    def values(role: str) -> list[Any]:
-        order, column = aligned.order[f"/{role}"], known[f"/{role}"].values
-        return list(column if order is None else taken(column, order))
-
+    gold_values, *systems = (values_in(known[name], aligned.order[name]) for name in known)
     return Predictions(
-        values("gold"),
-        made(values("u"), "u"),
-        made(values("v"), "v"),
+        gold_values,
+        made(systems[0], "u"),
+        made(systems[1], "v"),
         pairing,
         None if of_items.groups is None else coded([of_items.groups[key] for key in ids])[0],
         None if of_items.events is None else np.array([of_items.events[key] for key in ids], dtype=bool),

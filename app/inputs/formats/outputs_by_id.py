@@ -88,11 +88,16 @@ class SystemOutputs:
 
     def by_id(self) -> ById:
         """The items that have a value; the others are absent."""
-        if None not in self.values:
-            return ById(self.ids, self.values)
-        there = [index for index, value in enumerate(self.values) if value is not None]
-        absent = [key for key, value in zip(self.ids, self.values, strict=True) if value is None]
-        return ById([self.ids[index] for index in there], [self.values[index] for index in there], absent)
+        return by_id(self.ids, self.values)
+
+
+def by_id(ids: list[str], values: list[Any]) -> ById:
+    """The items that have a value; the others are absent."""
+    absent = [key for key, value in zip(ids, values, strict=True) if value is None]
+    if not absent:
+        return ById(ids, values)
+    there = [index for index, value in enumerate(values) if value is not None]
+    return ById([ids[index] for index in there], [values[index] for index in there], absent)
 
 
 def in_words(path: str) -> str:
@@ -142,11 +147,12 @@ def matched(
         for role, count in (("u", pairing.only_u), ("v", pairing.only_v))
         if count
     ]
-    pairs = [_values(side, aligned.order[name]) for name, side in sides.items()]
+    pairs = [values_in(side, aligned.order[name]) for name, side in sides.items()]
     return Matched(list(pairing.ids or ()), pairs[0], pairs[1], pairing)  # type: ignore[arg-type]
 
 
-def _values(side: ById, order: Positions | None) -> list[Any]:
+def values_in(side: ById, order: Positions | None) -> list[Any]:
+    """The values of a column at these positions, None for all."""
     return list(side.values if order is None else taken(side.values, order))
 
 
@@ -175,15 +181,12 @@ def _aligned(
     if u.by_order and len(u) != len(v):
         detail = f"u has {len(u):,} items and v has {len(v):,}, and there are no ids to pair them by."
         raise InvalidTest.at(v.source.pointer, "length_mismatch", detail)
-    sides = {}
-    for role, system in systems.items():
-        side = system.by_id()
-        notes.append(Read(role, len(system), system.source.label, system.source.name[:80]))
-        if side.absent and on_missing not in ("drop", BOUNDS):
-            raise missing_values(system.source, system.ids, system.values, role, system.pointer)
-        if side.absent and on_missing == "drop":
-            notes.append(LeftOut(role, len(side.absent), "value"))
-        sides[f"/{role}"] = side
+    sides = {
+        f"/{role}": known_values(
+            system.source, system.ids, system.values, role, on_missing, notes, system.pointer
+        )
+        for role, system in systems.items()
+    }
     if on_missing == BOUNDS:
         _require_boundable(u, v)
     sources = {"/u": u.source.pointer, "/v": v.source.pointer}
@@ -224,10 +227,23 @@ def _require_boundable(u: SystemOutputs, v: SystemOutputs) -> None:
         raise InvalidTest.at("/options/on_missing", "no_missing_bounds", detail)
 
 
-def missing_values(
-    source: Source, ids: Sequence[str], values: Sequence[Any], role: str, pointer: Callable[[int], str]
-) -> InvalidTest:
-    """The refusal of items without a value, which names the first of them."""
+def known_values(
+    source: Source,
+    ids: list[str],
+    values: list[Any],
+    role: str,
+    on_missing: OnMissingOutcome,
+    notes: list[Any],
+    pointer: Callable[[int], str],
+) -> ById:
+    """The items of a role that have a value; raises InvalidTest for the others, unless `on_missing` says what becomes of them."""
+    side = by_id(ids, values)
+    notes.append(Read(role, len(ids), source.label, source.name[:80]))
+    if not side.absent or on_missing == BOUNDS:
+        return side
+    if on_missing == "drop":
+        notes.append(LeftOut(role, len(side.absent), "value"))
+        return side
     missing = [index for index, value in enumerate(values) if value is None]
     flaws = tuple(
         Flaw(
@@ -243,7 +259,7 @@ def missing_values(
         f"{source.label}: {len(missing):,} of {len(ids):,} items of {role} have no value (the first is {quoted(ids[missing[0]])} "
         f"at {where}). Missing is not zero: add them, or give `on_missing=drop` to leave these items out."
     )
-    return InvalidTest(detail, flaws=flaws)
+    raise InvalidTest(detail, flaws=flaws)
 
 
 def clusters_of(systems: dict[str, SystemOutputs]) -> dict[str, str]:
@@ -336,7 +352,7 @@ def _bounded(
     sides, aligned = _aligned(u, v, options.on_missing, notes, check, clustered=clustered)
 
     def take(name: str, order: Positions | None) -> Column | Repeated:
-        return column_of(_values(sides[name], order), name[1:])
+        return column_of(values_in(sides[name], order), name[1:])
 
     data = bounded_scores(aligned, take, options.bounds)
     if data.gaps is not None:

@@ -14,9 +14,7 @@ from ...inputs.alignment import (
     Gapped,
     Given,
     OnMissingOnBoard,
-    Placed,
     align,
-    align_placed,
     system_pointer,
 )
 from ..pointers import PointerMap
@@ -30,8 +28,7 @@ class GivenBoard:
     """The columns of one data set by system, in code-point order.
 
     `place` finds an item of a column, or of `/ids` or `/clusters`, in what was sent; `columns` where whole columns
-    stand that have another place than in a JSON request. `positions` says where the columns' values belong, where that is
-    known already; clusters are then by id.
+    stand that have another place than in a JSON request.
     """
 
     systems: Mapping[str, Given]
@@ -40,15 +37,12 @@ class GivenBoard:
     clusters: Sequence[Any] | Mapping[str, Any] | None = None
     place: Place | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
-    positions: Placed | None = None
     weights: Sequence[Any] | Mapping[str, Any] | None = None
     groups: Sequence[Any] | Mapping[str, Any] | None = None
     event: Sequence[Any] | Mapping[str, Any] | None = None
 
     def align(self, on_missing: OnMissingOnBoard) -> Aligned:
         """Bring the columns into one order; raises InvalidTest as `inputs.alignment.align` does."""
-        if self.positions is not None:
-            return align_placed(self.positions, self.clusters, on_missing)
         columns = {system_pointer(name): column for name, column in self.systems.items()}
         gold = {} if self.gold is None else {GOLD: self.gold}
         return align(columns | gold, ids=self.ids, clusters=self.clusters, on_missing=on_missing)
