@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...errors import InvalidTest
 from ...inputs import npy
-from ...inputs.alignment import Gapped, Given, Placed, Positions, system_pointer
+from ...inputs.alignment import Gapped, Given, system_pointer
 from ...inputs.formats.many_systems import Table
 from ...inputs.formats.outputs_by_id import in_words
 from ...inputs.systems_rows import LongBoard, WideBoard
@@ -67,13 +67,10 @@ def _of_long(board: LongBoard, table: Table) -> GivenBoard:
             return column
         return "/".join([frame.place(int(board.rows[name][index]), score), *rest])
 
-    positions: dict[str, Positions | None] = {}
-    for name, own in board.positions.items():
-        whole = len(own) == len(board.ids) and bool((own == np.arange(len(own))).all())
-        positions[system_pointer(name)] = None if whole else own
-    whole_at = _FirstLines(by_pointer, board, frame.place)
-    placed = Placed(board.ids, positions)
-    return GivenBoard(board.values, None, None, board.clusters, place, whole_at, placed, board.weights)
+    n = len(board.ids)
+    columns = {name: Gapped(column, board.positions[name], n) for name, column in board.values.items()}
+    whole = _FirstLines(by_pointer, board, frame.place)
+    return GivenBoard(columns, None, board.ids, board.clusters, place, whole, weights=board.weights)
 
 
 class _FirstLines(Mapping[str, str]):
