@@ -55,8 +55,7 @@ def plain(value: Any, at: str = "") -> Any:
     array = array_of(value)
     if array is not None:
         if array.dtype.kind in "OSUbiu" or (array.dtype.kind == "f" and array.dtype.itemsize <= 8):
-            listed = (array.astype(np.int64) if array.dtype.kind == "b" else array).tolist()
-            return plain(listed, at) if array.dtype.kind == "O" else listed
+            return plain(array.tolist(), at) if array.dtype.kind == "O" else _listed(array)
         raise InvalidData(f"An array of {array.dtype} is no column of numbers or texts.", pointer=at)
     if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray):
         return [plain(one, f"{at}/{index}") for index, one in enumerate(value)]
@@ -66,6 +65,13 @@ def plain(value: Any, at: str = "") -> Any:
         detail = "A function is no statistic here. Name a statistic, or write a formula of sums: effects(stay, swap, statistic='x1 / x2')."
         raise InvalidData(detail, pointer=at)
     raise InvalidData(f"A {type(value).__name__} is no number, text, list or data frame.", pointer=at)
+
+
+def _listed(array: NDArray[Any]) -> Any:
+    """The values of an array; of single precision the decimals that they print as, true and false as 1 and 0."""
+    if array.dtype.kind == "f" and array.dtype.itemsize < 8:
+        return array.astype(str).astype(np.float64).tolist()
+    return (array.astype(np.int64) if array.dtype.kind == "b" else array).tolist()
 
 
 def is_missing(value: Any) -> bool:

@@ -11,7 +11,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -227,7 +227,15 @@ def frame_of(value: Any, at: str = "") -> Frame | None:
     if isinstance(value, list | tuple):
         records = bool(value) and all(isinstance(one, Mapping) for one in value)
         return _of_records(value) if records else None
-    if isinstance(value, Mapping | str | bytes | PathLike) or value is None:
+    if isinstance(value, Mapping):
+        ids = value.get(KEY)
+        named = ids is not None and not isinstance(ids, Mapping) and isinstance(ids, Sized) and len(value) > 1
+        return (
+            _frame({str(name): one for name, one in value.items()}, {}, value)
+            if named and _are_columns(value)
+            else None
+        )
+    if isinstance(value, str | bytes | PathLike) or value is None:
         return None
     if hasattr(value, "collect") and hasattr(value, "collect_schema"):
         raise InvalidData("This table is a query that has not been run: give its .collect().", pointer=at)
@@ -238,6 +246,16 @@ def frame_of(value: Any, at: str = "") -> Frame | None:
     if hasattr(value, "__arrow_c_stream__") and not hasattr(value, "__array__"):
         return _of_stream(value, at)
     return None
+
+
+def _are_columns(columns: Mapping[Any, Any]) -> bool:
+    """Whether all are columns of one length; what has a key `id` of one value is no table."""
+    several = [
+        one
+        for one in columns.values()
+        if isinstance(one, Sized) and not isinstance(one, str | bytes | Mapping)
+    ]
+    return len(several) == len(columns) and len(set(map(len, several))) == 1
 
 
 def _of_data_frame(value: Any, at: str) -> Frame:

@@ -76,6 +76,7 @@ WAYS: dict[str, Callable[[Columns], Any]] = {
     "stream of arrow": lambda columns: Stream(pa.table({name: list(one) for name, one in columns.items()})),
     "structured array": lambda columns: pd.DataFrame(dict(columns)).to_records(index=False),
     "records": records_of,
+    "columns by name": dict,
     "polars": polars_of,
 }
 
@@ -139,7 +140,7 @@ def test_clusters_weights_and_gold_of_a_table_are_what_they_are_in_csv() -> None
     assert compare(frame).board.pairs == wanted.board.pairs
     assert compare(frame.drop(columns="cluster"), clusters=frame["cluster"]).board.pairs == wanted.board.pairs
     with pytest.raises(InvalidTest, match="gold"):
-        compare(frame.assign(label=["a", "b"] * 25))
+        compare(frame.assign(label=[0, 1] * 25))
     weights = [Fraction(1 + row % 3, 3) for row in range(50)]
     of_two = frame[["id", "new", "old"]]
     wanted_two = run_test(BOARD["new"], BOARD["old"], weights=weights)
@@ -190,6 +191,18 @@ def test_columns_of_one_name_with_numbers_are_runs() -> None:
     assert told(run_test(*(pd.DataFrame(one, columns=names) for one in (u, v)))) == told(wanted)
     assert told(run_test(*(pd.DataFrame(one) for one in (u, v)))) == told(wanted)
     assert told(run_test(u, v)) == told(wanted)
+
+
+def test_single_precision_is_read_as_the_decimals_that_it_prints() -> None:
+    u, v = RNG.normal(0, 1, 12).round(2), RNG.normal(0.5, 1, 12).round(2)
+    wanted = run_test(u, v)
+    ids = [f"q{row}" for row in range(12)]
+    single = [pd.Series(one.astype(np.float32), index=ids) for one in (u, v)]
+    assert told(run_test(*single)) == told(wanted)
+    assert told(run_test(single[0].to_numpy(), single[1].to_numpy(), clusters=ids)) == told(wanted)
+    frames = [one.rename("score").rename_axis("id").reset_index() for one in single]
+    assert told(run_test(*frames)) == told(wanted)
+    assert told(run_test(*map(pa.Table.from_pandas, frames))) == told(wanted)
 
 
 def counted(u: Sequence[Fraction], v: Sequence[Fraction]) -> Fraction:
@@ -422,3 +435,25 @@ def test_files_and_tables_are_mixed() -> None:
     assert systems_of(compare(compare_files({"new": NEW, "old": ("old.csv", content)}))) == systems_of(
         compare({"new": NEW, "old": OLD})
     )
+
+
+@pytest.mark.parametrize("name", ["id", "question_id", "Unnamed: 0", "seed"])
+@pytest.mark.parametrize("numbers", [list, np.array], ids=["lists", "arrays"])
+def test_ids_among_columns_by_name_are_no_system(name: str, numbers: Any) -> None:
+    columns = {name: numbers(range(100, 150)), **{system: numbers(own) for system, own in BOARD.items()}}
+    wanted = compare(BOARD)
+    assert systems_of(compare(columns)) == systems_of(wanted)
+    matrix = np.column_stack(list(columns.values()))
+    assert systems_of(compare(list(columns), matrix)) == systems_of(wanted)
+    assert systems_of(compare(list(columns), matrix.tolist())) == systems_of(wanted)
+    if name != "id":
+        repeated = {**columns, name: numbers([row // 2 for row in range(50)])}
+        assert len(systems_of(compare(repeated))) == 4
+
+
+@pytest.mark.parametrize("name", ["cluster", "weight", "gold", "y_true"])
+def test_other_columns_by_name_are_asked_about(name: str) -> None:
+    with pytest.raises(InvalidTest) as refused:
+        compare({name: list(range(1, 51)), **BOARD})
+    (flaw,) = refused.value.errors
+    assert (flaw.pointer, flaw.code) == (f"/systems/{name}", "no_system")

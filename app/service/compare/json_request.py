@@ -16,6 +16,7 @@ from ..schema.compare import Columns, CompareKind, CompareRequest, Dataset
 from ..schema.fields import ON_MISSING, CountColumns, OutputColumn, SampleColumn
 from ..validation import flaws_of, validated
 from .given import GivenBoard
+from .names import without_ids
 
 ADAPTERS: Mapping[CompareKind, TypeAdapter[dict[str, Any]]] = {
     "scores": TypeAdapter(dict[str, SampleColumn]),
@@ -68,7 +69,8 @@ def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> GivenB
         )
         raise InvalidTest.at("/scores", "redundant", detail)
     assert given.systems is not None
-    systems = {name: given.systems[name] for name in sorted(given.systems)}
+    own, ids = without_ids(given.systems, given.model_fields_set)
+    systems = {name: own[name] for name in sorted(own)}
     try:
         checked = ADAPTERS[kind].validate_python(systems, context=context)
     except ValidationError as error:
@@ -77,7 +79,7 @@ def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> GivenB
         )
         raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=flaws) from None
     return GivenBoard(
-        checked, given.gold, given.ids, given.clusters, weights=given.weights, groups=given.groups, event=given.event
+        checked, given.gold, ids if given.ids is None else given.ids, given.clusters, weights=given.weights, groups=given.groups, event=given.event
     )  # fmt: skip
 
 
@@ -95,7 +97,7 @@ def _of_matrix(given: Columns, kind: CompareKind) -> GivenBoard:
         if seen.setdefault(name, position) != position:
             detail = "A system has the name of an earlier one: give each a name of its own."
             raise InvalidTest.at(f"/systems/{position}", "duplicate_name", detail)
-    by_name = _columns(given.scores, names)
+    by_name, ids = without_ids(_columns(given.scores, names), given.model_fields_set)
 
     def place(column: str, index: int, rest: Any) -> str:
         position = next((seen[name] for name in names if system_pointer(name) == column), None)
@@ -105,7 +107,7 @@ def _of_matrix(given: Columns, kind: CompareKind) -> GivenBoard:
     return GivenBoard(
         {name: by_name[name] for name in sorted(by_name)},
         given.gold,
-        given.ids,
+        ids if given.ids is None else given.ids,
         given.clusters,
         place,
         whole,

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+import numpy as np
 
 from ...errors import InvalidTest
+from ...inputs.alignment import system_pointer
+from ...inputs.names import CLUSTER, INDEX, RUN, SURELY_GOLD, WEIGHT, find, is_key, is_one_of
 from ...inputs.quoting import quoted
 from ...statistics.label_match import UNSEEN
 
@@ -31,6 +36,41 @@ def require_names(names: Iterable[str], what: str, pointer: Callable[[str], str]
                 f"width or in their Unicode form only. If they are one {what}, write the name the same way; else rename one."
             )
             raise InvalidTest.at(pointer(name), "similar_names", detail)
+
+
+def without_ids(
+    systems: Mapping[str, Any], others: Collection[str]
+) -> tuple[dict[str, Any], list[Any] | None]:
+    """The columns of systems by name, and that of ids, which is none: its values are all different, and it is called so.
+
+    `others` are the members that the request has beside its systems.
+
+    Raises
+    ------
+        InvalidTest: a column is called what clusters, weights or gold are, which the request does not have.
+    """
+    if len(systems) < 3 or any(isinstance(column, Mapping) for column in systems.values()):
+        return dict(systems), None
+    for member, names in (("clusters", CLUSTER), ("weights", WEIGHT), ("gold", SURELY_GOLD)):
+        name = find(systems, names)
+        if name is not None and member not in others:
+            detail = f"{quoted(name)} is called as {member} would be, which is no system: give it as {member}, or rename it."
+            raise InvalidTest.at(system_pointer(name), "no_system", detail)
+    keys = [name for name in systems if _called_as_ids(name) and _are_ids(systems[name])]
+    if not keys:
+        return dict(systems), None
+    key = keys[0]
+    return {name: column for name, column in systems.items() if name != key}, list(systems[key])
+
+
+def _called_as_ids(name: str) -> bool:
+    return is_key(name) or is_one_of(name, (*INDEX, *RUN))
+
+
+def _are_ids(column: Any) -> bool:
+    """Whether values are texts or whole numbers, and all different."""
+    values = column.tolist() if isinstance(column, np.ndarray) else column
+    return set(map(type, values)) <= {str, int} and len(set(values)) == len(values)
 
 
 def _shown(name: str) -> str:

@@ -15,6 +15,7 @@ from ...inputs.formats.many_systems import Table
 from ...inputs.formats.outputs_by_id import in_words
 from ...inputs.systems_rows import LongBoard, WideBoard
 from .given import GivenBoard
+from .names import without_ids
 
 Boards = dict[str | None, GivenBoard]
 
@@ -101,7 +102,7 @@ def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_m
         detail = "Name the columns of the array: `systems=A,B,C`, as many as it has."
         raise InvalidTest.at("/systems", "missing", detail)
     columns = npy.read_columns(body, len(systems), may_be_missing=may_be_missing)
-    by_name = dict(zip(systems, columns, strict=True))
+    by_name, ids = without_ids(dict(zip(systems, columns, strict=True)), ())
     position = {system_pointer(name): index for index, name in enumerate(systems)}
     missing = {
         name: np.isnan(column)
@@ -116,5 +117,5 @@ def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_m
 
     ordered = {name: by_name[name] for name in sorted(by_name)}
     whole = dict.fromkeys(position, "/?systems")
-    keys = [f"row {row}" for row in range(len(columns[0]))] if missing else None
+    keys = [f"row {row}" for row in range(len(columns[0]))] if missing and ids is None else ids
     return {None: GivenBoard(_gapped(ordered, missing), ids=keys, place=place, columns=whole)}
