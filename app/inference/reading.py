@@ -25,17 +25,19 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """So many items of a role were left out: they have no value, no counterpart in the other system, or not in all files."""
+    """So many items of a role were left out: without a value, a counterpart in the other system or in all files, or described differently."""
 
     who: str
     n: int
-    lacks: Literal["value", "counterpart", "file"]
+    lacks: Literal["value", "counterpart", "file", "likeness"]
     on_missing: str = "drop"
 
     def __str__(self) -> str:
         items, way = f"{self.n:,} items", f"were left out (on_missing: {self.on_missing})."
         if self.lacks == "value":
             return f"{self.who}: {items} without a value {way}"
+        if self.lacks == "likeness":
+            return f"{items} that {self.who} describe differently were left out (on_mismatch: drop)."
         which = (
             f"that only {self.who} has"
             if self.lacks == "counterpart"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 
 from ..errors import InvalidTest, relocated
@@ -10,8 +11,10 @@ from ..extras import require
 from ..inference.options import Options, Resampling, Sequential
 from ..inference.record import ReadingRecord, WarningRecord
 from ..inputs import encodings
-from ..inputs.formats.reader import Kind, Reading
+from ..inputs.formats.reader import Finding, Kind, Reading
 from ..inputs.quoting import quoted
+from ..inputs.sides import unit_mismatch
+from ..inputs.summaries import refuse_metrics_for_ids
 from ..reports.representations import BY_NAME
 from ..statistics import direction
 from ..statistics.corpus import counting_seconds
@@ -137,6 +140,8 @@ def parse_request(decoded: DecodedBody, job: Job) -> ParsedTest:
     with relocated(pointer_map):
         _refuse_excess(request, limits)
         data, order = paired(request, limits)
+        if isinstance(data, Scores) and order:
+            refuse_metrics_for_ids(next(iter(order.values())), "/u")
     if order is not None:
         pointer_map = chained(by_id(order, item_first=by_item(request)), pointer_map)
     with relocated(pointer_map):
@@ -149,8 +154,9 @@ def parse_request(decoded: DecodedBody, job: Job) -> ParsedTest:
     if isinstance(data, Segments):
         pointer_map = chained(as_gold, pointer_map)
     return ParsedTest(
-        decoded.kind, data, spec, options, _deadline(request, job), pointer_map, store=store_of(request)
-    )
+        decoded.kind, data, spec, options, _deadline(request, job), pointer_map,
+        warnings=warnings_of(unit_findings(data, None)), store=store_of(request),
+    )  # fmt: skip
 
 
 def parse_reading(files: ParsedFiles, job: Job) -> ParsedTest:
@@ -164,7 +170,7 @@ def parse_reading(files: ParsedFiles, job: Job) -> ParsedTest:
             data = typed(data, files.spec)
         return ParsedTest(
             reading.kind, data, files.spec, options, _deadline(request, job), files.pointer_map, reading,
-            (*_warnings_of_order(reading, options), *_of_findings(reading)), store_of(request),
+            (*_warnings_of_order(reading, options), *warnings_of((*reading.findings, *unit_findings(data, options.metric)))), store_of(request),
         )  # fmt: skip
 
 
@@ -194,9 +200,22 @@ def _warnings_of_order(reading: Reading, options: Options) -> tuple[WarningRecor
     )
 
 
-def _of_findings(reading: Reading) -> tuple[WarningRecord, ...]:
-    """What was done without certainty."""
-    return tuple(WarningRecord(finding.code, finding.detail) for finding in reading.findings)
+def warnings_of(findings: Iterable[Finding]) -> tuple[WarningRecord, ...]:
+    """What was done without certainty; a gate has refused it."""
+    return tuple(WarningRecord(finding.code, finding.detail) for finding in findings)
+
+
+def unit_findings(
+    data: Paired, metric: str | None, names: tuple[str, str] = ("u", "v")
+) -> tuple[Finding, ...]:
+    """Why the scores of both sides may have different units, at the pointer of the smaller ones."""
+    found = unit_mismatch({"u": data.u, "v": data.v}, metric) if isinstance(data, Scores) else None
+    if found is None:
+        return ()
+    called = dict(zip("uv", names, strict=True))
+    share, percent = (called[side] for side in found)
+    detail = f"The scores of {share} lie between 0 and 1 and those of {percent} are as large as percent: they seem to have different units."
+    return (Finding("unit_mismatch", f"{detail} Multiply the scores of {share} by 100.", f"/{found[0]}"),)
 
 
 def n_items(data: Paired) -> int:

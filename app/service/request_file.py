@@ -21,6 +21,7 @@ from ..inputs.formats.reader import Kind, Reading, UploadedFile
 from ..inputs.formats.source import UTF8_BOM
 from ..inputs.formats.tables import COUNT_STATISTICS
 from ..inputs.names import ID, find
+from ..inputs.outcomes import CELLS
 from ..statistics.catalogue import STATISTICS
 from ..statistics.paired import Paired, StatisticSpec
 from .body_decoders import DecodedBody
@@ -36,7 +37,7 @@ from .validation import validated, with_statistic
 ROLE = "file"
 FORMAT = "json-request"
 JSON_FORMATS = frozenset({AUTO, "jsonl", *(alias for alias, name in ALIASES.items() if name == "jsonl")})
-MARK = re.compile(rb'"(?:u|stay|request)"\s*:')
+MARK = re.compile(rb'"(?:u|stay|request|b)"\s*:')
 OF_A_GATE = frozenset(GateRequest.model_fields) - {"kind", "request"}
 COUNT_NAMES = frozenset(name for names, _ in COUNT_STATISTICS for name in names)
 
@@ -96,6 +97,8 @@ def _is_request(value: dict[str, Any]) -> bool:
         return False  # a line of JSON Lines, with the samples of one item
     if "stay" in value:
         return _is_column(value["stay"])
+    if {"b", "c"} <= set(value):
+        return all(type(value[name]) is int for name in CELLS if name in value)
     return {"u", "v"} <= set(value) and (_is_column(value["u"]) or _is_column(value["v"]))
 
 
@@ -178,6 +181,8 @@ def kind_of(value: Mapping[str, Any]) -> TestKind:
         return "effects"
     if "gold" in value:
         return "predictions"
+    if "u" not in value:
+        return "scores"  # b and c
     u, v = value["u"], value["v"]
     if type(u) is list:
         return "counts" if u and type(u[0]) is dict else "scores"

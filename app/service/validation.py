@@ -40,6 +40,8 @@ def validated(
     """
     if type(value) is not dict:
         raise InvalidTest.at(prefix, "not_an_object", "A request is a JSON object.")
+    with relocated(lambda pointer: prefix + pointer):
+        value = model.completed(value)
     parameters = model.parameters(value)
     if type(value.get("statistic")) is str or not parameters.isdisjoint(value):
         with relocated(beside_statistic(value, prefix)):

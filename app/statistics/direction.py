@@ -29,7 +29,7 @@ NEGATED = re.compile(
 )
 # What a score is called when its meaning is not given.
 GENERIC = frozenset(("score", "scores", "value", "values", "u", "v"))
-PIECE = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?|/")
+PIECE = re.compile(r"r2(?!\d)|[^\W\d_]+|\d+(?:\.\d+)?|[/@]", re.IGNORECASE)
 CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 PERCENTILE = re.compile(r"(?<![^\W_])p\d+(?:\.\d+)?(?![^\W_])", re.IGNORECASE)
 NUMBER, PER = "#", "/"
@@ -61,7 +61,7 @@ def words_of(name: str) -> list[str]:
     """
     words: list[str] = []
     for piece in PIECE.findall(PERCENTILE.sub(" ", name)):
-        folded = piece.lower()
+        folded = "at" if piece == "@" else piece.lower()
         if folded[0].isdigit():
             words.append(NUMBER)
         elif folded in _KNOWN:
@@ -69,6 +69,12 @@ def words_of(name: str) -> list[str]:
         else:
             words += [part.lower() for part in CAMEL.findall(piece)]
     return words
+
+
+def says_nothing(name: str) -> bool:
+    """Whether a name consists of words that stand beside metrics alone: `total`, `n_samples`."""
+    words = set(words_of(name))
+    return bool(words - {NUMBER}) and words <= _KNOWN and not words & (LOWER | HIGHER | CAUTIOUS)
 
 
 def of_name(name: str) -> bool | None:

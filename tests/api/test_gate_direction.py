@@ -301,8 +301,6 @@ def test_two_files_that_name_their_scores_differently(service: Any, problem_of: 
 OPEN_COLUMNS = [
     ("toxicity_new", "toxicity_old"),
     ("error_reduction_candidate", "error_reduction_baseline"),
-    ("wer_candidate", "accuracy_baseline"),
-    ("wer_candidate", "error_baseline"),
     ("wer_candidate", "baseline"),
     ("candidate", "baseline_wer"),
     ("1-wer_new", "1-wer_old"),
@@ -329,6 +327,19 @@ def test_two_columns_whose_names_leave_the_direction_open_are_asked_about(
         assert (flaw["code"], flaw["pointer"]) == ("choose_direction", "/options/higher_is_better")
         assert gate(service, files, format=form, higher_is_better="false").json()["verdict"] == "fail"
         assert gate(service, files, format=form, higher_is_better="true").json()["verdict"] == "pass"
+
+
+@pytest.mark.parametrize("name", ["accuracy_baseline", "error_baseline"])
+def test_columns_of_two_metrics_decide_only_where_they_are_chosen(
+    service: Any, problem_of: Problem, name: str
+) -> None:
+    files = {
+        "file": ("scores", table(f"id,wer_candidate,{name}", lambda n: f"{n},{n % 3 + 1},{n % 3}")),
+    }
+    (flaw,) = problem_of(gate(service, files, format="csv"), 422)["errors"]
+    assert flaw["code"] == "metric_mismatch"
+    chosen = {"format": "csv", "system_u": "wer_candidate", "system_v": name, "higher_is_better": "false"}
+    assert gate(service, files, **chosen).json()["verdict"] == "fail"
 
 
 def str_row(more: int) -> Callable[[int], str]:

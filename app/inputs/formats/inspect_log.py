@@ -32,10 +32,12 @@ USES = frozenset(
         "allow_incomplete",
         "clusters",
         "on_missing",
+        "on_mismatch",
         "missing_range",
         "decimals",
     )
 )
+CONTEXT = ("input", "target")
 LETTERS: Mapping[str, Number] = {"C": 1, "I": 0, "P": 0.5}
 NO_ANSWER, ZERO = "N", "zero"
 EACH_EPOCH = (
@@ -135,7 +137,12 @@ def _outputs(
             raise InvalidTest.at(f"{log.source.pointer}/{log.path(index)}/id", "duplicate_id", detail)
         of_sample[epoch] = (_value(log, index, scorer, options, number_reader), index)
     outputs = SystemOutputs(log.source)
+    context = {name: outputs.context.setdefault(name, []) for name in CONTEXT}
     for key, runs in epochs.items():
+        described = next(iter(runs.values()))[1]
+        copies = len(runs) if options.reduce_epochs == "none" else 1
+        for name, values in context.items():
+            values.extend([log.samples[described].get(name)] * copies)
         if options.reduce_epochs == "none":
             for epoch, (value, index) in runs.items():
                 own = metadata_key(log.samples[index], options.clusters, log.source, log.path(index)) or key

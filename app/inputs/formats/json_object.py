@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import InvalidTest
-from ...statistics.direction import of_name
 from .. import ndjson
 from ..names import ID, SCORE, SYSTEM, find
-from ..quoting import escaped, quoted
+from ..quoting import escaped
+from ..summaries import refuse_metrics_for_ids
 from .format import FirstLook, Format, Sign
 from .json_records import value_of
 from .number_text import NumberReader
@@ -39,13 +39,7 @@ def _outputs(source: Source, reader: NumberReader, notes: list[str]) -> SystemOu
         raise InvalidTest.at(source.pointer, "not_an_object", detail)
     if not scores:
         raise source.empty()
-    metrics = [name for name in scores if of_name(name) is not None]
-    if 2 * len(metrics) > len(scores):
-        detail = (
-            f"{source.label}: {quoted(metrics[0])} names a metric and no item: averages over all items cannot be tested. Give the "
-            "scores of the items by their ids."
-        )
-        raise InvalidTest.at(source.at(metrics[0]), "averages_only", detail)
+    refuse_metrics_for_ids(scores, source.at(next(iter(scores))), f"{source.label}: ")
     outputs = SystemOutputs(source)
     for key, score in scores.items():
         outputs.add(key, value_of(score, reader, source.at(key)), escaped(key))

@@ -19,7 +19,7 @@ from . import likelihoods
 from .count_files import require_same
 from .format import FirstLook, Format, Sign
 from .json_records import key_of
-from .metrics import direction_question, metric_of_both
+from .metrics import Measured, measured
 from .number_text import NumberReader
 from .outputs_by_id import Check, SystemOutputs, counts, matched, scores_reading
 from .reader import ReaderOptions, Reading, choose, only_or_chosen
@@ -37,6 +37,7 @@ USES = frozenset(
         "metric_u",
         "metric_v",
         "on_missing",
+        "on_mismatch",
         "missing_range",
         "decimals",
         "clusters",
@@ -81,12 +82,14 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         if special is not None:
             return special
     systems = [_outputs(samples, metric, options) for samples, metric in zip((u, v), metrics, strict=True)]
-    metric = metrics[0] if metrics[0] == metrics[1] else metric_of_both(*metrics, v.source.pointer)
-    question = None if metrics[0] == metrics[1] else direction_question(*metrics)
+    said = Measured(metrics[0])
+    if metrics[0] != metrics[1]:  # chosen so, by metric_u and metric_v
+        said = measured(*metrics, v.source.pointer, chosen=True)
     return scores_reading(
         systems[0], systems[1], options, notes, format_, clustered=options.clusters is not None, check=_checker(u, v),
-        more_notes=_unchecked(u, v), names=names, metric=metric,
-        higher_is_better=_direction(u, metrics[0]) if metrics[0] == metrics[1] else None, direction_question=question,
+        more_notes=_unchecked(u, v), names=names, metric=said.metric,
+        higher_is_better=_direction(u, metrics[0]) if metrics[0] == metrics[1] else None,
+        direction_question=said.direction_question,
     )  # fmt: skip
 
 
@@ -246,6 +249,9 @@ def _corpus_metric(source: Source, line: int, metric: str) -> InvalidTest:
 def _outputs(samples: Samples, metric: str, options: ReaderOptions) -> SystemOutputs:
     source, number_reader = samples.source, NumberReader.of(options)
     outputs = SystemOutputs(source)
+    for name, hash_ in zip(("doc", "target"), MUST_AGREE, strict=True):
+        if not any(hash_ in record.value for record in samples.records):  # older logs have no hashes
+            outputs.context[name] = [record.value.get(name) for record in samples.records]
     for record in samples.records:
         value, path = record.value, f"line/{record.line}"
         if metric not in value:

@@ -7,7 +7,7 @@ each. An empty field, NA or NaN is a missing value.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,22 +21,24 @@ from ...statistics.summary_rows import is_summary
 from ...statistics.weights import weights_of
 from .. import columns, nested
 from ..frame import Frame
-from ..names import INDEX, SURELY_GOLD, is_one_of
+from ..names import DATASET, INDEX, SURELY_GOLD, folded, is_one_of
 from ..quoting import quoted
 from ..roles import Key, Side, cluster_of, keys_of, note_index, others_of, score_of, system_of, weight_of
+from ..sides import is_context
 from ..systems_rows import Codes, Keys, LongBoard, LongRows, WideBoard, boards_of, coded_keys
 from . import promptfoo, shapes, tool_shapes
 from .metrics import metric_of, metric_of_columns
 from .number_text import NumberReader
-from .outputs_by_id import SystemOutputs, Value
+from .outputs_by_id import SystemOutputs, Value, mismatch
 from .reader import Finding, ReaderOptions, choose
 from .source import Source
 from .tables import (
-    by_frequency,
     frame_in,
     ids_of,
     key_of_long,
+    of_outcomes,
     refuse_averages,
+    refuse_metrics,
     samples_finding,
     some,
     texts_of,
@@ -137,7 +139,7 @@ def _systems(
         raise frame.refused(0, "", "no_header", detail)
     system = system_of(frame, options)
     if system is None:
-        return _wide(by_frequency(frame, options, notes), options, wanted, notes)
+        return _wide(of_outcomes(frame, options, notes), options, wanted, notes)
     return _long(frame, system, options, wanted, notes)
 
 
@@ -169,8 +171,16 @@ def _long(
     if not frame.is_table or score.lower() != "score":
         notes.append(f"The score of an item is its {quoted(score)}.")
     _refuse_no_weights(frame, weight, own)
+    ids = ids_of(frame, key, own)
+    within = (
+        ids if dataset is None else list(map("/".join, zip(texts_of(frame, dataset, own), ids, strict=True)))
+    )
+    findings = (
+        *samples_finding(frame, key),
+        *_other_items(frame, within, (*taken, *key.columns), own, len(systems.names), options),
+    )
     rows = LongRows(
-        coded_keys(ids_of(frame, key, own)), systems, datasets, coded(cluster), missing, coded(weight), key.repeats
+        coded_keys(ids), systems, datasets, coded(cluster), missing, coded(weight), key.repeats
     )  # fmt: skip
     boards = boards_of(rows, values, lambda row: frame.place(own[row]))
     if len(own) < frame.n:
@@ -181,7 +191,31 @@ def _long(
         }
     named = {"/ids": key.columns[0], "/score": score}
     table = Table(frame, named, long=boards)
-    return ManySystems(table, (), metric_of(score), findings=samples_finding(frame, key)), table
+    return ManySystems(table, (), metric_of(score), findings=findings), table
+
+
+def _other_items(
+    frame: Frame,
+    ids: Sequence[str],
+    known: Collection[str | None],
+    own: Sequence[int],
+    n_systems: int,
+    options: ReaderOptions,
+) -> tuple[Finding, ...]:
+    """What is not certain where rows of one id describe different items; raises InvalidTest where most do."""
+    found: dict[str, tuple[str, Any, Any]] = {}
+    pointer = frame.top
+    for name in frame.names:
+        if name in known or not is_context(name):
+            continue
+        values, first = frame.column(name), dict[str, Any]()
+        if len(set(map(str, values))) <= n_systems and not is_one_of(name, DATASET):
+            continue  # a source, or a prompt, of each system
+        for key, row in zip(ids, own, strict=True):
+            if first.setdefault(key, values[row]) != values[row] and key not in found:
+                pointer = pointer if found else frame.place(row, name)
+                found[key] = (folded(name), first[key], values[row])
+    return mismatch(found, len(set(ids)), options, pointer, ("one row", "another"))
 
 
 def _quick_key(
@@ -257,6 +291,7 @@ def _wide(
     chosen = _columns(frame, others, texts, wanted, notes)
     if wanted is None:
         refuse_no_systems(frame, chosen)
+    refuse_metrics(frame, key, chosen[0])
     if not key.columns:
         refuse_averages(frame, (*chosen, cluster))
     reader = frame.reader_of(chosen, options, notes)

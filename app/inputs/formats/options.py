@@ -54,6 +54,14 @@ READER_OPTIONS = (
         "error",
     ),
     ReaderOption(
+        "on_mismatch", "Items that differ under one id", "Items that both systems describe differently under one id.",
+        {
+            "error": "Warn; a gate asks", "drop": "Leave them out, and count them",
+            "keep": "They are the same, worded differently",
+        },
+        "error",
+    ),
+    ReaderOption(
         "missing_range", "What a missing outcome may be",
         "Of on_missing bounds: the least and the largest score that there can be, such as 0,1.",
     ),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -14,12 +15,12 @@ from ...inference.reading import LeftOut, Read
 from ...statistics.paired import Column, Counts, Pairing, Repeated, Scores, StatisticSpec
 from ...statistics.repeats import unequal_runs
 from ...statistics.weights import weights_of
-from .. import columns
+from .. import columns, sides
 from ..alignment import BOUNDS, DROP, NAMED_IDS, Aligned, ById, Positions, align, bounded_scores
 from ..nested import taken
 from ..quoting import quoted
 from .number_text import Number, NumberReader
-from .reader import OnMissingOutcome, ReaderOptions, Reading, no_bounds
+from .reader import Finding, OnMissingOutcome, ReaderOptions, Reading, no_bounds
 from .source import Source
 
 MEAN = StatisticSpec("mean_difference")
@@ -35,7 +36,7 @@ class SystemOutputs:
 
     `by_order` says that the file has no ids: the keys are then running numbers. `paths` are pointers below the
     source's, to the records. `runs` says of how many runs an item's number is where it is one number, as of pass@k and of
-    means that a tool has taken; of one where it says nothing.
+    means that a tool has taken; of one where it says nothing. `context` describes the items, by the names of columns or fields.
     """
 
     source: Source
@@ -47,6 +48,7 @@ class SystemOutputs:
     weights: list[str | None] = field(default_factory=list)
     index: dict[str, int] = field(default_factory=dict)
     runs: dict[str, int] = field(default_factory=dict)
+    context: dict[str, list[Any]] = field(default_factory=dict)
 
     def add(
         self, key: str, value: Value, path: str, cluster: str | None = None, weight: str | None = None
@@ -78,6 +80,15 @@ class SystemOutputs:
     def pointer(self, index: int) -> str:
         """The pointer to the record of an item."""
         return f"{self.source.pointer}/{self.paths[index]}"
+
+    def without(self, gone: Collection[str]) -> SystemOutputs:
+        """The same outputs without some items."""
+        rows = [row for row, key in enumerate(self.ids) if key not in gone]
+        left = SystemOutputs(self.source, self.by_order, runs=self.runs)
+        for row in rows:
+            left.add(self.ids[row], self.values[row], self.paths[row], self.clusters[row], self.weights[row])
+        left.context = {name: [column[row] for row in rows] for name, column in self.context.items()}
+        return left
 
     def runs_of(self, index: int) -> int:
         """Of how many runs an item's value is; 0 of a missing one."""
@@ -208,6 +219,65 @@ def require_as_many_runs(u: SystemOutputs, v: SystemOutputs, choices: tuple[Choi
             raise unequal_runs(v.pointer(other), others, runs, item, choices)
 
 
+def other_items(
+    u: SystemOutputs, v: SystemOutputs, options: ReaderOptions
+) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
+    """The keys under which the systems have different items, and the finding about them; none where these are to be kept.
+
+    Raises
+    ------
+    InvalidTest
+        They differ for half of the items or more.
+    """
+    common = u.context.keys() & v.context.keys()
+    same = u.ids == v.ids and all(u.context[name] == v.context[name] for name in common)
+    if options.on_mismatch == "keep" or same or not common:
+        return (), ()
+    rows = [(row, v.index[key]) for key, row in u.index.items() if key in v.index]
+    found = {
+        u.ids[rows[at][0]]: (name, u.context[name][rows[at][0]], v.context[name][rows[at][1]], rows[at][1])
+        for at, name in sides.differing(u.context, v.context, rows)
+    }
+    if not found:
+        return (), ()
+    pointer = v.pointer(next(iter(found.values()))[3])
+    differ = {key: (name, here, there) for key, (name, here, there, _) in found.items()}
+    return tuple(found), mismatch(differ, len(rows), options, pointer, ("u", "v"))
+
+
+def mismatch(
+    found: Mapping[str, tuple[str, Any, Any]],
+    n: int,
+    options: ReaderOptions,
+    pointer: str,
+    who: tuple[str, str],
+) -> tuple[Finding, ...]:
+    """What is not certain where so many of `n` items are not the same; `found` has the column and both values by id.
+
+    Raises
+    ------
+    InvalidTest
+        They are half of the items, or more.
+    """
+    if not found or options.on_mismatch == "keep":
+        return ()
+    shown = [(key, *values) for key, values in itertools.islice(found.items(), sides.NAMED)]
+    detail = f"{len(found):,} of {n:,} items are described differently in {who[0]} and in {who[1]}: {sides.described(shown, who)}."
+    if 2 * sum(name not in sides.UNSURE for name, _, _ in found.values()) >= n:
+        advice = "These are two sets of items: send both systems' scores of the same. If they are the same, worded differently, give `on_mismatch=keep`."
+        raise InvalidTest.at(pointer, "item_mismatch", f"{detail} {advice}", MISMATCH[1:])
+    if options.on_mismatch == "drop":
+        return ()
+    advice = "Give `on_mismatch=drop` to leave these out, or `on_mismatch=keep` if they are the same, worded differently."
+    return (Finding("item_mismatch", f"{detail} {advice}", pointer, MISMATCH),)
+
+
+MISMATCH = (
+    Choice("Leave these items out", {"on_mismatch": "drop"}),
+    Choice("They are the same items, worded differently", {"on_mismatch": "keep"}),
+)
+
+
 def _require_one_form(u: SystemOutputs, v: SystemOutputs, notes: list[Any]) -> None:
     if u.by_order != v.by_order:
         without = u if u.by_order else v
@@ -325,6 +395,11 @@ def scores_reading(
 
     `more_notes` come after those of the pairing; `known` are further fields of `Reading`.
     """
+    keys, findings = other_items(u, v, options)
+    if options.on_mismatch == "drop" and keys:
+        u, v = u.without(keys), v.without(keys)
+        notes.append(LeftOut("u and v", len(keys), "likeness"))
+    known["findings"] = (*known.get("findings", ()), *findings)
     if options.on_missing == BOUNDS:
         data = _bounded(u, v, options, notes, check, clustered=clustered)
         notes += [*more_notes, *NumberReader.of(options).note()]

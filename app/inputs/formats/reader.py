@@ -102,6 +102,7 @@ class ReaderOptions:
     groups: str | None = None  # a column; segment, system or none of mt-metrics-eval
     clusters: str | None = None  # document, call, or the column, field or metadata key that says it
     on_missing: OnMissingOutcome = "error"
+    on_mismatch: Literal["error", "drop", "keep"] = "error"
     missing_range: str | None = None  # what a missing outcome may be, with on_missing bounds: "0,1"
     decimals: int | None = None  # round scores to so many decimals
     items: Literal["sentence", "word"] = "sentence"  # CoNLL-U

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from ...errors import InvalidTest, choices_of, marked, relocated
 from ...inference.reading import Read
 from ...statistics.paired import Column, Counts, Scores, StatisticSpec
-from .. import columns, delimited
+from .. import columns, delimited, outcomes
 from ..alignment import align
 from ..delimited import HEADERLESS_COUNTS
 from ..frame import Frame, of_records, table
-from ..names import FREQUENCY, SCORE, folded
+from ..names import SCORE, folded
 from ..nested import whole
 from ..quoting import escaped, quoted
 from ..roles import (
@@ -35,8 +35,10 @@ from ..roles import (
     system_of,
     weight_of,
 )
+from ..sides import is_context
+from ..summaries import MOST_ROWS, refuse_summaries
 from .json_records import key_of, read_records
-from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
+from .metrics import Measured, measured, metric_of
 from .number_text import NumberReader
 from .outputs_by_id import (
     MEAN,
@@ -57,7 +59,7 @@ JSON_LINES = "jsonl"
 USES = frozenset(
     (
         "id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "on_missing", "missing_range", "decimals",
-        "metric",
+        "metric", "on_mismatch",
     )
 )  # fmt: skip
 OF_RECORDS = USES | {"path"}
@@ -75,7 +77,6 @@ COUNT_STATISTICS = (
 )
 NAMED = 5
 # Two outcomes of two systems.
-MOST_OUTCOMES = 4
 CHOOSE_RUNS = "choose_runs"
 
 
@@ -152,6 +153,7 @@ def outputs_of(
         A key repeats that is there once as a rule, or is none; the rows of one key are in two clusters; or a value is no number.
     """
     values = frame.values(score, reader, rows)
+    refuse_metrics(frame, places.key, score)
     if not places.key.columns:
         refuse_averages(frame, (score, places.cluster))
     own = range(frame.n) if rows is None else rows
@@ -164,6 +166,7 @@ def outputs_of(
     if places.weight is not None:
         weights = _weights(frame, places.weight, own, reader)
     paths = [frame.path(row) for row in own]
+    described: Sequence[int] = own
     index = dict(zip(reversed(ids), reversed(range(len(ids))), strict=True))
     if len(index) < len(ids):
         if not places.key.repeats:
@@ -180,7 +183,12 @@ def outputs_of(
             _refuse_several(frame, column, groups, own, what)
         ids, paths = list(groups), [paths[at] for at in first]
         clusters, weights = (column and [column[at] for at in first] for column in (clusters, weights))
+        described = [own[at] for at in first]
     outputs.ids, outputs.values, outputs.paths = ids, values, paths
+    for name in frame.names if frame.has_header else ():
+        if is_context(name) and name not in (score, places.cluster, places.weight, *places.key.columns):
+            column = frame.column(name)
+            outputs.context[folded(name)] = [column[row] for row in described]
     outputs.index = {key: at for at, key in enumerate(ids)}
     nothing: list[str | None] = [None] * len(ids)
     outputs.clusters, outputs.weights = list(clusters or nothing), list(weights or nothing)
@@ -256,6 +264,13 @@ def _refuse_several(
             if column is not None and column[at] != column[group[0]]:
                 detail = f"the item {quoted(key)} has the {what} {quoted(str(column[at]))} here and {quoted(str(column[group[0]]))} before."
                 raise frame.refused(rows[at], "", f"{what}_mismatch", detail)
+
+
+def refuse_metrics(frame: Frame, key: Key, score: str) -> None:
+    """Refuse a frame whose rows are metrics, or whose only row holds averages; raises InvalidTest."""
+    if frame.has_header and frame.n <= MOST_ROWS:
+        shown = {name: frame.column(name) for name in frame.names if name in frame.common}
+        refuse_summaries(shown, key.columns, score, frame.place(0), f"{frame.source.label}: ")
 
 
 def refuse_averages(frame: Frame, beside: Collection[str | None]) -> None:
@@ -376,20 +391,29 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[str]
     for frame, key in zip(frames, keys, strict=True):
         note_index(frame, key, notes)
     u, v = (outputs_of(*each) for each in zip(frames, scores, places, readers, strict=True))
-    metric = question = names = None
+    names, said = None, Measured()
     if all(frame.has_header for frame in frames):
         names = scores[0], scores[1]
-        metric = metric_of_both(*names, frames[1].top)
-        question = direction_question(*names)
+        said = measured(*names, frames[1].top, both=lambda: _of_both(frames, options, keys))
+        notes += said.notes
         if not frames[0].is_table:
             notes += [
                 f"{role}: the score of an item is its {quoted(name)}."
                 for role, name in zip("uv", names, strict=True)
             ]
     return scores_reading(
-        u, v, options, notes, format_, clustered=clustered[0], metric=metric, direction_question=question,
-        score_names=names, findings=samples_finding(frames[0], keys[0]),
+        u, v, options, notes, format_, clustered=clustered[0], metric=said.metric, direction_question=said.direction_question,
+        score_names=names, findings=(*said.findings, *samples_finding(frames[0], keys[0])),
     )  # fmt: skip
+
+
+def _of_both(frames: Sequence[Frame], options: ReaderOptions, keys: Sequence[Key]) -> list[str]:
+    """The columns of numbers that both files have, and that are no keys."""
+    names = [
+        [name for name in others_of(frame, options, key.columns) if name in frame.common and not frame.is_text(name)]
+        for frame, key in zip(frames, keys, strict=True)
+    ]  # fmt: skip
+    return [name for name in names[1] if name in names[0]]
 
 
 def _headerless(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
@@ -408,26 +432,24 @@ def _headerless(frame: Frame, options: ReaderOptions, notes: list[str], format_:
     return scores_reading(u, v, options, notes, format_)
 
 
-def by_frequency(frame: Frame, options: ReaderOptions, notes: list[str]) -> Frame:
-    """The items of a table of outcomes: two columns of two values, and how often each pair occurs; any other as it is."""
-    often = frame.find(FREQUENCY)
-    columns_ = [name for name in frame.names if name not in (often, frame.index)]
-    if often is None or len(columns_) != 2 or frame.n > MOST_OUTCOMES or not frame.is_whole(often):
+def of_outcomes(frame: Frame, options: ReaderOptions, notes: list[str]) -> Frame:
+    """The items of a table of outcomes, 2x2 or of frequencies; any other frame as it is."""
+    if frame.n > outcomes.MOST_ROWS or len(frame.names) > outcomes.MOST_ROWS:
         return frame
-    if any(len(set(frame.column(name))) != 2 or frame.is_text(name) for name in columns_):
+    rows = [[str(frame.cell(row, name)) for name in frame.names] for row in range(frame.n)]
+    found = outcomes.unrolled(frame.names, rows)
+    if found is None:
         return frame
-    times = [int(text) for text in frame.column(often)]
-    frame.source.refuse_more(sum(times), options.max_items)
-    rows = [row for row, count in enumerate(times) for _ in range(count)]
-    notes.append(f"{frame.source.label}: {quoted(often)} is how often a row occurs: {len(rows):,} items.")
+    frame.source.refuse_more(len(found.rows), options.max_items)
+    notes.append(f"{frame.source.label}: {found.note}")
+    made = dict(zip(found.header, map(list, zip(*found.rows, strict=True)), strict=True))
     return Frame(
-        frame.source, columns_, len(rows), lambda name: [frame.column(name)[row] for row in rows], lambda row: frame.path(rows[row]),
-        top=frame.top,
+        frame.source, found.header, len(found.rows), made.__getitem__, lambda row: frame.path(found.origin[row]), top=frame.top
     )  # fmt: skip
 
 
 def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
-    frame = by_frequency(frame, options, notes)
+    frame = of_outcomes(frame, options, notes)
     cluster, weight = cluster_of(frame, options), weight_of(frame, options)
     taken = frozenset((cluster, weight, *_columns_chosen(frame, options)))
     (key,) = keys_of([Side(frame, taken)], options, notes)
@@ -436,9 +458,12 @@ def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) 
     names = chosen.u, chosen.v
     reader = frame.reader_of(names, options, notes)
     u, v = (outputs_of(frame, name, Places(key, cluster, weight), reader) for name in names)
+    said = measured(*names, frame.top, one_table=True, chosen=bool(options.system_u or options.system_v))
+    notes += said.notes
     return scores_reading(
-        u, v, options, notes, format_, clustered=cluster is not None, names=chosen.names, metric=metric_of_columns(names),
-        role_question=chosen.question, direction_question=direction_question(*names), findings=samples_finding(frame, key),
+        u, v, options, notes, format_, clustered=cluster is not None, names=chosen.names, metric=said.metric,
+        role_question=chosen.question, direction_question=said.direction_question,
+        findings=(*said.findings, *samples_finding(frame, key)),
     )  # fmt: skip
 
 

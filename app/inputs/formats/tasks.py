@@ -178,6 +178,7 @@ def joined_readings(readings: Mapping[str, Reading], notes: Sequence[Note], swap
         score_names=first.score_names if len(score_names) == 1 else None,
         role_question=_first(reading.role_question for reading in readings.values()),
         direction_question=_first(reading.direction_question for reading in readings.values()),
+        findings=tuple(finding for reading in readings.values() for finding in reading.findings),
     )
 
 

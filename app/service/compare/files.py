@@ -32,6 +32,7 @@ from ...inputs.formats.spreadsheet import as_text, refuse_others
 from ...statistics.paired import StatisticSpec
 from ..messages import Job
 from ..multipart import Form
+from ..parse import warnings_of
 from ..parse_files import PARAMETERS, as_read, option_pointer, read_form, spec_of_kind, spec_of_reading
 from ..schema.compare import CompareChoices, CompareKind
 from ..schema.fields import NO_BOOLEANS
@@ -173,7 +174,7 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> File
         spec,
         holds.metric,
         holds.higher_is_better,
-        tuple(WarningRecord(finding.code, finding.detail) for finding in holds.findings),
+        warnings_of(holds.findings),
     )
 
 
@@ -297,5 +298,5 @@ def _each_file(form: Form, fields: FormFields, options: ReaderOptions) -> FilesO
     measured = first.kind == "scores" or spec == first.default_statistic
     return FilesOfSystems(
         choices_of(fields, kind), boards, record, spec,
-        first.metric if measured else None, first.higher_is_better if measured else None,
+        first.metric if measured else None, first.higher_is_better if measured else None, warnings_of(first.findings),
     )  # fmt: skip

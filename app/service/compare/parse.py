@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 from ...errors import InvalidTest, pointer_token, relocated
 from ...execution.ipc import UNBOUNDED, Control
@@ -13,7 +14,9 @@ from ...inference.options import Options
 from ...inference.record import ReadingRecord, WarningRecord
 from ...inputs import json_body
 from ...inputs.alignment import system_pointer
+from ...inputs.formats.metrics import two_metrics
 from ...inputs.quoting import quoted
+from ...inputs.sides import unit_mismatch
 from ...statistics.paired import StatisticSpec
 from ..media_types import CSV, JSON, MULTIPART, NDJSON, TSV
 from ..messages import Job
@@ -174,6 +177,7 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
     warnings = (
         *decoded.warnings,
         *turned,
+        *(_of_sides(boards, decoded.metric) if higher else ()),
         *_of_boards(boards),
     )
     pointer_map = chained(_in_boards(boards), decoded.pointer_map)
@@ -182,6 +186,7 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
     )
 
 
+MOST_NAMES = 1_000  # of more systems the names are not looked at
 _CHOSEN = frozenset(CompareChoices.model_fields) - {"higher_is_better"}
 
 
@@ -219,6 +224,25 @@ def _in_boards(boards: Mapping[str | None, Board]) -> PointerMap:
         return _in_dataset(name)(boards[name].pointer_map("/" + tokens[3]))
 
     return pointer_map
+
+
+def _of_sides(boards: Mapping[str | None, Board], metric: str | None) -> tuple[WarningRecord, ...]:
+    """Warnings where the systems of a board have different units, or are named after different metrics."""
+    warnings = []
+    for name, board in boards.items():
+        if board.systems.kind != "scores":
+            continue
+        within = "" if name is None else f"{quoted(name)}: "
+        columns: Any = board.systems.columns
+        two = two_metrics(list(columns)) if len(columns) <= MOST_NAMES else None
+        if two is not None:
+            warnings.append(WarningRecord("metric_mismatch", within + two))
+        units = unit_mismatch(columns, metric)
+        if units is not None:
+            share, percent = map(quoted, units)
+            detail = f"{within}the scores of {share} lie between 0 and 1 and those of {percent} are as large as percent: they seem to have different units."
+            warnings.append(WarningRecord("unit_mismatch", detail))
+    return tuple(warnings)
 
 
 def _of_boards(boards: Mapping[str | None, Board]) -> tuple[WarningRecord, ...]:

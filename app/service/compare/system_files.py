@@ -19,7 +19,7 @@ from ...inputs.alignment import ById, Given, OnMissingOnBoard, system_pointer
 from ...inputs.formats import catalogue
 from ...inputs.formats.catalogue import Guess
 from ...inputs.formats.file_names import stem
-from ...inputs.formats.reader import Kind, ReaderOptions, Reading, UploadedFile
+from ...inputs.formats.reader import Finding, Kind, ReaderOptions, Reading, UploadedFile
 from ...inputs.formats.source import sources
 from ...inputs.formats.spreadsheet import as_text, refuse_others
 from ...inputs.formats.tasks import at_most
@@ -67,6 +67,9 @@ def read_each(
     if format_ == catalogue.AUTO:
         found = catalogue.guess(sources({"u": files[1], "v": files[0], **others}), options)
         format_ = found.name
+    if options.on_mismatch == "drop":
+        detail = "`on_mismatch=drop` is of two systems: of a board, leave the items out of the files, or give `on_mismatch=keep`."
+        raise InvalidTest.at("/options/on_mismatch", "unused_option", detail)
     reader = _Reader(files, called, others, format_, options)
     takes_missing = format_ in catalogue.FORMATS and "on_missing" in catalogue.FORMATS[format_].uses
     by_themselves, lacking = takes_missing and on_missing != "error", None
@@ -86,7 +89,17 @@ def read_each(
     given_names = _names_of(readings, called, names)
     board = _board({given_names[name]: data for name, data in own.items()}, first, on_missing)
     notes = _notes(readings, called, given_names, found, on_missing)
+    first = replace(first, findings=_findings(readings, [given_names[name] for name in called]))
     return Readings(first.kind, first, board, ReadingRecord(format_, found is not None, (*sheets, *notes)))
+
+
+def _findings(readings: Sequence[Reading], names: Sequence[str]) -> tuple[Finding, ...]:
+    """What is not certain of each file beside the first, which is its v."""
+    return tuple(
+        replace(finding, detail=f"{finding.detail} (u is {quoted(name)} and v is {quoted(names[0])})")
+        for name, reading in zip(names[1:], readings, strict=True)
+        for finding in reading.findings
+    )
 
 
 def _as_text(

@@ -119,4 +119,5 @@ def read_tasks(
     notes: list[Note] = [f"{len(read):,} tasks were read, each a data set: {some(list(read))}.", *tasks.notes]
     notes += [*totals_read(list(facts.values())), *of_tasks(facts, MOST_NOTES)]
     record = ReadingRecord(first.record.format, first.record.guessed, tuple(at_most(notes, MOST_NOTES)))
-    return ReadTasks(boards, first.first, record)
+    findings = tuple(finding for readings in read.values() for finding in readings.first.findings)
+    return ReadTasks(boards, replace(first.first, findings=findings), record)

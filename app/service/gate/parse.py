@@ -267,7 +267,9 @@ def _metric(
     """The metric with what a gate's reports need: names, an interval that fits its level, a picture's data."""
     with relocated(test.pointer_map):
         refuse_inside(test.store)
+    roles.require_items(test)
     higher, turned = roles.direction(_term(own, common, "higher_is_better"), test, pointer_map)
+    roles.require_one_unit(test, higher_is_better=higher)
     terms = _terms(own, common, test.options.alpha, higher)
     options = test.options
     if "names" not in given:

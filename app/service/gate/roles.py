@@ -15,8 +15,10 @@ from ...statistics.direction import of_name
 from ...statistics.entry_words import DEFAULT_EXPRESSION
 from ...statistics.paired import Effects, Scores
 from ..compare.direction import DIRECTIONS
-from ..parse import ParsedTest
+from ..parse import ParsedTest, n_items, unit_findings
 from ..pointers import PointerMap
+
+MOST_DROPPED = 2  # of which one item may be left
 
 
 def require(reading: Reading) -> None:
@@ -26,6 +28,27 @@ def require(reading: Reading) -> None:
         raise InvalidTest.at("/options/system_u", "choose_roles", question.detail, question.choices)
     for finding in reading.findings:
         raise InvalidTest.at(finding.pointer, finding.code, finding.detail, finding.choices)
+
+
+def require_items(test: ParsedTest) -> None:
+    """Refuse a gate over one item, which could decide nothing and would pass for ever; one that is asked again may wait.
+
+    Raises InvalidTest at the candidate's data.
+    """
+    dropped = (test.data.pairing.largest or 0) > MOST_DROPPED  # the test itself refuses, and says why
+    if n_items(test.data) == 1 and test.options.sequential is None and not dropped:
+        detail = (
+            "There is one item, and one item never decides. If its scores are averages over all items, send the scores of the items: "
+            "the sample log, the outputs beside their references, or a score for each item."
+        )
+        pointer = "/stay" if isinstance(test.data, Effects) else "/u"
+        raise InvalidTest.at(test.pointer_map(pointer), "one_item", detail)
+
+
+def require_one_unit(test: ParsedTest, *, higher_is_better: bool) -> None:
+    """Refuse shares against percent; where lower is better they are no shares. Raises InvalidTest at the shares."""
+    for finding in unit_findings(test.data, test.options.metric) if higher_is_better else ():
+        raise InvalidTest.at(test.pointer_map(finding.pointer), finding.code, finding.detail)
 
 
 def direction(

@@ -38,6 +38,11 @@ class Wire(BaseModel):
     )
 
     @classmethod
+    def completed(cls, value: dict[str, Any]) -> dict[str, Any]:
+        """A request in another form than its fields; itself but of scores."""
+        return value
+
+    @classmethod
     def parameters(cls, value: Mapping[str, Any]) -> frozenset[str]:
         """The parameters of its statistic that a request may hold beside it, as a query does; none but of tests."""
         return frozenset()

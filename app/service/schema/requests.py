@@ -11,6 +11,7 @@ from pydantic_core import CoreSchema
 from ...inference.options import Alternative, Method, PmfDetail, Resampling, SequentialMode, Significance
 from ...inputs.alignment import OnMissing
 from ...inputs.nested import MAX_DECIMALS
+from ...inputs.outcomes import CELLS, columns_of
 from ..messages import TestKind
 from .fields import (
     LEAST_TIMEOUT_S,
@@ -238,6 +239,13 @@ class ScoresRequest(TestRequest):
         ),
     ] = None
     statistic: ScoresStatistic = ScoresStatistic()
+
+    @classmethod
+    def completed(cls, value: dict[str, Any]) -> dict[str, Any]:
+        """u and v of `{"b": 30, "c": 22}`, or of all of a, b, c, d: how often which system was right. Raises InvalidTest."""
+        if not {"b", "c"} <= value.keys() or not value.keys().isdisjoint(("u", "v")):
+            return value
+        return {name: one for name, one in value.items() if name not in CELLS} | columns_of(value)
 
 
 class CountsRequest(TestRequest):

@@ -1,0 +1,457 @@
+"""Both sides of a test belong together: one metric, one unit, the same items; and averages are no items."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import product
+from math import comb
+from typing import Any
+
+import httpx
+import pytest
+
+Problem = Callable[..., dict[str, Any]]
+U = [0.66, 0.56, 0.32, 0.48, 0.49, 0.47, 0.75]
+V = [0.50, 0.40, 0.23, 0.39, 0.35, 0.33, 0.61]
+ALL_AHEAD = 2 / 2**7  # two-sided, seven differences of one sign
+
+
+def csv(header: str, *columns: Sequence[Any]) -> bytes:
+    rows = [",".join([f"x{n}", *map(str, row)]) for n, row in enumerate(zip(*columns, strict=True))]
+    return "\n".join([header, *rows, ""]).encode()
+
+
+def lines(*rows: dict[str, Any]) -> bytes:
+    return "\n".join(map(json.dumps, rows)).encode()
+
+
+def send(service: Any, path: str, files: dict[str, tuple[str, bytes]], **fields: str) -> httpx.Response:
+    response: httpx.Response = service.request("POST", path, files=files, data=fields)
+    return response
+
+
+def two(u: bytes, v: bytes, name: str = "t.csv") -> dict[str, tuple[str, bytes]]:
+    return {"u": (f"u-{name}", u), "v": (f"v-{name}", v)}
+
+
+def board(service: Any, u: bytes, v: bytes, name: str = "t.csv", **fields: str) -> httpx.Response:
+    files = [("system", (f"p-{name}", u)), ("system", (f"q-{name}", v))]
+    response: httpx.Response = service.request("POST", "/v1/compare", files=files, data=fields)
+    return response
+
+
+def warned(answer: dict[str, Any]) -> set[str]:
+    return {warning["code"] for warning in answer["warnings"]}
+
+
+def enumerated(u: Sequence[Any], v: Sequence[Any]) -> Fraction:
+    """The two-sided p-value over all signs."""
+    effects = [Fraction(str(x)) - Fraction(str(y)) for x, y in zip(u, v, strict=True)]
+    sums = [
+        abs(sum(s * e for s, e in zip(signs, effects, strict=True)))
+        for signs in product((1, -1), repeat=len(effects))
+    ]
+    return Fraction(sum(total >= abs(sum(effects)) for total in sums), len(sums))
+
+
+# Names of one metric: case, separators, roles, other names of the same metric, and systems.
+ONE_METRIC = [
+    ("acc", "acc"), ("acc_norm", "ACC-norm"), ("chrF2++", "chrf2"), ("accuracy", "acc"), ("acc_new", "acc_old"), ("exact_match", "em"),
+    ("f1_score", "f1"), ("macro_f1", "f1_macro"), ("candidate_bleu", "bleu_baseline"), ("acc_llama", "acc_gpt"), ("score", "acc"),
+    ("value", "score"), ("u", "v"), ("gpt", "llama"), ("new", "old"), ("is_correct", "correct"), ("mean_acc", "acc"),
+]  # fmt: skip
+TWO_METRICS = [
+    ("acc", "f1"), ("bleu", "chrf"), ("acc", "acc_norm"), ("f1_macro", "f1_micro"), ("rouge1", "rouge2"), ("precision", "recall"),
+    ("ndcg_cut_10", "ndcg_cut_20"), ("wer", "cer"), ("success", "attack_success"), ("val_acc", "test_acc"), ("acc", "quality"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("names", ONE_METRIC, ids=" ".join)
+def test_names_of_one_metric_are_no_question(service: Any, names: tuple[str, str]) -> None:
+    u, v = csv(f"id,{names[0]}", U), csv(f"id,{names[1]}", V)
+    answer = send(service, "/v1/tests/files", two(u, v)).json()
+    assert (answer["p_value"], "metric_mismatch" in warned(answer)) == (ALL_AHEAD, False)
+    assert send(service, "/v1/gate", two(u, v)).json()["verdict"] == "pass"
+    assert "metric_mismatch" not in warned(board(service, u, v).json())
+
+
+@pytest.mark.parametrize("names", TWO_METRICS, ids=" ".join)
+def test_two_metrics_are_a_warning_and_no_gate(
+    service: Any, problem_of: Problem, names: tuple[str, str]
+) -> None:
+    for name, u, v in (
+        ("t.csv", csv(f"id,{names[0]}", U), csv(f"id,{names[1]}", V)),
+        (
+            "t.jsonl",
+            lines(*({"id": n, names[0]: x} for n, x in enumerate(U))),
+            lines(*({"id": n, names[1]: x} for n, x in enumerate(V))),
+        ),
+    ):
+        answer = send(service, "/v1/tests/files", two(u, v, name)).json()
+        assert (answer["p_value"], "metric_mismatch" in warned(answer)) == (ALL_AHEAD, True)
+        (flaw,) = problem_of(send(service, "/v1/gate", two(u, v, name)), 422)["errors"]
+        assert flaw["code"] == "metric_mismatch"
+        of_board = board(service, u, v, name, higher_is_better="true").json()
+        assert "metric_mismatch" in warned(of_board)
+
+
+def test_a_gate_offers_the_metrics_that_both_files_have(service: Any, problem_of: Problem) -> None:
+    u = lines(*({"id": n, "correct": 1, "f1": x, "seconds": 3} for n, x in enumerate(U)))
+    v = lines(*({"id": n, "f1": x} for n, x in enumerate(V)))
+    (flaw,) = problem_of(send(service, "/v1/gate", two(u, v, "t.jsonl")), 422)["errors"]
+    assert (flaw["code"], [choice["fields"] for choice in flaw["choices"]]) == (
+        "metric_mismatch",
+        [{"metric": "f1"}],
+    )
+    said = send(service, "/v1/gate", two(u, v, "t.jsonl"), metric="f1").json()
+    assert (said["verdict"], said["metrics"][0]["name"]) == ("pass", "f1")
+
+
+def test_columns_of_one_table_named_after_metrics_are_a_warning(service: Any) -> None:
+    table = {"file": ("t.csv", csv("id,acc,f1", U, V))}
+    assert "metric_mismatch" in warned(send(service, "/v1/tests/files", table).json())
+    assert "metric_mismatch" in warned(send(service, "/v1/compare", table).json())
+    chosen = send(service, "/v1/gate", table, system_u="acc", system_v="f1").json()
+    assert chosen["verdict"] == "pass"
+
+
+def test_a_score_without_a_name_is_of_the_metric_that_the_other_names(service: Any) -> None:
+    answer = send(service, "/v1/tests/files", two(csv("id,score", U), csv("id,wer", V))).json()
+    assert (answer["statistic"]["metric"], answer["statistic"]["higher_is_better"]) == ("wer", False)
+    assert any('"score"' in note and '"wer"' in note for note in answer["reading"]["notes"])
+
+
+PERCENT = [50, 51, 52, 53, 54, 55, 56]
+SHARES = [0.88, 0.89, 0.90, 0.91, 0.92, 0.93, 0.94]
+RIGHT = [1, 0, 1, 1, 1, 0, 1]
+# Which metric, u, v, and whether they have two units.
+UNITS = {
+    "acc": ("acc", PERCENT, SHARES, True),
+    "score": ("score", SHARES, PERCENT, True),
+    "right or wrong": ("acc", [100 * x for x in RIGHT], RIGHT[::-1], True),
+    "bleu": ("bleu", [30.5, 28, 31, 25, 40, 29, 33], [0.3, 0.28, 0.31, 0.2, 0.4, 0.25, 0.3], True),
+    "latency": ("latency_ms", PERCENT, SHARES, False),
+    "loss": ("loss", SHARES, PERCENT, False),
+    "zeros": ("acc", [0] * 7, PERCENT, False),
+    "points": ("score", [5, 4, 3, 5, 4, 3, 2], [1, 0.5, 1, 0.5, 1, 1, 0.1], False),
+    "one unit": ("acc", PERCENT, [1, 2, 3, 60, 70, 80, 90], False),
+    "throughput": ("throughput", PERCENT, SHARES, False),
+}
+
+
+@pytest.mark.parametrize("case", UNITS)
+def test_shares_against_percent_are_a_warning_and_no_gate(
+    service: Any, problem_of: Problem, case: str
+) -> None:
+    name, u, v, differ = UNITS[case]
+    files = two(csv(f"id,{name}", u), csv(f"id,{name}", v))
+    answer = send(service, "/v1/tests/files", files).json()
+    assert ("unit_mismatch" in warned(answer)) == differ
+    assert (
+        "unit_mismatch" in warned(board(service, csv(f"id,{name}", u), csv(f"id,{name}", v)).json())
+    ) == differ
+    gate = send(service, "/v1/gate", files)
+    if differ:
+        (flaw,) = problem_of(gate, 422)["errors"]
+        assert (flaw["code"], "by 100" in flaw["detail"]) == ("unit_mismatch", True)
+        assert flaw["pointer"].startswith("/files/" + ("u" if max(u) <= 1 else "v"))
+    else:
+        assert gate.status_code in {200, 409}
+
+
+def test_units_of_json_and_of_the_body_of_a_board(service: Any, problem_of: Problem) -> None:
+    request = {"u": PERCENT, "v": SHARES}
+    assert "unit_mismatch" in warned(service.post("/v1/tests/scores", request).json())
+    (flaw,) = problem_of(service.post("/v1/gate", {"kind": "scores", "request": request}), 422)["errors"]
+    assert (flaw["pointer"], flaw["code"]) == ("/request/v", "unit_mismatch")
+    lower = {"kind": "scores", "request": request, "higher_is_better": False}
+    assert service.post("/v1/gate", lower).json()["verdict"] == "fail"
+    body = csv("id,A,B", PERCENT, SHARES)
+    said = service.request("POST", "/v1/compare", content=body, headers={"content-type": "text/csv"}).json()
+    assert "unit_mismatch" in warned(said)
+
+
+N = 8
+WINS, LOSSES = [1, 1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 1, 0, 0, 0, 0]
+
+
+def described(scores: Sequence[int], field: str, texts: Sequence[str], form: str) -> bytes:
+    if form == "csv":
+        return csv(f"id,{field},acc", texts, scores)
+    return lines(
+        *(
+            {"id": f"x{n}", field: text, "correct": x}
+            for n, (text, x) in enumerate(zip(texts, scores, strict=True))
+        )
+    )
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    "field", ["question", "prompt", "Input", "target", "reference", "doc_hash", "task", "y_true", "src"]
+)
+def test_other_items_under_the_same_ids_are_refused(
+    service: Any, problem_of: Problem, field: str, form: str
+) -> None:
+    texts = [[f"{n} of {name}" for n in range(N)] for name in ("arc", "mmlu")]
+    files = two(described(WINS, field, texts[0], form), described(LOSSES, field, texts[1], form), f"t.{form}")
+    for path in ("/v1/tests/files", "/v1/gate"):
+        (flaw,) = problem_of(send(service, path, files), 422)["errors"]
+        assert flaw["code"] == "item_mismatch"
+        assert all(f'"x{n}"' in flaw["detail"] for n in range(3))
+        assert '"x3"' not in flaw["detail"]
+    refused = board(service, files["u"][1], files["v"][1], f"t.{form}")
+    assert problem_of(refused, 422)["errors"][0]["code"] == "item_mismatch"
+    kept = send(service, "/v1/tests/files", files, on_mismatch="keep").json()
+    assert kept["p_value"] == float(enumerated(WINS, LOSSES))
+    same = two(described(WINS, field, texts[0], form), described(LOSSES, field, texts[0], form), f"t.{form}")
+    assert warned(send(service, "/v1/tests/files", same).json()) == warned(kept)
+    assert send(service, "/v1/gate", same).json()["verdict"] == "pass"
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_some_other_items_are_a_warning_and_a_gate_asks(service: Any, problem_of: Problem, form: str) -> None:
+    texts = [f"question {n}" for n in range(N)]
+    other = [*texts[:6], "another", "and another"]
+    files = two(
+        described(WINS, "question", texts, form), described(LOSSES, "question", other, form), f"t.{form}"
+    )
+    answer = send(service, "/v1/tests/files", files).json()
+    (warning,) = [one for one in answer["warnings"] if one["code"] == "item_mismatch"]
+    assert warning["detail"].startswith("2 of 8 items")
+    assert answer["p_value"] == float(enumerated(WINS, LOSSES))
+    (flaw,) = problem_of(send(service, "/v1/gate", files), 422)["errors"]
+    assert flaw["code"] == "item_mismatch"
+    assert [choice["fields"] for choice in flaw["choices"]] == [
+        {"on_mismatch": "drop"},
+        {"on_mismatch": "keep"},
+    ]
+    for way, n in (("drop", 6), ("keep", 8)):
+        said = send(service, "/v1/gate", files, on_mismatch=way).json()
+        assert (said["metrics"][0]["test"]["items"]["n"], warned(said["metrics"][0]["test"])) == (
+            n,
+            warned(said["metrics"][0]["test"]) - {"item_mismatch"},
+        )
+        tested = send(service, "/v1/tests/files", files, on_mismatch=way).json()
+        assert tested["p_value"] == float(enumerated(WINS[:n], LOSSES[:n]))
+    assert "item_mismatch" in warned(board(service, files["u"][1], files["v"][1], f"t.{form}").json())
+
+
+def test_a_constant_that_names_the_system_is_no_item(service: Any) -> None:
+    files = two(
+        described(WINS, "source", ["new.py"] * N, "csv"), described(LOSSES, "source", ["old.py"] * N, "csv")
+    )
+    assert "item_mismatch" not in warned(send(service, "/v1/tests/files", files).json())
+
+
+def test_labels_that_differ_may_be_what_the_systems_say(service: Any) -> None:
+    files = two(
+        described(WINS, "label", list("abababab"), "csv"), described(LOSSES, "label", list("babababa"), "csv")
+    )
+    response = send(service, "/v1/tests/files", files)
+    assert response.status_code == 422 or "item_mismatch" in warned(response.json())
+
+
+# Averages over all items, as tools write them.
+AVERAGES: dict[str, tuple[str, bytes, bytes]] = {
+    "metrics.json": ("m.json", b'{"accuracy": 0.7}', b'{"accuracy": 0.95}'),
+    "metrics.json of several": ("m.json", b'{"accuracy": 0.7, "loss": 0.9, "total": 1000}', b'{"accuracy": 0.95, "loss": 0.2, "total": 1000}'),
+    "loss and a total": ("m.json", b'{"loss": 0.9, "total": 1000}', b'{"loss": 0.2, "total": 1000}'),
+    "standard errors": ("m.json", b'{"f1": 0.9, "f1_stderr": 0.1}', b'{"f1": 0.2, "f1_stderr": 0.1}'),
+    "sacrebleu": ("m.json", b'[{"name": "BLEU", "score": 30.5}, {"name": "chrF2", "score": 55.1}]', b'[{"name": "BLEU", "score": 28.5}, {"name": "chrF2", "score": 54}]'),
+    "sacrebleu of one": ("m.json", b'{"name": "BLEU", "score": 30.5, "signature": "nrefs:1"}', b'{"name": "BLEU", "score": 28.5, "signature": "nrefs:1"}'),
+    "one row": ("m.csv", b"accuracy\n0.7\n", b"accuracy\n0.95\n"),
+    "one row of a model": ("m.csv", b"model,accuracy\nnew,0.7\n", b"model,accuracy\nold,0.95\n"),
+    "a row for each metric": ("m.csv", b"metric,value\nbleu,30\nchrf,55\nter,40\n", b"metric,value\nbleu,31\nchrf,54\nter,41\n"),
+    "lines of metrics": ("m.jsonl", b'{"metric": "bleu", "score": 30}\n{"metric": "ter", "score": 40}\n', b'{"metric": "bleu", "score": 31}\n{"metric": "ter", "score": 41}\n'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", AVERAGES)
+def test_averages_are_refused_by_every_entrance(service: Any, problem_of: Problem, case: str) -> None:
+    name, u, v = AVERAGES[case]
+    for response in (
+        send(service, "/v1/tests/files", two(u, v, name)),
+        send(service, "/v1/gate", two(u, v, name)),
+        board(service, u, v, name),
+    ):
+        problem = problem_of(response, 422)
+        assert {flaw["code"] for flaw in problem["errors"]} <= {
+            "averages_only",
+            "choose_metric",
+            "choose_system_u",
+            "choose_score_column",
+        }
+    if case != "one row of a model":
+        assert (
+            problem_of(send(service, "/v1/tests/files", two(u, v, name)), 422)["errors"][0]["code"]
+            == "averages_only"
+        )
+
+
+def test_scores_by_the_names_of_metrics_are_averages_in_json_as_well(
+    service: Any, problem_of: Problem
+) -> None:
+    request = {"u": {"accuracy": 0.7, "f1": 0.6}, "v": {"accuracy": 0.8, "f1": 0.5}}
+    assert problem_of(service.post("/v1/tests/scores", request), 422)["errors"][0]["code"] == "averages_only"
+    by_query = {"u": {"map-1": 0.7, "q2": 0.6, "q3": 0.1}, "v": {"map-1": 0.8, "q2": 0.5, "q3": 0.2}}
+    assert service.post("/v1/tests/scores", by_query).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "row", [{"id": "a", "accuracy": 0.5}, {"prompt": "Who?", "accuracy": 0.5}, {"score": 0.5}], ids=str
+)
+def test_one_item_is_a_test_and_no_gate(service: Any, problem_of: Problem, row: dict[str, Any]) -> None:
+    files = two(lines(row), lines({**row, next(reversed(row)): 0.25}), "t.jsonl")
+    assert send(service, "/v1/tests/files", files).json()["p_value"] == 1
+    assert problem_of(send(service, "/v1/gate", files), 422)["errors"][0]["code"] == "one_item"
+
+
+ONE_ITEM: dict[str, tuple[str, dict[str, Any], str]] = {
+    "scores": ("scores", {"u": [0.7], "v": [0.95]}, "/request/u"),
+    "scores by id": ("scores", {"u": {"a": 0.7}, "v": {"a": 0.95}}, "/request/u"),
+    "effects": ("effects", {"stay": [1]}, "/request/stay"),
+    "counts": ("counts", {"u": {"tp": [8], "fp": [1], "fn": [1]}, "v": {"tp": [7], "fp": [1], "fn": [1]}, "statistic": "f1"}, "/request/u"),
+    "predictions": ("predictions", {"gold": ["a"], "u": ["a"], "v": ["b"]}, "/request/u"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ONE_ITEM)
+def test_one_item_decides_no_gate_of_any_kind(service: Any, problem_of: Problem, case: str) -> None:
+    kind, request, pointer = ONE_ITEM[case]
+    for policy in ("no_regression", "non_inferior", "improve"):
+        (flaw,) = problem_of(
+            service.post("/v1/gate", {"kind": kind, "request": request, "policy": policy, "margin": 0.01}),
+            422,
+        )["errors"]
+        assert (flaw["pointer"], flaw["code"]) == (pointer, "one_item")
+    metrics = [{"name": "a", "kind": kind, "request": request}]
+    assert problem_of(service.post("/v1/gate", {"metrics": metrics}), 422)["errors"][0]["code"] == "one_item"
+
+
+def test_a_gate_that_waits_for_items_goes_on_waiting(service: Any) -> None:
+    body = {
+        "kind": "scores",
+        "request": {"u": [1], "v": [0]},
+        "policy": "improve",
+        "sequential": {"mode": "anytime"},
+    }
+    assert service.post("/v1/gate", body).json()["verdict"] in {"continue", "inconclusive"}
+
+
+def long_table(questions: Sequence[Sequence[str]]) -> bytes:
+    rows = [
+        f"x{n},{system},{question},{score}"
+        for system, own, scores in zip("ab", questions, (WINS, LOSSES), strict=True)
+        for n, (question, score) in enumerate(zip(own, scores, strict=True))
+    ]
+    return "\n".join(["id,system,question,score", *rows, ""]).encode()
+
+
+def test_long_tables_of_other_items_are_told_by_boards_and_tests(service: Any, problem_of: Problem) -> None:
+    texts = [f"question {n}" for n in range(N)]
+    for other, refused in ((["other"] * 6 + texts[6:], True), ([*texts[:7], "other"], False)):
+        table = {"file": ("t.csv", long_table([texts, other]))}
+        for path in ("/v1/tests/files", "/v1/compare"):
+            response = send(service, path, table)
+            if refused:
+                assert problem_of(response, 422)["errors"][0]["code"] == "item_mismatch"
+            else:
+                assert "item_mismatch" in warned(response.json())
+    same = send(service, "/v1/compare", {"file": ("t.csv", long_table([texts, texts]))})
+    assert "item_mismatch" not in warned(same.json())
+
+
+def binomial(b: int, c: int) -> float:
+    """The two-sided sign test of b against c discordant items."""
+    n, k = b + c, min(b, c)
+    tail = sum(Fraction(comb(n, i), 2**n) for i in range(k + 1))
+    return float(min(Fraction(1), 2 * tail))
+
+
+# Tables of outcomes, with items that only the one and only the other system gets right.
+OUTCOMES: dict[str, tuple[str, bytes, int, int]] = {
+    "2x2": ("t.csv", b",new right,new wrong\nold right,400,14\nold wrong,31,60\n", 14, 31),
+    "2x2 of R": ("t.csv", b'"","correct","wrong"\n"correct",90,9\n"wrong",2,12\n', 9, 2),
+    "2x2, wrong first": ("t.tsv", b"x\tB fails\tB no\tB yes\n".replace(b"B fails\t", b"") + b"A no\t12\t2\nA yes\t9\t90\n", 9, 2),
+    "pass and fail": ("t.csv", b"A,B pass,B fail\nA pass,40,7\nA fail,1,3\n", 7, 1),
+    "Freq": ("f.csv", b"sys_a,sys_b,Freq\n1,1,87\n1,0,30\n0,1,22\n0,0,74\n", 30, 22),
+    "n": ("f.csv", b"sys_a,sys_b,n\n1,1,87\n1,0,12\n0,1,4\n0,0,74\n", 12, 4),
+    "index of R": ("f.csv", b'"","a","b","Freq"\n"1",0,0,74\n"2",1,0,12\n"3",0,1,4\n', 12, 4),
+    "words": ("f.csv", b"a,b,count\nright,right,87\nright,wrong,12\nwrong,right,4\n", 12, 4),
+    "discordant alone": ("f.csv", b"a,b,freq\nTrue,False,12\nFalse,True,4\n", 12, 4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OUTCOMES)
+def test_tables_of_outcomes_are_tested_as_their_items(service: Any, problem_of: Problem, case: str) -> None:
+    name, content, b, c = OUTCOMES[case]
+    table = {"file": (name, content)}
+    said = send(service, "/v1/tests/files", table).json()
+    assert said["p_value"] == pytest.approx(binomial(b, c), rel=1e-12)
+    assert (said["items"]["wins"], said["items"]["losses"]) == (b, c)
+    (flaw,) = problem_of(send(service, "/v1/gate", table), 422)["errors"]
+    assert flaw["code"] == "choose_roles"
+    verdicts = ("pass", "fail") if b > c else ("fail", "pass")
+    for choice, verdict in zip(flaw["choices"], verdicts, strict=True):
+        gate = send(
+            service, "/v1/gate", table, **choice["fields"], policy="no_regression", alpha="0.45"
+        ).json()
+        assert gate["verdict"] == verdict
+
+
+@pytest.mark.parametrize("case", ["Freq", "n"])
+def test_frequencies_are_no_system_of_a_board(service: Any, case: str) -> None:
+    _, content, b, c = OUTCOMES[case]
+    said = service.request(
+        "POST", "/v1/compare", content=content, headers={"content-type": "text/csv"}
+    ).json()
+    assert [pair["p_value"] for pair in said["pairs"]] == [pytest.approx(binomial(b, c), rel=1e-12)]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        b"id,r,t\narc,31,27\npiqa,14,9\n",
+        b"data,a,b\nright,31,27\nleft,14,9\n",
+        b"a,b,n\n31,27,100\n14,9,200\n",
+    ],
+)
+def test_other_small_tables_are_no_tables_of_outcomes(service: Any, table: bytes) -> None:
+    said = send(service, "/v1/tests/files", {"file": ("t.csv", table)})
+    assert said.status_code == 422 or said.json()["items"]["n"] == 2
+
+
+@pytest.mark.parametrize("more", [{}, {"a": 87, "d": 74}])
+def test_counts_of_discordant_items_are_taken_by_every_entrance(service: Any, more: dict[str, int]) -> None:
+    request = {"b": 30, "c": 22, **more}
+    said = service.post("/v1/tests/scores", request).json()
+    assert said["p_value"] == pytest.approx(binomial(30, 22), rel=1e-12)
+    assert (said["items"]["n"], said["items"]["wins"]) == (52 + sum(more.values()), 30)
+    named = service.post(
+        "/v1/tests/scores", {**request, "statistic": "sign", "alternative": "greater"}
+    ).json()
+    assert named["p_value"] == pytest.approx(
+        float(sum(Fraction(comb(52, i), 2**52) for i in range(30, 53))), rel=1e-12
+    )
+    gate = service.post("/v1/gate", {"kind": "scores", "request": request}).json()
+    assert gate["verdict"] == "pass"
+    content = json.dumps(request).encode()
+    assert (
+        send(service, "/v1/tests/files", {"file": ("t.json", content)}).json()["p_value"] == said["p_value"]
+    )
+    assert send(service, "/v1/gate", {"file": ("t.json", content)}).json()["verdict"] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("request_", "pointer", "code"),
+    [({"b": -1, "c": 2}, "/b", "not_a_count"), ({"b": 1, "c": 2.5}, "/c", "not_a_count"), ({"b": 1, "c": True}, "/c", "not_a_count")],
+)  # fmt: skip
+def test_what_is_no_count_of_items_is_refused(
+    service: Any, problem_of: Problem, request_: dict[str, Any], pointer: str, code: str
+) -> None:
+    (flaw,) = problem_of(service.post("/v1/tests/scores", request_), 422)["errors"]
+    assert (flaw["pointer"], flaw["code"]) == (pointer, code)
+    assert service.post("/v1/tests/scores", {"b": 10**9, "c": 1}).status_code == 413
