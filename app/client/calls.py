@@ -118,8 +118,7 @@ def compare_call(request: CompareRequest) -> Call:
     if request.kind == "scores" and members.keys() == {"systems"} and isinstance(members["systems"], Mapping):
         fields = compare_fields(request.options) | {"systems": list(members["systems"])}
         query = tuple((name, _text(name, value)) for name, value in fields.items())
-        unit = request.options.get("statistic", {}).get("unit")
-        if len(str(httpx.QueryParams(query))) <= MAX_QUERY_CHARS and (unit is None or isinstance(unit, str)):
+        if len(str(httpx.QueryParams(query))) <= MAX_QUERY_CHARS and _has_text_as_unit(request.options):
             may_be_missing = request.options.get("on_missing", "error") != "error"
             content = board_npy(members["systems"], may_be_missing=may_be_missing)
             if content is not None:
@@ -174,8 +173,14 @@ def _metric(one: Metric) -> dict[str, Any]:
 def _fits_a_query(options: Mapping[str, Any]) -> bool:
     """Whether the options fit into a query, which has no lists and where a unit is text."""
     listed = any(options.get(name) is not None for name in IN_A_BODY_ONLY)
-    unit = options.get("statistic", {}).get("unit")
-    return not listed and (unit is None or isinstance(unit, str))
+    return not listed and _has_text_as_unit(options)
+
+
+def _has_text_as_unit(options: Mapping[str, Any]) -> bool:
+    """Whether the unit of a statistic, if it has one, is a text, as in a query."""
+    statistic = options.get("statistic")
+    unit = options.get("unit", statistic.get("unit") if isinstance(statistic, Mapping) else None)
+    return unit is None or isinstance(unit, str)
 
 
 def _form(

@@ -263,8 +263,6 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     members = {name: value for name, value in options.items() if value is not None or name == "aggregate"}
     if "baseline" in members:
         members.setdefault("compare", "baseline")
-    if isinstance(members.get("statistic"), str):
-        members["statistic"] = {"name": members["statistic"]}
     return {name: plain(value, f"/{name}") for name, value in members.items()}
 
 

@@ -358,11 +358,8 @@ def files_and_fields(frames: Mapping[str, Frame], gold: Any, options: Mapping[st
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as members of a body; a statistic that is only a name becomes an object."""
+    """Options as members of a body."""
     members: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    statistic = members.get("statistic")
-    if isinstance(statistic, str):
-        members["statistic"] = {"name": statistic}
     if "names" in members and not isinstance(members["names"], Mapping):
         members["names"] = dict(zip(("u", "v"), members["names"], strict=True))
     return {name: plain(value, f"/{name}") for name, value in members.items()}

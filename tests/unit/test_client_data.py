@@ -239,5 +239,5 @@ def test_groups_and_events_stand_beside_scores_and_times() -> None:
     )  # fmt: skip
     assert body(call_of_test(test)) == {
         "gold": [3.0, 1.5], "u": [0.85, 0.9], "v": [0.8, 0.85], "groups": ["a", "a"], "event": [1, 0],
-        "statistic": {"name": "concordance"},
+        "statistic": "concordance",
     }  # fmt: skip

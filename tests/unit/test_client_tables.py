@@ -457,3 +457,21 @@ def test_other_columns_by_name_are_asked_about(name: str) -> None:
         compare({name: list(range(1, 51)), **BOARD})
     (flaw,) = refused.value.errors
     assert (flaw.pointer, flaw.code) == (f"/systems/{name}", "no_system")
+
+
+def test_a_wrong_statistic_or_parameter_is_where_it_was_given() -> None:
+    for options, pointer in (
+        ({"statistic": "acuracy"}, "/statistic"),
+        ({"statistic": {"name": "acuracy"}}, "/statistic/name"),
+        ({"statistic": "quantile_difference", "q": 2}, "/q"),
+    ):
+        wrong: Any = options
+        with pytest.raises(InvalidTest) as refused:
+            run_test({"a": 1, "b": 2}, {"a": 0, "b": 1}, **wrong)
+        assert refused.value.errors[0].pointer == pointer
+
+
+def test_the_package_shows_its_names_alone() -> None:
+    import app
+
+    assert {name for name in dir(app) if not name.startswith("__")} == set(app.__all__)
