@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from ...errors import InvalidTest
@@ -53,14 +53,26 @@ def evaluated(
         why = f"There is no {quoted(measure)}, or its cutoff is missing. "
         raise choose("/options/measure", "measure", "measure", COMMON, why)
     judged = _qrels(qrels, notes)
-    systems = [_outputs(source, judged, measure, options.decimals, notes) for source in (u, v)]
+    runs = [(source, *_run(source, notes)) for source in (u, v)]
+    neither = [query for query in judged if not any(query in ranked for _, ranked, _ in runs)]
+    if 0 < len(neither) < len(judged) and options.on_missing != "zero":
+        lacking = set(neither)
+        # Without -c trec_eval takes the topics of a run: one that both lack is no item.
+        judged = {query: of_query for query, of_query in judged.items() if query not in lacking}
+        notes.append(f"{len(neither):,} judged queries that neither run has were skipped, as trec_eval does.")
+    systems = [_outputs(*run, judged, measure, options.decimals, notes) for run in runs]
     return measure, (systems[0], systems[1])
 
 
 def _outputs(
-    source: Source, judged: Judged, measure: str, decimals: int | None, notes: list[str]
+    source: Source,
+    ranked: Ranked,
+    lines: Mapping[str, int],
+    judged: Judged,
+    measure: str,
+    decimals: int | None,
+    notes: list[str],
 ) -> SystemOutputs:
-    ranked, lines = _run(source, notes)
     values = _values(judged, ranked, measure)
     unjudged = [query for query in ranked if query not in judged]
     if unjudged:
