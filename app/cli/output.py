@@ -31,7 +31,7 @@ SECTIONS = (*OF_TWO.values(), *OF_A_BOARD.values())
 FIELDS = frozenset(field.name for section in SECTIONS for field in section) | {"compare"}
 DIRECTIONS = {"true": "--higher-is-better", "false": "--lower-is-better"}
 FILES = frozenset(("gold", "ref", "qrels", "documents"))
-ORDER = {"u": "the first FILE", "v": "the second FILE", "file": "FILE"}
+ORDER = {"u": "the first FILE", "v": "the second FILE", "file": "FILE", "system": "FILE FILE ..."}
 SIDES = {"u": "candidate", "v": "baseline", "file": "candidate"}
 # The inputs of action.yml that are fields of a form.
 INPUTS = frozenset(

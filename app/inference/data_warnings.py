@@ -31,7 +31,7 @@ def mostly_dropped(pairing: Pairing) -> DataWarning | None:
     detail = (
         f"Only {matched:,} of {largest:,} items were compared: the others have no counterpart or no value, and on_missing "
         "left them out. The rest may not be representative: check that the ids are spelled the same and that no run "
-        "stopped early, or send only the items to compare."
+        "stopped early, or give only the items to compare."
     )
     return DataWarning("/on_missing", "mostly_dropped", detail)
 

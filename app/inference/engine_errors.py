@@ -42,7 +42,7 @@ def request_error(error: EngineError) -> InvalidTest | PlanTooLarge:
         case NothingFits():
             # The last resort is sampling, whose cost grows with the samples.
             planned = _planned(error.cost, error.budget)
-            advice = "Ask for fewer samples, or send fewer items."
+            advice = "Ask for fewer samples, or give fewer items."
             return _too_large("/samples", f"No method fits: {planned} {advice}")
         case FractionOverBudget():
             return _too_large("/exact_fraction", _no_fraction(error))

@@ -190,7 +190,7 @@ def spec_of_kind(
         detail = f"The files were read as {read_as}, which have no statistic {quoted(name)}; "
         detail += f"there are {', '.join(sorted(named))}."
         if name in _OF_RANKINGS:
-            detail += f" {name} compares scores with gold: name its column with `gold_column`, or send it as the file gold."
+            detail += f" {name} compares scores with gold: name its column with `gold_column`, or give it as the file `gold`."
         raise InvalidTest.at("/statistic/name", "unknown_statistic", detail)
     statistic = validated(STATISTIC_MODELS[kind], {"name": name, **merged}, prefix="/statistic")
     return spec_of(statistic, kind)

@@ -100,7 +100,7 @@ def _taken(column: Any, order: Positions | None) -> Any:
 def _require_scores(request: AnyRequest) -> None:
     """Refuse what missing outcomes have no bounds in; raises InvalidTest."""
     if not isinstance(request, ScoresRequest):
-        detail = "Missing outcomes have bounds in scores alone: send right and wrong as 1 and 0, or set `on_missing=drop`."
+        detail = "Missing outcomes have bounds in scores alone: give right and wrong as 1 and 0, or set `on_missing=drop`."
         raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
     if request.weights is not None:
         detail = "Missing outcomes have bounds where all items count alike: leave weights out, or set `on_missing=drop`."

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from ..errors import InputError, InvalidTest, relocated
+from ..errors import InputError, InvalidTest, marked, relocated
 from ..inputs import json_body
 from ..inputs.formats.catalogue import ALIASES, AUTO
 from ..inputs.formats.reader import Kind, Reading, UploadedFile
@@ -116,7 +116,7 @@ def decode_request_file(request: RequestFile, fields: Fields) -> DecodedBody:
             `/files/file/…` and `/options/<name>`.
     """
     if request.of_a_gate:
-        detail = "This file is a gate's request: send it to /v1/gate (exactperm gate)."
+        detail = "This file is a gate's request: give it to a gate (/v1/gate, exactperm gate)."
         raise InvalidTest.at(f"/files/{ROLE}", "request_for_a_gate", detail)
     if not request.wrapped:
         return _decoded(kind_of(request.value), request.value, request.context, fields, "")
@@ -148,7 +148,7 @@ def with_fields(value: dict[str, Any], fields: Fields, kind: TestKind) -> dict[s
     options.pop("format", None)
     for name in options.get("statistic", {}):
         if name not in {"name", *parameters_of(kind)}:
-            detail = f"The file is a JSON request, to which no reader option applies: leave {name} out."
+            detail = f"The file is a JSON request, to which no option of readers applies: leave {marked(name)} out."
             raise InvalidTest.at(option_pointer(name), "unused_option", detail)
     whole = with_statistic(value, parameters_of(kind))
     for name, option in options.items():
@@ -166,7 +166,7 @@ def put_once(members: dict[str, Any], name: str, value: Any, pointer: str) -> No
     """Set a member; raises InvalidTest where it has another value already."""
     if members.setdefault(name, value) != value:
         option = option_of(pointer) or name
-        detail = f"{option} is given twice, with different values: in the file and as a field. Leave the field out."
+        detail = f"{option} is given twice, with different values: in the file and beside it. Leave it out beside the file."
         raise InvalidTest.at(option_pointer(option), "given_twice", detail)
 
 

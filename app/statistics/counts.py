@@ -165,7 +165,7 @@ def _fitting(data: Counts, name: str, variants: tuple[Variant, ...]) -> Score:
         scores = {score_of(Formula(node), row) for node, row in zip(nodes, sums, strict=True)}
         if len(scores) > 1:
             sets = " and ".join(f"({', '.join(variant.names)})" for variant in present)
-            detail = f"The counts {sets} give different values of {name}: send only those that count."
+            detail = f"The counts {sets} give different values of {name}: give only those that count."
             raise InvalidTest.at(pointer, "ambiguous_counts", detail)
     return present[0].names, nodes[0], ""
 

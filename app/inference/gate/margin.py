@@ -251,7 +251,7 @@ def margin_test(prepared: Prepared, question: Question, budget: Budget) -> Margi
 
 _ADVICE = (
     "a margin needs mean_difference, sum_difference, median_difference or quantile_difference of scores, or accuracy, exact_match or token_accuracy of "
-    "predictions; leave it out, or send one score per item"
+    "predictions; leave it out, or give one score per item"
 )
 _KINDS = {"sign": "The sign test", "signed_rank": "The signed-rank test"}
 

@@ -99,7 +99,7 @@ def export_of(source: Source, notes: list[str]) -> Export:
             f"{source.label}: there is no list results.results; export with promptfoo eval -o results.json."
         )
         if document and isinstance(document, dict):
-            detail += " Averages of lm-evaluation-harness have no items: run it with --log_samples, and send samples_*.jsonl."
+            detail += " Averages of lm-evaluation-harness have no items: run it with --log_samples, and give samples_*.jsonl."
         raise InvalidTest.at(source.at(*path), "missing_field", detail)
     columns: dict[tuple[int, str], list[int]] = {}
     for index, row in enumerate(document):

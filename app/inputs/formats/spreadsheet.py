@@ -43,7 +43,7 @@ def as_text(files: Mapping[str, Source], options: ReaderOptions) -> tuple[dict[s
             read[role] = source
             continue
         if not is_installed(EXTRA):
-            detail = f"{source.label}: {missing(EXTRA)}. Or save the table as CSV, and send that."
+            detail = f"{source.label}: {missing(EXTRA)}. Or save the table as CSV, and give that."
             raise InvalidTest.at(source.pointer, "missing_extra", detail)
         content, note = kind.csv_of(source, options)
         notes.append(f"{source.label}: {note}")
@@ -51,7 +51,7 @@ def as_text(files: Mapping[str, Source], options: ReaderOptions) -> tuple[dict[s
     if options.sheet is not None and not any(
         _kind(source.content) is workbook.KIND for source in files.values()
     ):
-        detail = "sheet chooses among those of a spreadsheet, and none was sent."
+        detail = "sheet chooses among those of a spreadsheet, and there is none."
         raise InvalidTest.at("/options/sheet", "unused_option", detail)
     return read, tuple(notes)
 
@@ -69,11 +69,11 @@ def refuse_others(files: Mapping[str, Source]) -> None:
         first = _first_member(source.content)
         other = (first + source.content[NAME + len(first) :][: len(OPEN_DOCUMENT)]).startswith(OPEN_DOCUMENT)
         if source.content.startswith(COMPOUND) or other:
-            detail = f"{source.label}: this is a spreadsheet of a kind that is not read. Save its sheet as CSV (or .xlsx), and send that."
+            detail = f"{source.label}: this is a spreadsheet of a kind that is not read. Save its sheet as CSV (or .xlsx), and give that."
             raise InvalidTest.at(source.pointer, "spreadsheet", detail)
         if source.content.startswith(ARROW):
             detail = (
-                f"{source.label}: this is an Arrow file. Save the table as CSV or Parquet, and send that."
+                f"{source.label}: this is an Arrow file. Save the table as CSV or Parquet, and give that."
             )
             raise InvalidTest.at(source.pointer, "arrow_file", detail)
 

@@ -56,7 +56,7 @@ def word_errors(references: Sequence[Sequence[str]], hypotheses: Sequence[Sequen
     try:
         import jiwer
     except ImportError:
-        detail = f"{missing('asr')}; or send counts per utterance."
+        detail = f"{missing('asr')}; or give counts per utterance."
         raise InvalidTest.at("/files/ref", "missing_extra", detail) from None
     aligned = jiwer.process_words([" ".join(w) for w in references], [" ".join(w) for w in hypotheses])
     return [

@@ -93,7 +93,7 @@ def _values(judged: Judged, ranked: Ranked, measure: str) -> dict[str, float]:
     try:
         import pytrec_eval
     except ImportError:
-        detail = f"{missing('trec')}; or send the output of trec_eval -q instead."
+        detail = f"{missing('trec')}; or give the output of trec_eval -q instead."
         raise InvalidTest.at("/files/qrels", "missing_extra", detail) from None
     results: dict[str, dict[str, float]] = pytrec_eval.RelevanceEvaluator(judged, {measure}).evaluate(ranked)
     names = {name for values in results.values() for name in values}

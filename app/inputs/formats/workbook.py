@@ -71,7 +71,7 @@ def csv_of(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
 
 def _damaged(source: Source) -> InputError:
     return source.malformed(
-        1, "not_a_workbook", "the workbook is damaged. Save its sheet as CSV, and send that."
+        1, "not_a_workbook", "the workbook is damaged. Save its sheet as CSV, and give that."
     )
 
 

@@ -127,7 +127,7 @@ def averages_in(document: Object) -> str | None:
     """What to say of a document of averages alone, and what holds the items instead; None of others."""
     scores = document.get("scores")
     if isinstance(document.get("results"), dict) and not OF_LM_EVAL.isdisjoint(document):
-        return "Averages of lm-evaluation-harness have no items: run it with --log_samples, and send samples_*.jsonl."
+        return "Averages of lm-evaluation-harness have no items: run it with --log_samples, and give samples_*.jsonl."
     if isinstance(scores, dict) and not OF_MTEB.isdisjoint(document):
         return (
             "MTEB writes one score of a whole task, which has no items. To compare over tasks, give a table with a line for each "

@@ -74,7 +74,7 @@ def parse_form(job: Job, body: bytes | bytearray, control: Control) -> FilesOfSy
     fields = fields_of(form.fields)
     for role in ("u", "v"):
         if role in form.files:
-            detail = f"A comparison takes each system's file as a part {SYSTEM}, repeated; {role} is of a test of two."
+            detail = f"A comparison takes a file for each system (`system`); {role} is of a test of two."
             raise InvalidTest.at(f"/files/{role}", "unused_file", detail)
     options = ReaderOptions.of_form(
         fields.reader, max_inflated_bytes=limits.max_body_bytes, max_items=limits.max_items
@@ -82,7 +82,7 @@ def parse_form(job: Job, body: bytes | bytearray, control: Control) -> FilesOfSy
     if FILE in form.files:
         if form.repeated or len(form.files) > 1:
             other = SYSTEM if form.repeated else next(role for role in form.files if role != FILE)
-            detail = f"Give all systems in one file, or each in its own part {SYSTEM}; not both ways."
+            detail = "Give all systems in one file (`file`), or a file for each (`system`); not both."
             raise InvalidTest.at(f"/files/{other}", "unused_file", detail)
         return _one_table(sources(form.files)[FILE], fields, options)
     return _each_file(form, fields, options)
@@ -91,8 +91,8 @@ def parse_form(job: Job, body: bytes | bytearray, control: Control) -> FilesOfSy
 def _request_in(form: Form) -> FilesOfSystems | None:
     """A JSON request of a comparison, sent as the only file; None for evaluation files."""
     content = form.files[FILE].content.removeprefix(UTF8_BOM).strip()
-    marked = content.startswith(b"{") and (b'"systems"' in content or b'"datasets"' in content)
-    if not marked or len(form.files) > 1 or form.repeated:
+    is_object = content.startswith(b"{") and (b'"systems"' in content or b'"datasets"' in content)
+    if not is_object or len(form.files) > 1 or form.repeated:
         return None
     try:
         read = json_body.decode(content)
@@ -101,7 +101,7 @@ def _request_in(form: Form) -> FilesOfSystems | None:
     if type(read.value) is not dict or not {"systems", "datasets"} & read.value.keys():
         return None
     for name, _ in form.fields:
-        detail = f"The file is a JSON request, which holds its options: set {name[:40]} there."
+        detail = f"The file is a JSON request, which holds its options: set {marked(name[:40])} there."
         raise InvalidTest.at(option_pointer(name), "unused_option", detail)
     with relocated(in_file):
         request, boards = json_request.request_of(read.value, {NO_BOOLEANS: read.no_booleans})
@@ -141,7 +141,7 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> File
         untold = catalogue.may_be_either(found.name, format_, options)
     if format_ not in FORMATS:
         detail = (
-            f"The format {format_} takes a file for each system: give one part {SYSTEM} for each. Several systems in one file are read as "
+            f"The format {format_} takes a file for each system (`system`). Several systems in one file are read as "
             f"{', '.join(FORMATS)} (`format`)."
         )
         raise InvalidTest.at(f"/files/{FILE}", "one_system", detail)
@@ -264,16 +264,16 @@ def _board(systems: Mapping[str, SystemOutputs], source: Source) -> tuple[GivenB
 def _each_file(form: Form, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:
     """One file for each system."""
     if fields.systems is not None:
-        detail = "systems chooses among those of one file; names gives each file its system's name."
+        detail = "`systems` chooses among those of one file; `names` gives each file its system's name."
         raise InvalidTest.at(option_pointer(SYSTEMS), "unused_option", detail)
     if len(form.repeated) < 2:
         detail = (
-            f"A comparison needs at least two files: a part {SYSTEM} for each system, or one part {FILE} that holds several; there "
+            f"A comparison needs at least two files, one for each system (`system`), or one file that holds several (`file`); there "
             f"{'is one' if form.repeated else 'is none'}."
         )
         raise InvalidTest.at("/files", "too_few_systems", detail)
     if fields.names is not None and len(fields.names) != len(form.repeated):
-        detail = f"names has {len(fields.names):,} names for {len(form.repeated):,} files: give one for each, in their order."
+        detail = f"`names` has {len(fields.names):,} names for {len(form.repeated):,} files: give one for each, in their order."
         raise InvalidTest.at(option_pointer(NAMES), "wrong_name_count", detail)
     on_missing = fields.members.get("on_missing", "error")
     tasks = tasks_of(form, fields.names, on_missing=on_missing)

@@ -215,7 +215,7 @@ def names_of(
     """
     files = [one for one in baselines if one.file is not None]
     if given is not None and len(listed := names_in(given)) != len(files):
-        detail = f"names has {len(listed):,} names for {len(files):,} files {ROLE}: give one for each, in their order."
+        detail = f"`names` has {len(listed):,} names for {len(files):,} files {ROLE}: give one for each, in their order."
         raise InvalidTest.at(option_pointer(NAMES), "wrong_number", detail)
     if not files:
         return [None]

@@ -258,7 +258,7 @@ def _weights(divisors: list[Fraction], average: str, items: int) -> tuple[list[i
         if common.bit_length() * items > _MOST_BITS:
             detail = (
                 "The groups have so many different numbers of pairs that their average has no common denominator that fits "
-                "memory: set `group_average=sum`, or send fewer items."
+                "memory: set `group_average=sum`, or give fewer items."
             )
             raise InvalidTest.at("/groups", "too_many_group_sizes", detail)
     groups = sum(size > 0 for size in sizes)
