@@ -34,7 +34,8 @@ class Row(NamedTuple):
     """An item of one system: its numbers by metric, None where one is missing, a list where it has several.
 
     `path` is the row's pointer below the file's. A number stands at `path/below/metric`; at `path`, where `below` is None.
-    `same` is what an item must have in both files, with its pointer: a hash, a question.
+    `runs` says of how many runs each number is, or that of a metric. `same` is what an item must have in both files, with its
+    pointer: a hash, a question. `places` are those of single metrics.
     """
 
     key: str
@@ -43,11 +44,14 @@ class Row(NamedTuple):
     below: str | None = ""
     system: str = ""
     cluster: str | None = None
-    runs: int = 1
+    runs: int | Mapping[str, int] = 1
     same: Mapping[str, tuple[Any, str]] = {}
+    places: Mapping[str, str] = {}
 
     def place(self, metric: str) -> str:
         """Where the number of a metric stands, or the row where it has none."""
+        if metric in self.places:
+            return self.places[metric]
         if self.below is None or self.values.get(metric) is None:
             return self.path
         return "/".join(filter(None, (self.path, self.below, escaped(metric))))
@@ -147,7 +151,7 @@ def read(shape: Shape, files: Mapping[str, Source], options: ReaderOptions, form
     metric = metric_chosen(u, options)
     if metric not in v.names and all(metric not in row.values for row in v.rows):
         why = f"{second.label} has no metric {quoted(metric)}. "
-        raise choose(second.pointer, "metric", "metric", v.names, why, code=None if v.names else "no_scores")
+        raise choose(second.pointer, "metric", "metric", v.names, why, code="no_scores")
     sides, names, question = _two(u, v, options, notes)
     reader = NumberReader.of(options)
     systems = [
@@ -181,9 +185,11 @@ def outputs_of(
     """The numbers of one system by item; those of several rows of an item together."""
     outputs = SystemOutputs(table.source, by_order=table.by_order)
     grouped: dict[str, list[Row]] = {}
+    several = 0
     for row in rows:
         grouped.setdefault(row.key, []).append(row)
-    for key, own in grouped.items():
+    for key, every in grouped.items():
+        own = [row for row in every if metric in row.values] or every[:1]
         for again in own if not table.repeats else own[:1]:
             values = [_value(table, row, metric, reader) for row in (own if table.repeats else (again,))]
             numbers = [
@@ -193,11 +199,11 @@ def outputs_of(
             whole = (
                 None if None in values or not numbers else numbers[0] if len(numbers) == 1 else tuple(numbers)
             )
-            outputs.add(key, whole, again.place(metric), again.cluster)
-        runs = sum(row.runs for row in own)
-        if whole is not None and runs > max(1, len(numbers)):
+            outputs.add(key, whole, again.place(metric) if again is own[0] else again.path, again.cluster)
+        runs = sum(row.runs if isinstance(row.runs, int) else row.runs.get(metric, 1) for row in own)
+        if runs > max(1, len(numbers)):
             outputs.runs[key] = runs
-    several = sum(len(own) > 1 for own in grouped.values())
+        several += len(own) > 1
     if several:
         notes.append(f"{table.source.role}: {several:,} items have several scores, which are averaged.")
     return outputs
