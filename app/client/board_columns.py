@@ -80,4 +80,4 @@ def _require_distinct(names: Sequence[str]) -> None:
 def _counted(column: Any, kind: str | None) -> Any:
     """A table of one system's counts as columns by name."""
     frame = frame_of(column) if kind == "counts" else None
-    return column if frame is None else frame.by_name()
+    return column if frame is None else frame.as_columns(counts=True)

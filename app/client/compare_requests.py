@@ -114,8 +114,8 @@ def compare(
     Parameters
     ----------
     systems
-        {name: column}: an array or a list of length N, {id: value} or a Series each; or a data frame with a column for
-        each system. An index that is not 0, 1, …, N-1 names the items. Or a list of K names, with `scores`.
+        {name: column}: an array or a list of length N, {id: value} or a Series each; or a table with a column for each
+        system, or {name: table}, read as their CSV. An index that is not 0, 1, …, N-1 names the items. Or a list of K names, with `scores`.
     scores
         Scores of shape (N, K), a row for each item, a column for each name in `systems`.
     gold

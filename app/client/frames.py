@@ -90,6 +90,8 @@ class Frame:
 
     def as_columns(self, *, counts: bool = False) -> Any:
         """What is no table: the one column, with its index; counts by name; or rows of an array."""
+        if counts and isinstance(self.source, list | tuple):  # counts by item
+            return self.source
         if counts and not self.unnamed:
             return self.by_name()
         if len(self.columns) == 1 and not self.unnamed:

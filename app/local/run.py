@@ -45,15 +45,17 @@ def test(u: Any, v: Any = None, *, gold: Any = None, **options: Unpack[Options])
     ----------
     u, v
         One score per item and system: arrays or lists of length N, {id: score}, or Series of pandas or polars; or `u`
-        alone, an array of shape (N, 2) or a data frame with the columns u and v. Ids, and indexes that are not
-        0, 1, …, N-1, pair the items; everything else is paired by order.
+        alone, an array of shape (N, 2). Ids, and indexes that are not 0, 1, …, N-1, pair the items; everything else is
+        paired by order. Or tables (pandas, polars, Arrow, DuckDB, structured arrays, records), one with both systems or
+        one for each, which are read as their CSV: `id_column`, `metric`, `system_u`, … say what their columns are.
         With `gold` they are predictions. For counts, effects and files give what `counts(…)`, `effects(…)` and
         `files(…)` return.
     gold
         What is right: a label per item, or a list of labels, or a text.
     options
         As for `Client.scores`: statistic, alternative, method, alpha, confidence_level, clusters, weights (numbers,
-        fractions, or texts such as "1/3"), …; `timeout_s` is in seconds, without it there is no deadline.
+        fractions, or texts such as "1/3"), …; and the parameters of the statistic, such as q or average. `timeout_s` is
+        in seconds, without it there is no deadline.
 
     Raises
     ------
@@ -121,8 +123,8 @@ def compare(
     Parameters
     ----------
     systems
-        {name: column}: an array or a list of length N, {id: score}, or a Series of pandas or polars each; or a data
-        frame with a column for each system. Ids, and indexes that are not 0, 1, …, N-1, pair the items. Or a list of K
+        {name: column}: an array or a list of length N, {id: score}, or a Series of pandas or polars each; or a table
+        with a column for each system, or {name: table}, read as their CSV. Ids, and indexes that are not 0, 1, …, N-1, pair the items. Or a list of K
         names, with `scores`. For files give what `compare_files(…)` returns.
     scores
         Scores of shape (N, K): a row for each item, a column for each of the names.

@@ -427,6 +427,16 @@ def test_predictions_and_counts_of_tables() -> None:
         )
     )
     assert told(run_test(counts(pa.table(sides)))) == told(wanted)
+    ids = {"id": list("xyz")}
+    assert told(run_test(counts(pa.table({**ids, **sides})))) == told(wanted)
+    u, v = (
+        pd.DataFrame({**ids, "tp": sides[f"tp_{role}"], "incorrect": sides[f"incorrect_{role}"]})
+        for role in "uv"
+    )
+    assert told(run_test(counts(u, v.iloc[::-1]))) == told(wanted)
+    items = counts(u.drop(columns="id").to_dict("records"), v.drop(columns="id").to_dict("records"))
+    assert isinstance(items.body["u"], list)
+    assert told(run_test(items)) == told(wanted)
 
 
 def test_files_and_tables_are_mixed() -> None:
