@@ -127,6 +127,8 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
         raise InvalidTest.at("/options/on_missing", "no_zero", detail)
     if options.delimiter is None and reader.delimiter is not None:
         options = replace(options, delimiter=reader.delimiter)
+    if found is not None and name == mt.TEXTS.name and options.statistic is None:
+        mt.refuse_transcripts(by_role)
     reading = reader.read(by_role, options, name)
     if found is not None and may_be_either(found.name, name, options):
         assert isinstance(reading.data, Predictions)

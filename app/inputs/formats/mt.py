@@ -1,24 +1,29 @@
 """Machine translation: parallel lines of text, or per-segment statistics of a scorer.
 
-Texts have no ids: the line is the item, so all files need as many lines, and an empty line is a segment too.
+Texts without ids in front of their lines are paired by line, so that all files need as many lines; an empty line is a
+segment too.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from ...errors import InvalidTest, choices_of
+from ...errors import InvalidTest, choices_of, relocated
 from ...statistics.paired import Pairing, Segments, StatisticSpec
+from ..alignment import ById, align
+from ..quoting import quoted
 from .count_files import CountFile, count_file
 from .documents import DOCUMENT, coded, from_file
 from .format import FirstLook, Format, Sign
 from .metrics import metric_of
 from .number_text import Number, NumberReader
-from .outputs_by_id import counts, matched, scores_reading
+from .outputs_by_id import counts, matched, scores_reading, values_in
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source
+from .transcripts import InFront, ids_in_front
 
 ROLES = ("u", "v", "ref", "ref2", "ref3", "ref4", "gold", "documents")
 USES = frozenset(("clusters",))
@@ -52,6 +57,9 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     texts = (
         _fairseq(sources, notes) if format_ == FAIRSEQ_NAME else [_segments(each, notes) for each in sources]
     )
+    in_front = None if format_ == FAIRSEQ_NAME else ids_in_front(texts)
+    if in_front is not None:
+        return _by_id(dict(zip(roles, in_front, strict=True)), files, options, notes, format_)
     for role, text in zip(roles, texts, strict=True):
         if len(text) != len(texts[0]):
             detail = (
@@ -62,6 +70,50 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     references = [list(segment) for segment in zip(*texts[2:], strict=True)]
     data = Segments(texts[0], texts[1], references, _documents(files, len(texts[0]), options, notes))
     return Reading("segments", data, StatisticSpec("bleu"), tuple(notes), format_)
+
+
+def _by_id(
+    found: Mapping[str, InFront],
+    files: Mapping[str, Source],
+    options: ReaderOptions,
+    notes: list[str],
+    format_: str,
+) -> Reading:
+    """Segments by the ids in front of their lines, which are no part of the texts; raises InvalidTest where ids differ."""
+    sides = {f"/{role}": ById(lines.ids, lines.texts) for role, lines in found.items()}
+    with relocated(lambda pointer: f"/files{pointer}"):
+        try:
+            aligned = align(sides)
+        except InvalidTest as error:  # nothing leaves segments out
+            flaws = tuple(replace(flaw, choices=()) for flaw in error.flaws)
+            raise InvalidTest(error.detail, flaws=flaws) from None
+    if "documents" in files and any(lines.ids != found["u"].ids for lines in found.values()):
+        detail = "The documents are of lines, and the lines of the texts have ids in another order: sort the files alike."
+        raise InvalidTest.at("/files/documents", "mixed_forms", detail)
+    u, v, *rest = (values_in(side, aligned.order[name]) for name, side in sides.items())
+    documents = _documents(files, aligned.n, options, notes)
+    pairing = replace(aligned.pairing, clusters=documents.clusters, n_clusters=documents.n_clusters)
+    notes.append(
+        f"{len(u):,} segments, paired by the ids in front of their lines, such as {quoted(found['u'].ids[0])}, which were cut "
+        f"off; {len(rest)} reference(s) each."
+    )
+    references = [list(segment) for segment in zip(*rest, strict=True)]
+    return Reading(
+        "segments", Segments(u, v, references, pairing), StatisticSpec("bleu"), tuple(notes), format_
+    )
+
+
+def refuse_transcripts(files: Mapping[str, Source]) -> None:
+    """Ask what lines are, with ids before a blank in front: transcripts, as Kaldi writes them, or translations; raises InvalidTest."""
+    texts = [source.lines([]) for role, source in files.items() if role in ROLES[:-1]]
+    found = ids_in_front(texts)
+    if found is not None and any(lines.blank for lines in found):
+        detail = (
+            f"There are ids in front of the lines, such as {quoted(found[0].ids[0])}: these may be transcripts of speech, or "
+            "translations. Choose the format: asr (word error rate), or mt (BLEU)."
+        )
+        titles = {"asr": "Transcripts of utterances: word error rate", "mt": "Translations: BLEU"}
+        raise InvalidTest.at("/options/format", "choose_format", detail, choices_of("format", titles))
 
 
 def _fairseq(sources: Sequence[Source], notes: list[str]) -> list[list[str]]:
