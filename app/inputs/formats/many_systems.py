@@ -291,7 +291,8 @@ def _wide(
     chosen = _columns(frame, others, texts, wanted, notes)
     if wanted is None:
         refuse_no_systems(frame, chosen)
-    refuse_metrics(frame, key, chosen[0])
+    if chosen:
+        refuse_metrics(frame, key, chosen[0])
     if not key.columns:
         refuse_averages(frame, (*chosen, cluster))
     reader = frame.reader_of(chosen, options, notes)

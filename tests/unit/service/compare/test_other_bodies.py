@@ -187,6 +187,7 @@ REFUSED: dict[str, tuple[str, str, dict[str, str], str, str]] = {
     "only a header": (CSV, "id,A,B\n", {}, "", "no_items"),
     "no header": (CSV, "1,2\n3,4\n", {}, "/line/1", "no_header"),
     "one system": (CSV, "id,A\nx,1\n", {}, "", "too_few_systems"),
+    "no system": (CSV, "id,trial\nx,1\nx,2\ny,1\n", {}, "", "too_few_systems"),
     "a short line": (CSV, "id,A,B\nx,1\n", {}, "/line/2", "wrong_field_count"),
     "a text": (CSV, "id,A,B\nx,1,2\ny,1,b\n", {}, "/line/3/3", "not_a_number"),
     "a text below an empty line": (CSV, "id,A,B\nx,1,2\n\ny,b,1\n", {}, "/line/4/2", "not_a_number"),
