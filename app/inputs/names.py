@@ -85,12 +85,12 @@ _OTHER_ID = re.compile(r"(?:[\W_][iI]|(?<=[a-z0-9])I)[dD]\Z")
 
 @cache
 def folded(name: str) -> str:
-    """A name without case, `_`, `-` and blanks.
+    """A name without case, `_`, `-` and blanks; one that holds nothing else as it is, `&` is not the name that is empty.
 
-    >>> folded("questionID"), folded("Unnamed: 0")
-    ('questionid', 'unnamed0')
+    >>> folded("questionID"), folded("Unnamed: 0"), folded("&")
+    ('questionid', 'unnamed0', '&')
     """
-    return _MARKS.sub("", name).lower()
+    return _MARKS.sub("", name).lower() or name.strip()
 
 
 def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
