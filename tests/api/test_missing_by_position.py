@@ -165,3 +165,10 @@ def test_an_item_that_no_system_of_a_file_has_is_not_left_out_unasked(service: A
     assert [flaw["code"] for flaw in refused] == ["unmatched_ids", "unmatched_ids"]
     asked = service.request("POST", "/v1/compare", files=parts, data={"on_missing": "pairwise"}).json()
     assert asked["pairs"][0]["n"] == 4
+
+
+def test_ids_with_a_null_are_no_system(service: Any) -> None:
+    systems = {"id": [1, 2, None, 4], "A": [1, 0, None, 1], "B": [0, 1, 1, 0]}
+    request = {"kind": "scores", "systems": systems, "on_missing": "pairwise"}
+    refused = service.post("/v1/compare", json=request).json()["errors"][0]
+    assert (refused["pointer"], refused["code"]) == ("/systems/id", "no_system")

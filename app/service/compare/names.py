@@ -47,7 +47,7 @@ def without_ids(
 
     Raises
     ------
-        InvalidTest: a column is called what clusters, weights or gold are, which the request does not have.
+        InvalidTest: a column is called what clusters, weights or gold are, which the request does not have; or ids are missing.
     """
     if len(systems) < 3 or any(isinstance(column, Mapping) for column in systems.values()):
         return dict(systems), None
@@ -60,6 +60,11 @@ def without_ids(
     if not keys:
         return dict(systems), None
     key = keys[0]
+    if any(value is None for value in systems[key]):
+        detail = (
+            f"{quoted(key)} is called as ids are, and lacks some: give every item one, as ids, or rename it."
+        )
+        raise InvalidTest.at(system_pointer(key), "no_system", detail)
     return {name: column for name, column in systems.items() if name != key}, list(systems[key])
 
 
@@ -68,8 +73,8 @@ def _called_as_ids(name: str) -> bool:
 
 
 def _are_ids(column: Any) -> bool:
-    """Whether values are texts or whole numbers, and all different."""
-    values = column.tolist() if isinstance(column, np.ndarray) else column
+    """Whether values are texts or whole numbers, and all different; nulls are no values."""
+    values = column.tolist() if isinstance(column, np.ndarray) else [one for one in column if one is not None]
     return set(map(type, values)) <= {str, int} and len(set(values)) == len(values)
 
 
