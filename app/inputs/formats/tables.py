@@ -19,7 +19,7 @@ from .. import columns, delimited, outcomes
 from ..alignment import align
 from ..delimited import HEADERLESS_COUNTS
 from ..frame import Frame, of_records, table
-from ..names import SCORE, folded
+from ..names import SCORE, folded, is_one_of
 from ..nested import whole
 from ..quoting import escaped, quoted
 from ..roles import (
@@ -476,7 +476,7 @@ def _columns_chosen(frame: Frame, options: ReaderOptions) -> list[str | None]:
 def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str]) -> Systems:
     """The columns of the two systems: as chosen, u and v, by names that tell the candidate, or the only two of numbers.
 
-    Next to texts, two fields of JSON records need such names: one of them may be a length, or a latency.
+    A column `score` beside one of another name is what one system got, and the other its latency or its length.
     """
     keys = [*key.columns, key.run or key.columns[0]] if key.columns else []
     others = others_of(frame, options, keys)
@@ -486,12 +486,12 @@ def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str
         return two_systems(others, options, frame.source, notes)
     numeric = [name for name in others if not frame.is_text(name)]
     texts = [name for name in others if frame.is_text(name)]
-    if not frame.is_table:
-        certain = len(numeric) > 1 and by_names(numeric) is not None
-        are_counts = all(name.lower().endswith(("_u", "_v")) for name in numeric)
-        if not certain and (texts or len(numeric) != 2 or are_counts):
-            raise choose(frame.top, "system_u", "field of u", list(frame.names))
-        return two_systems(numeric, options, frame.source, notes)
+    of_one = any(is_one_of(name, SCORE) for name in numeric) and len({folded(name) for name in numeric}) > 1
+    are_counts = not frame.is_table and all(name.lower().endswith(("_u", "_v")) for name in numeric)
+    many = not frame.is_table and len(numeric) != 2
+    if (of_one or are_counts or many) and (len(numeric) < 2 or by_names(numeric) is None):
+        what = "column" if frame.is_table else "field"
+        raise choose(frame.top, "system_u", f"{what} of u", list(frame.names))
     if len(numeric) < 2 and texts:
         detail = f"two columns of scores are needed, and {', '.join(map(quoted, texts[:NAMED]))} {'holds' if len(texts) == 1 else 'hold'} texts"
         detail += f", such as {quoted(frame.cell(0, texts[0]))}. Write scores as numbers; labels are compared with gold (`format=labels`)."

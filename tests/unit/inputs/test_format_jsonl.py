@@ -163,7 +163,14 @@ def test_lines_of_several_systems_need_ids_as_tables_do(refusal: Refusal) -> Non
         assert refusal(form, {"file": content}).flaws[0].code == "choose_id_column"
 
 
-def test_numbers_beside_texts_are_no_two_systems(refusal: Refusal) -> None:
-    for more in ({"question": "?"}, {"length": 7}, {"tp_u": 1, "tp_v": 0}):
+def test_a_score_beside_another_number_is_no_second_system(refusal: Refusal) -> None:
+    table = "id,score,latency,answer\nq1,1,0.3,yes\nq2,0,0.2,no\nq3,1,0.9,no\n"
+    records = [{"id": f"q{row}", "score": row % 2, "latency": 0.3, "answer": "yes"} for row in range(3)]
+    for form, content in (("csv", table), ("jsonl", lines(*records))):
+        assert refusal(form, {"file": content}).flaws[0].code == "choose_system_u"
+
+
+def test_three_numbers_or_counts_are_no_two_systems(refusal: Refusal) -> None:
+    for more in ({"length": 7}, {"tp_u": 1, "tp_v": 0}):
         record = {"id": 1, **({"gpt": 1, "llama": 0} if "tp_u" not in more else {}), **more}
         assert refusal("jsonl", {"file": lines(record)}).flaws[0].code == "choose_system_u"
