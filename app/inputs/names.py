@@ -74,6 +74,7 @@ EVENT = ("event", "event_observed", "event_indicator", "observed", "status", "e"
 GROUP = ("group", "groups")
 # A score without the name of a metric, and metrics that are one number of an item.
 SCORE = ("score", "correct", "value", "accuracy", "acc", "exact_match", "is_correct")
+COSTS = frozenset(("latency", "time", "seconds", "duration", "elapsed", "runtime", "cost", "price", "tokens"))
 # Before u and v, in tables beside gold.
 STEMS = ("", "pred_", "prediction_", "predicted_", "y_pred_", "label_")
 # What an item consists of: not what a system did.
@@ -104,6 +105,11 @@ def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
 def is_one_of(name: str, names: Collection[str]) -> bool:
     """Whether this is one of the names of a role."""
     return folded(name) in map(folded, names)
+
+
+def is_cost(name: str) -> bool:
+    """Whether a column is called what an output costs, which stands beside its score: latency_ms, total_tokens."""
+    return not COSTS.isdisjoint(_MARKS.sub(" ", name.lower()).split())
 
 
 def is_key(name: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..errors import InvalidTest, choices_of, marked
+from ..statistics.direction import of_name
 from ..statistics.summary_rows import summary_rows
 from .formats.reader import ReaderOptions, choose
 from .frame import Frame
@@ -28,6 +29,7 @@ from .names import (
     SYSTEM,
     WEIGHT,
     folded,
+    is_cost,
     is_key,
     is_one_of,
 )
@@ -440,10 +442,14 @@ def score_of(frame: Frame, options: ReaderOptions) -> str:
     named = [name for name in rest if is_one_of(name, SCORE) and not frame.is_text(name)]
     if frame.is_table and "score" in map(folded, rest):
         return next(name for name in rest if folded(name) == "score")
+    numbers = [name for name in rest if not frame.is_text(name)]
+    is_named = bool(named) and "score" not in map(folded, named)
+    rivals = [name for name in numbers if is_named and of_name(name) is not None and not is_cost(name)]
+    named = [name for name in rest if name in named or name in rivals]
     if len(named) == 1:
         return named[0]
     if len(rest) > 1:
-        rest = [name for name in rest if not frame.is_text(name)] or rest
+        rest = numbers or rest
     if len(rest) == 1:
         return rest[0]
     what = "column of scores" if frame.is_table else "field of scores"

@@ -62,7 +62,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     notes.append(f"The scorer is {scorers[0][:60]}.")
     number_reader = NumberReader.of(options)
     if options.on_missing == ZERO:
-        notes.append("N, no answer, counts 0 (on_missing=zero), as Inspect's accuracy() counts it.")
+        notes.append("N, no answer, counts 0 (on_missing: zero), as Inspect's accuracy() counts it.")
     systems = [_outputs(log, scorers[0], options, number_reader, notes) for log in logs]
     options = replace(options, on_missing="error") if options.on_missing == ZERO else options
     require_as_many_runs(systems[0], systems[1], EACH_EPOCH)
