@@ -206,7 +206,10 @@ def table(kind: str, u: Any, v: Any) -> NDArray[Any] | None:
     if v is None:
         whole = array_of(u)
         if whole is None or whole.ndim != 2 or whole.shape[1] != width or not _sendable(whole):
-            raise InvalidData(f"Give u and v, or one array of N x {width} numbers.", pointer="/u")
+            raise InvalidData(
+                f"Give u and v, one array of N x {width} numbers, or one table with both systems.",
+                pointer="/u",
+            )
         return whole
     columns = [u, v] if kind == "scores" else [one for system in (u, v) for one in _counts(system)]
     arrays = [array_of(column) for column in columns]
