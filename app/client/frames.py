@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import MISSING, NUMERIC, array_of, is_missing, kinds_of, unit_of_values
+from .data import NUMERIC, array_of, is_missing, kinds_of, unit_of_values
 from .errors import InvalidData
 
 NESTED = (list, tuple, dict, np.ndarray)
@@ -180,15 +181,16 @@ def unit_of(frames: Iterable[Frame]) -> str | None:
 
 
 def _written(name: str, column: list[Any]) -> list[Any]:
-    """A column whose values the module csv writes as they are read: fractions as numbers, unless they are weights."""
+    """A column whose values the module csv writes as they are read: fractions as numbers, unless they are weights; NaN as nothing."""
     kinds = set(map(type, column))
-    if kinds <= PLAIN:
+    absent = math.isnan if kinds == {float} else is_missing
+    if kinds <= PLAIN and not (kinds & {float, Decimal} and any(map(absent, column))):
         return column
     return [_text(one, as_text=name == WEIGHT) for one in column]
 
 
 def _text(value: Any, *, as_text: bool) -> Any:
-    if type(value).__name__ in MISSING:
+    if is_missing(value):
         return None
     if isinstance(value, np.generic):
         return float(str(value)) if isinstance(value, np.floating) else value.item()
