@@ -443,7 +443,9 @@ def score_of(frame: Frame, options: ReaderOptions) -> str:
     if frame.is_table and "score" in map(folded, rest):
         return next(name for name in rest if folded(name) == "score")
     numbers = [name for name in rest if not frame.is_text(name)]
-    is_named = bool(named) and "score" not in map(folded, named)
+    is_named = (
+        bool(named) and frame.n > 1 and "score" not in map(folded, named)
+    )  # of one row, averages are refused
     rivals = [name for name in numbers if is_named and of_name(name) is not None and not is_cost(name)]
     named = [name for name in rest if name in named or name in rivals]
     if len(named) == 1:
