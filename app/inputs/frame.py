@@ -67,6 +67,7 @@ class Frame:
         self._columns: dict[str, list[Any]] = {}
         self._keys: dict[str, list[str] | None] = {}
         self._is_text: dict[str, bool] = {}
+        self._numbers: dict[str, list[Number] | None] = {}
 
     def column(self, name: str) -> list[Any]:
         """The values of a column, shape (n,)."""
@@ -187,15 +188,26 @@ class Frame:
         """The reader of the numbers in these columns, which are written alike; how they are read is added to `notes`."""
         if not self.is_table:
             return NumberReader.of(options)
+        names, reader = list(names), NumberReader.of(options)
+        if not reader.comma and all(self._plain(name) is not None for name in names):
+            return reader
         return number_reader(map(self.column, names), options, self.source.label, notes)
+
+    def _plain(self, name: str) -> list[Number] | None:
+        """The numbers of a column that writes them as JSON does, None for any other; looked at once."""
+        if name not in self._numbers:
+            self._numbers[name] = plain_numbers(self.column(name))
+        return self._numbers[name]
 
     def values(self, name: str, reader: NumberReader, rows: Sequence[int] | None = None) -> list[Value]:
         """Numbers of these rows, or of all, or several of an item; None where there is none. Raises InvalidTest."""
         column = self.column(name)
+        if rows is not None and len(rows) == self.n:
+            rows = None
         if rows is not None:
             column = [column[row] for row in rows]
         if self.is_table:
-            plain = plain_numbers(column)
+            plain = self._plain(name) if rows is None else plain_numbers(column)
             if plain is not None and (read := reader.plain_column(plain)) is not None:
                 return list(read)
         places = range(self.n) if rows is None else rows

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ..errors import InvalidTest, choices_of, marked
 from ..statistics.direction import of_name
 from ..statistics.summary_rows import summary_rows
+from .formats.number_text import parsed
 from .formats.reader import ReaderOptions, choose
 from .frame import Frame
 from .names import (
@@ -42,6 +43,8 @@ MOST_PARTS, MOST_LOOKED_AT = 3, 8
 LEAST_VALUES = 3
 # Averages are looked for in so many rows at each end of a file.
 END_ROWS = 100
+# Decimals are looked for in so many rows.
+LOOKED_AT = 100
 NEVER_SCORES = (*PART_OF_KEY, *RUN, *DATASET, *FREQUENCY, *INDEX)
 
 
@@ -419,7 +422,9 @@ def _is_no_score(frame: Frame, name: str) -> bool:
     """Whether a name says that its column holds no scores, and the column has no decimals that say otherwise."""
     if not frame.has_header or not (is_key(name) or is_one_of(name, NEVER_SCORES)):
         return False
-    return frame.is_text(name) or frame.is_whole(name)
+    cells = (frame.cell(row, name) for row in range(min(frame.n, LOOKED_AT)))
+    numbers = (parsed(cell.strip()) if isinstance(cell, str) else cell for cell in cells)
+    return not any(isinstance(number, float) and not number.is_integer() for number in numbers)
 
 
 def score_of(frame: Frame, options: ReaderOptions) -> str:

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from pydantic_core import from_json
+
 from ...errors import InvalidTest, MalformedBody
-from .. import ndjson
+from .. import ndjson, tiny_numbers
 from ..delimited import MAX_COLUMNS
 from ..quoting import escaped
 from . import wrappers
@@ -128,6 +130,10 @@ def _is_object(line: str) -> bool:
 
 def _records(source: Source, text: str) -> Iterator[Record]:
     if not text.lstrip().startswith("["):
+        quick = _at_once(text)
+        if quick is not None:
+            yield from (Record(f"line/{line}", value) for line, value in enumerate(quick, 1))
+            return
         lines = (line.removesuffix("\r") for line in text.split("\n"))
         for record in ndjson.records(lines, source.pointer):
             yield Record(f"line/{record.line}", record.value)
@@ -141,6 +147,20 @@ def _records(source: Source, text: str) -> Iterator[Record]:
             raise InvalidTest.at(
                 source.at(index), "not_an_object", "An element is neither an object nor a number."
             )
+
+
+def _at_once(text: str) -> list[dict[str, Any]] | None:
+    """The objects of plain lines, parsed together; None where a line is no object, or a key may be there twice."""
+    whole = text.rstrip("\r\n")
+    if "\n\n" in whole or tiny_numbers.may_hold(whole):
+        return None
+    try:
+        values: list[Any] = from_json("[" + whole.replace("\n", ",") + "]", allow_inf_nan=False)
+    except ValueError:
+        return None
+    one_each = len(values) == whole.count("\n") + 1 and set(map(type, values)) == {dict}
+    # Every key has a colon of its own, and nothing else has one.
+    return values if one_each and sum(map(len, values)) == whole.count(":") else None
 
 
 def _checked(source: Source, records: Iterable[Record]) -> Iterator[Record]:

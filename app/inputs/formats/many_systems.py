@@ -229,7 +229,7 @@ def _quick_key(
     codes = items.codes * len(systems.names) + systems.codes
     if datasets is not None:
         codes = codes * len(datasets.names) + datasets.codes
-    return Key((name,)) if len(np.unique(codes)) == len(codes) else None
+    return Key((name,)) if (np.diff(np.sort(codes)) != 0).all() else None
 
 
 def _groups(own: Sequence[int], systems: Keys, datasets: Keys | None) -> list[list[int]]:
@@ -245,8 +245,10 @@ def _column(
     frame: Frame, name: str, values: list[Value], rows: Sequence[int]
 ) -> tuple[Column | Repeated, NDArray[np.bool_]]:
     """The values of rows, 0 where one is missing, and where that is; raises InvalidTest at the value."""
-    missing = np.fromiter((value is None for value in values), dtype=bool, count=len(values))
-    several = any(isinstance(value, tuple) for value in values)
+    missing = np.zeros(len(values), dtype=bool)
+    if None in values:
+        missing = np.fromiter((value is None for value in values), dtype=bool, count=len(values))
+    several = tuple in set(map(type, values))
     if several and missing.any():
         detail = "a row without a score among rows with several samples: leave it out."
         raise frame.refused(rows[int(missing.argmax())], name, "missing_value", detail)
