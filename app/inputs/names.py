@@ -112,6 +112,11 @@ def is_cost(name: str) -> bool:
     return not COSTS.isdisjoint(_MARKS.sub(" ", name.lower()).split())
 
 
+def is_predicted(name: str) -> bool:
+    """Whether a column is called what predictions are, of whichever system: `y_pred_new`, `prediction_a`."""
+    return any(folded(name).startswith(folded(one)) for one in PREDICTED)
+
+
 def is_key(name: str) -> bool:
     """Whether a column is called what keys are: in the list, or anything that ends in id and is no run or system.
 

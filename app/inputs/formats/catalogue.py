@@ -158,6 +158,12 @@ def _format_of(
                 raise source.empty()
         found = guess(by_role, options)
         name = beside_gold(found.name, options)
+        if (
+            name in TABLES
+            and told_by_statistic(options.statistic)
+            and label_signs.has_gold(FirstLook(by_role))
+        ):
+            name = told_by_statistic(options.statistic) or name
     if name not in FORMATS:
         near = difflib.get_close_matches(name, [*FORMATS, *ALIASES], 2)
         meant = " or ".join(marked("format", one) for one in near)
@@ -235,13 +241,9 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
         raise InvalidTest.at(look.source.pointer, "markdown_table", detail)
     fitting = [format_ for format_ in _ALL if look.roles <= set(format_.roles)]
     best = max(fitting or _ALL, key=lambda format_: format_.sign(look))
-    if best.name in {"csv", "tsv", "jsonl"} and not options.given() & {
-        "gold_column",
-        "statistic",
-        "system_u",
-        "system_v",
-    }:
-        label_signs.refuse_ambiguous(look, best.name)
+    if best.name in TABLES and not options.given() & {"gold_column", "statistic"}:
+        chosen = {options.system_u, options.system_v} - {None}
+        label_signs.refuse_ambiguous(look, best.name, chosen)
     if best.sign(look) is not Sign.NONE:
         return Guess(best.name)
     is_text = not look.is_archive and not look.is_json

@@ -15,11 +15,15 @@ from ..names import (
     ID,
     INDEX,
     PREDICTED,
+    PROBABILITY,
+    RANKED,
     SCORE,
     STEMS,
     SURELY_GOLD,
     find,
+    is_key,
     is_one_of,
+    is_predicted,
 )
 from ..quoting import quoted
 from .format import MAX_LINES, FirstLook, Sign
@@ -30,6 +34,7 @@ from .reader import choose
 Table = dict[str, list[Any]]
 KEYS = (*ID, *INDEX, *CLUSTER)
 MOST_CLASSES = 20
+AUC_CLASSES = 2
 
 
 def sign(look: FirstLook) -> Sign:
@@ -56,24 +61,59 @@ def sign(look: FirstLook) -> Sign:
     return Sign.HEADER if mine else Sign.NONE
 
 
-def refuse_ambiguous(look: FirstLook, name: str) -> None:
-    """Refuse a table of gold, u and v that may hold labels, or scores: whole numbers that gold has, too."""
+def refuse_ambiguous(look: FirstLook, name: str, chosen: Collection[str | None]) -> None:
+    """Refuse a table of gold and what may be labels, or scores: whole numbers that gold has, too; or gold and one system.
+
+    `chosen` are the columns that options say are the systems; none where they say nothing.
+    """
+    if look.roles == {"u", "v"}:
+        _refuse_scores_beside_labels(look)
+        return
     columns = _columns(look) if look.roles == {"file"} else {}
-    truth, pair = _named(columns, SURELY_GOLD), _pair(columns)
-    if truth is None or pair is None:
+    truth = _named(columns, SURELY_GOLD)
+    if truth is None:
         return
     gold = _known(columns[truth])
-    if len(gold) <= MOST_CLASSES and all(
-        _whole(columns[name]) and _known(columns[name]) <= gold for name in pair
-    ):
+    others = [one for one in columns if one != truth and not is_one_of(one, KEYS) and not is_key(one)]
+    if chosen:
+        others = [one for one in others if one in {str(own).strip().lower() for own in chosen}]
+    alike = [one for one in others if _known(columns[one]) <= gold and len(gold) <= MOST_CLASSES]
+    if len(others) == 1 and not chosen and (alike or is_predicted(others[0]) or is_one_of(others[0], RANKED)):
         detail = (
-            f'The numbers of {pair[0]} and {pair[1]} may be labels, to be compared with "{truth}", or scores, such as 1 where a system is '
+            f"{quoted(truth)} is gold, and {quoted(others[0])} is of one system: a test compares two. Send both systems, as columns of this "
+            f"file or in files of their own; or, if they are scores of two systems, {marked('format', name)}."
+        )
+        choices = choices_of("format", {name: f"{truth} and {others[0]} are two systems"})
+        raise InvalidTest.at("/files/file", "one_system", detail, choices)
+    pair = [one for one in alike if _whole(columns[one])]
+    if len(pair) > 1:
+        listed = " and ".join(map(quoted, pair[:MAX_CHOICES]))
+        detail = (
+            f"The numbers of {listed} may be labels, to be compared with {quoted(truth)} (accuracy), or scores, such as 1 where a system is "
             f"right: say which by `format=labels` or {marked('format', name)}."
         )
         choices = choices_of(
             "format", {"labels": "Labels, compared with gold", name: "Scores of the systems"}
         )
         raise InvalidTest.at("/options/format", "choose_format", detail, choices)
+
+
+def _refuse_scores_beside_labels(look: FirstLook) -> None:
+    """Refuse a file of each system with labels and scores: means of the scores, or AUC; raises InvalidTest that asks."""
+    columns, other = _columns(look), _columns(look.other("v"))
+    truth = _named(columns, SURELY_GOLD)
+    score = find(columns, ("score", *PROBABILITY))
+    if truth is None or score is None or truth not in other or len(_known(columns[truth])) != AUC_CLASSES:
+        return
+    if _whole(columns[score]) or _are_texts(columns[score]):
+        return
+    why = f"{quoted(truth)} beside {quoted(score)} may be what the scores are compared with, or nothing to them. "
+    raise choose("/options/statistic", "statistic", "statistic", ["auc", "mean_difference"], why)
+
+
+def has_gold(look: FirstLook) -> bool:
+    """Whether a column is called what nothing but gold is."""
+    return _named(_columns(look), SURELY_GOLD) is not None
 
 
 def refuse_untold(spec: StatisticSpec, gold: Collection[Any], columns: Mapping[str, Collection[Any]]) -> None:
@@ -91,10 +131,13 @@ def _is_table_of_labels(columns: Table) -> bool:
     truth = _named(columns, SURELY_GOLD)
     if truth is None:
         return False
-    pair = _pair(columns)
-    if pair is not None:
-        return all(_are_texts(columns[name]) for name in pair)
     gold = _known(columns[truth])
+    pair = _pair(columns)
+    if pair is not None and not all(map(is_predicted, pair)):
+        return all(_are_texts(columns[name]) for name in pair)
+    predicted = [columns[name] for name in columns if name != truth and is_predicted(name)]
+    if len(predicted) > 1 and all(_are_labels(values, columns[truth]) for values in predicted):
+        return True
     others = [values for name, values in columns.items() if name != truth and not is_one_of(name, KEYS)]
     return sum(_are_texts(values) and not gold.isdisjoint(_known(values)) for values in others) >= 2
 

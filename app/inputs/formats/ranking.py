@@ -19,6 +19,7 @@ from ...statistics.paired import Pairing, Predictions, StatisticSpec
 from ..alignment import DROP, coded, require_unique
 from ..frame import Frame, named
 from ..names import CLUSTER, EVENT, GOLD_SCORE, GROUP, ID, RANKED, SURELY_GOLD, TIME, find, folded, is_one_of
+from ..quoting import quoted
 from .beside_gold import OfItems, ValuesById, predictions_by_id, scores
 from .format import FirstLook, Format, Sign
 from .number_text import NumberReader
@@ -40,6 +41,10 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     notes: list[str] = []
     if "file" in files and "gold" not in files:
         return _one_file(named(files["file"], options, notes), options, format_, notes)
+    if "gold" not in files and {"u", "v"} <= files.keys():
+        u, v = (named(files[role], options, notes) for role in ("u", "v"))
+        _require_one_gold(u, v, options)
+        return _three_files(u, u, v, options, format_, notes)
     parts = [named(needed(files, role, format_), options, notes) for role in ("gold", "u", "v")]
     return _three_files(parts[0], parts[1], parts[2], options, format_, notes)
 
@@ -166,6 +171,17 @@ def _three_files(
     notes.append(f"{len(predictions.gold):,} items paired by id; gold is the column {gold_name[:80]}.")
     notes += NumberReader.of(options).note()
     return Reading("predictions", predictions, _default(predictions, gold_name), tuple(notes), format_)
+
+
+def _require_one_gold(u: Frame, v: Frame, options: ReaderOptions) -> None:
+    """Refuse files whose gold differs; raises InvalidTest at the value of v."""
+    names = [Roles(data, options).needed_gold(data) for data in (u, v)]
+    known = dict(zip(u.keys(_id(u, options)), u.labels(names[0]), strict=True))
+    rows = zip(v.keys(_id(v, options)), v.labels(names[1]), strict=True)
+    for row, (key, label) in enumerate(rows):
+        if known.get(key, label) != label:
+            detail = f"gold of the item {quoted(key)} is {quoted(label)} here and {quoted(known[key])} in u."
+            raise v.refused(row, names[1], "gold_mismatch", detail)
 
 
 def _side(data: Frame, options: ReaderOptions, notes: list[str]) -> ValuesById:
