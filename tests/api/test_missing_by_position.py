@@ -172,3 +172,14 @@ def test_ids_with_a_null_are_no_system(service: Any) -> None:
     request = {"kind": "scores", "systems": systems, "on_missing": "pairwise"}
     refused = service.post("/v1/compare", json=request).json()["errors"][0]
     assert (refused["pointer"], refused["code"]) == ("/systems/id", "no_system")
+
+
+def test_every_baseline_of_a_gate_may_have_nulls(service: Any) -> None:
+    request = {"u": [1, None, 1, 1, 1, 1, 1, 1], "on_missing": "drop"}
+    baselines = {"A": [0, 0, 0, None, 0, 0, 0, 0], "B": [None, *[0] * 7]}
+    asked = {"kind": "scores", "policy": "improve", "request": request, "against": baselines}
+    said = service.post("/v1/gate", json=asked)
+    assert said.status_code == 200, said.text
+    assert [metric["test"]["pairing"] for metric in said.json()["metrics"]] == [
+        {"matched": 6, "only_u": 1, "only_v": 1}
+    ] * 2

@@ -25,7 +25,7 @@ from ..multipart import Form
 from ..parse import ParsedTest
 from ..parse_files import option_pointer
 from ..pointers import PointerMap, beside_statistic, chained
-from ..schema.fields import CountColumns, LabelColumn, SampleColumn, Wire
+from ..schema.fields import ON_MISSING, CountColumns, LabelColumn, SampleColumn, Wire
 from ..schema.gate import GateMetric
 from ..schema.requests import REQUEST_MODELS, AnyRequest
 from ..validation import validated
@@ -121,7 +121,8 @@ def requests_of(metric: GateMetric, prefix: str, context: dict[str, Any], limits
                 first.append(validated(model, whole, context=context))
                 columns[name] = first[0].v  # type: ignore[union-attr]  # effects were refused
             else:
-                given: Any = validated(_column_model(metric.kind), {"v": column}, context=context)
+                beside = {**context, ON_MISSING: metric.request.get("on_missing")}
+                given: Any = validated(_column_model(metric.kind), {"v": column}, context=beside)
                 columns[name] = given.v
     refusals.raise_all()
     shared = first[0]
