@@ -35,6 +35,11 @@ REFUSED: dict[str, tuple[dict[str, Any] | str, str]] = {
     "no_common_ids": ({"systems": {"A": {"x": 1}, "B": {"z": 1}}, "on_missing": "complete"}, "/systems/A"),
     "no_header": ("1,0\n1,1\n", "/line/1"),
     "columns_are_metrics": ("id,accuracy,wer\n1,1,0\n2,1,1\n", "/line/1"),
+    "averages_only": ("metric,A,B\nbleu,30,28\nchrf,55,53\n", "/line/2"),
+    "item_mismatch": (
+        "id,system,question,score\n1,A,x,1\n1,B,y,0\n2,A,z,1\n2,B,w,0\n",
+        "/line/3/3",
+    ),
     "choose_direction": (
         {
             "kind": "counts",

@@ -290,11 +290,11 @@ def _wide(
         frame, options, [*key.columns, *([key.run] if key.run else []), *([dataset] if dataset else [])]
     )
     texts = [name for name in others if frame.is_text(name)]
+    if others:
+        refuse_metrics(frame, key, next((name for name in others if name not in texts), others[0]))
     chosen = _columns(frame, others, texts, wanted, notes)
     if wanted is None:
         refuse_no_systems(frame, chosen)
-    if chosen:
-        refuse_metrics(frame, key, chosen[0])
     if not key.columns:
         refuse_averages(frame, (*chosen, cluster))
     reader = frame.reader_of(chosen, options, notes)
