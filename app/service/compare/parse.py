@@ -17,7 +17,9 @@ from ...inputs.alignment import system_pointer
 from ...inputs.formats.metrics import two_metrics
 from ...inputs.quoting import quoted
 from ...inputs.sides import unit_mismatch
+from ...statistics.direction import of_kind, of_name
 from ...statistics.paired import StatisticSpec
+from ..direction import settled
 from ..media_types import CSV, JSON, MULTIPART, NDJSON, TSV
 from ..messages import Job
 from ..pointers import PointerMap, beside_statistic, chained
@@ -27,7 +29,7 @@ from ..schema.fields import NO_BOOLEANS
 from ..schema.statistics import STATISTIC_MODELS, spec_of
 from ..storing import store_of
 from ..validation import validated
-from . import design, direction, files, json_request, tables
+from . import design, files, json_request, tables
 from .boards import Board, board_of, require_systems
 from .bodies import parse_body
 from .given import GivenBoard
@@ -42,7 +44,7 @@ class DecodedCompare:
     """What a body holds: choices, columns by data set, and where things stand.
 
     `pointer_map` turns pointers into a JSON request into pointers into what was sent, but for single items, which the
-    boards know. `metric`, `known` and `question` are what files say of their scores and of what is better.
+    boards know. `metric` and `known` are what files say of their scores and of what is better.
     """
 
     choices: CompareChoices
@@ -52,7 +54,6 @@ class DecodedCompare:
     spec: StatisticSpec | None = None
     metric: str | None = None
     known: bool | None = None
-    question: str | None = None
     warnings: tuple[WarningRecord, ...] = ()
 
 
@@ -151,9 +152,11 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
             with relocated(_in_dataset(name)):
                 boards[name] = board_of(given, choices.kind, spec, choices.on_missing, choices.decimals)
         kind = next(iter(boards.values())).systems.kind
-        higher, turned = direction.settled(
-            choices.higher_is_better, kind, spec, metric=decoded.metric, known=decoded.known,
-            names={one for own in systems.values() for one in own}, question=decoded.question,
+        known = of_kind(kind, spec, decoded.metric) if decoded.known is None else decoded.known
+        lower = all(of_name(one) is False for own in systems.values() for one in own)
+        higher, turned = settled(
+            choices.higher_is_better, known, decoded.metric or spec.name, "board", "/higher_is_better",
+            plain=kind == "scores" and decoded.metric is None and not lower,
         )  # fmt: skip
     which, pairs = design.design_of(choices)
     chosen = {

@@ -14,7 +14,7 @@ from ...inputs.quoting import quoted
 from ...statistics.direction import of_name
 from ...statistics.entry_words import DEFAULT_EXPRESSION
 from ...statistics.paired import Effects, Scores
-from ..compare.direction import DIRECTIONS
+from ..direction import settled
 from ..parse import ParsedTest, n_items, unit_findings
 from ..pointers import PointerMap
 
@@ -60,21 +60,11 @@ def direction(
     ------
         InvalidTest: nothing decides it, at `higher_is_better`.
     """
-    known, what = test.options.higher_is_better, test.options.metric or test.spec.name
+    what = test.options.metric or test.spec.name
     question = None if test.reading is None else test.reading.direction_question
-    if requested is None and known is None and (question is not None or not _plain(test)):
-        detail = question or (
-            f"Whether a higher {quoted(what)} is better is not known: set `higher_is_better=true`, or "
-            "`higher_is_better=false` where lower is better."
-        )
-        raise InvalidTest.at(pointer_map("/higher_is_better"), "choose_direction", detail, DIRECTIONS)
-    if requested is None:
-        return known is not False, ()
-    if known is None or known == requested:
-        return requested, ()
-    usual, other = ("lower", "higher") if requested else ("higher", "lower")
-    detail = f"A {usual} {quoted(what)} is usually better; this gate prefers the {other} one, as higher_is_better asks."
-    return requested, (WarningRecord("direction_contradicts_name", detail),)
+    return settled(
+        requested, test.options.higher_is_better, what, "gate", pointer_map("/higher_is_better"), plain=_plain(test), question=question
+    )  # fmt: skip
 
 
 def _plain(test: ParsedTest) -> bool:
