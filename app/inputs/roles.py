@@ -126,6 +126,22 @@ def sides_of(frames: Sequence[Frame], options: ReaderOptions, scores: Sequence[s
     ]
 
 
+def sets_of(frame: Frame, options: ReaderOptions, names: Sequence[str]) -> str | None:
+    """The column of data sets with one of these names, beside which something else says what an item is, or nothing does."""
+    found = frame.find(names)
+    if found is None or options.id_column is not None:
+        return found
+    keyed = any(is_key(name) or is_one_of(name, PART_OF_KEY) for name in frame.names)
+    return found if keyed or not _is_key_alone(frame, found, options) else None
+
+
+def _is_key_alone(frame: Frame, name: str, options: ReaderOptions) -> bool:
+    """Whether a column has another value in every row, of a system where rows have one."""
+    system = system_of(frame, options)
+    columns = (name,) if system is None else (name, system)
+    return _unique([Side(frame)], [columns])
+
+
 # Keys
 
 
@@ -140,7 +156,7 @@ def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> 
             return [Key(each) for each in columns]
     if named:
         return _with_repeats(sides, named, options, parts=True) or [Key(each) for each in named[0]]
-    for name in (*PART_OF_KEY, *RUN):
+    for name in (*PART_OF_KEY, *RUN, *DATASET):
         columns = _everywhere(sides, name)
         if columns and _unique(sides, columns) and not _has_averages(sides, columns):
             return [Key(each) for each in columns]

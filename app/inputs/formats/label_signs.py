@@ -70,21 +70,24 @@ def refuse_ambiguous(look: FirstLook, name: str, chosen: Collection[str | None])
         _refuse_scores_beside_labels(look)
         return
     columns = _columns(look) if look.roles == {"file"} else {}
-    truth = _named(columns, SURELY_GOLD)
+    truth = _named(columns, (*SURELY_GOLD, *GOLD_LABEL))
     if truth is None:
         return
-    gold = _known(columns[truth])
+    certain, gold = is_one_of(truth, SURELY_GOLD), _known(columns[truth])
     others = [one for one in columns if one != truth and not is_one_of(one, KEYS) and not is_key(one)]
     if chosen:
         others = [one for one in others if one in {str(own).strip().lower() for own in chosen}]
     alike = [one for one in others if _known(columns[one]) <= gold and len(gold) <= MOST_CLASSES]
-    if len(others) == 1 and not chosen and (alike or is_predicted(others[0]) or is_one_of(others[0], RANKED)):
+    beside = (alike or is_one_of(others[0], RANKED)) if certain and len(others) == 1 else False
+    if len(others) == 1 and not chosen and (beside or is_predicted(others[0])):
         detail = (
             f"{quoted(truth)} is gold, and {quoted(others[0])} is of one system: a test compares two. Send both systems, as columns of this "
             f"file or in files of their own; or, if they are scores of two systems, {marked('format', name)}."
         )
         choices = choices_of("format", {name: f"{truth} and {others[0]} are two systems"})
         raise InvalidTest.at("/files/file", "one_system", detail, choices)
+    if not certain:
+        return
     pair = [one for one in alike if _whole(columns[one])]
     if len(pair) > 1:
         listed = " and ".join(map(quoted, pair[:MAX_CHOICES]))

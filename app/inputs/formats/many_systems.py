@@ -23,7 +23,18 @@ from .. import columns, nested
 from ..frame import Frame
 from ..names import DATASET, INDEX, SURELY_GOLD, folded, is_one_of
 from ..quoting import quoted
-from ..roles import Key, Side, cluster_of, keys_of, note_index, others_of, score_of, system_of, weight_of
+from ..roles import (
+    Key,
+    Side,
+    cluster_of,
+    keys_of,
+    note_index,
+    others_of,
+    score_of,
+    sets_of,
+    system_of,
+    weight_of,
+)
 from ..sides import is_context
 from ..systems_rows import Codes, Keys, LongBoard, LongRows, WideBoard, boards_of, coded_keys
 from . import promptfoo, shapes, tool_shapes
@@ -147,7 +158,11 @@ def _long(
     frame: Frame, system: str, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
 ) -> tuple[ManySystems, Table]:
     score = score_of(frame, options)
-    cluster, weight, dataset = cluster_of(frame, options), weight_of(frame, options), frame.find(OF_A_BOARD)
+    cluster, weight, dataset = (
+        cluster_of(frame, options),
+        weight_of(frame, options),
+        sets_of(frame, options, OF_A_BOARD),
+    )
     names = texts_of(frame, system, range(frame.n))
     own = list(range(frame.n))
     if wanted is not None:
@@ -276,7 +291,11 @@ def _refuse_no_weights(frame: Frame, weight: str | None, rows: Sequence[int]) ->
 def _wide(
     frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
 ) -> tuple[ManySystems, Table]:
-    cluster, weight, dataset = cluster_of(frame, options), weight_of(frame, options), frame.find(OF_A_BOARD)
+    cluster, weight, dataset = (
+        cluster_of(frame, options),
+        weight_of(frame, options),
+        sets_of(frame, options, OF_A_BOARD),
+    )
     every = np.arange(frame.n)
     parts: dict[str | None, Codes] = {None: every}
     if dataset is not None:

@@ -1,0 +1,265 @@
+"""What tells the items of a table: keys, runs, data sets, samples; in text and in JSON, as files, a body and a board."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from app.execution.ipc import Unbounded
+from app.service.limits import limits_of
+from app.service.media_types import CSV, MULTIPART, NDJSON
+from app.service.messages import Body, Job, Kind
+from app.service.pipeline import handle
+from app.settings import Settings
+
+LIMITS = limits_of(Settings(workers=1))
+Row = dict[str, Any]
+U, V = [1, 1, 0, 1, 1, 1, 0, 1], [0, 1, 0, 0, 1, 0, 1, 0]
+# Words that a key begins with: none of them can be taken for a number.
+NAMES = [f"q{n}" for n in range(len(U))]
+
+
+def sign_flip_p(differences: Sequence[Fraction]) -> Fraction:
+    """The two-sided p-value by every assignment of signs."""
+    least = abs(sum(differences))
+    sums = [abs(sum(sign * one for sign, one in zip(signs, differences, strict=True)))
+            for signs in itertools.product((1, -1), repeat=len(differences))]  # fmt: skip
+    return Fraction(sum(one >= least for one in sums), len(sums))
+
+
+def csv_of(rows: Sequence[Row]) -> bytes:
+    return "".join(
+        ",".join(map(str, line)) + "\n" for line in [list(rows[0]), *(row.values() for row in rows)]
+    ).encode()
+
+
+def lines_of(rows: Sequence[Row]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+WRITERS: dict[str, Callable[[Sequence[Row]], bytes]] = {"csv": csv_of, "jsonl": lines_of}
+
+
+def sent(kind: Kind, body: Body, content: bytes) -> tuple[int, dict[str, Any]]:
+    now = time.monotonic()
+    answer = handle(Job(kind, body, (), "json", "x", now, now, LIMITS), content, Unbounded())
+    return answer.status, json.loads(answer.body)
+
+
+def form(kind: Kind, files: Mapping[str, bytes], suffix: str, **fields: str) -> tuple[int, dict[str, Any]]:
+    parts = [
+        f'--x\r\nContent-Disposition: form-data; name="{role}"; filename="{role}.{suffix}"\r\n\r\n'.encode()
+        + content
+        + b"\r\n"
+        for role, content in files.items()
+    ]
+    parts += [
+        f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'.encode()
+        for name, text in fields.items()
+    ]
+    return sent(kind, Body(MULTIPART, None, "x"), b"".join(parts) + b"--x--\r\n")
+
+
+def shuffled(rows: list[Row], seed: int = 3) -> list[Row]:
+    return random.Random(seed).sample(rows, len(rows))
+
+
+def of_system(key: Callable[[int], Row], scores: Sequence[float], metric: str = "acc") -> list[Row]:
+    return [{**key(n), metric: score} for n, score in enumerate(scores)]
+
+
+P = sign_flip_p([Fraction(u - v) for u, v in zip(U, V, strict=True)])
+KEYS: dict[str, Callable[[int], Row]] = {
+    "a key of the list": lambda n: {"problem_id": 40 + 4 * n},
+    "camel case": lambda n: {"questionID": NAMES[n]},
+    "any other id": lambda n: {"ticket_id": NAMES[n]},
+    "two keys": lambda n: {"doc_id": "d", "seg_id": n},
+    "a name that is unique": lambda n: {"speaker": NAMES[n]},
+    "seeds": lambda n: {"seed": 100 + n},
+    "texts that nobody knows": lambda n: {"recording": f"{NAMES[n]}.wav"},
+    "texts together": lambda n: {"part": "ab"[n % 2], "place": f"p{n // 2}"},
+    "a key for each language": lambda n: {"lang": "de" if n % 2 else "en", "id": n // 2},
+    "a constant run beside a key": lambda n: {"id": NAMES[n], "seed": 7},
+}
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+@pytest.mark.parametrize("name", KEYS)
+def test_files_are_paired_by_their_keys_in_any_order(name: str, suffix: str) -> None:
+    u, v = of_system(KEYS[name], U), shuffled(of_system(KEYS[name], V))
+    status, said = form("files", {"u": WRITERS[suffix](u), "v": WRITERS[suffix](v)}, suffix)
+    assert status == 200, said
+    assert (said["p_value"], said["items"]["n"]) == (float(P), len(U))
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+@pytest.mark.parametrize("run", ["run", "seed", "Epoch", "repeat"])
+def test_runs_are_samples_of_their_items(run: str, suffix: str) -> None:
+    """Three runs of each item: the mean of each item swaps as a whole."""
+    chance = random.Random(run)
+    scores = {role: [[chance.randint(0, 1) for _ in range(3)] for _ in range(6)] for role in "uv"}
+    rows = {
+        role: [
+            {"id": f"q{n}", run: k + 1, "correct": one}
+            for n, each in enumerate(own)
+            for k, one in enumerate(each)
+        ]
+        for role, own in scores.items()
+    }
+    wanted = sign_flip_p(
+        [Fraction(sum(u) - sum(v), 3) for u, v in zip(scores["u"], scores["v"], strict=True)]
+    )
+    status, said = form("files", {role: WRITERS[suffix](shuffled(own)) for role, own in rows.items()}, suffix)
+    assert status == 200, said
+    assert (said["p_value"], said["items"]["n"]) == (pytest.approx(float(wanted), rel=1e-12), 6)
+    long = [{"model": f"m-{role}", **row} for role, own in rows.items() for row in own]
+    status, said = form(
+        "files", {"file": WRITERS[suffix](shuffled(long))}, suffix, system_u="m-u", system_v="m-v"
+    )
+    assert (status, said["p_value"]) == (200, pytest.approx(float(wanted), rel=1e-12))
+    status, said = sent("compare", Body(CSV if suffix == "csv" else NDJSON), WRITERS[suffix](shuffled(long)))
+    assert (status, said["pairs"][0]["p_value"]) == (200, pytest.approx(float(wanted), rel=1e-12))
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_rows_that_nothing_tells_apart_are_warned_of_and_asked_about(suffix: str) -> None:
+    rows = {
+        role: [{"task_id": f"t{n // 2}", "passed": one} for n, one in enumerate(own)]
+        for role, own in (("u", U), ("v", V))
+    }
+    files = {role: WRITERS[suffix](shuffled(own, len(role))) for role, own in rows.items()}
+    status, said = form("files", files, suffix)
+    assert (status, said["items"]["n"]) == (200, len(U) // 2)
+    assert "choose_runs" in [one["code"] for one in said["warnings"]]
+    status, said = form("gate", files, suffix)
+    assert (status, said["errors"][0]["code"]) == (422, "choose_runs")
+    for choice in (said["errors"][0]["choices"][0]["fields"], {"clusters": "task_id"}):
+        assert form("gate", files, suffix, **choice)[0] in (200, 409)
+
+
+ASKED: dict[str, tuple[Callable[[int], Row], str]] = {
+    "numbers": (lambda n: {"nr": 3 * n}, "nr"),
+    "a category": (lambda n: {"kind": "abcd"[n % 4]}, "kind"),
+    "numbers of each part": (lambda n: {"part": "ab"[n % 2], "nr": n // 2}, "part,nr"),
+}
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+@pytest.mark.parametrize("route", ["files", "gate"])
+@pytest.mark.parametrize("name", ASKED)
+def test_another_order_is_asked_about_where_nothing_is_certain(name: str, route: Kind, suffix: str) -> None:
+    key, column = ASKED[name]
+    files = {"u": WRITERS[suffix](of_system(key, U)), "v": WRITERS[suffix](shuffled(of_system(key, V)))}
+    status, said = form(route, files, suffix)
+    assert (status, said["errors"][0]["code"]) == (422, "choose_id_column")
+    assert said["errors"][0]["choices"][0]["fields"] == {"id_column": column}
+    same = {"u": files["u"], "v": WRITERS[suffix](of_system(key, V))}
+    assert form("files", same, suffix)[1]["p_value"] == float(P)  # in one order nothing is asked
+
+
+def test_a_choice_of_several_columns_is_enough() -> None:
+    key, column = ASKED["numbers of each part"]
+    files = {"u": csv_of(of_system(key, U)), "v": csv_of(shuffled(of_system(key, V)))}
+    status, said = form("files", files, "csv", id_column=column)
+    assert (status, said["p_value"]) == (200, float(P))
+
+
+def test_a_repeated_id_is_an_error_and_names_its_lines() -> None:
+    rows = of_system(lambda n: {"id": NAMES[n]}, U)
+    status, said = form("files", {"u": csv_of([*rows, rows[0]]), "v": csv_of(rows)}, "csv")
+    assert (status, said["errors"][0]["code"]) == (422, "duplicate_id")
+    assert said["errors"][0]["pointer"] == f"/files/u/line/{len(rows) + 2}"
+    assert "line 2" in said["detail"]
+
+
+@pytest.mark.parametrize(
+    "beside", [{"id": NAMES}, {"Unnamed: 0": range(8)}, {"fold": range(1, 9)}, {"seed": range(5, 13)}, {}]
+)
+def test_a_table_is_read_alike_as_a_file_a_body_and_a_board(beside: dict[str, Sequence[Any]]) -> None:
+    rows = [
+        {**{name: own[n] for name, own in beside.items()}, "new": u, "old": v}
+        for n, (u, v) in enumerate(zip(U, V, strict=True))
+    ]
+    for suffix, media in (("csv", CSV), ("jsonl", NDJSON)):
+        if "Unnamed: 0" in beside and suffix == "jsonl":
+            continue
+        content = WRITERS[suffix](rows)
+        answers = [form("files", {"file": content}, suffix), sent("scores", Body(media), content)]
+        boards = [form("compare", {"file": content}, suffix), sent("compare", Body(media), content)]
+        assert [(status, said["p_value"], said["names"]) for status, said in answers] == [
+            (200, float(P), {"u": "new", "v": "old"})
+        ] * 2
+        assert [(status, said["pairs"][0]["p_value"]) for status, said in boards] == [(200, float(P))] * 2
+
+
+def test_outcomes_with_frequencies_are_as_many_items() -> None:
+    table = b"sys_a,sys_b,Freq\n1,1,5\n1,0,6\n0,1,2\n0,0,4\n"
+    wanted = float(sign_flip_p([Fraction(1)] * 6 + [Fraction(-1)] * 2))
+    chosen = {"system_u": "sys_a", "system_v": "sys_b"}
+    status, said = form("files", {"file": table}, "csv", **chosen)
+    assert (status, said["p_value"], said["items"]["n"]) == (200, wanted, 17)
+    assert sent("compare", Body(CSV), table)[1]["pairs"][0]["p_value"] == wanted
+
+
+GOLD = [1, 0, 1, 1, 0, 0, 1, 0]
+BESIDE_GOLD = {
+    "one system": ("y_true,y_pred", "one_system"),
+    "actual and predicted": ("actual,predicted", "one_system"),
+    "whole numbers of systems": ("label,xgb,rf", "choose_format"),
+}
+
+
+@pytest.mark.parametrize("route", ["files", "gate"])
+@pytest.mark.parametrize("name", BESIDE_GOLD)
+def test_gold_is_no_system_and_labels_are_no_scores_unasked(name: str, route: Kind) -> None:
+    header, code = BESIDE_GOLD[name]
+    columns = [GOLD, U, V][: header.count(",") + 1]
+    table = (
+        header + "\n" + "".join(",".join(map(str, row)) + "\n" for row in zip(*columns, strict=True))
+    ).encode()
+    status, said = form(route, {"file": table}, "csv")
+    assert (status, said["errors"][0]["code"]) == (422, code)
+    if code == "choose_format":
+        chosen = {"system_u": "xgb", "system_v": "rf"}
+        assert form(route, {"file": table}, "csv", **chosen)[1]["errors"][0]["code"] == code
+        right = [Fraction(int(u == g)) - int(v == g) for g, u, v in zip(GOLD, U, V, strict=True)]
+        for choice in said["errors"][0]["choices"]:
+            status, said = form("files", {"file": table}, "csv", **choice["fields"], **chosen)
+            wanted = sign_flip_p(right) if choice["fields"]["format"] == "labels" else P
+            assert (status, said["p_value"]) == (200, float(wanted))
+
+
+def test_whole_numbers_named_as_predictions_are_labels() -> None:
+    table = (
+        "y_true,y_pred_new,y_pred_old\n"
+        + "".join(f"{g},{u},{v}\n" for g, u, v in zip(GOLD, U, V, strict=True))
+    ).encode()
+    right = [Fraction(int(u == g)) - int(v == g) for g, u, v in zip(GOLD, U, V, strict=True)]
+    status, said = form("files", {"file": table}, "csv")
+    assert (status, said["p_value"], said["statistic"]["name"]) == (
+        200,
+        float(sign_flip_p(right)),
+        "accuracy",
+    )
+
+
+def test_a_score_beside_labels_in_each_file_is_asked_about() -> None:
+    files = {
+        role: b"id,label,score\n"
+        + b"".join(b"%d,%d,0.%d\n" % (n, g, (n * by) % 9 + 1) for n, g in enumerate(GOLD))
+        for role, by in (("u", 2), ("v", 5))
+    }
+    status, said = form("files", files, "csv")
+    assert (status, said["errors"][0]["code"]) == (422, "choose_statistic")
+    named = {
+        form("files", files, "csv", **choice["fields"])[1]["statistic"]["name"]
+        for choice in said["errors"][0]["choices"]
+    }
+    assert named == {"auc", "mean_difference"}
