@@ -34,33 +34,11 @@ FILES = frozenset(("gold", "ref", "qrels", "documents"))
 ORDER = {"u": "the first FILE", "v": "the second FILE", "file": "FILE", "system": "FILE FILE ..."}
 SIDES = {"u": "candidate", "v": "baseline", "file": "candidate"}
 # The inputs of action.yml that are fields of a form.
-INPUTS = frozenset(
-    [
-        "format",
-        "statistic",
-        "metric",
-        "metrics",
-        "filter",
-        "id_column",
-        "score_column",
-        "system_u",
-        "system_v",
-        "on_missing",
-        "repeats",
-        "policy",
-        "margin",
-        "alpha",
-        "on_inconclusive",
-        "higher_is_better",
-        "clusters",
-        "sequential",
-        "gold",
-        "ref",
-        "against",
-        "candidate",
-        "baseline",
-    ]
-)
+INPUTS = frozenset((
+    "format", "statistic", "metric", "metrics", "filter", "id_column", "score_column", "system_u", "system_v", "on_missing",
+    "on_mismatch", "repeats", "policy", "margin", "alpha", "on_inconclusive", "higher_is_better", "clusters", "sequential",
+    "gold", "ref", "against", "candidate", "baseline",
+))  # fmt: skip
 PLAIN = re.compile(r"[A-Za-z_][\w.@/-]*")
 FLAGS = frozenset(field.name for section in SECTIONS for field in section if field.flag)
 

@@ -15,7 +15,7 @@ NUMBER = re.compile(r"\d+")
 MOST_ROWS = 100  # more rows than any tool has metrics
 NAMED = 3
 ADVICE = (
-    "Averages over all items cannot be tested. Send the scores of the items: the sample log (lm-evaluation-harness: --log_samples), "
+    "Averages over all items cannot be tested. Give the scores of the items: the sample log (lm-evaluation-harness: --log_samples), "
     "the outputs beside their references, or a score for each item or sentence."
 )
 

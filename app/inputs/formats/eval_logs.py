@@ -238,7 +238,7 @@ def _oaieval(source: Source, options: ReaderOptions, notes: list[str], files: Fi
                 "the samples that it has."
             )
             raise InvalidTest.at(source.pointer, "incomplete_log", detail)
-        notes.append(f"{source.role}: the run did not finish; read because of allow_incomplete=true.")
+        notes.append(f"{source.role}: the run did not finish; read because of allow_incomplete: true.")
     named = {kind: {name for row in rows for name in row.values} for kind, rows in events.items()}
     kind = METRICS if options.metric in named[METRICS] or not events[MATCH] else MATCH
     rows = [*samples.values(), *events[kind]]

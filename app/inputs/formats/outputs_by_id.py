@@ -264,7 +264,7 @@ def mismatch(
     shown = [(key, *values) for key, values in itertools.islice(found.items(), sides.NAMED)]
     detail = f"{len(found):,} of {n:,} items are described differently in {who[0]} and in {who[1]}: {sides.described(shown, who)}."
     if 2 * sum(name not in sides.UNSURE for name, _, _ in found.values()) >= n:
-        advice = "These are two sets of items: send both systems' scores of the same. If they are the same, worded differently, give `on_mismatch=keep`."
+        advice = "These are two sets of items: give both systems' scores of the same. If they are the same, worded differently, give `on_mismatch=keep`."
         raise InvalidTest.at(pointer, "item_mismatch", f"{detail} {advice}", MISMATCH[1:])
     if options.on_mismatch == "drop":
         return ()

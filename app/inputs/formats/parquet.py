@@ -70,7 +70,7 @@ def refuse_beyond(source: Source, options: ReaderOptions, most_bytes: int, *, bo
     opened = _opened(source, options)
     if opened.metadata.num_rows * _row_bytes(opened, source.role, board=board) > most_bytes:
         detail = f"to read its {opened.metadata.num_rows:,} rows takes more memory than a worker may use. "
-        detail += "Send whole numbers in two columns u and v, .npy of shape (n, 2), or fewer rows."
+        detail += "Give whole numbers in two columns u and v, .npy of shape (n, 2), or fewer rows."
         raise source.too_large(detail)
 
 
