@@ -437,6 +437,30 @@ def test_numbered_lines_of_fairseq_are_asked_about_and_then_paired_by_number(ser
     assert answer.json()["statistic"]["u"] == pytest.approx(100)
 
 
+def test_counted_votes_are_a_sign_test(service: Service) -> None:
+    said = service.post(FILES, files={"file": ("w.json", '{"wins": 5, "ties": 2, "losses": 1}')}).json()
+    assert said["p_value"] == pytest.approx(2 * (1 + 6) / 2**6)
+    assert "wins are those of U" in " ".join(said["reading"]["notes"])
+
+
+def test_a_submission_and_its_solution_are_asked_what_is_compared(service: Service) -> None:
+    solution = "id,target,Usage\n1,1,Public\n2,0,Private\n3,0,Public\n4,1,Private\n"
+    u, v = "id,target\n1,0.9\n2,0.1\n3,0.4\n4,0.8\n", "id,target\n4,0.3\n2,0.5\n3,0.4\n1,0.6\n"
+    files = {"u": ("submission.csv", u), "v": ("sample.csv", v), "gold": ("solution.csv", solution)}
+    flaw = problem(service.post(FILES, files=files), 422)["errors"][0]
+    assert flaw["code"] == "choose_statistic"
+    said = service.post(FILES, files=files, data=flaw["choices"][0]["fields"]).json()
+    assert (said["statistic"]["name"], said["statistic"]["u"], said["statistic"]["v"]) == ("auc", 1.0, 0.5)
+
+
+def test_runs_of_one_benchmark_are_no_pairs(service: Service) -> None:
+    def file(times: Scores) -> str:
+        return json.dumps({"results": [{"command": "build", "mean": 1.0, "times": list(times)}]})
+
+    said = service.post(FILES, files={"u": ("u.json", file(U)), "v": ("v.json", file(V))}).json()
+    assert "one_item" in {warning["code"] for warning in said["warnings"]}
+
+
 REFUSED: dict[str, tuple[str, str, str, str]] = {
     "lm-eval results": (json.dumps({"results": {"arc": {"acc,none": 0.7}}, "n-samples": {"arc": {"original": 100}}}), "averages_only", "--log_samples", "results_1.json"),
     "MTEB": (json.dumps({"dataset_revision": "abc", "task_name": "STS12", "mteb_version": "1.18", "scores": {"test": [{"main_score": 0.75, "hf_subset": "default"}]}}), "averages_only", "a line for each", "STS12.json"),

@@ -20,7 +20,7 @@ from .. import ndjson
 from .format import FirstLook, Format, Sign
 from .number_text import Number, NumberReader
 from .outputs_by_id import SystemOutputs, Value, scores_reading
-from .reader import ReaderOptions, Reading, choose
+from .reader import Finding, ReaderOptions, Reading, choose
 from .roles import both
 from .source import Source
 
@@ -65,6 +65,13 @@ def _reading(files: Mapping[str, Source], options: ReaderOptions, format_: str, 
     if options.metric is not None and options.metric not in layout.metrics:
         raise choose(first.pointer, "metric", "number of a benchmark", list(layout.metrics))
     (u, rules), (v, others) = (_outputs(source, options, layout, notes) for source in (first, second))
+    findings: tuple[Finding, ...] = ()
+    if len(u) == len(v) == 1:
+        detail = (
+            "Each file has one benchmark, which is one item, and its runs are not paired with those of the other: no paired test says "
+            "much of it. Measure several commands or inputs, each an item."
+        )
+        findings = (Finding("one_item", detail, second.pointer),)
     cut = 0
     for key in u.index.keys() & v.index.keys():
         at = u.index[key], v.index[key]
@@ -85,6 +92,7 @@ def _reading(files: Mapping[str, Source], options: ReaderOptions, format_: str, 
         more_notes=(f"A benchmark is an item; its score is {taken}, in seconds.",),
         metric="seconds",
         higher_is_better=False,
+        findings=findings,
     )  # fmt: skip
 
 

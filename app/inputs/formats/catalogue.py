@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...errors import InvalidTest, marked
+from ...errors import InvalidTest, choices_of, marked
 from ...inference.reading import Guessed
 from ...statistics.catalogue import STATISTICS
 from ...statistics.paired import Predictions, Scores
@@ -225,6 +225,24 @@ class Guess:
     looked_at: str = "the files' first bytes"
 
 
+def _beside_gold_file(options: ReaderOptions) -> str:
+    """The format of predictions with gold in a file of its own, as a submission and its solution; raises InvalidTest.
+
+    What the statistic compares says which it is, as the columns have names that say neither.
+    """
+    format_ = told_by_statistic(options.statistic)
+    if format_ is None:
+        detail = (
+            "Predictions and gold have a file each, and nothing says how they are compared: give the statistic, such as "
+            "`statistic=auc` of scores, or `statistic=accuracy` of labels."
+        )
+        titles = {"auc": "Scores, the higher for the label 1", "accuracy": "Labels, right or wrong"}
+        raise InvalidTest.at(
+            "/options/statistic", "choose_statistic", detail, choices_of("statistic", titles)
+        )
+    return format_
+
+
 def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
     """The format with the surest sign in the files' first bytes; else by their names, or by options of tables.
 
@@ -258,7 +276,8 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
         return Guess(table.name, f"the option {told[0]}")
     best = max(_ALL, key=lambda format_: format_.sign(look))
     if best.sign(look) is not Sign.NONE:
-        return Guess(best.name)
+        of_gold = best.name in TABLES and look.roles == {"u", "v", "gold"}
+        return Guess(_beside_gold_file(options) if of_gold else best.name)
     likely = [
         format_.name for format_ in fitting if look.is_json == any("json" in one for one in format_.suffixes)
     ]

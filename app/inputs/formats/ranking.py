@@ -189,11 +189,9 @@ def _side(data: Frame, options: ReaderOptions, notes: list[str]) -> ValuesById:
     chosen = options.score_column or options.metric
     name = data.chosen("score_column", chosen, RANKED)
     if name is None:
-        left = [
-            one
-            for one in data.names
-            if one != key and not is_one_of(one, (*GROUP, *EVENT, *GOLD_SCORE, *CLUSTER))
-        ]
+        others = [one for one in data.names if one != key and not is_one_of(one, (*GROUP, *EVENT, *CLUSTER))]
+        # A submission calls its predictions as the solution calls its labels.
+        left = [one for one in others if not is_one_of(one, GOLD_SCORE)] or others
         if len(left) != 1:
             raise choose(data.top, "score_column", "column of scores", list(data.names))
         name = left[0]

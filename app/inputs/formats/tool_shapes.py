@@ -261,6 +261,7 @@ VOTES = (
     ("model_1", "model_2", "g1_winner"),
 )
 IDS = ("question_id", "qid", "uid", "id", "instruction_id", "instruction", "conversation_id")
+COUNTED = {"wins": 1.0, "losses": 0.0, "ties": 0.5}
 TIES = frozenset(("tie", "tie (bothbad)", "bothbad", "both_bad", "draw"))
 
 
@@ -269,6 +270,10 @@ def _votes_in(names: Any) -> tuple[str, str, str] | None:
 
 
 def _are_votes(look: FirstLook) -> bool:
+    if {"wins", "losses"} <= look.whole.keys() and all(
+        type(look.whole[name]) is int for name in COUNTED if name in look.whole
+    ):
+        return True
     return _votes_in(look.first_object if look.is_json else look.columns) is not None
 
 
@@ -304,8 +309,33 @@ def _share(row: Object, form: tuple[str, str, str]) -> float | None:
     return {form[0]: 1.0, form[1]: 0.0, str(row.get(form[0])): 1.0, str(row.get(form[1])): 0.0}.get(first)
 
 
+def _counted_votes(source: Source, counts: Object, options: ReaderOptions) -> Rows:
+    """A row for each vote of `{"wins": 30, "ties": 5, "losses": 12}`, which is of U against V."""
+    rows: list[Row] = []
+    for name, won in COUNTED.items():
+        n = counts.get(name, 0)
+        if type(n) is not int or n < 0:
+            raise InvalidTest.at(
+                source.at(name), "not_a_count", f"{source.label}: {name} is not a whole number from 0."
+            )
+        source.refuse_more(len(rows) // 2 + n, options.max_items)
+        for system, share in (("u", won), ("v", 1 - won)):
+            rows += [Row(f"{name} {index}", {"win rate": share}, name, None, system) for index in range(n)]
+    said = (
+        "The file counts votes, and its wins are those of U: give the votes of each item, where they are known.",
+    )
+    return Rows(source, rows, metric="win rate", higher_is_better=True, notes=said)
+
+
 def _votes(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
     rows: list[Row] = []
+    counts = (
+        ndjson.decoded(source.text([]), source.pointer, source.label)
+        if b'"wins"' in source.content[:1000]
+        else None
+    )
+    if isinstance(counts, dict) and {"wins", "losses"} <= counts.keys():
+        return _counted_votes(source, counts, options)
     form = None
     for index, (path, row) in enumerate(_vote_rows(source, notes)):
         form = form or _votes_in(row)
