@@ -98,7 +98,7 @@ def test_two_metrics_are_a_warning_and_no_gate(
 
 
 def test_a_gate_offers_the_metrics_that_both_files_have(service: Any, problem_of: Problem) -> None:
-    u = lines(*({"id": n, "correct": 1, "f1": x, "seconds": 3} for n, x in enumerate(U)))
+    u = lines(*({"id": n, "score": 1, "f1": x} for n, x in enumerate(U)))
     v = lines(*({"id": n, "f1": x} for n, x in enumerate(V)))
     (flaw,) = problem_of(send(service, "/v1/gate", two(u, v, "t.jsonl")), 422)["errors"]
     assert (flaw["code"], [choice["fields"] for choice in flaw["choices"]]) == (

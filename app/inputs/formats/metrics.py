@@ -106,11 +106,12 @@ def measured(
         for name, words in zip((u, v), own, strict=True)
     ]
     generic = [not words and not role for words, role in zip(own, roles, strict=True)]
-    if any(generic) and not any(map(negated, (u, v))):
-        other = (v if generic[0] else u).strip()
+    other = (v if generic[0] else u).strip()
+    unnamed = any(generic) and not any(map(negated, (u, v)))
+    if unnamed and other not in both():
         note = f"One side is called {quoted((u if generic[0] else v).strip())}: it was taken for the {quoted(other)} of the other."
         return Measured(other, notes=(note,))
-    two = None not in known or (not one_table and known != [None, None] and not any(roles))
+    two = unnamed or None not in known or (not one_table and known != [None, None] and not any(roles))
     if two and not chosen:
         detail = f"u is scored by {quoted(u)} and v by {quoted(v)}, which are two metrics"
         if not one_table and set(known) == {True, False}:
