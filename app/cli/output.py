@@ -124,17 +124,11 @@ def complain(problem: Mapping[str, Any], paths: Mapping[str, str], entrance: str
         detail = "This is a bug of exactperm; please report it, with the line before this one."
     lines = [f"exactperm: {detail}"]
     flaws = [flaw for flaw in problem.get("errors", ()) if isinstance(flaw, dict)]
-    if (
-        flaws
-        and detail.startswith("At ")
-        and detail.endswith(first := spelled(str(flaws[0].get("detail", ""))))
-    ):
-        lines = [f"exactperm: {first}"]
-    for flaw in flaws[:MAX_SHOWN]:
-        where, sentence = (
-            spelled(where_in(str(flaw.get("pointer", "")), paths)),
-            spelled(str(flaw.get("detail", ""))),
-        )
+    sentences = [spelled(str(flaw.get("detail", ""))) for flaw in flaws]
+    if detail.startswith("At ") and sentences and detail.endswith(sentences[0]):
+        lines = [f"exactperm: {sentences[0]}"]
+    for flaw, sentence in list(zip(flaws, sentences, strict=True))[:MAX_SHOWN]:
+        where = spelled(where_in(str(flaw.get("pointer", "")), paths))
         if sentence not in detail:
             lines.append(f"  at {where}: {sentence}" if where else f"  - {sentence}")
         elif where and where not in lines[0]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 Spelling = Callable[[str, str | None], str]
 """How an entrance writes an option, by its name and its value as text; without a value it is only mentioned."""
@@ -71,8 +71,3 @@ def place_of(pointer: str) -> str:
     if words == ["line"] and parts:
         return ", ".join([f"line {parts[0]}", *parts[1:]])
     return words[0] + "".join(f"[{part}]" if part.isdecimal() else f"[{json.dumps(part)}]" for part in parts)
-
-
-def choice_in_words(fields: Mapping[str, str], spelling: Spelling) -> str:
-    """A choice of a flaw, spelt: its options between commas."""
-    return ", ".join(spelling(name, value) for name, value in fields.items())
