@@ -151,6 +151,7 @@ def prepare(
 
     A test that is `only_planned` is never run: segments of texts are then sampled, not counted.
     """
+    as_sent = data.pairing
     if options.sequential is None:  # looks again at items in the order in which they came
         data = in_order_of_ids(data)
     given, given_spec, item_level, counting = data, spec, None, 0.0
@@ -177,7 +178,8 @@ def prepare(
     test = planned_test(data, spec, options, budget)
     interval = planned_interval(options, budget, test)
     dust = planned_dust(data, spec, options, partial(planned_test, budget=budget))
-    warned = data_warnings(data, spec)
+    # Rows of averages are told by standing at the end, or on top.
+    warned = data_warnings(replace(data, pairing=as_sent), spec)
     sensitivity = None if options.power is None else _planned_sensitivity(test, options, budget)
     sequential = None if options.sequential is None else _sequential(test, options, fillings, given)
     return Prepared(

@@ -219,6 +219,14 @@ def test_a_row_of_averages_is_warned_of(way: str, name: str, service: Any, probl
         )
 
 
+def test_averages_among_names_of_items_are_told_by_their_place(service: Any, problem_of: Any) -> None:
+    """Items are tested in the order of their ids: one called zebra does not hide the mean before it."""
+    items = [(name, 0.5, place / 8) for place, name in enumerate(("apple", "melon", "pear", "zebra"))]
+    for rows in ([*items, ("mean", 0.5, 0.25)], [("mean", 0.5, 0.25), *items]):
+        error = problem_of(service.post(GATE, gate_of("scores", by_id(rows))), 422)["errors"][0]
+        assert error["code"] == "summary_row"
+
+
 RUNS = (
     ("mean", "std", "min", "max"), ("min", "max", "std", "mean"), ("count", "mean", "std", "min", "25%", "50%", "75%", "max"),
     ("(mean)",), ("[all]",), ("average (10 items)",), ("Subtotal",), ("n", "median", "p95", "overall [n=10]"),
