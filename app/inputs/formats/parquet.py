@@ -31,6 +31,7 @@ HEAD_BYTES = 16
 FOOTER_HEAD = re.compile(rb"\x15[\x80-\xff]{0,4}[\0-\x7f]\x19\xfc([\x80-\xff]{0,4}[\0-\x7f])", re.DOTALL)
 # The least that a row takes while it is read: two integers as arrays, short texts as columns, ids beside them, two scores as objects.
 INTEGERS_ROW_BYTES, COLUMNS_ROW_BYTES, IDS_ROW_BYTES, ROW_BYTES = 30, 90, 120, 400
+BOARD_ROW_BYTES = 90  # of whole numbers of two systems
 BYTES = "BYTE_ARRAY"  # Parquet's texts and bytes
 INDEX = "__index_level_0__"  # what pandas calls an index without a name
 
@@ -76,7 +77,9 @@ def refuse_beyond(source: Source, options: ReaderOptions, most_bytes: int, *, bo
 
 def _row_bytes(opened: Any, role: str, *, board: bool) -> int:
     names = opened.schema_arrow.names
-    if _are_u_and_v(opened) and not board:
+    if board:
+        return BOARD_ROW_BYTES
+    if _are_u_and_v(opened):
         return INTEGERS_ROW_BYTES if _are_integers(opened) else COLUMNS_ROW_BYTES
     if "id" in names:
         return IDS_ROW_BYTES
