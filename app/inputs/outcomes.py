@@ -49,11 +49,35 @@ def outcome_of(text: str) -> bool | None:
     return None if right == wrong else right
 
 
-def unrolled(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unrolled | None:
-    """The items of a table of outcomes; None of any other table. Raises BodyTooLarge for too many items."""
-    if not 2 <= len(rows) <= MOST_ROWS or not 3 <= len(header) <= MOST_ROWS:
+def unrolled(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, has_header: bool = True
+) -> Unrolled | None:
+    """The items of a table of outcomes; None of any other table. Raises BodyTooLarge for too many items.
+
+    Without `has_header` the first line has numbers in it, as a 2x2 table of 0 and 1 has beside a name.
+    """
+    if not rows or not 2 <= len(header) <= MOST_ROWS:
         return None
-    return _two_by_two(header, rows) or _frequencies(header, rows)
+    if not has_header:
+        return (
+            None if outcome_of(header[0]) is not None or _number_of(header[0]) else _two_by_two(header, rows)
+        )
+    return _cells(header, rows) or _two_by_two(header, rows) or _frequencies(header, rows)
+
+
+def _cells(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unrolled | None:
+    """The items of one row of b and c, or of all of a, b, c and d."""
+    if len(rows) > 1 or not {"b", "c"} <= set(header) <= set(CELLS) or len(header) == 3:
+        return None
+    counts = [_count(field) for field in rows[0]]
+    if None in counts:
+        return None
+    n = dict(zip(header, counts, strict=True))
+    cells = [
+        (list(outcome), n.get(name) or 0, 0)
+        for name, outcome in zip(CELLS, ("11", "10", "01", "00"), strict=True)
+    ]
+    return _items(["u", "v"], cells, "b and c say how many items only u, and only v, gets right.")
 
 
 def _two_by_two(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unrolled | None:

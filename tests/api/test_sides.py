@@ -377,6 +377,8 @@ OUTCOMES: dict[str, tuple[str, bytes, int, int]] = {
     "2x2 of R": ("t.csv", b'"","correct","wrong"\n"correct",90,9\n"wrong",2,12\n', 9, 2),
     "2x2, wrong first": ("t.tsv", b"x\tB fails\tB no\tB yes\n".replace(b"B fails\t", b"") + b"A no\t12\t2\nA yes\t9\t90\n", 9, 2),
     "pass and fail": ("t.csv", b"A,B pass,B fail\nA pass,40,7\nA fail,1,3\n", 7, 1),
+    "crosstab of pandas": ("t.csv", b"old,False,True\nFalse,12,9\nTrue,2,90\n", 2, 9),
+    "crosstab of numbers": ("t.csv", b"old,0,1\n0,12,9\n1,2,90\n", 2, 9),
     "Freq": ("f.csv", b"sys_a,sys_b,Freq\n1,1,87\n1,0,30\n0,1,22\n0,0,74\n", 30, 22),
     "n": ("f.csv", b"sys_a,sys_b,n\n1,1,87\n1,0,12\n0,1,4\n0,0,74\n", 12, 4),
     "index of R": ("f.csv", b'"","a","b","Freq"\n"1",0,0,74\n"2",1,0,12\n"3",0,1,4\n', 12, 4),

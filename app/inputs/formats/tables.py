@@ -101,7 +101,12 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         return quick
     frame = frame_in(first, options, notes, format_)
     if not frame.has_header:
-        return _headerless(frame, options, notes, format_)
+        items = of_outcomes(frame, options, notes)
+        return (
+            _headerless(frame, options, notes, format_)
+            if items is frame
+            else _wide(items, options, notes, format_)
+        )
     system = system_of(frame, options)
     if system is not None:
         return _long(frame, system, options, notes, format_)
@@ -437,14 +442,15 @@ def of_outcomes(frame: Frame, options: ReaderOptions, notes: list[str]) -> Frame
     if frame.n > outcomes.MOST_ROWS or len(frame.names) > outcomes.MOST_ROWS:
         return frame
     rows = [[str(frame.cell(row, name)) for name in frame.names] for row in range(frame.n)]
-    found = outcomes.unrolled(frame.names, rows)
+    header = frame.names if frame.has_header else rows.pop(0)  # 0 and 1 are no names of columns but here
+    found = outcomes.unrolled(header, rows, has_header=frame.has_header)
     if found is None:
         return frame
     frame.source.refuse_more(len(found.rows), options.max_items)
     notes.append(f"{frame.source.label}: {found.note}")
     made = dict(zip(found.header, map(list, zip(*found.rows, strict=True)), strict=True))
     return Frame(
-        frame.source, found.header, len(found.rows), made.__getitem__, lambda row: frame.path(found.origin[row]), top=frame.top
+        frame.source, found.header, len(found.rows), made.__getitem__, lambda row: frame.path(found.origin[row] + (not frame.has_header)), top=frame.top
     )  # fmt: skip
 
 
