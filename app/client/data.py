@@ -153,7 +153,10 @@ def unit_of_values(values: Iterable[Any]) -> str | None:
     if not finite:
         return None
     common = math.lcm(
-        *{(Fraction(repr(one)) if isinstance(one, float) else Fraction(one)).denominator for one in finite}
+        *{
+            (Fraction(repr(float(one))) if isinstance(one, float) else Fraction(one)).denominator
+            for one in finite
+        }
     )
     if common > MAX_DENOMINATOR:
         detail = f"These fractions have a common denominator of {common:,}, which is too large to be exact: give decimals."

@@ -234,6 +234,8 @@ def test_decimals_and_fractions_are_exact() -> None:
     assert run_test(pa.table({"id": ids[:4], "a": tenths, "b": fifths})).p_value == wanted
     with pytest.raises(InvalidData, match="common denominator"):
         run_test([Fraction(1, 10**9 + 7), 1], [0, 0])
+    halves = [Fraction(1, 2), Fraction(3, 4), Fraction(1)]
+    assert run_test(halves, np.array([0.25, 0.5, 0.75])).p_value == 0.25  # numbers of NumPy beside fractions
 
 
 MISSING = [
