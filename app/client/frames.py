@@ -28,6 +28,9 @@ from .errors import InvalidData
 NESTED = (list, tuple, dict, np.ndarray)
 PLAIN = {str, int, float, bool, type(None), Decimal}
 REPEATED = re.compile(r"(.*?)[_\- .]?(\d+)")  # run1, seed_2
+RUNS = frozenset("run seed random_seed epoch trial repeat rep replicate attempt iteration try sample".split())
+# With numbers these are several metrics: f1 and f2, rouge1 and rouge2, top1 and top5.
+METRICS = frozenset("f mc rouge bleu p r top hit hits recall precision ndcg map mrr acc".split())
 KEY, WEIGHT, SCORE = "id", "weight", "score"
 
 
@@ -111,18 +114,16 @@ class Frame:
 
     @property
     def repeats(self) -> bool:
-        """Whether all columns are runs of the same: of one name with numbers."""
-        found = [REPEATED.fullmatch(name) for name in self.columns]
-        return len({one and one[1] for one in found}) == 1 and found[0] is not None and len(found) > 1
+        """Whether all columns are runs of the same."""
+        runs = _runs_of(self.columns)
+        return len(runs) == 1 and len(runs[0]) == len(self.columns)
 
     def folded(self) -> Frame:
-        """The table with the runs of an item, columns of one name with numbers, as one column of lists."""
-        stems: dict[str, list[str]] = {}
-        for name, column in self.columns.items():
-            found = REPEATED.fullmatch(name)
-            if found is not None and set(map(type, column_of(column))) <= {int, float, bool}:
-                stems.setdefault(found[1], []).append(name)
-        runs = [names for names in stems.values() if len(names) > 1]
+        """The table with the runs of an item as one column of lists."""
+        numeric = [
+            name for name, one in self.columns.items() if set(map(type, column_of(one))) <= {int, float, bool}
+        ]
+        runs = _runs_of(numeric)
         if len(runs) != 1 or SCORE in self.columns:
             return self
         others = {name: column for name, column in self.columns.items() if name not in runs[0]}
@@ -170,6 +171,26 @@ class Frame:
         writer.writerow(columns)
         writer.writerows(zip(*(_written(name, column) for name, column in columns.items()), strict=True))
         return f"{stem}.csv", stream.getvalue().encode()
+
+
+def _runs_of(names: Iterable[str]) -> list[list[str]]:
+    """The columns that are several runs: of one name and numbers that count, unless such names are metrics."""
+    stems: dict[str, dict[int, str]] = {}
+    for name in names:
+        found = REPEATED.fullmatch(name)
+        if found is not None:
+            stems.setdefault(found[1].lower(), {})[int(found[2])] = name
+    return [list(own.values()) for stem, own in stems.items() if len(own) > 1 and _are_runs(stem, list(own))]
+
+
+def _are_runs(stem: str, numbers: list[int]) -> bool:
+    if stem in RUNS:
+        return True
+    return (
+        stem not in METRICS
+        and "@" not in stem
+        and numbers in ([*range(len(numbers))], [*range(1, len(numbers) + 1)])
+    )
 
 
 def unit_of(frames: Iterable[Frame]) -> str | None:

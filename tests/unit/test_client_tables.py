@@ -182,7 +182,7 @@ def test_data_sets_of_tables() -> None:
 def test_columns_of_one_name_with_numbers_are_runs() -> None:
     u, v = RNG.integers(0, 2, (12, 3)), RNG.integers(0, 2, (12, 3))
     wanted = run_test(u.tolist(), v.tolist())
-    names = ["seed_1", "seed_2", "seed_3"]
+    names = ["seed_13", "seed_42", "seed_7"]
     for name, ids in (("id", list(range(30, 42))), ("question_id", [f"q{row}" for row in range(12)])):
         frames = [pd.DataFrame(one, columns=names).assign(**{name: ids}) for one in (u, v)]
         assert told(run_test(*frames)) == told(wanted)
@@ -191,6 +191,20 @@ def test_columns_of_one_name_with_numbers_are_runs() -> None:
     assert told(run_test(*(pd.DataFrame(one, columns=names) for one in (u, v)))) == told(wanted)
     assert told(run_test(*(pd.DataFrame(one) for one in (u, v)))) == told(wanted)
     assert told(run_test(u, v)) == told(wanted)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("f1", "f2"), ("rouge1", "rouge2"), ("top1", "top5"), ("mc1", "mc2"), ("p@1", "p@2"), ("x3", "x9")],
+)
+def test_metrics_with_numbers_are_no_runs(names: tuple[str, str]) -> None:
+    ids = [f"q{row}" for row in range(12)]
+    u, v = (pd.DataFrame(RNG.random((12, 2)).round(2), columns=list(names)).assign(id=ids) for _ in "uv")
+    for left, right in ((u, v), (u.drop(columns="id"), v.drop(columns="id"))):
+        with pytest.raises(InvalidTest) as refused:
+            run_test(left, right)
+        assert refused.value.errors[0].code == "choose_score_column"
+        assert run_test(left, right, metric=names[1]).p_value == run_test(u[names[1]], v[names[1]]).p_value
 
 
 def test_single_precision_is_read_as_the_decimals_that_it_prints() -> None:
