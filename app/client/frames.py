@@ -28,9 +28,13 @@ from .errors import InvalidData
 NESTED = (list, tuple, dict, np.ndarray)
 PLAIN = {str, int, float, bool, type(None), Decimal}
 REPEATED = re.compile(r"(.*?)[_\- .]?(\d+)")  # run1, seed_2
-RUNS = frozenset("run seed random_seed epoch trial repeat rep replicate attempt iteration try sample".split())
+RUNS = frozenset(
+    ("run", "seed", "random_seed", "epoch", "trial", "repeat", "rep", "replicate", "attempt", "iteration", "try", "sample")
+)  # fmt: skip
 # With numbers these are several metrics: f1 and f2, rouge1 and rouge2, top1 and top5.
-METRICS = frozenset("f mc rouge bleu p r top hit hits recall precision ndcg map mrr acc".split())
+METRICS = frozenset(
+    ("f", "mc", "rouge", "bleu", "p", "r", "top", "hit", "hits", "recall", "precision", "ndcg", "map", "mrr", "acc")
+)  # fmt: skip
 KEY, WEIGHT, SCORE = "id", "weight", "score"
 
 
