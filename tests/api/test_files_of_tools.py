@@ -27,11 +27,10 @@ Write = Callable[[Scores, str], str]
 def p_of(u: Scores, v: Scores) -> float:
     """The p-value of the difference of means, by all ways to swap."""
     differences = [Fraction(a) - Fraction(b) for a, b in zip(u, v, strict=True)]
-    observed = abs(sum(differences))
+    observed = abs(sum(differences, Fraction()))
     signs = list(itertools.product((1, -1), repeat=len(differences)))
-    extreme = sum(
-        abs(sum(s * d for s, d in zip(each, differences, strict=True))) >= observed for each in signs
-    )
+    sums = [sum((s * d for s, d in zip(each, differences, strict=True)), Fraction()) for each in signs]
+    extreme = sum(abs(one) >= observed for one in sums)
     return extreme / len(signs)
 
 
@@ -53,7 +52,7 @@ class File:
 
 
 def evalplus(scores: Scores, system: str) -> str:
-    tasks = {
+    tasks: dict[str, Any] = {
         f"HumanEval/{n}": [
             {
                 "task_id": f"HumanEval/{n}",
@@ -291,7 +290,68 @@ def counts_csv(scores: Scores, system: str) -> str:
     return "id,errors,ref_words\n" + "".join(f"u{n},{int(4 * one)},4\n" for n, one in enumerate(scores))
 
 
+def table_of(header: str, row: Callable[[int, float, str], str]) -> Write:
+    """A writer of a table with a line for each item."""
+    return lambda scores, system: "".join(
+        [header + "\n", *(row(n, one, system) + "\n" for n, one in enumerate(scores))]
+    )
+
+
+def lines_of(row: Callable[[int, float, str], Mapping[str, Any]]) -> Write:
+    """A writer of JSON lines with an object for each item."""
+    return lambda scores, system: lines([row(n, one, system) for n, one in enumerate(scores)])
+
+
+def array_of(row: Callable[[int, float, str], Mapping[str, Any]], *around: str) -> Write:
+    """A writer of one JSON document with an array, below these names."""
+
+    def write(scores: Scores, system: str) -> str:
+        value: Any = [row(n, one, system) for n, one in enumerate(scores)]
+        for name in reversed(around):
+            value = {"created": "2026-01-01", name: value}
+        return json.dumps(value, indent=2)
+
+    return write
+
+
+def bigcodebench(scores: Scores, system: str) -> str:
+    tasks: dict[str, Any] = {
+        f"BigCodeBench/{n}": [
+            {
+                "task_id": f"BigCodeBench/{n}",
+                "solution": system,
+                "status": "pass" if one else "fail",
+                "details": {},
+            }
+        ]
+        for n, one in enumerate(scores)
+    }
+    return json.dumps({"date": "2026-01-01 00:00", "calibrated": True, "subset": "hard", "eval": tasks})
+
+
 TOOLS: dict[str, File] = {
+    "BigCodeBench": File("bigcode-project/bigcodebench bigcodebench/evaluate.py", bigcodebench, "samples_eval_results.json", right=True),
+    "HumanEval": File("openai/human-eval human_eval/evaluation.py evaluate_functional_correctness", lines_of(lambda n, one, s: {"task_id": f"HumanEval/{n}", "completion": s, "result": "passed" if one else "failed", "passed": bool(one)}), "samples.jsonl_results.jsonl", right=True),
+    "ragas": File("explodinggradients/ragas EvaluationResult.to_pandas().to_csv", table_of(",user_input,response,faithfulness,answer_relevancy", lambda n, one, s: f"{n},q{n},{s},{one},0.5"), "ragas.csv", {"score_column": "faithfulness"}, "choose_score_column"),
+    "IFEval": File("google-research/google-research instruction_following_eval/evaluation_main.py write_outputs", lines_of(lambda n, one, s: {"follow_all_instructions": bool(one), "follow_instruction_list": [bool(one), True], "instruction_id_list": ["a", "b"], "prompt": f"Q{n}", "response": s}), "eval_results_strict.jsonl",
+        {"metric": "follow_all_instructions"},
+        "choose_metric", right=True),
+    "tau-bench": File("sierra-research/tau-bench tau_bench/run.py", array_of(lambda n, one, s: {"task_id": n, "reward": one, "info": {"task": {"user_id": "x"}}, "traj": [], "trial": 0}), "tool-calling.json", {"metric": "reward"}, "choose_metric"),
+    "Terminal-Bench": File("laude-institute/terminal-bench terminal_bench/harness/models.py BenchmarkResults", array_of(lambda n, one, s: {"id": f"{s}-{n}", "trial_name": f"t{n}.1-of-1", "task_id": f"t{n}", "is_resolved": bool(one), "failure_mode": "unset"}, "results"), "results.json", right=True),
+    "MetricX": File("google-research/metricx metricx24/predict.py", lines_of(lambda n, one, s: {"id": n, "source": f"S{n}", "hypothesis": s, "reference": f"R{n}", "prediction": one}), "metricx.jsonl", {"metric": "prediction"}),
+    "LangSmith": File("langchain-ai/langsmith-sdk ExperimentResults.to_pandas().to_csv", table_of("inputs.question,outputs.answer,error,feedback.correctness,execution_time,example_id", lambda n, one, s: f"Q{n},{s},,{one},1.5,e{n}"), "experiment.csv", {"score_column": "feedback.correctness"}, "choose_score_column"),
+    "MMLU-Pro": File("TIGER-AI-Lab/MMLU-Pro evaluate_from_api.py", array_of(lambda n, one, s: {"question_id": 70 + n, "question": f"Q{n}", "answer": "A", "answer_index": 0, "category": "law", "pred": "A", "model_outputs": s, "correct": bool(one)}), "law_result.json", {"metric": "correct"}, right=True),
+    "LiveCodeBench": File("LiveCodeBench/LiveCodeBench lcb_runner/runner/main.py save_eval_results", array_of(lambda n, one, s: {"question_title": f"T{n}", "question_id": f"abc{n}", "difficulty": "easy", "code_list": [s], "graded_list": [bool(one)], "pass@1": one}), "eval_all.json", {"metric": "pass@1"}, "choose_metric", right=True),
+    "flexeval": File("sbintuitions/flexeval flexeval/core/evaluate_generation.py outputs.jsonl", lines_of(lambda n, one, s: {"lm_output": s, "task_inputs": {"question": f"Q{n}"}, "references": ["A"], "exact_match": one}), "outputs.jsonl"),
+    "PyTerrier": File("terrier-org/pyterrier pt.Experiment(perquery=True).to_csv", table_of("name,qid,measure,value", lambda n, one, s: f"{s},{n},map,{one}"), "perquery.csv"),
+    "R write.csv": File("r-project write.csv", table_of('"","accuracy"', lambda n, one, s: f'"item{n}",{one}'), "r.csv"),
+    "pandas to_csv": File("pandas-dev/pandas DataFrame.to_csv", table_of(",question_id,accuracy", lambda n, one, s: f"{n},q{n},{one}"), "pandas.csv"),
+    "datasets to_json": File("huggingface/datasets Dataset.to_json", lines_of(lambda n, one, s: {"id": f"q{n}", "prompt": f"Q{n}", "completion": s, "accuracy": one}), "eval.jsonl"),
+    "sacreBLEU sentences": File("mjpost/sacrebleu corpus_score by sentence, one number a line", lambda scores, system: "".join(f"{one}\n" for one in scores), "bleu.txt"),
+    "ROUGE": File("google-research/google-research rouge/io.py, a line a pair", table_of("id,rouge1-P,rouge1-R,rouge1-F", lambda n, one, s: f"{n},0.5,0.5,{one}"), "rouge.csv", {"score_column": "rouge1-F"}, "choose_score_column"),
+    "DuckDB": File("duckdb/duckdb COPY (…) TO 'x.json' (ARRAY true)", array_of(lambda n, one, s: {"item_id": n, "score": one}), "x.json"),
+    "Inspect dataframe": File("UKGovernmentBEIS/inspect_ai samples_df().to_csv", table_of("sample_id,id,epoch,score_match", lambda n, one, s: f"{s}{n},{n},1,{one}"), "samples.csv"),
+    "lm-eval table": File("EleutherAI/lm-evaluation-harness samples as CSV by doc_id", table_of("doc_id,target,filter,acc", lambda n, one, s: f"{n},A,none,{one}"), "samples.csv"),
     "SWE-bench": File("SWE-bench/SWE-bench swebench/harness/reporting.py make_run_report", swe_report, "gpt.run.json", right=True),
     "EvalPlus": File("evalplus/evalplus evalplus/evaluate.py evaluate", evalplus, "samples_eval_results.json", {"metric": "plus"}, "choose_metric", right=True),
     "COMET --to_json": File("Unbabel/COMET comet/cli/score.py score_command", comet_json),
@@ -360,7 +420,7 @@ def test_votes_of_one_file_have_the_p_value_of_the_sign_test(form: str, service:
     else:  # FastChat: both orders are judged, and one that wins once is a tie
         first = {"model_a": "model_1", "model_b": "model_2"}
         text = lines([
-            {"question_id": row["question_id"], "model_1": "x", "model_2": "y", "g1_winner": first.get(row["winner"], "model_1"), "g2_winner": first.get(row["winner"], "model_2"), "judge": ["gpt-4", "pair-v2"], "turn": 1}
+            {"question_id": row["question_id"], "model_1": "x", "model_2": "y", "g1_winner": first.get(str(row["winner"]), "model_1"), "g2_winner": first.get(str(row["winner"]), "model_2"), "judge": ["gpt-4", "pair-v2"], "turn": 1}
             for row in rows
         ])  # fmt: skip
     answer = service.post(FILES, files={"file": ("battles", text)})

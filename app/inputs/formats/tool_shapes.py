@@ -2,7 +2,7 @@
 
 Sources: SWE-bench/SWE-bench, harness/reporting.py; evalplus/evalplus, evaluate.py; bigcode-project/bigcodebench; Unbabel/COMET,
 cli/score.py; open-compass/opencompass, tasks/openicl_eval.py (format_details); confident-ai/deepeval, test_run/api.py;
-lm-sys/FastChat, llm_judge/common.py; tatsu-lab/alpaca_eval, metrics/winrate.py; rajpurkar/SQuAD-explorer, evaluate-v2.0.py;
+laude-institute/terminal-bench, harness/models.py; lm-sys/FastChat, llm_judge/common.py; tatsu-lab/alpaca_eval, metrics/winrate.py; rajpurkar/SQuAD-explorer, evaluate-v2.0.py;
 google-research/mt-metrics-eval, data.py.
 """
 
@@ -231,6 +231,24 @@ def _deepeval(source: Source, options: ReaderOptions, notes: list[str], files: F
         same = {"input": (asked, f"{path}/input")}
         rows.append(Row(key, numbers, path, None, same=same))
     return Rows(source, rows)
+
+
+# Terminal-Bench: trials of tasks, whose ids are new in each run.
+
+
+def _is_terminal_bench(look: FirstLook) -> bool:
+    trials = look.whole.get("results")
+    first = trials[0] if isinstance(trials, list) and trials else None
+    return isinstance(first, dict) and {"task_id", "is_resolved"} <= first.keys()
+
+
+def _terminal_bench(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
+    rows = []
+    for index, trial in enumerate(objects(source, document(source, notes).get("results"), "results")):
+        path = f"results/{index}"
+        key = key_of(trial.get("task_id"), source, path, "task_id")
+        rows.append(Row(key, {"is_resolved": trial.get("is_resolved")}, path))
+    return Rows(source, rows, metric="is_resolved", higher_is_better=True, repeats=True)
 
 
 # MT-Bench: a judge's grade of each turn.
@@ -481,6 +499,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape("comet", "COMET, comet-score --to_json or its output", _is_comet, _comet, ("u", "v", "file"), OF_ONE_FILE),
     Shape("opencompass", "OpenCompass, details of a data set", _is_opencompass, _opencompass),
     Shape("deepeval", "DeepEval, a test run", _is_deepeval, _deepeval),
+    Shape("terminal-bench", "Terminal-Bench, results.json of a run", _is_terminal_bench, _terminal_bench),
     Shape("mt-bench", "MT-Bench, single grades of a judge", _is_mt_bench, _mt_bench, ("u", "v", "file"), OF_ONE_FILE),
     Shape("votes", "Votes between two systems: arena, AlpacaEval, MT-Bench pairs", _are_votes, _votes, ("u", "v", "file"), OF_ONE_FILE),
     Shape("squad", "SQuAD, predictions with the data set as gold", _is_squad, _squad, ("u", "v", "gold"), USES),
