@@ -306,7 +306,8 @@ def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
     texts = [name for name in shared if all(side.frame.is_text(name) for side in sides)]
     moved = [name for name in shared if not _equal(sides, name)]
     n = sides[0].n
-    if not moved and all(side.rows is None for side in sides):
+    in_order = [name for name in shared if name not in moved and _tells_rows_apart(sides, name)]
+    if (not moved or in_order) and all(side.rows is None for side in sides):
         return by_position
     for some in [(name,) for name in moved if name in texts] + [tuple(texts)][: len(texts) > 1]:
         columns = [some for _ in sides]
@@ -333,6 +334,11 @@ def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
         )
         raise _ask(sides, whole or (shuffled[0],), "has the same values in both files, in another order")
     return by_position
+
+
+def _tells_rows_apart(sides: Sequence[Side], name: str) -> bool:
+    """Whether a column has another value in each row, and does not just count them."""
+    return _unique(sides, [(name,)] * len(sides)) and not sides[0].frame.counts_rows(name)
 
 
 def _combinations(shared: Sequence[str]) -> Iterator[tuple[str, ...]]:
