@@ -65,13 +65,14 @@ class LongBoard:
 
 def coded_keys(texts: Sequence[str]) -> Keys:
     """Keys as codes in the order of their first rows; blanks around them do not count."""
-    index = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+    different = list(dict.fromkeys(texts))
+    index = dict(zip(different, range(len(different)), strict=True))
     codes = np.fromiter(map(index.__getitem__, texts), dtype=np.int64, count=len(texts))
-    names = [text.strip() for text in index]
+    names = list(map(str.strip, different))
+    if names == different:
+        return Keys(codes, names)
     distinct = {name: code for code, name in enumerate(dict.fromkeys(names))}
-    if len(distinct) < len(names):
-        codes = np.array([distinct[name] for name in names], dtype=np.int64)[codes]
-    return Keys(codes, list(distinct))
+    return Keys(np.array([distinct[name] for name in names], dtype=np.int64)[codes], list(distinct))
 
 
 def boards_of(rows: LongRows, values: Any, locate: Locate) -> dict[str | None, LongBoard]:

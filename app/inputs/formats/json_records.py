@@ -104,7 +104,7 @@ def read_records(source: Source, notes: list[str], path: str | None = None, *, f
     if inside:
         records = [Record(path, wrappers.flat(row, inside)) for path, row in records]
         within.update({name: "/".join(map(escaped, parts)) for name, parts in inside.items()})
-    found = Records.of(source, list(_checked(source, records)))
+    found = Records.of(source, list(_checked(source, records)) if inside or table is not None else records)
     return replace(found, within=within, by_column=table is not None and table.by_column)
 
 

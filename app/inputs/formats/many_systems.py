@@ -177,10 +177,12 @@ def _long(
     systems, datasets = coded(system), coded(dataset)
     assert systems is not None
     taken = frozenset((system, score, cluster, weight, dataset))
-    key = _quick_key(frame, taken, own, systems, datasets, options)
-    if key is None:
-        groups = _groups(own, systems, datasets)
-        key = key_of_long(frame, taken, groups, options, notes)
+    quick = _quick_key(frame, taken, own, systems, datasets, options)
+    if quick is None:
+        key = key_of_long(frame, taken, _groups(own, systems, datasets), options, notes)
+        items = coded_keys(ids_of(frame, key, own))
+    else:
+        key, items = quick
     reader = frame.reader_of([score], options, notes)
     values, missing = _column(frame, score, frame.values(score, reader, own), own)
     if not frame.is_table or score.lower() != "score":
@@ -195,7 +197,7 @@ def _long(
         *_other_items(frame, within, (*taken, *key.columns), own, len(systems.names), options),
     )
     rows = LongRows(
-        coded_keys(ids), systems, datasets, coded(cluster), missing, coded(weight), key.repeats
+        items, systems, datasets, coded(cluster), missing, coded(weight), key.repeats
     )  # fmt: skip
     boards = boards_of(rows, values, lambda row: frame.place(own[row]))
     if len(own) < frame.n:
@@ -235,8 +237,8 @@ def _other_items(
 
 def _quick_key(
     frame: Frame, taken: frozenset[str | None], own: Sequence[int], systems: Keys, datasets: Keys | None, options: ReaderOptions
-) -> Key | None:  # fmt: skip
-    """The column id, where each system has each of its values once: told at C speed."""
+) -> tuple[Key, Keys] | None:  # fmt: skip
+    """The column id and its keys, where each system has each of its values once: told at C speed."""
     name = frame.find(("id",))
     if name is None or name in taken or options.id_column is not None:
         return None
@@ -244,7 +246,7 @@ def _quick_key(
     codes = items.codes * len(systems.names) + systems.codes
     if datasets is not None:
         codes = codes * len(datasets.names) + datasets.codes
-    return Key((name,)) if (np.diff(np.sort(codes)) != 0).all() else None
+    return (Key((name,)), items) if (np.diff(np.sort(codes)) != 0).all() else None
 
 
 def _groups(own: Sequence[int], systems: Keys, datasets: Keys | None) -> list[list[int]]:
