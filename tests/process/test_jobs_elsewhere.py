@@ -86,11 +86,11 @@ def test_a_worker_that_stood_still_comes_back_and_changes_nothing(tmp_path: Path
             job = server.submit("batch", {"tests": [SAMPLED] * 40})
             begun = "select count(*) from workflow_status where executor_id = ? and status = 'PENDING'"
             until(lambda: server.rows(begun, name)[0][0] > 0, "it has begun some")
-            os.killpg(lost.pid, signal.SIGSTOP)
+            stand_still(lost.pid)
             while is_locked(server.file):  # it stood still while it wrote
                 os.killpg(lost.pid, signal.SIGCONT)
                 time.sleep(0.01)
-                os.killpg(lost.pid, signal.SIGSTOP)
+                stand_still(lost.pid)
             left = server.rows(begun, name)[0][0]
             answers = lines(server.result(job))
             os.killpg(lost.pid, signal.SIGCONT)
@@ -106,6 +106,18 @@ def test_a_worker_that_stood_still_comes_back_and_changes_nothing(tmp_path: Path
         finally:
             os.killpg(lost.pid, signal.SIGKILL)
             lost.wait(PATIENCE_S)
+
+
+def stand_still(group: int) -> None:
+    """Stop all threads of a process: one that is in the kernel still ends its call, which may take a lock."""
+    os.killpg(group, signal.SIGSTOP)
+    threads = Path(f"/proc/{group}/task")
+    until(
+        lambda: all(
+            (thread / "stat").read_text().rpartition(")")[2].split()[0] == "T" for thread in threads.iterdir()
+        ),
+        "all threads stand still",
+    )
 
 
 def is_locked(file: Path) -> bool:
