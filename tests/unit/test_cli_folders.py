@@ -74,7 +74,7 @@ def test_a_task_that_one_folder_lacks_is_named_with_its_folder(runs: Path) -> No
     done = run("test", str(runs / "a"), str(runs / "b"))
     assert done.exit_code == 2
     assert 'There is no file of v for 1 of the tasks: "mmlu_t03"' in done.stderr
-    assert "--on-missing to drop" in done.stderr
+    assert "--on-missing drop to leave" in done.stderr
     assert f"at {runs / 'b'}" in done.stderr
     assert run("test", str(runs / "a"), str(runs / "b"), "--on-missing", "drop").exit_code == 0
     assert run("gate", str(runs / "a"), str(runs / "b")).exit_code == 2
