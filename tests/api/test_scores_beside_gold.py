@@ -42,7 +42,9 @@ def rows_of(name: str) -> list[tuple[str, int, float]]:
 def as_request(groups: str, clusters: str | None) -> dict[str, Any]:
     rows = {role: rows_of(name) for role, name in METRICS.items()}
     keys = {"segment": [row[1] for row in rows["gold"]], "system": [row[0] for row in rows["gold"]]}
-    body: dict[str, Any] = {role: [row[2] for row in own] for role, own in rows.items()}
+    ids = [f"{system}/{segment}" for system, segment, _ in rows["gold"]]
+    # Items are sampled in the order of their ids.
+    body: dict[str, Any] = {role: [row[2] for row in own] for role, own in rows.items()} | {"ids": ids}
     if groups != "none":
         body["groups"] = keys[groups]
     if clusters is not None:
