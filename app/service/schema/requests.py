@@ -207,7 +207,11 @@ class EffectsRequest(TestRequest):
 
 
 class ScoresRequest(TestRequest):
-    """One number per item and system, or several, which are averaged."""
+    """One number per item and system, or several, which are averaged.
+
+    In place of u and v a request may have b and c, the numbers of items that only U, and only V, gets right; or all of a (both), b,
+    c and d (none): {"b": 30, "c": 22}.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
