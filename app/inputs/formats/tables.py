@@ -254,7 +254,8 @@ def _refuse_twice(frame: Frame, ids: Sequence[str], rows: Sequence[int], key: Ke
         if before != row:
             where = in_words(frame.path(before))
             detail = f"the id {quoted(one)} is already at {where}; ids must be unique. If they are runs, say so in a column run."
-            raise frame.refused(row, "", "duplicate_id", detail)
+            where = key.columns[0] if frame.source.is_body and len(key.columns) == 1 else ""
+            raise frame.refused(row, where, "duplicate_id", detail)
 
 
 def _refuse_several(
