@@ -18,6 +18,9 @@ from .number_text import Number, NumberReader
 from .outputs_by_id import Value
 from .source import Source
 
+# Wider records are parsed one by one, so that one that is too wide is refused before the next.
+FIELDS_AT_ONCE = 64
+
 
 class Record(NamedTuple):
     """An object, and its pointer below the file's: its line, or its index in the array."""
@@ -152,15 +155,16 @@ def _records(source: Source, text: str) -> Iterator[Record]:
 def _at_once(text: str) -> list[dict[str, Any]] | None:
     """The objects of plain lines, parsed together; None where a line is no object, or a key may be there twice."""
     whole = text.rstrip("\r\n")
-    if "\n\n" in whole or tiny_numbers.may_hold(whole):
+    lines, colons = whole.count("\n") + 1, whole.count(":")
+    if "\n\n" in whole or colons > FIELDS_AT_ONCE * lines or tiny_numbers.may_hold(whole):
         return None
     try:
         values: list[Any] = from_json("[" + whole.replace("\n", ",") + "]", allow_inf_nan=False)
     except ValueError:
         return None
-    one_each = len(values) == whole.count("\n") + 1 and set(map(type, values)) == {dict}
+    one_each = len(values) == lines and set(map(type, values)) == {dict}
     # Every key has a colon of its own, and nothing else has one.
-    return values if one_each and sum(map(len, values)) == whole.count(":") else None
+    return values if one_each and sum(map(len, values)) == colons else None
 
 
 def _checked(source: Source, records: Iterable[Record]) -> Iterator[Record]:
