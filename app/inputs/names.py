@@ -77,6 +77,8 @@ SCORE = ("score", "correct", "value", "accuracy", "acc", "exact_match", "is_corr
 COSTS = frozenset(("latency", "time", "seconds", "duration", "elapsed", "runtime", "cost", "price", "tokens"))
 # Before u and v, in tables beside gold.
 STEMS = ("", "pred_", "prediction_", "predicted_", "y_pred_", "label_")
+# What no system of a board is called.
+NO_SYSTEM = (*SURELY_GOLD, "expected", "actual", "reference", "answer", "y")
 # What an item consists of: not what a system did.
 CONTEXT = ("question", "prompt", "input", "source", "src", "instruction", "target", "reference", "ref", "doc")
 

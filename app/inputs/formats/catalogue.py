@@ -164,6 +164,8 @@ def _format_of(
             and label_signs.has_gold(FirstLook(by_role))
         ):
             name = told_by_statistic(options.statistic) or name
+    elif "file" in by_role and by_role["file"].is_body:  # its type is no choice between labels and scores
+        _refuse_ambiguous(FirstLook(by_role), name, options)
     if name not in FORMATS:
         near = difflib.get_close_matches(name, [*FORMATS, *ALIASES], 2)
         meant = " or ".join(marked("format", one) for one in near)
@@ -171,6 +173,12 @@ def _format_of(
         detail = f"There is no format {quoted(format_)}; {told}"
         raise InvalidTest.at("/options/format", "unknown_format", detail)
     return name, found
+
+
+def _refuse_ambiguous(look: FirstLook, name: str, options: ReaderOptions) -> None:
+    """Refuse a table of which nobody knows whether it holds labels or scores, unless an option tells."""
+    if name in TABLES and not options.given() & {"gold_column", "statistic"}:
+        label_signs.refuse_ambiguous(look, name, {options.system_u, options.system_v} - {None})
 
 
 def _read_several(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions) -> Reading:
@@ -259,9 +267,7 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
         raise InvalidTest.at(look.source.pointer, "markdown_table", detail)
     fitting = [format_ for format_ in _ALL if look.roles <= set(format_.roles)]
     best = max(fitting or _ALL, key=lambda format_: format_.sign(look))
-    if best.name in TABLES and not options.given() & {"gold_column", "statistic"}:
-        chosen = {options.system_u, options.system_v} - {None}
-        label_signs.refuse_ambiguous(look, best.name, chosen)
+    _refuse_ambiguous(look, best.name, options)
     if best.sign(look) is not Sign.NONE:
         return Guess(best.name)
     is_text = not look.is_archive and not look.is_json

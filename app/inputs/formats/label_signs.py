@@ -14,6 +14,7 @@ from ..names import (
     GOLD_LABEL,
     ID,
     INDEX,
+    NO_SYSTEM,
     PREDICTED,
     PROBABILITY,
     RANKED,
@@ -70,7 +71,7 @@ def refuse_ambiguous(look: FirstLook, name: str, chosen: Collection[str | None])
         _refuse_scores_beside_labels(look)
         return
     columns = _columns(look) if look.roles == {"file"} else {}
-    truth = _named(columns, (*SURELY_GOLD, *GOLD_LABEL))
+    truth = _named(columns, (*NO_SYSTEM, *GOLD_LABEL))
     if truth is None:
         return
     certain, gold = is_one_of(truth, SURELY_GOLD), _known(columns[truth])
@@ -80,21 +81,23 @@ def refuse_ambiguous(look: FirstLook, name: str, chosen: Collection[str | None])
     alike = [one for one in others if _known(columns[one]) <= gold and len(gold) <= MOST_CLASSES]
     beside = (alike or is_one_of(others[0], RANKED)) if certain and len(others) == 1 else False
     if len(others) == 1 and not chosen and (beside or is_predicted(others[0])):
-        detail = (
-            f"{quoted(truth)} is gold, and {quoted(others[0])} is of one system: a test compares two. Send both systems, as columns of this "
-            f"file or in files of their own; or, if they are scores of two systems, {marked('format', name)}."
-        )
+        detail = f"{quoted(truth)} is gold, and {quoted(others[0])} is of one system: a test compares two. "
+        if look.source.is_body:
+            detail += "Send both systems; or, if these are scores of two systems, call them u and v."
+            raise InvalidTest.at(look.source.line(1), "one_system", detail)
+        detail += f"Send both systems, as columns of this file or in files of their own; or, if they are scores of two systems, {marked('format', name)}."
         choices = choices_of("format", {name: f"{truth} and {others[0]} are two systems"})
         raise InvalidTest.at("/files/file", "one_system", detail, choices)
-    if not certain:
-        return
     pair = [one for one in alike if _whole(columns[one])]
     if len(pair) > 1:
         listed = " and ".join(map(quoted, pair[:MAX_CHOICES]))
-        detail = (
-            f"The numbers of {listed} may be labels, to be compared with {quoted(truth)} (accuracy), or scores, such as 1 where a system is "
-            f"right: say which by `format=labels` or {marked('format', name)}."
-        )
+        detail = f"The numbers of {listed} may be labels, to be compared with {quoted(truth)} (accuracy), or scores, such as 1 where a system is right: "
+        if look.source.is_body:
+            detail += (
+                f"send labels to /v1/tests/predictions or as a file, and scores without {quoted(truth)}."
+            )
+            raise InvalidTest.at(look.source.line(1), "choose_format", detail)
+        detail += f"say which by `format=labels` or {marked('format', name)}."
         choices = choices_of(
             "format", {"labels": "Labels, compared with gold", name: "Scores of the systems"}
         )

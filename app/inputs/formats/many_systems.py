@@ -21,7 +21,7 @@ from ...statistics.summary_rows import is_summary
 from ...statistics.weights import weights_of
 from .. import columns, nested
 from ..frame import Frame
-from ..names import DATASET, INDEX, SURELY_GOLD, folded, is_one_of
+from ..names import DATASET, INDEX, NO_SYSTEM, folded, is_one_of
 from ..quoting import quoted
 from ..roles import (
     Key,
@@ -423,7 +423,7 @@ def refuse_no_systems(frame: Frame, names: Sequence[str]) -> None:
         if is_summary(name) and of_name(name) is None:
             detail = "averages or totals of the others are no system. Remove it, or name the columns to compare (`systems`)."
             raise InvalidTest.at(frame.at_top(name), "summary_column", called + detail)
-        if is_one_of(name, SURELY_GOLD):
+        if is_one_of(name, NO_SYSTEM):
             detail = (
                 "gold, which others are compared with, is no system. Name a statistic such as auc or accuracy, or name the columns to "
                 "compare (`systems`)."

@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -234,6 +234,30 @@ def test_gold_is_no_system_and_labels_are_no_scores_unasked(name: str, route: Ki
             status, said = form("files", {"file": table}, "csv", **choice["fields"], **chosen)
             wanted = sign_flip_p(right) if choice["fields"]["format"] == "labels" else P
             assert (status, said["p_value"]) == (200, float(wanted))
+
+
+@pytest.mark.parametrize(
+    "gold", ["gold", "labels", "human", "actual", "expected", "reference", "answer", "y_true"]
+)
+def test_gold_of_any_name_is_asked_about_by_files_bodies_and_boards(gold: str) -> None:
+    rows = [
+        {"id": f"q{at}", gold: g, "new": u, "old": v}
+        for at, (g, u, v) in enumerate(zip(GOLD, U, V, strict=True))
+    ]
+    three = [{**row, "third": row["old"]} for row in rows]
+    for write, media, suffix in ((csv_of, CSV, "csv"), (lines_of, NDJSON, "jsonl")):
+        for route in ("files", "gate"):
+            status, said = form(cast("Kind", route), {"file": write(rows)}, suffix)
+            assert (status, said["errors"][0]["code"]) == (422, "choose_format"), (route, said)
+        status, said = sent("scores", Body(media), write(rows))
+        assert (status, said["errors"][0]["code"]) == (422, "choose_format"), said
+        for status, said in (
+            form("compare", {"file": write(three)}, suffix),
+            sent("compare", Body(media), write(three)),
+        ):
+            assert (status, said["errors"][0]["code"] in {"choose_format", "gold_column"}) == (422, True), (
+                said
+            )
 
 
 def test_whole_numbers_named_as_predictions_are_labels() -> None:
