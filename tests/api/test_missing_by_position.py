@@ -32,7 +32,7 @@ def some(values: list[Any]) -> list[Any]:
         ("scores", {"u": U, "v": V}, {"weights": [1, 2, 3, 4, 5, 6, 7, 8]}),
         ("scores", {"u": U, "v": V}, {"clusters": list("aabbccdd")}),
         ("scores", {"u": [[x, 1] if x is not None else None for x in U], "v": [[0, 1]] * 8}, {}),
-        ("effects", {"stay": [None if None in pair else pair[0] - pair[1] for pair in zip(U, V, strict=True)]}, {}),
+        ("effects", {"stay": [None if x is None or y is None else x - y for x, y in zip(U, V, strict=True)]}, {}),
         (
             "counts",
             {

@@ -50,10 +50,10 @@ def enumerated(u: Sequence[Any], v: Sequence[Any]) -> Fraction:
     """The two-sided p-value over all signs."""
     effects = [Fraction(str(x)) - Fraction(str(y)) for x, y in zip(u, v, strict=True)]
     sums = [
-        abs(sum(s * e for s, e in zip(signs, effects, strict=True)))
+        abs(sum((s * e for s, e in zip(signs, effects, strict=True)), Fraction(0)))
         for signs in product((1, -1), repeat=len(effects))
     ]
-    return Fraction(sum(total >= abs(sum(effects)) for total in sums), len(sums))
+    return Fraction(sum(total >= abs(sum(effects, Fraction(0))) for total in sums), len(sums))
 
 
 # Names of one metric: case, separators, roles, other names of the same metric, and systems.
@@ -145,7 +145,8 @@ UNITS = {
 def test_shares_against_percent_are_a_warning_and_no_gate(
     service: Any, problem_of: Problem, case: str
 ) -> None:
-    name, u, v, differ = UNITS[case]
+    row: Any = UNITS[case]
+    name, u, v, differ = row
     files = two(csv(f"id,{name}", u), csv(f"id,{name}", v))
     answer = send(service, "/v1/tests/files", files).json()
     assert ("unit_mismatch" in warned(answer)) == differ

@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -264,15 +265,15 @@ QRELS = "1 0 b 1\n1 0 a 0\n1 0 c 0\n2 0 x 1\n2 0 y 2\n"
 def test_judged_queries_that_neither_run_has_are_no_items(read_files: Read, refusal: Refusal) -> None:
     """trec_eval takes the topics of a run, and with -c those of the judgements."""
     more = QRELS + "3 0 z 1\n4 0 z 1\n"
-    alone = read_files("trec", {**TWO_RUNS, "qrels": QRELS}, measure="map")
-    reading = read_files("trec", {**TWO_RUNS, "qrels": more}, measure="map")
+    alone: Any = read_files("trec", {**TWO_RUNS, "qrels": QRELS}, measure="map")
+    reading: Any = read_files("trec", {**TWO_RUNS, "qrels": more}, measure="map")
     assert (reading.data.u.tolist(), reading.data.v.tolist()) == (
         alone.data.u.tolist(),
         alone.data.v.tolist(),
     )
     assert "2 judged queries that neither run has were skipped, as trec_eval does." in reading.notes
     assert reading.data.pairing.largest == 2  # so that a gate does not take them for left out
-    zero = read_files("trec", {**TWO_RUNS, "qrels": more}, measure="map", on_missing="zero")
+    zero: Any = read_files("trec", {**TWO_RUNS, "qrels": more}, measure="map", on_missing="zero")
     assert len(zero.data.u) == 4
     lacking = {**TWO_RUNS, "u": TWO_RUNS["u"] + "3 Q0 z 1 1 r1\n", "qrels": more}
     flaw = refusal("trec", lacking, measure="map").flaws[0]

@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -28,8 +28,8 @@ NAMES = [f"q{n}" for n in range(len(U))]
 
 def sign_flip_p(differences: Sequence[Fraction]) -> Fraction:
     """The two-sided p-value by every assignment of signs."""
-    least = abs(sum(differences))
-    sums = [abs(sum(sign * one for sign, one in zip(signs, differences, strict=True)))
+    least = abs(sum(differences, Fraction(0)))
+    sums = [abs(sum((sign * one for sign, one in zip(signs, differences, strict=True)), Fraction(0)))
             for signs in itertools.product((1, -1), repeat=len(differences))]  # fmt: skip
     return Fraction(sum(one >= least for one in sums), len(sums))
 
@@ -246,8 +246,9 @@ def test_gold_of_any_name_is_asked_about_by_files_bodies_and_boards(gold: str) -
     ]
     three = [{**row, "third": row["old"]} for row in rows]
     for write, media, suffix in ((csv_of, CSV, "csv"), (lines_of, NDJSON, "jsonl")):
-        for route in ("files", "gate"):
-            status, said = form(cast("Kind", route), {"file": write(rows)}, suffix)
+        routes: tuple[Kind, ...] = ("files", "gate")
+        for route in routes:
+            status, said = form(route, {"file": write(rows)}, suffix)
             assert (status, said["errors"][0]["code"]) == (422, "choose_format"), (route, said)
         status, said = sent("scores", Body(media), write(rows))
         assert (status, said["errors"][0]["code"]) == (422, "choose_format"), said

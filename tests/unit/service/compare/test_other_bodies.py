@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,7 +160,7 @@ def test_runs_of_tables_are_samples_of_their_items() -> None:
         f"{k},{r},{v},{w}\n" for (k, r, _, v), (*_, w) in zip(rows[::2], rows[1::2], strict=True)
     )
     for table in (long, wide, long.replace("run", "note")):
-        systems = only(of_body(CSV, table))
+        systems: Any = only(of_body(CSV, table))
         assert list(systems.pairing.ids) == ["x", "y", "z"]
         assert {name: [column.values.tolist(), column.lengths.tolist()] for name, column in systems.columns.items()} == {
             "A": [[1, 1, 0, 0, 1, 1], [2, 2, 2]], "B": [[0, 0, 0, 0, 1, 1], [2, 2, 2]],
