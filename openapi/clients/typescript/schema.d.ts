@@ -796,7 +796,7 @@ export interface components {
              * @description A statistic of this kind of data, as in /v1/tests/<kind>; its default if left out.
              * @default null
              */
-            statistic?: components["schemas"]["ScoresStatistic"] | components["schemas"]["CountsStatistic"] | components["schemas"]["PredictionsStatistic"] | null;
+            statistic?: components["schemas"]["ScoresStatistic"] | components["schemas"]["CountsStatistic"] | components["schemas"]["PredictionsStatistic"] | ("mean_difference" | "sum_difference" | "sign" | "signed_rank" | "median_difference" | "quantile_difference" | "f1" | "fbeta" | "precision" | "recall" | "accuracy" | "jaccard" | "mcc" | "kappa" | "balanced_accuracy" | "g_mean" | "specificity" | "npv" | "ratio" | "expression" | "bleu" | "chrf" | "ter" | "exact_match" | "token_accuracy" | "span_f1" | "span_precision" | "span_recall" | "auc" | "concordance" | "kendall" | "pairwise_accuracy" | "spearman") | null;
             /**
              * Compare
              * @description all_pairs; baseline: every system with the one that `baseline` names; or pairs [u, v] of names.
@@ -924,6 +924,138 @@ export interface components {
             datasets?: {
                 [key: string]: components["schemas"]["Dataset"];
             } | null;
+            /**
+             * Unit
+             * @description As in statistic. Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: what printed scores are rounded multiples of, such as "1/30" for thirds of tenths.
+             * @default null
+             */
+            unit?: (string | number) | null;
+            /**
+             * Repeats
+             * @description As in statistic. Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean).
+             * @default null
+             */
+            repeats?: ("mean" | "all" | "any") | null;
+            /**
+             * Zero Method
+             * @description As in statistic. Of signed_rank: zero differences, in SciPy's meaning (default wilcox).
+             * @default null
+             */
+            zero_method?: ("wilcox" | "pratt" | "zsplit") | null;
+            /**
+             * Interpolation
+             * @description As in statistic. Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear).
+             * @default null
+             */
+            interpolation?: ("linear" | "inverted_cdf") | null;
+            /**
+             * Q
+             * @description As in statistic. Of quantile_difference: which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95.
+             * @default null
+             */
+            q?: number | null;
+            /**
+             * Beta
+             * @description As in statistic. Of chrf: how many times as much recall weighs as precision (default 2).
+             * @default null
+             */
+            beta?: number | null;
+            /**
+             * Numerator
+             * @description As in statistic. Of ratio: the name of a count, such as errors.
+             * @default null
+             */
+            numerator?: string | null;
+            /**
+             * Denominator
+             * @description As in statistic. Of ratio: the name of a count, such as ref_words.
+             * @default null
+             */
+            denominator?: string | null;
+            /**
+             * Expression
+             * @description As in statistic. Of expression: over the names of the counts; arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0.
+             * @default null
+             */
+            expression?: string | null;
+            /**
+             * Average
+             * @description As in statistic. Of f1, precision, recall: over classes, in scikit-learn's meaning (default binary).
+             * @default null
+             */
+            average?: ("binary" | "micro" | "macro" | "weighted") | null;
+            /**
+             * Positive
+             * @description As in statistic. Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1).
+             * @default null
+             */
+            positive?: (string | number) | null;
+            /**
+             * Labels
+             * @description As in statistic. Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all.
+             * @default null
+             */
+            labels?: (string | number)[] | null;
+            /**
+             * Scheme
+             * @description As in statistic. Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, E- and S- too; IOB2, IOBES and BILOU as seqeval's strict mode (default BIO).
+             * @default null
+             */
+            scheme?: ("BIO" | "IOB2" | "IOBES" | "BILOU") | null;
+            /**
+             * Scale
+             * @description As in statistic. Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw).
+             * @default null
+             */
+            scale?: ("ranks" | "raw" | "standardized") | null;
+            /**
+             * Group Average
+             * @description As in statistic. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean).
+             * @default null
+             */
+            group_average?: ("mean" | "sum") | null;
+            /**
+             * Variant
+             * @description As in statistic. Of kendall: of kendall: tau-b, tau-c (Stuart) or tau-a (default b).
+             * @default null
+             */
+            variant?: ("b" | "c" | "a") | null;
+            /**
+             * Epsilon
+             * @description As in statistic. Of pairwise_accuracy: scores that differ by at most this tie; in units of scale (default 0).
+             * @default null
+             */
+            epsilon?: number | null;
+            /**
+             * Tokenize
+             * @description As in statistic. Of bleu: sacrebleu's tokenizer (default 13a).
+             * @default null
+             */
+            tokenize?: ("13a" | "intl" | "char" | "none" | "zh") | null;
+            /**
+             * Lowercase
+             * @description As in statistic. Of bleu, chrf: ignore upper and lower case (default false).
+             * @default null
+             */
+            lowercase?: boolean | null;
+            /**
+             * Word Order
+             * @description As in statistic. Of chrf: word n-grams besides characters; 2 is chrF++ (default 0).
+             * @default null
+             */
+            word_order?: number | null;
+            /**
+             * Normalized
+             * @description As in statistic. Of ter: Tercom's normalisation first (default false).
+             * @default null
+             */
+            normalized?: boolean | null;
+            /**
+             * Case Sensitive
+             * @description As in statistic. Of ter: keep upper and lower case apart (default false).
+             * @default null
+             */
+            case_sensitive?: boolean | null;
         };
         /**
          * CountsRequest
@@ -1103,10 +1235,11 @@ export interface components {
             } | null;
             /**
              * On Missing
-             * @description What to do with ids that only some columns have (columns given as objects). bounds, of scores: a missing outcome, null in a list, may be anything in missing_range, and `missing` bounds the p-value.
+             * @description What to do with items that only some columns have: ids of objects, null in lists. drop leaves them out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value.
              * @default error
+             * @enum {string}
              */
-            on_missing?: ("error" | "drop") | "bounds";
+            on_missing?: "error" | "drop" | "bounds";
             /**
              * U
              * @description Counts of system U.
@@ -1142,7 +1275,31 @@ export interface components {
              *       "expression": null
              *     }
              */
-            statistic?: components["schemas"]["CountsStatistic"];
+            statistic?: components["schemas"]["CountsStatistic"] | ("f1" | "fbeta" | "precision" | "recall" | "accuracy" | "jaccard" | "mcc" | "kappa" | "balanced_accuracy" | "g_mean" | "specificity" | "npv" | "ratio" | "expression" | "bleu" | "chrf" | "ter");
+            /**
+             * Beta
+             * @description As in statistic. Of fbeta: how many times as much recall weighs as precision (default 1); Of chrf: how many times as much recall weighs as precision (default 2).
+             * @default null
+             */
+            beta?: number | null;
+            /**
+             * Numerator
+             * @description As in statistic. Of ratio: the name of a count, such as errors.
+             * @default null
+             */
+            numerator?: string | null;
+            /**
+             * Denominator
+             * @description As in statistic. Of ratio: the name of a count, such as ref_words.
+             * @default null
+             */
+            denominator?: string | null;
+            /**
+             * Expression
+             * @description As in statistic. Of expression: over the names of the counts; arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0.
+             * @default null
+             */
+            expression?: string | null;
         };
         /**
          * CountsStatistic
@@ -1587,10 +1744,11 @@ export interface components {
             } | null;
             /**
              * On Missing
-             * @description What to do with ids that only some columns have (columns given as objects). bounds, of scores: a missing outcome, null in a list, may be anything in missing_range, and `missing` bounds the p-value.
+             * @description What to do with items that only some columns have: ids of objects, null in lists. drop leaves them out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value.
              * @default error
+             * @enum {string}
              */
-            on_missing?: ("error" | "drop") | "bounds";
+            on_missing?: "error" | "drop" | "bounds";
             /**
              * Stay
              * @description g(u_n, v_n), one number or m numbers per item.
@@ -1608,7 +1766,13 @@ export interface components {
              *       "expression": "x1"
              *     }
              */
-            statistic?: components["schemas"]["EffectsStatistic"];
+            statistic?: components["schemas"]["EffectsStatistic"] | "expression";
+            /**
+             * Expression
+             * @description As in statistic. Of expression: over x1..xm; arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0 (default x1).
+             * @default x1
+             */
+            expression?: string;
         };
         /**
          * EffectsStatistic
@@ -1639,10 +1803,16 @@ export interface components {
         EquivalenceAnswer: {
             /** P Value Above */
             p_value_above: number;
+            /** Log10 P Value Above */
+            log10_p_value_above: number;
             /** P Value Below */
             p_value_below: number;
+            /** Log10 P Value Below */
+            log10_p_value_below: number;
             /** P Value Different */
             p_value_different: number;
+            /** Log10 P Value Different */
+            log10_p_value_different: number;
             /** P Value Different Bounds */
             p_value_different_bounds: [
                 number,
@@ -2573,7 +2743,7 @@ export interface components {
         };
         /**
          * PairingAnswer
-         * @description Numbers of ids that both systems have, or only one; null when items were paired by their order.
+         * @description Numbers of items that both systems have, or only one; null for items paired by their order, of which none was left out.
          */
         PairingAnswer: {
             /** Matched */
@@ -3110,10 +3280,11 @@ export interface components {
             } | null;
             /**
              * On Missing
-             * @description What to do with ids that only some columns have (columns given as objects). bounds, of scores: a missing outcome, null in a list, may be anything in missing_range, and `missing` bounds the p-value.
+             * @description What to do with items that only some columns have: ids of objects, null in lists. drop leaves them out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value.
              * @default error
+             * @enum {string}
              */
-            on_missing?: ("error" | "drop") | "bounds";
+            on_missing?: "error" | "drop" | "bounds";
             /**
              * Gold
              * @description The gold standard: labels, texts, human scores or times.
@@ -3170,7 +3341,91 @@ export interface components {
              *       "case_sensitive": null
              *     }
              */
-            statistic?: components["schemas"]["PredictionsStatistic"];
+            statistic?: components["schemas"]["PredictionsStatistic"] | ("accuracy" | "exact_match" | "token_accuracy" | "f1" | "precision" | "recall" | "mcc" | "kappa" | "balanced_accuracy" | "g_mean" | "specificity" | "npv" | "span_f1" | "span_precision" | "span_recall" | "auc" | "concordance" | "kendall" | "pairwise_accuracy" | "spearman" | "bleu" | "chrf" | "ter");
+            /**
+             * Average
+             * @description As in statistic. Of f1, precision, recall: over classes, in scikit-learn's meaning (default binary).
+             * @default null
+             */
+            average?: ("binary" | "micro" | "macro" | "weighted") | null;
+            /**
+             * Positive
+             * @description As in statistic. Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1).
+             * @default null
+             */
+            positive?: (string | number) | null;
+            /**
+             * Labels
+             * @description As in statistic. Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all.
+             * @default null
+             */
+            labels?: (string | number)[] | null;
+            /**
+             * Scheme
+             * @description As in statistic. Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, E- and S- too; IOB2, IOBES and BILOU as seqeval's strict mode (default BIO).
+             * @default null
+             */
+            scheme?: ("BIO" | "IOB2" | "IOBES" | "BILOU") | null;
+            /**
+             * Scale
+             * @description As in statistic. Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw).
+             * @default null
+             */
+            scale?: ("ranks" | "raw" | "standardized") | null;
+            /**
+             * Group Average
+             * @description As in statistic. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean).
+             * @default null
+             */
+            group_average?: ("mean" | "sum") | null;
+            /**
+             * Variant
+             * @description As in statistic. Of kendall: of kendall: tau-b, tau-c (Stuart) or tau-a (default b).
+             * @default null
+             */
+            variant?: ("b" | "c" | "a") | null;
+            /**
+             * Epsilon
+             * @description As in statistic. Of pairwise_accuracy: scores that differ by at most this tie; in units of scale (default 0).
+             * @default null
+             */
+            epsilon?: number | null;
+            /**
+             * Tokenize
+             * @description As in statistic. Of bleu: sacrebleu's tokenizer (default 13a).
+             * @default null
+             */
+            tokenize?: ("13a" | "intl" | "char" | "none" | "zh") | null;
+            /**
+             * Lowercase
+             * @description As in statistic. Of bleu, chrf: ignore upper and lower case (default false).
+             * @default null
+             */
+            lowercase?: boolean | null;
+            /**
+             * Word Order
+             * @description As in statistic. Of chrf: word n-grams besides characters; 2 is chrF++ (default 0).
+             * @default null
+             */
+            word_order?: number | null;
+            /**
+             * Beta
+             * @description As in statistic. Of chrf: how many times as much recall weighs as precision (default 2).
+             * @default null
+             */
+            beta?: number | null;
+            /**
+             * Normalized
+             * @description As in statistic. Of ter: Tercom's normalisation first (default false).
+             * @default null
+             */
+            normalized?: boolean | null;
+            /**
+             * Case Sensitive
+             * @description As in statistic. Of ter: keep upper and lower case apart (default false).
+             * @default null
+             */
+            case_sensitive?: boolean | null;
         };
         /**
          * PredictionsStatistic
@@ -3382,6 +3637,9 @@ export interface components {
         /**
          * ScoresRequest
          * @description One number per item and system, or several, which are averaged.
+         *
+         *     In place of u and v a request may have b and c, the numbers of items that only U, and only V, gets right; or all of a (both), b,
+         *     c and d (none): {"b": 30, "c": 22}.
          * @example {
          *       "statistic": {
          *         "name": "mean_difference"
@@ -3548,10 +3806,11 @@ export interface components {
             } | null;
             /**
              * On Missing
-             * @description What to do with ids that only some columns have (columns given as objects). bounds, of scores: a missing outcome, null in a list, may be anything in missing_range, and `missing` bounds the p-value.
+             * @description What to do with items that only some columns have: ids of objects, null in lists. drop leaves them out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value.
              * @default error
+             * @enum {string}
              */
-            on_missing?: ("error" | "drop") | "bounds";
+            on_missing?: "error" | "drop" | "bounds";
             /**
              * U
              * @description Scores of system U.
@@ -3596,7 +3855,37 @@ export interface components {
              *       "q": null
              *     }
              */
-            statistic?: components["schemas"]["ScoresStatistic"];
+            statistic?: components["schemas"]["ScoresStatistic"] | ("mean_difference" | "sum_difference" | "sign" | "signed_rank" | "median_difference" | "quantile_difference");
+            /**
+             * Unit
+             * @description As in statistic. Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: what printed scores are rounded multiples of, such as "1/30" for thirds of tenths.
+             * @default null
+             */
+            unit?: (string | number) | null;
+            /**
+             * Repeats
+             * @description As in statistic. Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean).
+             * @default null
+             */
+            repeats?: ("mean" | "all" | "any") | null;
+            /**
+             * Zero Method
+             * @description As in statistic. Of signed_rank: zero differences, in SciPy's meaning (default wilcox).
+             * @default null
+             */
+            zero_method?: ("wilcox" | "pratt" | "zsplit") | null;
+            /**
+             * Interpolation
+             * @description As in statistic. Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear).
+             * @default null
+             */
+            interpolation?: ("linear" | "inverted_cdf") | null;
+            /**
+             * Q
+             * @description As in statistic. Of quantile_difference: which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95.
+             * @default null
+             */
+            q?: number | null;
         };
         /**
          * ScoresStatistic
@@ -4125,8 +4414,8 @@ export interface operations {
                 method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. The null model: systems exchanged at random, or items drawn with replacement. Default permutation. */
                 test?: "permutation" | "bootstrap";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. What to do with ids that only some columns have (columns given as objects). bounds, of scores: a missing outcome, null in a list, may be anything in missing_range, and `missing` bounds the p-value. Default error. */
-                on_missing?: "bounds";
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. What to do with items that only some columns have: ids of objects, null in lists. drop leaves them out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value. Default error. */
+                on_missing?: "error" | "drop" | "bounds";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. How much of the null distribution to return. Default summary. */
                 pmf?: "none" | "summary" | "full";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p). Default p. */
@@ -4326,8 +4615,8 @@ export interface operations {
                 method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. The null model: systems exchanged at random, or items drawn with replacement. Default permutation. */
                 test?: "permutation" | "bootstrap";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. What to do with ids that only some columns have (columns given as objects). bounds, of scores: a missing outcome, null in a list, may be anything in missing_range, and `missing` bounds the p-value. Default error. */
-                on_missing?: "bounds";
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. What to do with items that only some columns have: ids of objects, null in lists. drop leaves them out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value. Default error. */
+                on_missing?: "error" | "drop" | "bounds";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. How much of the null distribution to return. Default summary. */
                 pmf?: "none" | "summary" | "full";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p). Default p. */
@@ -4539,8 +4828,8 @@ export interface operations {
                 method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. The null model: systems exchanged at random, or items drawn with replacement. Default permutation. */
                 test?: "permutation" | "bootstrap";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. What to do with ids that only some columns have (columns given as objects). bounds, of scores: a missing outcome, null in a list, may be anything in missing_range, and `missing` bounds the p-value. Default error. */
-                on_missing?: "bounds";
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. What to do with items that only some columns have: ids of objects, null in lists. drop leaves them out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value. Default error. */
+                on_missing?: "error" | "drop" | "bounds";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. How much of the null distribution to return. Default summary. */
                 pmf?: "none" | "summary" | "full";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p). Default p. */
@@ -4778,8 +5067,8 @@ export interface operations {
                 method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. The null model: systems exchanged at random, or items drawn with replacement. Default permutation. */
                 test?: "permutation" | "bootstrap";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. What to do with ids that only some columns have (columns given as objects). bounds, of scores: a missing outcome, null in a list, may be anything in missing_range, and `missing` bounds the p-value. Default error. */
-                on_missing?: "bounds";
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. What to do with items that only some columns have: ids of objects, null in lists. drop leaves them out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value. Default error. */
+                on_missing?: "error" | "drop" | "bounds";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. How much of the null distribution to return. Default summary. */
                 pmf?: "none" | "summary" | "full";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p). Default p. */
@@ -5016,13 +5305,13 @@ export interface operations {
                      */
                     ref4?: Blob;
                     /**
-                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); json-object: one object {"id": score} for each system (files u, v); npy: NumPy's .npy and .npz: one score per item (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); helm: HELM, per_instance_stats.json of a run (files u, v); lighteval: lighteval, details of a task: parquet or JSON lines (files u, v); openai-evals: OpenAI evals, the log of a run (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
+                     * @description auto, the default, guesses. asr: word errors per utterance (also Kaldi's per_utt), or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: JSON: lines, an array or a table inside, of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); json-object: one object {"id": score} for each system (files u, v); npy: NumPy's .npy and .npz: one score per item (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); helm: HELM, per_instance_stats.json of a run (files u, v); lighteval: lighteval, details of a task: parquet or JSON lines (files u, v); openai-evals: OpenAI evals, the log of a run (files u, v); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); swe-bench: SWE-bench, the report of a run: what was resolved (files u, v); evalplus: EvalPlus and BigCodeBench, eval_results.json (files u, v); comet: COMET, comet-score --to_json or its output (files u, v, file); opencompass: OpenCompass, details of a data set (files u, v); deepeval: DeepEval, a test run (files u, v); terminal-bench: Terminal-Bench, results.json of a run (files u, v); mt-bench: MT-Bench, single grades of a judge (files u, v, file); votes: Votes between two systems: arena, AlpacaEval, MT-Bench pairs (files u, v, file); squad: SQuAD, predictions with the data set as gold (files u, v, gold); seg-score: mt-metrics-eval, a metric's scores of many systems (SYSTEM SCORE per line) (files u, v, file); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q or ir_measures -q output, or runs and qrels (files u, v, qrels); fairseq: lines H-, T- of fairseq-generate, with references (files u, v, ref, ref2, ref3, ref4, gold, documents); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
                      * @enum {string}
                      */
-                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
+                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "evalsig" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "swe-bench" | "evalplus" | "comet" | "opencompass" | "deepeval" | "terminal-bench" | "mt-bench" | "votes" | "squad" | "seg-score" | "conllu" | "conll" | "trec" | "fairseq" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
                     /** @description A statistic of what the files hold (/v1/meta), or one that the format itself defines. */
                     statistic?: string;
-                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, conllu. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, opencompass, deepeval, terminal-bench, mt-bench, votes, squad, seg-score, conllu. */
                     metric?: string;
                     /** @description How to read lm-eval. */
                     metric_u?: string;
@@ -5038,13 +5327,15 @@ export interface operations {
                     filter_v?: string;
                     /** @description How to read every-eval-ever. */
                     task?: string;
+                    /** @description How to read jsonl. */
+                    path?: string;
                     /** @description How to read . */
                     sheet?: string;
                     /** @description How to read inspect. */
                     scorer?: string;
-                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo. */
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo, comet, mt-bench, votes, seg-score. */
                     system_u?: string;
-                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo. */
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo, comet, mt-bench, votes, seg-score. */
                     system_v?: string;
                     /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl. */
                     id_column?: string;
@@ -5062,16 +5353,21 @@ export interface operations {
                     event_column?: string;
                     /** @description How to read mt-metrics-eval, ranking. */
                     groups?: string;
-                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
+                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, evalsig, promptfoo, conllu, conll, fairseq, mt. */
                     clusters?: string;
                     /**
-                     * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec.
+                     * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, evalsig, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, opencompass, deepeval, terminal-bench, mt-bench, votes, squad, seg-score, trec.
                      * @enum {string}
                      */
                     on_missing?: "error" | "drop" | "bounds" | "zero";
-                    /** @description How to read mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
+                    /**
+                     * @description How to read mqm, tsv, csv, jsonl, lm-eval, inspect.
+                     * @enum {string}
+                     */
+                    on_mismatch?: "error" | "drop" | "keep";
+                    /** @description How to read mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, evalsig, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, opencompass, deepeval, terminal-bench, mt-bench, votes, squad, seg-score, trec. */
                     missing_range?: string;
-                    /** @description How to read mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
+                    /** @description How to read mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, evalsig, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, opencompass, deepeval, terminal-bench, mt-bench, votes, squad, seg-score, trec. */
                     decimals?: number;
                     /**
                      * @description How to read conllu.
@@ -5508,10 +5804,18 @@ export interface operations {
                 event_column?: string;
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read mt-metrics-eval, ranking. */
                 groups?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, evalsig, promptfoo, conllu, conll, fairseq, mt. */
                 clusters?: string;
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl. */
                 id_column?: string;
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read labels, ranking, mqm, tsv, csv, jsonl. */
+                score_column?: string;
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read mqm, tsv, csv, jsonl. */
+                system_column?: string;
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read ranking, mqm, tsv, csv. */
+                decimal?: string;
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read asr, mt-stats, labels, ranking, mqm, tsv, csv. */
+                delimiter?: string;
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. The name of a statistic; its parameters are given beside it. */
                 statistic?: string;
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: what printed scores are rounded multiples of, such as "1/30" for thirds of tenths. */
@@ -5635,13 +5939,13 @@ export interface operations {
                     /** @description The systems' names in the order of their files, between commas or as a JSON list; else those of the files. A name that is repeated has several files, one for each task: tasks are data sets. */
                     names?: string;
                     /**
-                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); json-object: one object {"id": score} for each system (files u, v); npy: NumPy's .npy and .npz: one score per item (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); helm: HELM, per_instance_stats.json of a run (files u, v); lighteval: lighteval, details of a task: parquet or JSON lines (files u, v); openai-evals: OpenAI evals, the log of a run (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
+                     * @description auto, the default, guesses. asr: word errors per utterance (also Kaldi's per_utt), or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: JSON: lines, an array or a table inside, of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); json-object: one object {"id": score} for each system (files u, v); npy: NumPy's .npy and .npz: one score per item (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); helm: HELM, per_instance_stats.json of a run (files u, v); lighteval: lighteval, details of a task: parquet or JSON lines (files u, v); openai-evals: OpenAI evals, the log of a run (files u, v); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); swe-bench: SWE-bench, the report of a run: what was resolved (files u, v); evalplus: EvalPlus and BigCodeBench, eval_results.json (files u, v); comet: COMET, comet-score --to_json or its output (files u, v, file); opencompass: OpenCompass, details of a data set (files u, v); deepeval: DeepEval, a test run (files u, v); terminal-bench: Terminal-Bench, results.json of a run (files u, v); mt-bench: MT-Bench, single grades of a judge (files u, v, file); votes: Votes between two systems: arena, AlpacaEval, MT-Bench pairs (files u, v, file); squad: SQuAD, predictions with the data set as gold (files u, v, gold); seg-score: mt-metrics-eval, a metric's scores of many systems (SYSTEM SCORE per line) (files u, v, file); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q or ir_measures -q output, or runs and qrels (files u, v, qrels); fairseq: lines H-, T- of fairseq-generate, with references (files u, v, ref, ref2, ref3, ref4, gold, documents); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
                      * @enum {string}
                      */
-                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
+                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "evalsig" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "swe-bench" | "evalplus" | "comet" | "opencompass" | "deepeval" | "terminal-bench" | "mt-bench" | "votes" | "squad" | "seg-score" | "conllu" | "conll" | "trec" | "fairseq" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
                     /** @description The name of a statistic; its parameters are given beside it. */
                     statistic?: string;
-                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, conllu. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, opencompass, deepeval, terminal-bench, mt-bench, votes, squad, seg-score, conllu. */
                     metric?: string;
                     /** @description How to read trec. */
                     measure?: string;
@@ -5649,6 +5953,8 @@ export interface operations {
                     filter?: string;
                     /** @description How to read every-eval-ever. */
                     task?: string;
+                    /** @description How to read jsonl. */
+                    path?: string;
                     /** @description How to read . */
                     sheet?: string;
                     /** @description How to read inspect. */
@@ -5669,9 +5975,14 @@ export interface operations {
                     event_column?: string;
                     /** @description How to read mt-metrics-eval, ranking. */
                     groups?: string;
-                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
+                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, evalsig, promptfoo, conllu, conll, fairseq, mt. */
                     clusters?: string;
-                    /** @description How to read mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
+                    /**
+                     * @description How to read mqm, tsv, csv, jsonl, lm-eval, inspect.
+                     * @enum {string}
+                     */
+                    on_mismatch?: "error" | "drop" | "keep";
+                    /** @description How to read mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, evalsig, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, opencompass, deepeval, terminal-bench, mt-bench, votes, squad, seg-score, trec. */
                     missing_range?: string;
                     /**
                      * @description How to read conllu.
@@ -6036,13 +6347,13 @@ export interface operations {
                      */
                     ref4?: Blob;
                     /**
-                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); json-object: one object {"id": score} for each system (files u, v); npy: NumPy's .npy and .npz: one score per item (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); helm: HELM, per_instance_stats.json of a run (files u, v); lighteval: lighteval, details of a task: parquet or JSON lines (files u, v); openai-evals: OpenAI evals, the log of a run (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
+                     * @description auto, the default, guesses. asr: word errors per utterance (also Kaldi's per_utt), or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: JSON: lines, an array or a table inside, of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); json-object: one object {"id": score} for each system (files u, v); npy: NumPy's .npy and .npz: one score per item (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); helm: HELM, per_instance_stats.json of a run (files u, v); lighteval: lighteval, details of a task: parquet or JSON lines (files u, v); openai-evals: OpenAI evals, the log of a run (files u, v); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); swe-bench: SWE-bench, the report of a run: what was resolved (files u, v); evalplus: EvalPlus and BigCodeBench, eval_results.json (files u, v); comet: COMET, comet-score --to_json or its output (files u, v, file); opencompass: OpenCompass, details of a data set (files u, v); deepeval: DeepEval, a test run (files u, v); terminal-bench: Terminal-Bench, results.json of a run (files u, v); mt-bench: MT-Bench, single grades of a judge (files u, v, file); votes: Votes between two systems: arena, AlpacaEval, MT-Bench pairs (files u, v, file); squad: SQuAD, predictions with the data set as gold (files u, v, gold); seg-score: mt-metrics-eval, a metric's scores of many systems (SYSTEM SCORE per line) (files u, v, file); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q or ir_measures -q output, or runs and qrels (files u, v, qrels); fairseq: lines H-, T- of fairseq-generate, with references (files u, v, ref, ref2, ref3, ref4, gold, documents); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
                      * @enum {string}
                      */
-                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
+                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "evalsig" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "swe-bench" | "evalplus" | "comet" | "opencompass" | "deepeval" | "terminal-bench" | "mt-bench" | "votes" | "squad" | "seg-score" | "conllu" | "conll" | "trec" | "fairseq" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
                     /** @description A statistic of what the files hold (/v1/meta), or one that the format itself defines. */
                     statistic?: string;
-                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, conllu. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, opencompass, deepeval, terminal-bench, mt-bench, votes, squad, seg-score, conllu. */
                     metric?: string;
                     /** @description How to read lm-eval. */
                     metric_u?: string;
@@ -6058,13 +6369,15 @@ export interface operations {
                     filter_v?: string;
                     /** @description How to read every-eval-ever. */
                     task?: string;
+                    /** @description How to read jsonl. */
+                    path?: string;
                     /** @description How to read . */
                     sheet?: string;
                     /** @description How to read inspect. */
                     scorer?: string;
-                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo. */
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo, comet, mt-bench, votes, seg-score. */
                     system_u?: string;
-                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo. */
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo, comet, mt-bench, votes, seg-score. */
                     system_v?: string;
                     /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl. */
                     id_column?: string;
@@ -6082,16 +6395,21 @@ export interface operations {
                     event_column?: string;
                     /** @description How to read mt-metrics-eval, ranking. */
                     groups?: string;
-                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
+                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, evalsig, promptfoo, conllu, conll, fairseq, mt. */
                     clusters?: string;
                     /**
-                     * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec.
+                     * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, evalsig, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, opencompass, deepeval, terminal-bench, mt-bench, votes, squad, seg-score, trec.
                      * @enum {string}
                      */
                     on_missing?: "error" | "drop" | "bounds" | "zero";
-                    /** @description How to read mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
+                    /**
+                     * @description How to read mqm, tsv, csv, jsonl, lm-eval, inspect.
+                     * @enum {string}
+                     */
+                    on_mismatch?: "error" | "drop" | "keep";
+                    /** @description How to read mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, evalsig, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, opencompass, deepeval, terminal-bench, mt-bench, votes, squad, seg-score, trec. */
                     missing_range?: string;
-                    /** @description How to read mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
+                    /** @description How to read mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, evalsig, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, opencompass, deepeval, terminal-bench, mt-bench, votes, squad, seg-score, trec. */
                     decimals?: number;
                     /**
                      * @description How to read conllu.
@@ -6495,13 +6813,13 @@ export interface operations {
                      */
                     ref4?: Blob;
                     /**
-                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); json-object: one object {"id": score} for each system (files u, v); npy: NumPy's .npy and .npz: one score per item (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); helm: HELM, per_instance_stats.json of a run (files u, v); lighteval: lighteval, details of a task: parquet or JSON lines (files u, v); openai-evals: OpenAI evals, the log of a run (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
+                     * @description auto, the default, guesses. asr: word errors per utterance (also Kaldi's per_utt), or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: JSON: lines, an array or a table inside, of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); json-object: one object {"id": score} for each system (files u, v); npy: NumPy's .npy and .npz: one score per item (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); helm: HELM, per_instance_stats.json of a run (files u, v); lighteval: lighteval, details of a task: parquet or JSON lines (files u, v); openai-evals: OpenAI evals, the log of a run (files u, v); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); swe-bench: SWE-bench, the report of a run: what was resolved (files u, v); evalplus: EvalPlus and BigCodeBench, eval_results.json (files u, v); comet: COMET, comet-score --to_json or its output (files u, v, file); opencompass: OpenCompass, details of a data set (files u, v); deepeval: DeepEval, a test run (files u, v); terminal-bench: Terminal-Bench, results.json of a run (files u, v); mt-bench: MT-Bench, single grades of a judge (files u, v, file); votes: Votes between two systems: arena, AlpacaEval, MT-Bench pairs (files u, v, file); squad: SQuAD, predictions with the data set as gold (files u, v, gold); seg-score: mt-metrics-eval, a metric's scores of many systems (SYSTEM SCORE per line) (files u, v, file); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q or ir_measures -q output, or runs and qrels (files u, v, qrels); fairseq: lines H-, T- of fairseq-generate, with references (files u, v, ref, ref2, ref3, ref4, gold, documents); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
                      * @enum {string}
                      */
-                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
+                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "evalsig" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "swe-bench" | "evalplus" | "comet" | "opencompass" | "deepeval" | "terminal-bench" | "mt-bench" | "votes" | "squad" | "seg-score" | "conllu" | "conll" | "trec" | "fairseq" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
                     /** @description A statistic of what the files hold (/v1/meta), or one that the format itself defines. */
                     statistic?: string;
-                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, conllu. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, opencompass, deepeval, terminal-bench, mt-bench, votes, squad, seg-score, conllu. */
                     metric?: string;
                     /** @description How to read lm-eval. */
                     metric_u?: string;
@@ -6517,13 +6835,15 @@ export interface operations {
                     filter_v?: string;
                     /** @description How to read every-eval-ever. */
                     task?: string;
+                    /** @description How to read jsonl. */
+                    path?: string;
                     /** @description How to read . */
                     sheet?: string;
                     /** @description How to read inspect. */
                     scorer?: string;
-                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo. */
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo, comet, mt-bench, votes, seg-score. */
                     system_u?: string;
-                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo. */
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo, comet, mt-bench, votes, seg-score. */
                     system_v?: string;
                     /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl. */
                     id_column?: string;
@@ -6541,16 +6861,21 @@ export interface operations {
                     event_column?: string;
                     /** @description How to read mt-metrics-eval, ranking. */
                     groups?: string;
-                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
+                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, evalsig, promptfoo, conllu, conll, fairseq, mt. */
                     clusters?: string;
                     /**
-                     * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec.
+                     * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, evalsig, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, opencompass, deepeval, terminal-bench, mt-bench, votes, squad, seg-score, trec.
                      * @enum {string}
                      */
                     on_missing?: "error" | "drop" | "bounds" | "zero";
-                    /** @description How to read mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
+                    /**
+                     * @description How to read mqm, tsv, csv, jsonl, lm-eval, inspect.
+                     * @enum {string}
+                     */
+                    on_mismatch?: "error" | "drop" | "keep";
+                    /** @description How to read mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, evalsig, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, opencompass, deepeval, terminal-bench, mt-bench, votes, squad, seg-score, trec. */
                     missing_range?: string;
-                    /** @description How to read mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
+                    /** @description How to read mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, evalsig, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, opencompass, deepeval, terminal-bench, mt-bench, votes, squad, seg-score, trec. */
                     decimals?: number;
                     /**
                      * @description How to read conllu.
