@@ -42,7 +42,11 @@ def plain(value: Any, at: str = "") -> Any:
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() and "E" not in str(value) else float(value)
+        return (
+            int(value)
+            if value == value.to_integral_value() and "E" not in str(value)
+            else double_of(value, at)
+        )
     if isinstance(value, SETS):
         raise InvalidData(
             "A set has no order, by which items could be paired: give a list, or {id: value}.", pointer=at
@@ -65,6 +69,17 @@ def plain(value: Any, at: str = "") -> Any:
         detail = "A function is no statistic here. Name a statistic, or write a formula of sums: effects(stay, swap, statistic='x1 / x2')."
         raise InvalidData(detail, pointer=at)
     raise InvalidData(f"A {type(value).__name__} is no number, text, list or data frame.", pointer=at)
+
+
+def double_of(value: Decimal | Fraction, at: str = "") -> float:
+    """The nearest double; raises InvalidData where that would be 0 and the number is not."""
+    double = float(value)
+    if double == 0 != value:
+        raise InvalidData(
+            f"{str(value)[:40]} is not 0 and smaller than any double: use a larger unit for all scores.",
+            pointer=at,
+        )
+    return double
 
 
 def _listed(array: NDArray[Any]) -> Any:
@@ -137,7 +152,7 @@ def _mapped(change: Callable[[Any], Any], column: Any) -> Any:
 def _number(value: Any) -> Any:
     if isinstance(value, bool):
         return int(value)
-    return float(value) if isinstance(value, Fraction) else value
+    return double_of(value) if isinstance(value, Fraction) else value
 
 
 def unit_of_values(values: Iterable[Any]) -> str | None:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import NUMERIC, array_of, is_missing, kinds_of, unit_of_values
+from .data import NUMERIC, array_of, double_of, is_missing, kinds_of, unit_of_values
 from .errors import InvalidData
 
 NESTED = (list, tuple, dict, np.ndarray)
@@ -219,7 +219,7 @@ def _text(value: Any, *, as_text: bool) -> Any:
         return None
     if isinstance(value, np.generic):
         return float(str(value)) if isinstance(value, np.floating) else value.item()
-    return float(value) if isinstance(value, Fraction) and not as_text else value
+    return double_of(value) if isinstance(value, Fraction) and not as_text else value
 
 
 def _json_lines(columns: Mapping[str, list[Any]]) -> bytes:
@@ -239,7 +239,7 @@ def _json(value: Any) -> Any:
     if isinstance(value, np.generic):
         return _json(_text(value, as_text=False))
     if isinstance(value, Decimal | Fraction):
-        return float(value)
+        return double_of(value)
     return value if isinstance(value, str | bool | int | float) else str(value)
 
 

@@ -42,6 +42,13 @@ class GateMetric:
     mid_is_known: bool
 
     @property
+    def items(self) -> int:
+        """How many items it has."""
+        request = self.request["request"]
+        column = request["stay"] if "stay" in request else request["u"]
+        return len(next(iter(column.values())) if isinstance(column, dict) else column)
+
+    @property
     def same(self) -> bool:
         """Whether both systems have the same values on every item."""
         request = self.request["request"]

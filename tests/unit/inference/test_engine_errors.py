@@ -39,10 +39,10 @@ SMALL = Budget(operations=100_000, bytes=1 << 26)
             {"exact_fraction": True, "samples": 1, "method": "monte_carlo"},
             Budget(operations=5_000_000),
             "/exact_fraction",
-            ("rational (", "5000000 operations", "Leave exact_fraction out"),
+            ("rational (", "5000000 operations", "Leave `exact_fraction` out"),
         ),
         (COUNTS, F1, {"exact_fraction": True}, Budget(), "/exact_fraction", ("enumeration or dp",)),
-        (FINE, MEAN, {"exact_fraction": True}, Budget(), "/exact_fraction", ("Leave exact_fraction out",)),
+        (FINE, MEAN, {"exact_fraction": True}, Budget(), "/exact_fraction", ("Leave `exact_fraction` out",)),
     ],
 )
 def test_what_is_over_the_budget_names_the_field_the_costs_and_a_way_out(
