@@ -210,8 +210,10 @@ class Frame:
             plain = self._plain(name) if rows is None else plain_numbers(column)
             if plain is not None and (read := reader.plain_column(plain)) is not None:
                 return list(read)
-        elif set(map(type, column)) <= {int, float} and all(map(math.isfinite, column)):  # noqa: SIM102
-            if (read := reader.plain_column(column)) is not None:
+        elif set(map(type, column)) <= {int, float}:
+            # First, as isfinite fails of integers beyond all doubles.
+            read = reader.plain_column(column)
+            if read is not None and all(map(math.isfinite, column)):
                 return list(read)
         places = range(self.n) if rows is None else rows
         return [self._value(row, name, value, reader) for row, value in zip(places, column, strict=True)]
