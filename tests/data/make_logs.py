@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).parent
+TOOLS = HERE / "tools"
 MODELS = {"new": (0.75, "2026-05-17T13-25-31.291152"), "old": (0.6, "2026-05-18T01-02-03.000001")}
 TASKS = {"anatomy": 12, "astronomy": 9, "virology": 14}
 
@@ -27,6 +28,12 @@ def lines(path: Path, records: list[dict[str, Any]]) -> None:
     """Write JSON lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def document(tool: str, model: str, value: Any) -> None:
+    """Write one JSON document of a tool."""
+    TOOLS.mkdir(exist_ok=True)
+    (TOOLS / f"{tool}.{model}.json").write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
 def harness_tasks() -> None:
@@ -221,6 +228,132 @@ def plain() -> None:
     np.savez(folder / "both.npz", u=columns["u"], v=columns["v"], ids=ids)
 
 
+def harnesses() -> None:
+    """SWE-bench, EvalPlus, OpenCompass, DeepEval and Terminal-Bench: one JSON document a run.
+
+    (SWE-bench/SWE-bench harness/reporting.py; evalplus/evalplus evaluate.py; open-compass/opencompass tasks/openicl_eval.py;
+    confident-ai/deepeval test_run/api.py; laude-institute/terminal-bench harness/models.py.)
+    """
+    for model, (chance, _) in MODELS.items():
+        draws = random.Random(f"{model} harnesses")
+        right = [draws.random() < chance for _ in range(10)]
+        ids = [f"made__up-{number}" for number in range(10)]
+        resolved = [key for key, one in zip(ids, right, strict=True) if one]
+        swe = {
+            "total_instances": 10, "submitted_instances": 10, "completed_instances": 10, "resolved_instances": len(resolved),
+            "submitted_ids": ids, "completed_ids": ids, "resolved_ids": resolved,
+            "unresolved_ids": [key for key in ids if key not in resolved], "empty_patch_ids": [], "error_ids": [], "schema_version": 2,
+        }  # fmt: skip
+        code = {
+            f"HumanEval/{number}": [
+                {"task_id": f"HumanEval/{number}", "solution": "…", "base_status": "pass", "plus_status": "pass" if one else "fail"}
+            ]
+            for number, one in enumerate(right)
+        }  # fmt: skip
+        details: dict[str, Any] = {
+            str(number): {
+                "prompt": f"Question {number}", "origin_prediction": "…", "predictions": "A" if one else "B", "references": "A",
+                "correct": one,
+            }
+            for number, one in enumerate(right)
+        }  # fmt: skip
+        cases = [
+            {
+                "name": f"test_case_{number}", "input": f"Question {number}", "actualOutput": "…", "success": True,
+                "metricsData": [{"name": "Answer Relevancy", "threshold": 0.5, "success": True, "score": draws.randint(0, 8) / 8}],
+            }
+            for number in range(10)
+        ]  # fmt: skip
+        trials = [
+            {"id": f"{model}-{number}", "trial_name": f"task-{number}.1-of-1", "task_id": f"task-{number}", "is_resolved": one}
+            for number, one in enumerate(right)
+        ]  # fmt: skip
+        document("swe-bench", model, swe)
+        document("evalplus", model, {"date": "2026-05-17", "eval": code})
+        document("opencompass", model, {"accuracy": 10.0 * sum(right), "details": {"type": "GEN", **details}})
+        document(
+            "deepeval",
+            model,
+            {"testFile": "test_made_up.py", "testCases": cases, "conversationalTestCases": []},
+        )
+        document("terminal-bench", model, {"results": trials})
+
+
+def judged() -> None:
+    """MT-Bench's single grades, AlpacaEval's preferences, and answers to SQuAD beside its form of gold.
+
+    (lm-sys/FastChat llm_judge/common.py; tatsu-lab/alpaca_eval metrics/winrate.py; rajpurkar/SQuAD-explorer evaluate-v2.0.py.)
+    """
+    questions = [
+        {"id": f"56be{number:04}", "question": f"Question {number}", "answers": [{"text": "the right answer", "answer_start": 4}]}
+        for number in range(10)
+    ]  # fmt: skip
+    data = [{"title": "Made up", "paragraphs": [{"context": "It is the right answer", "qas": questions}]}]
+    document("squad", "gold", {"version": "1.1", "data": data})
+    for model, (chance, _) in MODELS.items():
+        draws = random.Random(f"{model} judged")
+        grades = [
+            {
+                "question_id": 81 + number, "model": model, "judge": ["made-up-judge", "single-v1"], "judgment": "…",
+                "score": draws.randint(4, 7) + 3 * (draws.random() < chance), "turn": turn,
+            }
+            for turn in (1, 2) for number in range(10)
+        ]  # fmt: skip
+        lines(TOOLS / f"mt-bench.{model}.jsonl", grades)
+        texts = {
+            True: ["Right answer.", "a right answer"],
+            False: ["an answer", "no idea"],
+        }  # of which the first of each are wholly or partly right
+        answers = {question["id"]: draws.choice(texts[draws.random() < chance]) for question in questions}
+        document("squad", model, answers)
+    draws = random.Random("votes")
+    votes = [
+        {
+            "instruction": f"Question {number}", "output_1": "…", "generator_1": "old", "output_2": "…", "generator_2": "new",
+            "annotator": "made-up-judge", "preference": 1.0 + (draws.random() < 0.75),
+        }
+        for number in range(12)
+    ]  # fmt: skip
+    document("votes", "both", votes)
+
+
+def translations() -> None:
+    """COMET's --to_json, scores of segments in mt-metrics-eval's form, and the output of fairseq-generate, in its order.
+
+    (Unbabel/COMET cli/score.py; google-research/mt-metrics-eval data.py; facebookresearch/fairseq fairseq_cli/generate.py.)
+    """
+    references = [f"this is the sentence {number} of a short made up text" for number in range(8)]
+    rows = []
+    for model, (chance, _) in MODELS.items():
+        draws = random.Random(f"{model} translations")
+        scores = [round(draws.gauss(chance, 0.1), 4) for _ in references]
+        comet = [
+            {"src": f"Satz {number}", "mt": "…", "ref": reference, "COMET": score}
+            for number, (reference, score) in enumerate(zip(references, scores, strict=True))
+        ]
+        document("comet", model, {f"{model}.txt": comet})
+        rows += [f"{model}\t{score}\n" for score in scores]
+        generated = []
+        for number in draws.sample(range(8), 8):
+            words = [word for word in references[number].split() if draws.random() < chance] or ["this"]
+            generated += [
+                f"S-{number}\tSatz {number}\n", f"T-{number}\t{references[number]}\n", f"H-{number}\t-0.5\t{' '.join(words)}\n",
+                f"D-{number}\t-0.5\t{' '.join(words)}\n",
+            ]  # fmt: skip
+        (TOOLS / f"fairseq.{model}.txt").write_text("".join(generated))
+    (TOOLS / "COMET-refA.seg.score").write_text("".join(rows))
+
+
 if __name__ == "__main__":
-    for write in (harness_tasks, harness_metrics, helm, lighteval, openai_evals, plain):
+    for write in (
+        harness_tasks,
+        harness_metrics,
+        helm,
+        lighteval,
+        openai_evals,
+        plain,
+        harnesses,
+        judged,
+        translations,
+    ):
         write()
