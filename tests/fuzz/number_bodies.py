@@ -14,6 +14,8 @@ from app.api.openapi.export import exported
 BY_ID = {"q1": 0, "q2": 1, "q3": 1, "q4": 0, "q5": 1, "q6": 1}
 U, V = [0.5, 0.25, 0.75, 1, 0.5, 0], [0.25, 0.25, 0.5, 0.5, 0.75, 0.25]
 LABELS = {"gold": [1, 0, 1, 1, 0, 1], "u": [1, 0, 1, 1, 0, 1], "v": [0, 0, 1, 0, 1, 1]}
+RANKS = {"gold": [1.5, 0.25, 3.5, 2], "u": [0.5, 0.25, 2.5, 3.5], "v": [1.5, 0.75, 0.5, 2.5]}
+TEXTS = {"gold": ["the cat sat", "a dog barks"], "u": ["the cat sat", "a dog"], "v": ["a cat", "dog barks"]}
 COUNTS = {"tp": [5, 3, 4, 2], "fp": [1, 0, 2, 1], "fn": [0, 1, 1, 0]}
 LESS = {"tp": [4, 3, 2, 2], "fp": [2, 1, 1, 3], "fn": [1, 1, 3, 0]}
 ASKED = {"alpha": 0.05, "timeout_s": 50}
@@ -36,7 +38,9 @@ TESTS: dict[str, list[dict[str, Any]]] = {
         {"u": keyed(U), "v": keyed(V), "clusters": keyed(CODES), "weights": keyed(IDS)},
         {"u": {"a": [1, 0], "b": [2]}, "v": {"a": [0, 1], "b": [1]}},
         {**SCORES, "statistic": {"name": "quantile_difference", "q": 0.25}},
+        {**SCORES, "statistic": "quantile_difference", "q": 0.25},
         {"u": [0.333, 1, 0.667], "v": [0, 0.667, 0.667], "statistic": {"unit": 0.333}},
+        {"u": [0.333, 1, 0.667], "v": [0, 0.667, 0.667], "statistic": "mean_difference", "unit": 0.333},
         {"u": {"a": 1, "b": 0.5}, "v": {"a": 0, "c": 1}, "on_missing": "bounds", "missing_range": [0, 1]},
         {**SCORES, "sequential": {"scale": 1, "prior_log_e": 0.5, "planned_n": 9, "max_difference": 1}},
         {**SCORES, "test": "bootstrap", "confidence_level": 0.9},
@@ -45,6 +49,7 @@ TESTS: dict[str, list[dict[str, Any]]] = {
         {"u": COUNTS, "v": LESS, **ASKED, "confidence_level": 0.9, "power": 0.8, "ids": IDS[:4]},
         {"u": COUNTS, "v": LESS, "clusters": CODES[:4], "method": "bounds", "precision": 0.01},
         {"u": COUNTS, "v": LESS, **SAMPLED, "statistic": {"name": "fbeta", "beta": 2}},
+        {"u": COUNTS, "v": LESS, "statistic": "fbeta", "beta": 2},
         {"u": COUNTS, "v": LESS, "statistic": {"name": "expression", "expression": "exp(tp/9)+sqrt(fp)-log(1+fn)"}},
         {"u": [{"tp": 1, "fp": 2, "fn": 0}, {"tp": 3, "fp": 0, "fn": 1}], "v": [{"tp": 1, "fp": 1, "fn": 1}, {"tp": 2, "fp": 0, "fn": 1}]},
         {
@@ -58,12 +63,16 @@ TESTS: dict[str, list[dict[str, Any]]] = {
         {**LABELS, "clusters": CODES, **SAMPLED, "statistic": {"name": "f1"}},
         {**LABELS, "method": "bounds", "precision": 0.01, "statistic": {"name": "f1", "average": "macro", "labels": [0, 1]}},
         {**LABELS, "statistic": {"name": "recall", "positive": 1}},
+        {**LABELS, "statistic": "f1", "average": "macro", "labels": [0, 1]},
+        {**LABELS, "statistic": "recall", "positive": 1},
         {name: keyed(column) for name, column in LABELS.items()} | {"clusters": keyed(CODES)},
         {name: [[value, 1] for value in column] for name, column in LABELS.items()},
         {name: keyed([[value, 1] for value in column]) for name, column in LABELS.items()},
-        {"gold": [1.5, 0.25, 3.5, 2], "u": [0.5, 0.25, 2.5, 3.5], "v": [1.5, 0.75, 0.5, 2.5], "groups": [1, 1, 2, 2], "statistic": {"name": "pairwise_accuracy", "epsilon": 0.5}},
+        {**RANKS, "groups": [1, 1, 2, 2], "statistic": {"name": "pairwise_accuracy", "epsilon": 0.5}},
+        {**RANKS, "statistic": "pairwise_accuracy", "epsilon": 0.5},
         {"gold": keyed([1.5, 0.25, 3.5, 2]), "u": keyed([0.5, 0.25, 2.5, 3.5]), "v": keyed([1.5, 0.75, 0.5, 2.5]), "groups": keyed([1, 1, 2, 2]), "statistic": {"name": "kendall"}},
-        {"gold": ["the cat sat", "a dog barks"], "u": ["the cat sat", "a dog"], "v": ["a cat", "dog barks"], "statistic": {"name": "chrf", "word_order": 2, "beta": 2}},
+        {**TEXTS, "statistic": {"name": "chrf", "word_order": 2, "beta": 2}},
+        {**TEXTS, "statistic": "chrf", "word_order": 2, "beta": 2},
     ],
     "effects": [
         {"stay": [3, -1, 0, 2.5], **ASKED, "confidence_level": 0.9, "power": 0.8, "ids": IDS[:4]},
@@ -81,6 +90,8 @@ BOARDS: list[dict[str, Any]] = [
     {**BOARD, "method": "bounds", "precision": 0.01},
     {**BOARD, "statistic": {"name": "quantile_difference", "q": 0.25}, "adjust": "bh"},
     {**BOARD, "adjust": "holm_discrete"},
+    {**BOARD, "statistic": "quantile_difference", "q": 0.25},
+    {"kind": "scores", "systems": {"A": [0.333, 1, 0.667], "B": [0, 0.667, 0.667]}, "statistic": "mean_difference", "unit": 0.333},
     {"kind": "scores", "systems": ["A", "B"], "scores": [[1, 0], [0.5, 0], [1, 1]]},
     {
         "kind": "scores", "systems": {name: keyed(column) for name, column in SYSTEMS.items()},
@@ -127,6 +138,12 @@ def with_gold() -> Iterator[dict[str, Any]]:
 def boards() -> Iterator[dict[str, Any]]:
     """Requests for boards of one data set, and of two."""
     yield from BOARDS
+    labels: dict[str, Any] = {"kind": "predictions", **GOLD_BOARD}
+    yield {**labels, "statistic": "f1", "average": "macro", "labels": [0, 1]}
+    yield {**labels, "statistic": "recall", "positive": 1}
+    yield {"kind": "predictions", **RANKED, "statistic": "pairwise_accuracy", "epsilon": 0.5}
+    texts = {"gold": TEXTS["gold"], "systems": {"A": TEXTS["u"], "B": TEXTS["v"]}}
+    yield {"kind": "predictions", **texts, "statistic": "chrf", "word_order": 2, "beta": 2}
     for data in DATASETS:
         yield {"kind": "scores", "datasets": {"one": data, "two": data}, "higher_is_better": True}
     for board in with_gold():
