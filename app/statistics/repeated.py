@@ -72,9 +72,10 @@ def _values(side: Column | Repeated) -> Column:
 def _multiples(side: Column | Repeated, unit: Fraction, pointer: str) -> Integers:
     """The nearest multiple of the unit to each value; refuses values that are not near one."""
     values = _values(side).astype(np.float64)
-    scaled = values * float(unit.denominator) / float(unit.numerator)
-    nearest = np.rint(scaled)
-    off = (np.abs(scaled - nearest) > float(TOLERANCE)) | (np.abs(nearest) >= EXACT_DOUBLE)
+    with np.errstate(over="ignore", invalid="ignore"):  # beyond all doubles is beyond EXACT_DOUBLE
+        scaled = values * float(unit.denominator) / float(unit.numerator)
+        nearest = np.rint(scaled)
+        off = (np.abs(scaled - nearest) > float(TOLERANCE)) | (np.abs(nearest) >= EXACT_DOUBLE)
     if off.any():
         index = int(off.argmax())
         raise InvalidTest.at(

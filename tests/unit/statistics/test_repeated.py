@@ -163,6 +163,7 @@ def test_a_unit_holds_for_every_sample() -> None:
             "off_unit",
         ),
         (Scores(np.array([1e300]), np.zeros(1)), {"unit": "1/3"}, "/u/0", "off_unit"),
+        (Scores(np.array([1e308]), np.zeros(1)), {"unit": "1/3"}, "/u/0", "off_unit"),
         *(
             (Scores(np.array([1.0]), np.zeros(1)), {"unit": unit}, "/statistic/unit", "not_a_unit")
             for unit in (
