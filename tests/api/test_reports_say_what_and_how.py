@@ -75,6 +75,7 @@ CASES = {
         {"gold": "mtme/small/en-de.mqm.seg.score", "u": "mtme/small/chrF-refA.seg.score",
          "v": "mtme/small/BLEU-refA.seg.score"},
         "kendall", "Kendall’s tau", True, "8 of 48 segments of 4 systems have no human score and were left out",
+        {"method": "monte_carlo", "samples": "1000"},  # enumerated it takes ten seconds, and here are thirty of it
     ),
     "scorers": Case(
         {"u": "inspect/sonnet.json", "v": "inspect/qwen.json"}, "choice", "choice", True, "The scorer is choice",
