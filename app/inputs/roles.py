@@ -53,13 +53,14 @@ class Key:
     """The columns that together say what an item is; none where items are told by their position.
 
     Several rows of one key are its runs where `run` tells them apart, and its samples where nothing does; or items of their own
-    that are `numbered`, where they are said to be a cluster.
+    that are `numbered`, where they are said to be a cluster. `chosen` says that an option names the columns.
     """
 
     columns: tuple[str, ...] = ()
     run: str | None = None
     samples: bool = False
     numbered: bool = False
+    chosen: bool = False
 
     @property
     def repeats(self) -> bool:
@@ -149,7 +150,9 @@ def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> 
     """The key of each side; raises InvalidTest where one has to be chosen."""
     if options.id_column is not None:
         chosen = [_chosen(side.frame, options.id_column) for side in sides]
-        return _with_repeats(sides, [chosen], options, parts=False) or [Key(columns) for columns in chosen]
+        return _with_repeats(sides, [chosen], options, parts=False) or [
+            Key(columns, chosen=True) for columns in chosen
+        ]
     named = _named(sides)
     for columns in named:
         if _unique(sides, columns):

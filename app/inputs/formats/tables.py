@@ -300,7 +300,9 @@ def refuse_averages(frame: Frame, beside: Collection[str | None]) -> None:
 def _refuse_requests(frame: Frame, score: str, key: Key) -> None:
     """Refuse lists that may as well be the columns of requests: one record of them, or several that have no ids."""
     with_ids, n = bool(key.columns), frame.n
-    if (with_ids and n > 1) or not all(isinstance(value, list) for value in frame.column(score)):
+    if (with_ids and (n > 1 or key.chosen)) or not all(
+        isinstance(value, list) for value in frame.column(score)
+    ):
         return
     label, pointer = frame.source.label, frame.place(0, score)
     if n > 1:
