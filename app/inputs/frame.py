@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -35,6 +36,7 @@ EVENTS = {"1": True, "0": False, "true": True, "false": False, "1.0": True, "0.0
 # Columns of tables that have several rows for an item, or for items of the same id.
 SEVERAL_A_ITEM = (*SYSTEM, *RUN, *DATASET, "metric")
 NARROW = 16
+QUOTED_NUMBER = re.compile(r'\A\s*"([-+.\d/eE]*\d)"\s*\Z', re.ASCII)
 # Longer lines may have a field that the csv module refuses.
 LONGEST_PLAIN_LINE = 100_000
 
@@ -509,7 +511,9 @@ def _split(lines: list[str], start: int, delimiter: str) -> Iterator[tuple[int, 
         return
     separator = delimiter if delimiter == "\t" else None
     for number, line in enumerate(itertools.islice(lines, start, None), start + 1):
-        row = line.split(separator, MAX_COLUMNS)  # a header without quotes: nothing is quoted
+        row = line.split(separator, MAX_COLUMNS)  # a header without quotes: no text is quoted
+        if '"' in line:
+            row = [QUOTED_NUMBER.sub(r"\1", field) for field in row]
         if len(row) > MAX_COLUMNS:
             raise TooWide(number)
         yield number, row
