@@ -83,16 +83,20 @@ NO_SYSTEM = (*SURELY_GOLD, "expected", "actual", "reference", "answer", "y")
 CONTEXT = ("question", "prompt", "input", "source", "src", "instruction", "target", "reference", "ref", "doc")
 
 _MARKS = re.compile(r"[\W_]+")
+# What begins so is an option or a formula, and no name of a role: --gold is not gold.
+_NO_NAMES = ("-", "+", "=", "@")
 _OTHER_ID = re.compile(r"(?:[\W_][iI]|(?<=[a-z0-9])I)[dD]\Z")
 
 
 @cache
 def folded(name: str) -> str:
-    """A name without case, `_`, `-` and blanks; one that holds nothing else as it is, `&` is not the name that is empty.
+    """A name without case, `_`, `-` and blanks; one that holds nothing else, or begins as no name does, as it is.
 
-    >>> folded("questionID"), folded("Unnamed: 0"), folded("&")
-    ('questionid', 'unnamed0', '&')
+    >>> folded("questionID"), folded("Unnamed: 0"), folded("&"), folded("--gold")
+    ('questionid', 'unnamed0', '&', '--gold')
     """
+    if name.startswith(_NO_NAMES):
+        return name.strip()
     return _MARKS.sub("", name).lower() or name.strip()
 
 
