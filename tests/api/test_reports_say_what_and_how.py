@@ -43,7 +43,7 @@ CASES = {
         {"u": "asr/amazon.trn", "v": "asr/google.trn", "ref": "asr/ref.trn"},
         "utterance_accuracy", "utterance accuracy", True, "empty hypothesis", {"statistic": "utterance_accuracy"},
     ),
-    "word errors": Case({"u": "asr/amazon.tsv", "v": "asr/google.tsv"}, "wer", "WER", False, "clusters=call would"),
+    "word errors": Case({"u": "asr/amazon.tsv", "v": "asr/google.tsv"}, "wer", "WER", False, "clusters: call would"),
     "tags": Case(
         {"gold": "conllu/gold.conllu", "u": "conllu/crf.conllu", "v": "conllu/perceptron.conllu"},
         "upos", "UPOS", True, "The clusters are the 3 documents", {"statistic": "upos", "clusters": "document"},

@@ -146,7 +146,7 @@ def test_files(service: Any) -> None:
         role: (f"{role}.json", json.dumps({"items": [{"item_id": "a", "score": runs}]}))
         for role, runs in (("u", [1, 0]), ("v", [1]))
     }
-    assert flaws(service.post("/v1/tests/files", files=frames)) == [("/files/v/items/0", CODE)]
+    assert flaws(service.post("/v1/tests/files", files=frames)) == [("/files/v/items/0/score", CODE)]
     objects = {role: (f"{role}.json", json.dumps(side)) for role, side in zip("uv", BY_ID, strict=True)}
     assert flaws(service.post("/v1/tests/files", files=objects)) == [("/files/v/c", CODE)]
 
@@ -189,5 +189,5 @@ def test_the_command_line(tmp_path: Path) -> None:
     for command in (["test"], ["gate", "--policy", "improve"], ["compare"], ["plan"]):
         refused = run(*command, *map(str, paths))
         assert refused.exit_code == 2, refused.output
-        assert 'the item "c" at line/3 has 1' in refused.output
+        assert 'the item "c" at line 3 has 1' in refused.output
         assert "give both as many runs of every item" in refused.output

@@ -292,7 +292,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Any], str, str]] = {
     ),
     "no weight in a board of semicolons": (
         lambda at: compare_files(table(at / "a.csv", ("id", "A", "B", "weight"), items(U, V, BAD), ";")),
-        "/files/file/line/4", "not_a_weight",
+        "/files/file/line/4/4", "not_a_weight",
     ),
     "two weights in a long board": (
         lambda at: compare_files(
