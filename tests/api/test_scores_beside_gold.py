@@ -18,7 +18,7 @@ SMALL = ROOT / "tests" / "data" / "mtme" / "small"
 METRICS = {"u": "chrF-refA", "v": "BLEU-refA", "gold": "en-de.mqm"}
 HEADER = "id,time,event,group,cluster"
 # All swaps of forty items take ten seconds.
-SAMPLED = {"method": "monte_carlo", "samples": 2_000}
+SAMPLED: dict[str, Any] = {"method": "monte_carlo", "samples": 2_000}
 
 
 def sent(paths: dict[str, Path]) -> dict[str, tuple[str, bytes]]:
@@ -68,7 +68,7 @@ def as_request(groups: str, clusters: str | None) -> dict[str, Any]:
 def test_segment_scores_are_the_request(
     service: Any, groups: str, clusters: str | None, statistic: dict[str, Any]
 ) -> None:
-    fields = {key: str(value) for key, value in statistic.items() if key != "name"}
+    fields: dict[str, Any] = {key: str(value) for key, value in statistic.items() if key != "name"}
     fields |= {"statistic": statistic["name"], "groups": groups}
     fields |= SAMPLED if clusters is None else {"clusters": clusters}
     answered = service.request("POST", FILES, files=metric_files(), data=fields)
