@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .errors import InvalidData
 
 NUMERIC = "biuf"
+CELLS = frozenset("abcd")  # of a table of outcomes
 COUNT_COLUMNS = ("tp", "incorrect")  # of each system, in the order of an N x 4 array
 MISSING = frozenset({"NAType", "NaTType"})  # of pandas
 SETS = (set, frozenset)
@@ -215,12 +216,23 @@ def escaped(key: Any) -> str:
     return str(key).replace("~", "~0").replace("/", "~1")
 
 
+def is_cells(value: Any) -> bool:
+    """Whether it counts items by outcome: b that only U gets right, c that only V does, perhaps a of both and d of none."""
+    return (
+        isinstance(value, Mapping)
+        and {"b", "c"} <= set(value) <= CELLS
+        and not any(isinstance(one, Collection) for one in value.values())
+    )
+
+
 def table(kind: str, u: Any, v: Any) -> NDArray[Any] | None:
     """The N x 2 (scores) or N x 4 (counts) array that these columns are; None where they are none.
 
     Columns of different kinds (integers and floats) stay apart: together they would all become floats.
     """
     width = 2 if kind == "scores" else 4
+    if v is None and kind == "scores" and is_cells(u):
+        return None
     if v is None:
         whole = array_of(u)
         if whole is None or whole.ndim != 2 or whole.shape[1] != width or not _sendable(whole):

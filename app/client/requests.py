@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypedDict, Unpack
 
-from .data import as_multiples, plain, refuse_paths, table, with_nulls
+from .data import as_multiples, is_cells, plain, refuse_paths, table, with_nulls
 from .errors import InvalidData
 from .folders import Several, several
 from .frames import Frame, frame_of, unit_of
@@ -112,12 +112,14 @@ class TestRequest:
         if self.kind in {"scores", "predictions"} and self.options.get("on_missing", "error") != "error":
             given = {name: with_nulls(value) for name, value in given.items()}
         if self.kind in {"scores", "counts"} and self.columns["v"] is None:
-            given.update(_apart(self.kind, self.columns["u"]))
+            given.update(_apart(self.kind, given.pop("u", None)))
         return {**{name: plain(value, f"/{name}") for name, value in given.items()}, **self.options}
 
 
 def _apart(kind: str, whole: Any) -> dict[str, Any]:
-    """The columns of one array."""
+    """The columns of one array; or counts of items by outcome as they are."""
+    if kind == "scores" and is_cells(whole):
+        return dict(whole)
     array = table(kind, whole, None)
     assert array is not None
     if kind == "scores":
@@ -184,6 +186,8 @@ def effects(stay: Any, swap: Any = None, **options: Unpack[Options]) -> TestRequ
 
 def scores(u: Any, v: Any = None, **options: Unpack[Options]) -> TestRequest:
     """One number per item and system: two vectors, lists or {id: number}; one N x 2 array; or tables.
+
+    Or how many items each gets right alone: {"b": 30, "c": 22}, perhaps with a (both) and d (none).
 
     Columns of a pandas data frame are paired by their index. A table has both systems, or one each, and is read as its
     CSV: options such as `id_column`, `metric` or `system_u` say what its columns are.

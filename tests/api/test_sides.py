@@ -10,7 +10,11 @@ from math import comb
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
+
+import app as exactperm
+from app.client.errors import InvalidTest
 
 Problem = Callable[..., dict[str, Any]]
 U = [0.66, 0.56, 0.32, 0.48, 0.49, 0.47, 0.75]
@@ -446,6 +450,25 @@ def test_counts_of_discordant_items_are_taken_by_every_entrance(service: Any, mo
         send(service, "/v1/tests/files", {"file": ("t.json", content)}).json()["p_value"] == said["p_value"]
     )
     assert send(service, "/v1/gate", {"file": ("t.json", content)}).json()["verdict"] == "pass"
+
+
+@pytest.mark.parametrize("more", [{}, {"a": 87, "d": 74}])
+def test_counts_of_discordant_items_are_taken_in_python(more: dict[str, int]) -> None:
+    cells = {"b": np.int64(30), "c": 22, **more}
+    found = exactperm.test(cells)
+    assert found.p_value == pytest.approx(binomial(30, 22), rel=1e-12)
+    assert (found.items.n, found.items.wins) == (52 + sum(more.values()), 30)
+    assert exactperm.gate(cells).verdict == "pass"
+    for wrong in (-1, 2.5):
+        with pytest.raises(InvalidTest) as refused:
+            exactperm.test({"b": wrong, "c": 2})
+        assert [flaw.code for flaw in refused.value.errors] == ["not_a_count"]
+    items = exactperm.scores({"b": 1, "c": 0})  # with a baseline these are items by id
+    against = exactperm.gate(items, against={"main": {"b": 0, "c": 0}, "old": {"b": 1, "c": 1}})
+    assert [(one.against, one.test.items.n) for one in against.metrics] == [
+        ("main", 2),
+        ("old", 2),
+    ]
 
 
 @pytest.mark.parametrize(
