@@ -143,6 +143,8 @@ class Frame:
             values = self.column(name)
             if self.is_table:
                 self._keys[name] = list(map(str.strip, values))
+            elif set(map(type, values)) == {str}:
+                self._keys[name] = list(values)
             elif set(map(type, values)) <= {str, int, bool}:
                 self._keys[name] = [
                     str(value).lower() if type(value) is bool else str(value) for value in values

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json
@@ -29,6 +31,9 @@ class Record(NamedTuple):
     value: dict[str, Any]
 
 
+VALUE = attrgetter("value")
+
+
 @dataclass(frozen=True, slots=True)
 class Records:
     """The records of a file, or some of them.
@@ -50,7 +55,7 @@ class Records:
         if not records:
             raise source.empty()
         # Most records have the same fields, so that there are few tuples of them.
-        rows = dict.fromkeys(tuple(record.value) for record in records)
+        rows = dict.fromkeys(map(tuple, map(VALUE, records)))
         fields = tuple(dict.fromkeys(name for row in rows for name in row))
         if len(fields) > MAX_COLUMNS:
             raise _too_many_fields(source, source.pointer, len(fields))
@@ -77,6 +82,8 @@ class Records:
 
     def column(self, field: str) -> list[Any]:
         """The values of a field; None where a record has no such field."""
+        if field in self.common:
+            return list(map(itemgetter(field), map(VALUE, self.records)))
         return [record.value.get(field) for record in self.records]
 
 
@@ -98,7 +105,7 @@ def read_records(source: Source, notes: list[str], path: str | None = None, *, f
         detail = "path names the list of items in a JSON document, and this file has a row on each line."
         raise InvalidTest.at("/options/path", "unused_option", detail)
     records = (
-        list(_checked(source, _records(source, text)))
+        _at_once(text) or list(_checked(source, _records(source, text)))
         if table is None
         else [Record(*row) for row in table.rows]
     )
@@ -133,10 +140,6 @@ def _is_object(line: str) -> bool:
 
 def _records(source: Source, text: str) -> Iterator[Record]:
     if not text.lstrip().startswith("["):
-        quick = _at_once(text)
-        if quick is not None:
-            yield from (Record(f"line/{line}", value) for line, value in enumerate(quick, 1))
-            return
         lines = (line.removesuffix("\r") for line in text.split("\n"))
         for record in ndjson.records(lines, source.pointer):
             yield Record(f"line/{record.line}", record.value)
@@ -152,19 +155,26 @@ def _records(source: Source, text: str) -> Iterator[Record]:
             )
 
 
-def _at_once(text: str) -> list[dict[str, Any]] | None:
-    """The objects of plain lines, parsed together; None where a line is no object, or a key may be there twice."""
+def _at_once(text: str) -> list[Record] | None:
+    """The records of plain lines, parsed together; None where a line is no object, is wide, or a key may be there twice."""
     whole = text.rstrip("\r\n")
     lines, colons = whole.count("\n") + 1, whole.count(":")
-    if "\n\n" in whole or colons > FIELDS_AT_ONCE * lines or tiny_numbers.may_hold(whole):
+    between = whole.count("}\n{") + whole.count("}\r\n{")  # else an object may end on a line below
+    wide = colons > FIELDS_AT_ONCE * lines
+    if wide or between != lines - 1 or not whole.startswith("{") or tiny_numbers.may_hold(whole):
         return None
     try:
         values: list[Any] = from_json("[" + whole.replace("\n", ",") + "]", allow_inf_nan=False)
     except ValueError:
         return None
-    one_each = len(values) == lines and set(map(type, values)) == {dict}
+    if len(values) != lines or set(map(type, values)) != {dict}:
+        return None
+    sizes = list(map(len, values))
     # Every key has a colon of its own, and nothing else has one.
-    return values if one_each and sum(map(len, values)) == colons else None
+    if sum(sizes) != colons or max(sizes) > MAX_COLUMNS:
+        return None
+    paths = map("line/{}".format, range(1, lines + 1))
+    return list(map(partial(tuple.__new__, Record), zip(paths, values, strict=True)))
 
 
 def _checked(source: Source, records: Iterable[Record]) -> Iterator[Record]:

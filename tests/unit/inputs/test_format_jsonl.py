@@ -104,6 +104,14 @@ def test_a_bad_record_is_named(record: dict[str, Any], pointer: str, code: str, 
     assert [(flaw.pointer, flaw.code) for flaw in error.flaws] == [(pointer, code)]
 
 
+def test_an_object_that_ends_on_another_line_is_no_line(refusal: Refusal) -> None:
+    text = (
+        '{"id":"a","score":1\n"x":2},{"id":"b","score":3}\n'  # two lines and two objects, if they are joined
+    )
+    flaw = refusal("jsonl", {"u": text, "v": text}).flaws[0]
+    assert (flaw.pointer, flaw.code) == ("/files/u/line/1", "not_json")
+
+
 def test_several_fields_that_may_be_scores_must_be_chosen(refusal: Refusal, read_files: Read) -> None:
     u = lines({"id": 0, "score": 0.5, "correct": True})
     assert refusal("jsonl", {"u": u, "v": u}).flaws[0].code == "choose_metric"
