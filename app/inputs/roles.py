@@ -91,9 +91,9 @@ class Side:
         texts = [self.frame.keys_known(name) for name in columns]
         if any(column is None for column in texts):
             return None
-        whole: Sequence[Hashable] = list(zip(*(column or () for column in texts), strict=True))
-        if len(texts) == 1:
-            whole = texts[0] or []
+        whole: Sequence[Hashable] = texts[0] or []
+        if len(texts) != 1:
+            whole = list(zip(*(column or () for column in texts), strict=True))
         return whole if self.rows is None else [whole[row] for row in self.rows]
 
 

@@ -85,11 +85,10 @@ class NumberReader:
         """The numbers where `plain` takes them all, else None."""
         if self.decimals is not None or self.comma or self.percent:
             return None
-        integers = (
-            numbers
-            if float not in set(map(type, numbers))
-            else [number for number in numbers if type(number) is int]
-        )
+        kinds = set(map(type, numbers))
+        if kinds == {float}:
+            return list(numbers)
+        integers = numbers if float not in kinds else [number for number in numbers if type(number) is int]
         return list(numbers) if not integers or -INT64 <= min(integers) <= max(integers) < INT64 else None
 
     @classmethod
