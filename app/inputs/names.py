@@ -100,6 +100,13 @@ def folded(name: str) -> str:
     return _MARKS.sub("", name).lower() or name.strip()
 
 
+def gold_among(names: Iterable[str]) -> str | None:
+    """The name among those of systems that gold has; y is none beside x and z."""
+    listed = list(names)
+    letters = {"x", "y", "z"} <= {folded(name) for name in listed}
+    return find([name for name in listed if not letters or folded(name) != "y"], NO_SYSTEM)
+
+
 def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
     """The column that has the first of these names; of two columns of one name the first."""
     by_name: dict[str, str] = {}

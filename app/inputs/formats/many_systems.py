@@ -21,7 +21,7 @@ from ...statistics.summary_rows import is_summary
 from ...statistics.weights import weights_of
 from .. import columns, nested
 from ..frame import Frame
-from ..names import DATASET, INDEX, NO_SYSTEM, folded, is_one_of
+from ..names import DATASET, INDEX, folded, gold_among, is_one_of
 from ..quoting import quoted
 from ..roles import (
     Key,
@@ -415,6 +415,7 @@ def _only(names: list[str]) -> tuple[Choice, ...]:
 
 def refuse_no_systems(frame: Frame, names: Sequence[str]) -> None:
     """Refuse columns whose names say that they are no systems: averages of the others, gold."""
+    gold = gold_among(names)
     for name in names:
         called = f"Column {frame.names.index(name) + 1} is called {quoted(name)}: "
         if is_one_of(name, INDEX):
@@ -423,7 +424,7 @@ def refuse_no_systems(frame: Frame, names: Sequence[str]) -> None:
         if is_summary(name) and of_name(name) is None:
             detail = "averages or totals of the others are no system. Remove it, or name the columns to compare (`systems`)."
             raise InvalidTest.at(frame.at_top(name), "summary_column", called + detail)
-        if is_one_of(name, NO_SYSTEM):
+        if name == gold:
             detail = (
                 "gold, which others are compared with, is no system. Name a statistic such as auc or accuracy, or name the columns to "
                 "compare (`systems`)."

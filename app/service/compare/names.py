@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import InvalidTest
 from ...inputs.alignment import system_pointer
-from ...inputs.names import CLUSTER, INDEX, NO_SYSTEM, RUN, WEIGHT, find, is_key, is_one_of
+from ...inputs.names import CLUSTER, INDEX, RUN, WEIGHT, find, gold_among, is_key, is_one_of
 from ...inputs.quoting import quoted
 from ...statistics.label_match import UNSEEN
 
@@ -51,8 +51,12 @@ def without_ids(
     """
     if len(systems) < 3 or any(isinstance(column, Mapping) for column in systems.values()):
         return dict(systems), None
-    for member, names in (("clusters", CLUSTER), ("weights", WEIGHT), ("gold", NO_SYSTEM)):
-        name = find(systems, names)
+    found = {
+        "clusters": find(systems, CLUSTER),
+        "weights": find(systems, WEIGHT),
+        "gold": gold_among(systems),
+    }
+    for member, name in found.items():
         if name is not None and member not in others:
             detail = f"{quoted(name)} is called as {member} would be, which is no system: give it as {member}, or rename it."
             raise InvalidTest.at(system_pointer(name), "no_system", detail)
