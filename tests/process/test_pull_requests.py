@@ -131,10 +131,10 @@ def test_a_fork_is_silent_no_permission_is_a_warning_and_inconclusive_passes_or_
     act: Callable[..., Ran], comments: Comments
 ) -> None:
     comments.refuses = 403
-    fork = act([0], [1], event({"full_name": "them/ours"}))
+    fork = act([0, 1], [1, 1], event({"full_name": "them/ours"}))
     assert (fork.status, fork.outputs["verdict"]) == (0, "inconclusive")
     assert ("::warning::" in fork.log, "no token" in fork.log) == (False, False)
-    strict = act([0], [1], on_inconclusive="fail")
+    strict = act([0, 1], [1, 1], on_inconclusive="fail")
     assert (strict.status, strict.outputs["verdict"]) == (1, "inconclusive")
     assert (
         '::warning::exactperm may not comment here: the job needs "permissions: pull-requests: write".'

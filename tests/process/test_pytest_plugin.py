@@ -30,13 +30,13 @@ def test_fails(exactperm):
     exactperm.gate(BAD, GOOD, names=("new <b>", "*old*"))
 
 def test_cannot_tell(exactperm):
-    exactperm.gate([0], [1])
+    exactperm.gate([0, 1], [1, 1])
 
 def test_cannot_tell_and_need_not(exactperm):
-    assert exactperm.gate([0], [1], on_inconclusive="pass").verdict == "inconclusive"
+    assert exactperm.gate([0, 1], [1, 1], on_inconclusive="pass").verdict == "inconclusive"
 
 def test_cannot_tell_and_must(exactperm):
-    exactperm.gate(scores([0], [1]), on_inconclusive="fail")
+    exactperm.gate(scores([0, 1], [1, 1]), on_inconclusive="fail")
 
 def test_waits(exactperm):
     exactperm.gate(scores([1, 0, 1], [0, 0, 1], sequential={"mode": "anytime", "planned_n": 50}), policy="improve")
