@@ -37,8 +37,8 @@ class Limits:
     long_test_seconds: float
     engine_budget_operations: int
     engine_budget_bytes: int
-    worker_memory_bytes: int
     retry_after_s: int
+    worker_memory_bytes: int = 2**30
 
 
 @dataclass(frozen=True, slots=True)
