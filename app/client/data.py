@@ -73,13 +73,16 @@ def plain(value: Any, at: str = "") -> Any:
 
 
 def double_of(value: Decimal | Fraction, at: str = "") -> float:
-    """The nearest double; raises InvalidData where that would be 0 and the number is not."""
+    """The nearest double; raises InvalidData for 0 of what is not 0, and for a decimal with more digits than a double keeps."""
     double = float(value)
     if double == 0 != value:
         raise InvalidData(
             f"{str(value)[:40]} is not 0 and smaller than any double: use a larger unit for all scores.",
             pointer=at,
         )
+    if isinstance(value, Decimal) and Decimal(repr(double)) != value:
+        detail = f"{str(value)[:40]} has more digits than a number here keeps: round it, or give a Fraction."
+        raise InvalidData(detail, pointer=at)
     return double
 
 

@@ -104,7 +104,7 @@ class ProblemError(ExactpermError):
         super().__init__(self._message(here))
 
     def _message(self, here: bool) -> str:
-        """Detail, where it is, and what to do; of a server's answer the title, too. In this process nothing was sent."""
+        """Detail, where it is, and what to do; of a server's answer the title as well. In this process nothing was sent."""
         parts = [self.detail if here else f"{self.title} ({self.status}): {self.detail}"]
         for flaw in self.errors[:MAX_SHOWN]:
             repeated = flaw.detail in self.detail

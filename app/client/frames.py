@@ -208,6 +208,10 @@ def unit_of(frames: Iterable[Frame]) -> str | None:
 def _written(name: str, column: list[Any]) -> list[Any]:
     """A column whose values the module csv writes as they are read: fractions as numbers, unless they are weights; NaN as nothing."""
     kinds = set(map(type, column))
+    if Decimal in kinds:
+        column = [
+            double_of(one) if isinstance(one, Decimal) and not is_missing(one) else one for one in column
+        ]
     absent = math.isnan if kinds == {float} else is_missing
     if kinds <= PLAIN and not (kinds & {float, Decimal} and any(map(absent, column))):
         return column

@@ -27,8 +27,6 @@ RUN = (
 SYSTEM = (
     "system", "model", "system_id", "model_id", "method", "classifier", "classifier_name", "algorithm", "generator",
 )  # fmt: skip
-# `run` is a system where it has a few texts, over which keys repeat.
-SYSTEM_OR_RUN = (*SYSTEM, "run")
 DATASET = (
     "dataset", "dataset_name", "benchmark", "task", "lp", "lang", "language", "split", "domain", "category",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A null in a list, or NaN in an array, is missing where on_missing says what to do about it: without ids, too."""
+"""A null in a list, or NaN in an array, is missing where on_missing says what to do about it: without ids as well."""
 
 from __future__ import annotations
 

@@ -228,6 +228,19 @@ def counted(u: Sequence[Fraction], v: Sequence[Fraction]) -> Fraction:
     return Fraction(sum(one >= abs(sum(differences, Fraction(0))) for one in sums), len(sums))
 
 
+@pytest.mark.parametrize("form", ["list", "frame", "by id"])
+def test_decimals_with_more_digits_than_a_double_keeps_are_refused(form: str) -> None:
+    """As doubles the sum of these would be 0, and p 5/8 where it is 1/2."""
+    u = [Decimal("0.20000000000000000001"), Decimal("-0.1"), Decimal("-0.1")]
+    forms: dict[str, Any] = {
+        "list": (u, [0, 0, 0]),
+        "frame": (pd.DataFrame({"id": list("abc"), "u": u, "v": [0, 0, 0]}),),
+        "by id": (dict(zip("abc", u, strict=True)), dict.fromkeys("abc", 0)),
+    }
+    with pytest.raises(InvalidData, match="more digits"):
+        run_test(*forms[form], alternative="greater")
+
+
 def test_decimals_and_fractions_are_exact() -> None:
     thirds = [Fraction(1, 3), Fraction(2, 3), Fraction(1, 7), Fraction(5, 21), Fraction(1)]
     others = [Fraction(0), Fraction(1, 3), Fraction(1, 2), Fraction(1, 21), Fraction(1, 3)]

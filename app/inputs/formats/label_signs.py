@@ -63,7 +63,7 @@ def sign(look: FirstLook) -> Sign:
 
 
 def refuse_ambiguous(look: FirstLook, name: str, chosen: Collection[str | None]) -> None:
-    """Refuse a table of gold and what may be labels, or scores: whole numbers that gold has, too; or gold and one system.
+    """Refuse a table of gold and what may be labels, or scores: whole numbers that gold has as well; or gold and one system.
 
     `chosen` are the columns that options say are the systems; none where they say nothing.
     """
