@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from ...errors import InvalidTest
+from ...inference.reading import Remark
 from ...statistics.paired import StatisticSpec
 from ..frame import Frame
 from ..quoting import quoted
@@ -140,7 +142,7 @@ def _require_common_words(reference: Transcript, hypothesis: Transcript) -> None
 
 
 def _system(
-    reference: Transcript, hypothesis: Transcript, options: ReaderOptions, notes: list[str]
+    reference: Transcript, hypothesis: Transcript, options: ReaderOptions, notes: list[Any]
 ) -> SystemOutputs:
     extra = [key for key in hypothesis.lines if key not in reference.lines]
     if extra:
@@ -164,7 +166,10 @@ def _system(
     silent = sum(not words for words in hypothesis.words.values())
     if silent:
         notes.append(
-            f"{hypothesis.source.role}: {silent:,} utterances have an empty hypothesis, which is all deletions."
+            Remark(
+                hypothesis.source.role,
+                f"{silent:,} utterances have an empty hypothesis, which is all deletions.",
+            )
         )
     return outputs
 

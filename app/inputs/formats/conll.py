@@ -13,8 +13,10 @@ one line a sentence) can be clusters.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from ...errors import InvalidTest, marked
+from ...inference.reading import Remark
 from ...statistics.label_match import SPANS
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
 from ...statistics.spans import Scheme, forms, is_tag
@@ -95,7 +97,7 @@ def _three_files(
     return gold, [(system, _tag_column(system, options, notes)) for system in (gold, u, v)]
 
 
-def _tag_column(system: Tokens, options: ReaderOptions, notes: list[str]) -> int:
+def _tag_column(system: Tokens, options: ReaderOptions, notes: list[Any]) -> int:
     role = system.source.role
     own = getattr(options, f"tag_column_{role}")
     column = options.tag_column if own is None else own
@@ -106,7 +108,10 @@ def _tag_column(system: Tokens, options: ReaderOptions, notes: list[str]) -> int
         index = chosen(system, column)
     if system.width > 2:
         notes.append(
-            f"{role}: the tags are column {index + 1} of {system.width}; the option tag_column_{role} chooses another."
+            Remark(
+                role,
+                f"the tags are column {index + 1} of {system.width}; the option tag_column_{role} chooses another.",
+            )
         )
     return index
 

@@ -13,10 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from ...errors import InvalidTest
+from ...inference.reading import Remark
 from ...statistics.paired import Counts, Pairing, Scores, StatisticSpec
 from ..quoting import quoted, quoted_apart
 from .documents import coded, document_clusters
@@ -124,7 +126,7 @@ def _refuse_words(options: ReaderOptions, name: str) -> None:
         )
 
 
-def treebank(source: Source, notes: list[str]) -> Treebank:
+def treebank(source: Source, notes: list[Any]) -> Treebank:
     """Read a file; raises MalformedBody or InvalidTest naming the line."""
     bank = Treebank(source)
     document = sent_id = None
@@ -150,8 +152,11 @@ def treebank(source: Source, notes: list[str]) -> Treebank:
     if not bank.words:
         raise source.empty()
     notes.append(
-        f"{source.role}: {len(bank.words):,} sentences read from {source.label}; skipped {bank.multiword:,} multiword "
-        f"tokens and {bank.empty_nodes:,} empty nodes, which are not words."
+        Remark(
+            source.role,
+            f"{len(bank.words):,} sentences read from {source.label}; skipped {bank.multiword:,} multiword "
+            f"tokens and {bank.empty_nodes:,} empty nodes, which are not words.",
+        )
     )
     return bank
 

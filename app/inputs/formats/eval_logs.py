@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import InvalidTest
+from ...inference.reading import Remark
 from .. import ndjson
 from ..quoting import escaped, quoted
 from .format import FirstLook
@@ -96,7 +97,7 @@ def _is_helm(look: FirstLook) -> bool:
     return "instance_id" in first and isinstance(first.get("stats"), list | dict)
 
 
-def _helm(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
+def _helm(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     entries = ndjson.decoded(source.text(notes), source.pointer, source.label)
     if not isinstance(entries, list):
         detail = f"{source.label}: this is not a list of instances; per_instance_stats.json is one."
@@ -132,11 +133,11 @@ def _helm(source: Source, options: ReaderOptions, notes: list[str], files: Files
     rows = [row for row in trials.values() if splits[row.key] == split]
     others = sum(own != split for own in splits.values())
     if others:
-        notes.append(f"{source.role}: {others:,} instances of other splits were skipped.")
+        notes.append(Remark(source.role, f"{others:,} instances of other splits were skipped."))
     if perturbed:
-        notes.append(f"{source.role}: {perturbed:,} entries of perturbed instances were skipped.")
+        notes.append(Remark(source.role, f"{perturbed:,} entries of perturbed instances were skipped."))
     if split != NO_SPLIT:
-        notes.append(f"{source.role}: the split is {split[:40]}.")
+        notes.append(Remark(source.role, f"the split is {split[:40]}."))
     names = list(dict.fromkeys(name for row in rows for name in row.values))
     usable = [name for name in names if BOOKKEEPING.fullmatch(name) is None] or names
     return Rows(source, rows, metrics=usable, repeats=True)
@@ -202,7 +203,7 @@ def _is_oaieval(look: FirstLook) -> bool:
     return run or record.keys() >= EVENT
 
 
-def _oaieval(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
+def _oaieval(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     spec: Object = {}
     finished = False
     samples: dict[str, Row] = {}
@@ -238,7 +239,7 @@ def _oaieval(source: Source, options: ReaderOptions, notes: list[str], files: Fi
                 "the samples that it has."
             )
             raise InvalidTest.at(source.pointer, "incomplete_log", detail)
-        notes.append(f"{source.role}: the run did not finish; read because of allow_incomplete: true.")
+        notes.append(Remark(source.role, "the run did not finish; read because of allow_incomplete: true."))
     named = {kind: {name for row in rows for name in row.values} for kind, rows in events.items()}
     kind = METRICS if options.metric in named[METRICS] or not events[MATCH] else MATCH
     rows = [*samples.values(), *events[kind]]
@@ -266,7 +267,7 @@ def _is_eee(look: FirstLook) -> bool:
     return "evaluation" in record and "sample_id" in record
 
 
-def _eee(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
+def _eee(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     metric = options.metric or EEE_METRICS[0]
     if metric not in EEE_METRICS:
         raise choose("/options/metric", "metric", "metric", list(EEE_METRICS))
@@ -280,7 +281,7 @@ def _eee(source: Source, options: ReaderOptions, notes: list[str], files: Files)
     chosen = only_or_chosen(list(by_evaluation), options.task, source.pointer, "task", "evaluation", several)
     others = sum(map(len, by_evaluation.values())) - len(by_evaluation[chosen])
     if others:
-        notes.append(f"{source.role}: {others:,} lines of other evaluations were skipped.")
+        notes.append(Remark(source.role, f"{others:,} lines of other evaluations were skipped."))
     records = by_evaluation[chosen]
     models = list(dict.fromkeys(str(record.value.get("model_id", source.name)) for record in records))
     if len(models) > 1:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import Choice, InvalidTest, choices_of
+from ...inference.reading import Remark
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .inspect_archive import Log, load
@@ -120,7 +121,7 @@ def _scores(sample: dict[str, Any]) -> dict[str, Any]:
 
 
 def _outputs(
-    log: Log, scorer: str, options: ReaderOptions, number_reader: NumberReader, notes: list[str]
+    log: Log, scorer: str, options: ReaderOptions, number_reader: NumberReader, notes: list[Any]
 ) -> SystemOutputs:
     """The log's scores by sample id; epochs are combined, or each is an item."""
     epochs: dict[str, dict[int, tuple[Value, int]]] = {}
@@ -158,12 +159,14 @@ def _outputs(
     most = max(map(len, epochs.values()))
     if most > 1:
         how = {"mean": "averaged", "max": "reduced to their maximum", "none": "taken as items of one cluster"}
-        notes.append(f"{log.source.role}: up to {most} epochs of a sample were {how[options.reduce_epochs]}.")
+        notes.append(
+            Remark(log.source.role, f"up to {most} epochs of a sample were {how[options.reduce_epochs]}.")
+        )
     return outputs
 
 
 def _reduced(
-    log: Log, runs: dict[int, tuple[Value, int]], options: ReaderOptions, notes: list[str]
+    log: Log, runs: dict[int, tuple[Value, int]], options: ReaderOptions, notes: list[Any]
 ) -> tuple[Value, int, int]:
     """The score of a sample, the epoch to point to, and of how many epochs the score is."""
     numbers = [value for value, _ in runs.values() if isinstance(value, int | float)]
@@ -172,7 +175,9 @@ def _reduced(
     if missing and (not numbers or options.on_missing != "drop"):
         return None, missing[0], 0
     if missing:
-        notes.append(f"{log.source.role}: {len(missing)} epochs of a sample without a score were left out.")
+        notes.append(
+            Remark(log.source.role, f"{len(missing)} epochs of a sample without a score were left out.")
+        )
     if options.reduce_epochs == "max":
         return max(numbers), first, len(numbers)
     return (tuple(numbers) if len(numbers) > 1 else numbers[0]), first, len(numbers)

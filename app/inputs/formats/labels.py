@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InvalidTest
+from ...inference.reading import Remark
 from ...statistics.paired import StatisticSpec
 from ..frame import Frame, named
 from ..names import CLASS, CLUSTER, GOLD_LABEL, ID, INDEX, PREDICTED, STEMS, find, is_one_of
@@ -85,7 +86,7 @@ def _files(
     v: Frame,
     options: ReaderOptions,
     format_: str,
-    notes: list[str],
+    notes: list[Any],
 ) -> Reading:
     systems = {role: _predicted(data, options, alone=gold is None) for role, data in (("u", u), ("v", v))}
     golds = [_gold(gold, options)] if gold is not None else [_gold_beside(data, options) for data in (u, v)]
@@ -109,7 +110,9 @@ def _files(
         notes,
         lambda side, _: side,
     )
-    notes += [f"{role}: the label of an item is its {quoted(systems[role].name)}." for role in ("u", "v")]
+    notes += [
+        Remark(role, f"the label of an item is its {quoted(systems[role].name)}.") for role in ("u", "v")
+    ]
     notes.append(f"{len(predictions.gold):,} items; gold is the column {quoted(golds[0].name)}.")
     return Reading("predictions", predictions, ACCURACY, tuple(notes), format_)
 

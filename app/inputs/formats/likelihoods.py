@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...inference.reading import Remark
 from ...statistics.paired import StatisticSpec
 from ..quoting import quoted
 from .number_text import NumberReader
@@ -98,7 +99,7 @@ def require_same_text(u: Likelihoods, v: Likelihoods) -> None:
             raise v.outputs.source.refused(line, "text_mismatch", detail)
 
 
-def note(metric: str, system: Likelihoods, role: str) -> str:
+def note(metric: str, system: Likelihoods, role: str) -> Remark:
     """The metric itself, of all documents of a system."""
     known = [
         (value, units)
@@ -109,9 +110,9 @@ def note(metric: str, system: Likelihoods, role: str) -> str:
     mean = total / units if units else math.nan
     what = UNITS.get(metric, "documents")
     if metric == "bits_per_byte":
-        return f"{role}: {metric} {mean / math.log(2):.6g}, over {units:,} {what}."
+        return Remark(role, f"{metric} {mean / math.log(2):.6g}, over {units:,} {what}.")
     written = f"{math.exp(mean):.6g}" if mean < 700 else f"exp({mean:.6g})"
-    return f"{role}: {metric} {written}, over {units:,} {what}."
+    return Remark(role, f"{metric} {written}, over {units:,} {what}.")
 
 
 def rights(source: Source, rows: Iterable[Row]) -> SystemOutputs:

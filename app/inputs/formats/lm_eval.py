@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import Choice, InvalidTest
+from ...inference.reading import Remark
 from .. import ndjson
 from ..quoting import escaped, quoted
 from . import likelihoods
@@ -98,7 +99,7 @@ def _special(
     v: Samples,
     metric: str,
     options: ReaderOptions,
-    notes: list[str],
+    notes: list[Any],
     format_: str,
     names: tuple[str, str] | None,
 ) -> Reading | None:
@@ -155,7 +156,7 @@ def _direction(samples: Samples, metric: str) -> bool | None:
 
 
 def _samples(
-    source: Source, wanted: str | None, role: str, options: ReaderOptions, notes: list[str]
+    source: Source, wanted: str | None, role: str, options: ReaderOptions, notes: list[Any]
 ) -> Samples:
     """The records of the filter that was chosen, or of the only one there is."""
     by_filter: dict[str, list[ndjson.Record]] = {}
@@ -173,7 +174,7 @@ def _samples(
     chosen = only_or_chosen(list(by_filter), wanted, source.pointer, option, "filter", several)
     others = sum(map(len, by_filter.values())) - len(by_filter[chosen])
     if others:
-        notes.append(f"{role}: {others:,} lines of other filters were skipped.")
+        notes.append(Remark(role, f"{others:,} lines of other filters were skipped."))
     return Samples(source, chosen, by_filter[chosen])
 
 

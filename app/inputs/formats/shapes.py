@@ -14,6 +14,7 @@ from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 from ...errors import InvalidTest
+from ...inference.reading import Remark
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .json_records import value_of
@@ -227,7 +228,7 @@ def _value(table: Rows, row: Row, metric: str, reader: NumberReader) -> Value:
 
 
 def _two(
-    u: Rows, v: Rows, options: ReaderOptions, notes: list[str]
+    u: Rows, v: Rows, options: ReaderOptions, notes: list[Any]
 ) -> tuple[tuple[list[Row], list[Row]], tuple[str, str] | None, RoleQuestion | None]:
     """The rows of both systems, their names, and what a gate must ask."""
     if u is v:
@@ -242,7 +243,10 @@ def _two(
         shared = [name for name in systems if name in other.systems()]
         if wanted is None and len(own) == 1 and shared:
             notes.append(
-                f"{role}: {quoted(own[0])} is read, and not {', '.join(map(quoted, shared[:3]))}, which both files have."
+                Remark(
+                    role,
+                    f"{quoted(own[0])} is read, and not {', '.join(map(quoted, shared[:3]))}, which both files have.",
+                )
             )
             wanted = own[0]
         name = only_or_chosen(list(systems), wanted, table.source.pointer, f"system_{role}", "system")

@@ -11,9 +11,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ...errors import InvalidTest, choices_of, marked, relocated
-from ...inference.reading import Read
+from ...inference.reading import Read, Remark
 from ...statistics.paired import Column, Counts, Scores, StatisticSpec
 from .. import columns, delimited, outcomes
 from ..alignment import align
@@ -376,7 +377,7 @@ def _two_files_of_counts(
     return Reading("counts", counts(pairs, names), spec, tuple(notes), format_, metric=metric)
 
 
-def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[str], format_: str) -> Reading:
+def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any], format_: str) -> Reading:
     counted = _counts_in(frames[0], options)
     if counted and _counts_in(frames[1], options) == counted:
         return _two_files_of_counts(frames, counted, options, notes, format_)
@@ -406,7 +407,7 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[str]
         notes += said.notes
         if not frames[0].is_table:
             notes += [
-                f"{role}: the score of an item is its {quoted(name)}."
+                Remark(role, f"the score of an item is its {quoted(name)}.")
                 for role, name in zip("uv", names, strict=True)
             ]
     return scores_reading(

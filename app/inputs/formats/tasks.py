@@ -68,12 +68,14 @@ def read(files: Files, options: ReaderOptions, read_one: ReadOne, *, drops: bool
         {f"/files/{role}": (role, own) for role, own in by_role.items()},
         drop="drop", dropped=options.on_missing == "drop", way=way,
     )  # fmt: skip
-    notes = [
+    notes: list[Any] = [
         f"{len(missing):,} tasks without a file of {role} were left out (on_missing: drop): {some(missing)}."
         for role, missing in zip(by_role, lacking, strict=True)
         if missing
     ]
-    notes += [f"{role}: the file {file.name[:80]} goes with every task." for role, file in alone.items()]
+    notes += [
+        Remark(role, f"the file {file.name[:80]} goes with every task.") for role, file in alone.items()
+    ]
     own = options if drops else replace(options, on_missing="error", missing_range=None)
     if options.clusters in (ITEM, TASK):
         own = replace(own, clusters=None)

@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from ...errors import InvalidTest
+from ...inference.reading import Remark
 from .. import ndjson
 from ..quoting import quoted
 from .format import FirstLook, Format, Sign
@@ -100,7 +102,7 @@ def measure_of(name: str) -> str:
     return f"{CUT[own]}_{float(cut):.2f}" if "." in cut else f"{CUT[own]}_{int(cut)}"
 
 
-def _count_zero(systems: tuple[SystemOutputs, SystemOutputs], measure: str, notes: list[str]) -> None:
+def _count_zero(systems: tuple[SystemOutputs, SystemOutputs], measure: str, notes: list[Any]) -> None:
     """Give a query that a system has no documents for the value 0, as trec_eval -c; raises InvalidTest."""
     if measure.startswith("gm_"):
         detail = (
@@ -116,7 +118,9 @@ def _count_zero(systems: tuple[SystemOutputs, SystemOutputs], measure: str, note
             system.values[place] = 0
         if absent or empty:
             notes.append(
-                f"{role}: {len(absent) + len(empty):,} queries without a value count 0 (on_missing: zero)."
+                Remark(
+                    role, f"{len(absent) + len(empty):,} queries without a value count 0 (on_missing: zero)."
+                )
             )
 
 
@@ -130,7 +134,7 @@ def is_of_ir_measures(fields: list[str]) -> bool:
 Row = tuple[int, str, str]  # line, query, value
 
 
-def _rows(source: Source, notes: list[str]) -> dict[str, list[Row]]:
+def _rows(source: Source, notes: list[Any]) -> dict[str, list[Row]]:
     """The lines of single queries by measure."""
     by_measure: dict[str, list[Row]] = {}
     averages = 0
@@ -157,7 +161,7 @@ def _rows(source: Source, notes: list[str]) -> dict[str, list[Row]]:
         detail = f"{source.label} has averages over all queries only, which cannot be tested; run trec_eval with -q."
         raise InvalidTest.at(source.pointer, "averages_only", detail)
     if averages:
-        notes.append(f"{source.role}: {averages:,} lines of averages over all queries were skipped.")
+        notes.append(Remark(source.role, f"{averages:,} lines of averages over all queries were skipped."))
     return by_measure
 
 

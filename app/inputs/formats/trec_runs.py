@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ...errors import InvalidTest
 from ...extras import missing
+from ...inference.reading import Remark
 from ..quoting import quoted
 from ..tiny_numbers import is_tiny
 from .outputs_by_id import SystemOutputs
@@ -71,13 +72,15 @@ def _outputs(
     judged: Judged,
     measure: str,
     decimals: int | None,
-    notes: list[str],
+    notes: list[Any],
 ) -> SystemOutputs:
     values = _values(judged, ranked, measure)
     unjudged = [query for query in ranked if query not in judged]
     if unjudged:
         notes.append(
-            f"{source.role}: {len(unjudged):,} queries without judgements were skipped, as trec_eval does."
+            Remark(
+                source.role, f"{len(unjudged):,} queries without judgements were skipped, as trec_eval does."
+            )
         )
     outputs = SystemOutputs(source)
     for query in judged:
@@ -141,7 +144,7 @@ def _qrels(source: Source, notes: list[str]) -> Judged:
     return judged
 
 
-def _run(source: Source, notes: list[str]) -> tuple[Ranked, dict[str, int]]:
+def _run(source: Source, notes: list[Any]) -> tuple[Ranked, dict[str, int]]:
     """Scores by query and document, and the first line of every query."""
     ranked: Ranked = {}
     first: dict[str, int] = {}
@@ -169,6 +172,6 @@ def _run(source: Source, notes: list[str]) -> tuple[Ranked, dict[str, int]]:
         raise source.empty()
     n = sum(map(len, ranked.values()))
     notes.append(
-        f"{source.role}: {n:,} ranked documents of {len(ranked):,} queries read from {source.label}."
+        Remark(source.role, f"{n:,} ranked documents of {len(ranked):,} queries read from {source.label}.")
     )
     return ranked, first

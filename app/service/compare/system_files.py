@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import Choice, InputError, InvalidTest, pointer_token
-from ...inference.reading import Guessed, LeftOut, Note, Read, Remark
+from ...inference.reading import Guessed, LeftOut, Note, Read
 from ...inference.record import ReadingRecord
 from ...inputs.alignment import ById, Given, OnMissingOnBoard, system_pointer
 from ...inputs.formats import catalogue
@@ -319,8 +319,6 @@ def _named_after(note: Note, of: Mapping[str, str], on_missing: str) -> Note | N
     """A note about u or v under the system's name; None where it is not asked for, or says nothing about all files."""
     if isinstance(note, LeftOut) and note.lacks == "counterpart":
         return None
-    if isinstance(note, str) and note[:3] in ("u: ", "v: "):
-        note = Remark(note[0], note[3:])
     if isinstance(note, str | Guessed) or note.who not in ("u", "v"):
         return note
     if note.who not in of:
