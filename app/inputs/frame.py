@@ -23,7 +23,7 @@ from .formats.format import FirstLook
 from .formats.json_records import Records, key_of, read_records, value_of
 from .formats.number_looks import are_data, is_numeric
 from .formats.number_style import number_reader
-from .formats.number_text import TRUTH, Number, NumberReader, parsed, plain_numbers
+from .formats.number_text import Number, NumberReader, plain_numbers
 from .formats.outputs_by_id import Value, in_words
 from .formats.reader import DELIMITERS, ReaderOptions, choose
 from .formats.separators import LOOKED_AT, guessed_delimiter, is_quoted, told
@@ -251,25 +251,6 @@ class Frame:
             numbers.append(number)
         return numbers
 
-    def labels(self, name: str) -> list[Any]:
-        """Labels: numbers where all are numbers, 1 and 0 where all are true or false, else as written; None is missing."""
-        values = self.column(name)
-        kinds = set(map(type, values))
-        if kinds <= {str}:
-            plain = plain_numbers(values)
-            return _labels_of_texts(values) if plain is None else list(plain)
-        if not kinds.isdisjoint((list, dict)):
-            row = next(row for row, value in enumerate(values) if isinstance(value, list | dict))
-            raise self.refused(row, name, "not_a_label", "a label is a text or a number.")
-        texts = [value.strip() if isinstance(value, str) else value for value in values]
-        gaps = [_is_gap(value) for value in texts]
-        known = [value for value, gap in zip(texts, gaps, strict=True) if not gap]
-        if all(isinstance(value, str) for value in known):
-            written = iter(_labels_of_texts(known))
-        else:
-            written = iter([int(value) if isinstance(value, bool) else value for value in known])
-        return [None if gap else next(written) for gap in gaps]
-
     def keys(self, name: str) -> list[str]:
         """Ids, groups or clusters as text; raises InvalidTest."""
         values = self.column(name)
@@ -290,22 +271,6 @@ class Frame:
             detail = "an event is 1 or true, and a censored item 0 or false."
             raise self.refused(row, name, "not_an_event", detail)
         return [bool(known[text]) for text in texts]
-
-
-def _labels_of_texts(values: list[str]) -> list[Any]:
-    """See `Frame.labels`; each different text is looked at once."""
-    texts = {value: value.strip() for value in set(values)}
-    known = {value: text for value, text in texts.items() if not is_missing(text)}
-    numbers = {value: parsed(text) for value, text in known.items()}
-    truths = {value: TRUTH.get(text.lower()) for value, text in known.items()}
-    written: dict[str, Any] = next((by for by in (numbers, truths) if None not in by.values()), known)
-    return [written.get(value) for value in values]
-
-
-def _is_gap(value: Any) -> bool:
-    if isinstance(value, str):
-        return is_missing(value)
-    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def frame_of(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import InvalidTest, pointer_token, relocated
 from ..execution.ipc import Control
-from ..inputs.formats import catalogue, labels, price, ranking, tables
+from ..inputs.formats import beside_gold, catalogue, price, tables
 from ..inputs.formats.file_names import stem
 from ..inputs.formats.number_text import TRUTH, parsed
 from ..inputs.formats.reader import OPTION_NAMES, Kind, ReaderOptions, Reading, UploadedFile
@@ -93,7 +93,6 @@ def option_pointer(name: str) -> str:
     return f"/options/{pointer_token(name[:40])}"
 
 
-BESIDE_GOLD = (ranking.FORMAT.name, labels.FORMAT.name)
 _OF_RANKINGS = {entry.name for entry in entries("predictions") if "rankings" in entry.data}
 
 
@@ -155,7 +154,7 @@ def spec_of_reading(reading: Reading, name: str | None, parameters: dict[str, An
     ------
         InvalidTest: there is no such statistic of what was read; pointers are those of a JSON request.
     """
-    if reading.format in BESIDE_GOLD and isinstance(reading.data, Predictions):
+    if reading.format in beside_gold.OUTPUTS and isinstance(reading.data, Predictions):
         parameters = as_read(parameters, reading.data.gold)
     read = reading.statistic_read
     return spec_of_kind(reading.kind, reading.default_statistic, None if read else name, parameters)

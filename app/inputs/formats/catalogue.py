@@ -17,20 +17,19 @@ from ..quoting import quoted
 from . import (
     asr,
     benchmarks,
+    beside_gold as gold_formats,
     conll,
     conllu,
     delimited_formats,
     eval_logs,
+    gold_signs,
     inspect_log,
     json_object,
-    label_signs,
-    labels,
     lm_eval,
     metric_scores,
     mt,
     numpy_files,
     promptfoo,
-    ranking,
     tasks,
     tool_shapes,
     trec,
@@ -58,9 +57,9 @@ KINDS: Mapping[Kind, str] = {
 _ALL: tuple[Format, ...] = (
     asr.FORMAT,
     mt.COUNTS,
-    labels.FORMAT,
+    gold_formats.OF_LABELS,
     metric_scores.FORMAT,
-    ranking.FORMAT,
+    gold_formats.OF_SCORES,
     delimited_formats.MQM,
     delimited_formats.TSV,
     delimited_formats.CSV,
@@ -93,7 +92,7 @@ OF_LABELS = frozenset(
     for entry in STATISTICS["predictions"]
     if not {"tags", "rankings"} & set(entry.data) or "labels" in entry.data
 )
-RANKED, LABELLED = ranking.FORMAT.name, labels.FORMAT.name
+RANKED, LABELLED = gold_formats.OF_SCORES.name, gold_formats.OF_LABELS.name
 # Formats of a table or of lines that may have a column of gold.
 TABLES = frozenset(("csv", "tsv", "jsonl"))
 # `statistic` may also name the statistic to compute, which readers do not check.
@@ -133,7 +132,7 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     if found is not None and may_be_either(found.name, name, options):
         assert isinstance(reading.data, Predictions)
         columns = dict(zip(reading.names or ("u", "v"), (reading.data.u, reading.data.v), strict=True))
-        label_signs.refuse_untold(reading.default_statistic, reading.data.gold, columns)
+        gold_signs.refuse_untold(reading.default_statistic, reading.data.gold, columns)
     if options.on_missing == BOUNDS and not isinstance(reading.data, Scores):
         raise no_bounds()
     if "u" in by_role and "v" in by_role:
@@ -161,7 +160,7 @@ def _format_of(
         if (
             name in TABLES
             and told_by_statistic(options.statistic)
-            and label_signs.has_gold(FirstLook(by_role))
+            and gold_signs.has_gold(FirstLook(by_role))
         ):
             name = told_by_statistic(options.statistic) or name
     elif "file" in by_role and by_role["file"].is_body:  # its type is no choice between labels and scores
@@ -178,7 +177,7 @@ def _format_of(
 def _refuse_ambiguous(look: FirstLook, name: str, options: ReaderOptions) -> None:
     """Refuse a table of which nobody knows whether it holds labels or scores, unless an option tells."""
     if name in TABLES and not options.given() & {"gold_column", "statistic"}:
-        label_signs.refuse_ambiguous(look, name, {options.system_u, options.system_v} - {None})
+        gold_signs.refuse_ambiguous(look, name, {options.system_u, options.system_v} - {None})
 
 
 def _read_several(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions) -> Reading:

@@ -13,8 +13,9 @@ from ...execution.ipc import Control
 from ...inference.record import ReadingRecord, WarningRecord
 from ...inputs import json_body
 from ...inputs.alignment import GOLD, Gapped, system_pointer
-from ...inputs.formats import catalogue, labels, many_systems, ranking, ranking_systems
-from ...inputs.formats.label_signs import refuse_untold
+from ...inputs.formats import beside_gold, catalogue, many_systems
+from ...inputs.formats.beside_gold import SystemsBesideGold
+from ...inputs.formats.gold_signs import refuse_untold
 from ...inputs.formats.many_systems import require_alike
 from ...inputs.formats.options import OF_TWO
 from ...inputs.formats.outputs_by_id import (
@@ -25,7 +26,6 @@ from ...inputs.formats.outputs_by_id import (
     column_of,
     written_weights,
 )
-from ...inputs.formats.ranking_systems import SystemsBesideGold
 from ...inputs.formats.reader import ReaderOptions
 from ...inputs.formats.source import UTF8_BOM, Source, sources
 from ...inputs.formats.spreadsheet import as_text, refuse_others
@@ -46,8 +46,7 @@ from .task_files import read_tasks, tasks_of
 SYSTEM = "system"  # the part of each system's file, repeated
 FILE = "file"
 # Several systems in one file.
-BESIDE_GOLD = (ranking.FORMAT.name, labels.FORMAT.name)
-FORMATS = (*many_systems.FORMATS, *BESIDE_GOLD)
+FORMATS = (*many_systems.FORMATS, *beside_gold.OUTPUTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +150,7 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> File
             detail = f"The format {format_} does not use {marked(name)}; it uses: {', '.join(map(marked, sorted(uses - set(OF_TWO))))}."
             raise InvalidTest.at(option_pointer(name), "unused_option", detail)
     note = (f"The format was guessed from {looked_at}: {format_}.",) if guessed else ()
-    if format_ in BESIDE_GOLD:
+    if format_ in beside_gold.OUTPUTS:
         return _beside_gold(source, fields, options, format_, note, guessed=guessed, untold=untold)
     choices = choices_of(fields, "scores")
     spec = spec_of_scores(fields)
@@ -197,11 +196,11 @@ def _beside_gold(
     untold: bool,
 ) -> FilesOfSystems:
     """Gold and the scores or labels of all systems in one file; `untold` is as `catalogue.may_be_either`."""
-    found = ranking_systems.read(
+    found = beside_gold.read_systems(
         source, replace(options, on_missing=fields.on_missing), fields.systems, format_
     )
     if untold:
-        refuse_untold(found.default, found.gold, found.columns)
+        refuse_untold(found.default, found.gold, found.systems)
     statistic = fields.members.get("statistic", {})
     parameters = {name: statistic[name] for name in PARAMETERS if name in statistic}
     with relocated(in_form):
@@ -212,8 +211,8 @@ def _beside_gold(
 
 def _board_beside_gold(found: SystemsBesideGold) -> GivenBoard:
     """The columns of the systems, with gold, groups, events and clusters beside them; rows have their numbers for ids."""
-    names = {system_pointer(name): name for name in found.columns}
-    fields = {GOLD: found.gold_name, "/ids": found.roles.id, "/clusters": found.roles.cluster}
+    names = {system_pointer(name): name for name in found.systems}
+    fields = {GOLD: found.gold_name, "/ids": found.of.id, "/clusters": found.of.cluster}
 
     def place(column: str, index: int, rest: Sequence[str]) -> str:
         name = names.get(column)
@@ -222,11 +221,11 @@ def _board_beside_gold(found: SystemsBesideGold) -> GivenBoard:
         return found.place(found.present[name][index], name)
 
     columns = {
-        name: Gapped(found.columns[name], np.array(found.present[name], dtype=np.int64), len(found.rows))
-        for name in sorted(found.columns)
+        name: Gapped(found.systems[name], np.array(found.present[name], dtype=np.int64), len(found.rows))
+        for name in sorted(found.systems)
     }
     numbered = None if found.complete else [str(row + 1) for row in found.rows]
-    whole = dict.fromkeys((*names, *fields, "/groups", "/event"), found.data.top)
+    whole = dict.fromkeys((*names, *fields, "/groups", "/event"), found.of.data.top)
     return GivenBoard(
         columns, found.gold, found.ids or numbered, found.clusters, place, whole, groups=found.groups,
         event=found.events,

@@ -1,9 +1,9 @@
-"""How files of labels are recognised: by the names of their columns, and by values that are labels and no scores."""
+"""How labels or scores beside gold are recognised, by the names and the values of columns; and what is asked where they may be either."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ...errors import MAX_CHOICES, InvalidTest, choices_of, marked
@@ -11,6 +11,7 @@ from ...statistics.paired import StatisticSpec
 from ..names import (
     CLASS,
     CLUSTER,
+    EVENT,
     GOLD_LABEL,
     ID,
     INDEX,
@@ -21,7 +22,9 @@ from ..names import (
     SCORE,
     STEMS,
     SURELY_GOLD,
+    TIME,
     find,
+    folded,
     is_key,
     is_one_of,
     is_predicted,
@@ -38,27 +41,33 @@ MOST_CLASSES = 20
 AUC_CLASSES = 2
 
 
-def sign(look: FirstLook) -> Sign:
+def sign_of_labels(look: FirstLook) -> Sign:
     """Of files with a column of labels beside gold, or with gold in a file of its own."""
-    columns = _columns(look)
+    columns, gold, mine = _columns(look), None, False
+    found = truth = None
     if look.roles == {"u", "v", "gold"}:
-        found = _named(columns, (*PREDICTED, *CLASS)) or _only(columns)
         gold = _columns(look.other("gold"))
-        truth = _named(gold, GOLD_LABEL) or _only(gold)
-        mine = found is not None and truth is not None and _are_labels(columns[found], gold[truth])
-    elif look.roles == {"u", "v"}:
-        found, truth = _named(columns, PREDICTED), _named(columns, SURELY_GOLD)
-        scored = find(columns, SCORE) is not None
-        mine = (
-            found is not None
-            and truth is not None
-            and not scored
-            and _are_labels(columns[found], columns[truth])
-        )
+        found = find(columns, (*PREDICTED, *CLASS)) or _only(columns)
+        truth = find(gold, GOLD_LABEL) or _only(gold)
+    elif look.roles == {"u", "v"} and find(columns, SCORE) is None:
+        gold, found, truth = columns, find(columns, PREDICTED), find(columns, SURELY_GOLD)
     elif look.roles == {"file"}:
         mine = _is_table_of_labels(columns)
+    if gold is not None and found is not None and truth is not None:
+        mine = _are_labels(columns[found], gold[truth])
+    return Sign.HEADER if mine else Sign.NONE
+
+
+def sign_of_scores(look: FirstLook) -> Sign:
+    """Of files with columns called what scores are, beside gold or times."""
+    columns = look.columns if look.record is None else look.record.keys()
+    if {"u", "v", "gold"} <= look.roles:
+        mine = find(columns, ID) is not None and find(columns, RANKED) is not None
     else:
-        mine = False
+        names = {folded(name) for name in columns}
+        both = any({folded(f"{stem}_u"), folded(f"{stem}_v")} <= names for stem in RANKED)
+        timed = find(columns, TIME) is not None and find(columns, EVENT) is not None
+        mine = "file" in look.roles and ((both and find(columns, SURELY_GOLD) is not None) or timed)
     return Sign.HEADER if mine else Sign.NONE
 
 
@@ -71,23 +80,18 @@ def refuse_ambiguous(look: FirstLook, name: str, chosen: Collection[str | None])
         _refuse_scores_beside_labels(look)
         return
     columns = _columns(look) if look.roles == {"file"} else {}
-    truth = _named(columns, (*NO_SYSTEM, *GOLD_LABEL))
+    truth = find(columns, (*NO_SYSTEM, *GOLD_LABEL))
     if truth is None:
         return
-    certain, gold = is_one_of(truth, SURELY_GOLD), _known(columns[truth])
+    gold = _known(columns[truth])
     others = [one for one in columns if one != truth and not is_one_of(one, KEYS) and not is_key(one)]
     if chosen:
         others = [one for one in others if one in {str(own).strip().lower() for own in chosen}]
     alike = [one for one in others if _known(columns[one]) <= gold and len(gold) <= MOST_CLASSES]
-    beside = (alike or is_one_of(others[0], RANKED)) if certain and len(others) == 1 else False
-    if len(others) == 1 and not chosen and (beside or is_predicted(others[0])):
-        detail = f"{quoted(truth)} is gold, and {quoted(others[0])} is of one system: a test compares two. "
-        if look.source.is_body:
-            detail += "Send both systems; or, if these are scores of two systems, call them u and v."
-            raise InvalidTest.at(look.source.line(1), "one_system", detail)
-        detail += f"Send both systems, as columns of this file or in files of their own; or, if they are scores of two systems, {marked('format', name)}."
-        choices = choices_of("format", {name: f"{truth} and {others[0]} are two systems"})
-        raise InvalidTest.at("/files/file", "one_system", detail, choices)
+    if len(others) == 1 and not chosen:
+        beside = is_one_of(truth, SURELY_GOLD) and (alike or is_one_of(others[0], RANKED))
+        if beside or is_predicted(others[0]):
+            _refuse_one_system(look, name, truth, others[0])
     pair = [one for one in alike if _whole(columns[one])]
     if len(pair) > 1:
         listed = " and ".join(map(quoted, pair[:MAX_CHOICES]))
@@ -98,17 +102,24 @@ def refuse_ambiguous(look: FirstLook, name: str, chosen: Collection[str | None])
             )
             raise InvalidTest.at(look.source.line(1), "choose_format", detail)
         detail += f"say which by `format=labels` or {marked('format', name)}."
-        choices = choices_of(
-            "format", {"labels": "Labels, compared with gold", name: "Scores of the systems"}
-        )
-        raise InvalidTest.at("/options/format", "choose_format", detail, choices)
+        titles = {"labels": "Labels, compared with gold", name: "Scores of the systems"}
+        raise InvalidTest.at("/options/format", "choose_format", detail, choices_of("format", titles))
+
+
+def _refuse_one_system(look: FirstLook, name: str, truth: str, system: str) -> None:
+    detail = f"{quoted(truth)} is gold, and {quoted(system)} is of one system: a test compares two. "
+    if look.source.is_body:
+        detail += "Send both systems; or, if these are scores of two systems, call them u and v."
+        raise InvalidTest.at(look.source.line(1), "one_system", detail)
+    detail += f"Send both systems, as columns of this file or in files of their own; or, if they are scores of two systems, {marked('format', name)}."
+    choices = choices_of("format", {name: f"{truth} and {system} are two systems"})
+    raise InvalidTest.at("/files/file", "one_system", detail, choices)
 
 
 def _refuse_scores_beside_labels(look: FirstLook) -> None:
     """Refuse a file of each system with labels and scores: means of the scores, or AUC; raises InvalidTest that asks."""
     columns, other = _columns(look), _columns(look.other("v"))
-    truth = _named(columns, SURELY_GOLD)
-    score = find(columns, ("score", *PROBABILITY))
+    truth, score = find(columns, SURELY_GOLD), find(columns, ("score", *PROBABILITY))
     if truth is None or score is None or truth not in other or len(_known(columns[truth])) != AUC_CLASSES:
         return
     if _whole(columns[score]) or _are_texts(columns[score]):
@@ -119,7 +130,7 @@ def _refuse_scores_beside_labels(look: FirstLook) -> None:
 
 def has_gold(look: FirstLook) -> bool:
     """Whether a column is called what nothing but gold is."""
-    return _named(_columns(look), SURELY_GOLD) is not None
+    return find(_columns(look), SURELY_GOLD) is not None
 
 
 def refuse_untold(spec: StatisticSpec, gold: Collection[Any], columns: Mapping[str, Collection[Any]]) -> None:
@@ -134,27 +145,19 @@ def refuse_untold(spec: StatisticSpec, gold: Collection[Any], columns: Mapping[s
 
 
 def _is_table_of_labels(columns: Table) -> bool:
-    truth = _named(columns, SURELY_GOLD)
+    truth = find(columns, SURELY_GOLD)
     if truth is None:
         return False
-    gold = _known(columns[truth])
-    pair = _pair(columns)
-    if pair is not None and not all(map(is_predicted, pair)):
+    gold = columns[truth]
+    pairs = ((f"{stem}u", f"{stem}v") for stem in STEMS)
+    pair = next((pair for pair in pairs if columns.keys() >= set(pair)), ())
+    if pair and not all(map(is_predicted, pair)):
         return all(_are_texts(columns[name]) for name in pair)
     predicted = [columns[name] for name in columns if name != truth and is_predicted(name)]
-    if len(predicted) > 1 and all(_are_labels(values, columns[truth]) for values in predicted):
+    if len(predicted) > 1 and all(_are_labels(values, gold) for values in predicted):
         return True
     others = [values for name, values in columns.items() if name != truth and not is_one_of(name, KEYS)]
-    return sum(_are_texts(values) and not gold.isdisjoint(_known(values)) for values in others) >= 2
-
-
-def _pair(columns: Table) -> tuple[str, str] | None:
-    pairs = ((f"{stem}u", f"{stem}v") for stem in STEMS)
-    return next((pair for pair in pairs if pair[0] in columns and pair[1] in columns), None)
-
-
-def _named(columns: Table, names: Sequence[str]) -> str | None:
-    return find(columns, names)
+    return sum(_are_texts(values) and not _known(gold).isdisjoint(_known(values)) for values in others) >= 2
 
 
 def _only(columns: Table) -> str | None:
@@ -182,10 +185,8 @@ def _whole(values: list[Any]) -> bool:
 
 def _known(values: list[Any]) -> set[str]:
     """The values as text, numbers without trailing zeros."""
-    texts = {
-        str(value).strip() for value in values if not is_gap(value) and not isinstance(value, list | dict)
-    }
-    return {text.removesuffix(".0") for text in texts}
+    kept = (value for value in values if not is_gap(value) and not isinstance(value, list | dict))
+    return {str(value).strip().removesuffix(".0") for value in kept}
 
 
 def _columns(look: FirstLook) -> Table:
@@ -196,9 +197,9 @@ def _columns(look: FirstLook) -> Table:
         return {name.lower(): [record.get(name) for record in records] for name in names}
     names_of_table, *rows = look.table or [[]]
     whole = [row for row in rows if len(row) == len(names_of_table)]
-    if not whole:
-        return {}
-    return {name.lower(): [row[at] for row in whole] for at, name in enumerate(names_of_table)}
+    return (
+        {name.lower(): [row[at] for row in whole] for at, name in enumerate(names_of_table)} if whole else {}
+    )
 
 
 def _records(look: FirstLook) -> list[dict[str, Any]]:
@@ -207,10 +208,9 @@ def _records(look: FirstLook) -> list[dict[str, Any]]:
             values = json.loads(look.source.content)[:MAX_LINES]
         else:
             lines = look.text.split("\n", MAX_LINES)[:MAX_LINES]
-            cut = (
-                len(lines) - 1 if len(look.text) < len(look.source.content) and len(lines) > 1 else len(lines)
-            )
-            values = [json.loads(line) for line in lines[:cut] if line.strip()]
+            if len(look.text) < len(look.source.content) and len(lines) > 1:
+                lines.pop()  # it may be cut off
+            values = [json.loads(line) for line in lines if line.strip()]
     except (ValueError, RecursionError):
         return []
     return [value for value in values if isinstance(value, dict)]
