@@ -22,7 +22,6 @@ import numpy as np
 from ...errors import InvalidTest, relocated
 from ...inference.reading import LeftOut
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
-from .. import columns
 from ..alignment import BOUNDS, DROP, align, coded, require_unique
 from ..frame import Frame, named
 from ..names import (
@@ -48,13 +47,14 @@ from .gold_signs import sign_of_labels, sign_of_scores
 from .label_values import labels_of
 from .many_systems import SYSTEMS, refuse_index, refuse_no_systems
 from .number_text import NumberReader
-from .outputs_by_id import known_values, values_in
+from .outputs_by_id import PAIRED_BY_ORDER, column_of, known_values, values_in
 from .reader import OnMissingOutcome, ReaderOptions, Reading, choose, no_bounds
 from .roles import Systems, needed, two_systems
 from .source import Source
 
 ROLES = ("file", "u", "v", "gold")
 ACCURACY = StatisticSpec("accuracy")
+NO_GOLD = "A column of labels, human scores or times is needed, such as label, y_true or time. "
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +77,17 @@ OUTPUTS = {"labels": LABELS, "ranking": SCORES}
 
 
 class Columns:
-    """Which columns of a frame are what; `others` are those of systems. Only scores have groups and events."""
+    """Which columns of a frame are what; `others` are those of systems, `name` the one that is read of a file. Only scores have groups and events."""
 
     def __init__(
         self, data: Frame, options: ReaderOptions, outputs: Outputs, *, has_gold: bool = True
     ) -> None:
-        self.data, self.outputs = data, outputs
+        self.data, self.outputs, self.name = data, outputs, ""
         index = data.names[0] if len(data.names) > 1 and is_one_of(data.names[0], INDEX) else None
+        keys = set() if index is None else {str(value).strip() for value in data.column(index)}
+        names_rows = len(keys) == data.n and "" not in keys
         self.gold = data.chosen("gold_column", options.gold_column, outputs.gold) if has_gold else None
-        self.id = data.chosen("id_column", options.id_column, ID) or (
-            index if index is not None and _names_rows(data.column(index)) else None
-        )
+        self.id = data.chosen("id_column", options.id_column, ID) or (index if names_rows else None)
         self.cluster = data.chosen("clusters", options.clusters, CLUSTER)
         self.group = self.event = None
         if outputs is SCORES:
@@ -97,19 +97,18 @@ class Columns:
         self.others = [name for name in data.names if name not in taken]
 
     def needed_gold(self, options: ReaderOptions, why: str, code: str | None = None) -> str:
-        """The column of gold; raises InvalidTest where none is, or where several columns may be."""
-        data, names = self.data, list(self.data.names)
+        """The column of gold; raises InvalidTest where none is, or where several columns of a table may be."""
+        names = list(self.data.names)
         several = [name for name in names if is_one_of(name, SURELY_GOLD)]
         if options.gold_column is None and len(several) > 1 and (code or self.outputs is SCORES):
             why, names, code = "More than one column may be gold. ", several, None
         elif self.gold is not None:
             return self.gold
-        raise choose(data.top, "gold_column", "column of gold", names, why, code=code)
+        raise choose(self.data.top, "gold_column", "column of gold", names, why, code=code)
 
-
-def _names_rows(values: Sequence[Any]) -> bool:
-    keys = {str(value).strip() for value in values}
-    return len(keys) == len(values) and "" not in keys
+    def place(self, row: int) -> str:
+        """The pointer to a value that is read of a file."""
+        return self.data.place(row, self.name)
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
@@ -150,11 +149,6 @@ class SystemsBesideGold:
     default: StatisticSpec
     notes: tuple[str, ...]
 
-    @property
-    def complete(self) -> bool:
-        """Whether every system has a value of every item."""
-        return all(len(present) == len(self.rows) for present in self.present.values())
-
     def place(self, row: int, name: str | None) -> str:
         """The pointer to a value of an item; to the item's line without a name."""
         return self.of.data.place(self.rows[row], name or "")
@@ -175,7 +169,8 @@ def read_systems(
     notes: list[str] = []
     data = named(source, options, notes)
     outputs = OUTPUTS[format_]
-    of, gold = _columns_of_table(data, options, outputs)
+    of = Columns(data, options, outputs)
+    gold = of.needed_gold(options, NO_GOLD, "missing_column")
     if wanted is None:
         refuse_no_systems(data, of.others)
     for name in wanted or ():
@@ -189,16 +184,11 @@ def read_systems(
     return found
 
 
-def _columns_of_table(data: Frame, options: ReaderOptions, outputs: Outputs) -> tuple[Columns, str]:
-    of = Columns(data, options, outputs)
-    why = "A column of labels, human scores or times is needed, such as label, y_true or time. "
-    return of, of.needed_gold(options, why, "missing_column")
-
-
 def _one_file(
     data: Frame, outputs: Outputs, options: ReaderOptions, format_: str, notes: list[str]
 ) -> Reading:
-    of, gold_name = _columns_of_table(data, options, outputs)
+    of = Columns(data, options, outputs)
+    gold_name = of.needed_gold(options, NO_GOLD, "missing_column")
     systems = _two(of, options, notes)
     found = _table(of, gold_name, [systems.u, systems.v], options, notes, way="drop")
     if found.ids is not None:
@@ -249,8 +239,8 @@ def _table(
     )
     gaps = {name: column for name, column in values.items() if None in column}
     if gaps and options.on_missing == "error":
-        row, name = min((column.index(None), at) for at, column in enumerate(gaps.values()))
-        name = list(gaps)[name]
+        name = min(gaps, key=lambda name: gaps[name].index(None))
+        row = gaps[name].index(None)
         why = f"there is no {name}; `on_missing={way}` {'leaves such items out' if way == 'drop' else 'compares the items that all systems have'}."
         raise data.refused(row, name, "missing", why, DROP if way == "drop" else ())
     needed_by = gaps if way == "drop" else {name: gaps[name] for name in gaps if name == gold_name}
@@ -285,7 +275,11 @@ def _table(
         gold_name,
         rows,
         gold,
-        {name: _column(of.outputs, column, data.source.role) for name, column in systems.items()},
+        (
+            systems
+            if of.outputs is LABELS
+            else {name: column_of(column, data.source.role) for name, column in systems.items()}
+        ),
         present,
         ids,
         clusters,
@@ -310,10 +304,6 @@ def _values(
     return {**labels_of(gold, whole=False), **numbers}
 
 
-def _column(outputs: Outputs, values: list[Any], role: str) -> Any:
-    return values if outputs is LABELS else scores(values, role)
-
-
 def _default(of: Columns, gold: Collection[Any], gold_name: str) -> StatisticSpec:
     """What is asked of scores beside such gold; of labels their accuracy."""
     if of.outputs is LABELS:
@@ -326,23 +316,6 @@ def _default(of: Columns, gold: Collection[Any], gold_name: str) -> StatisticSpe
 # A file each
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """A column of gold or of a system, in a file with others."""
-
-    of: Columns
-    name: str
-
-    @property
-    def data(self) -> Frame:
-        """The file."""
-        return self.of.data
-
-    def place(self, row: int) -> str:
-        """The pointer to a value."""
-        return self.data.place(row, self.name)
-
-
 def _files(
     gold: Frame | None,
     u: Frame,
@@ -352,60 +325,49 @@ def _files(
     format_: str,
     notes: list[str],
 ) -> Reading:
-    golds = (
-        [_gold(gold, options, outputs)]
-        if gold is not None
-        else [_gold_beside(data, options, outputs) for data in (u, v)]
-    )
+    of_gold = (u, v) if gold is None else (gold,)
+    golds = {
+        f"gold{at}": _gold(data, options, outputs, alone=gold is None) for at, data in enumerate(of_gold)
+    }
     systems = {
         role: _system(data, options, outputs, alone=gold is None) for role, data in (("u", u), ("v", v))
     }
-    sides = {**systems, **{f"gold{at}": side for at, side in enumerate(golds)}}
-    ids = dict(zip(sides, _ids(list(sides.values()), notes), strict=True))
-    of_gold, of_systems = (
-        {role: (side.data, side.name) for role, side in sides.items() if (role in systems) == is_system}
-        for is_system in (False, True)
-    )
+    files = {**systems, **golds}
+    ids = dict(zip(files, _ids(list(files.values()), notes), strict=True))
+    columns = [{role: (of.data, of.name) for role, of in side.items()} for side in (golds, systems)]
     values = {
-        role: ValuesById(sides[role].data.source, ids[role], column, sides[role].place)
-        for role, column in _values(outputs, of_gold, of_systems, options, notes).items()
+        role: ValuesById(files[role].data.source, ids[role], column, files[role].place)
+        for role, column in _values(outputs, columns[0], columns[1], options, notes).items()
     }
-    truth = values["gold0"]
-    if len(golds) == 2:
-        truth = _one_gold(truth, values["gold1"], options)
-    keys = [ids[f"gold{at}"] for at in range(len(golds))]
-    of_items = OfItems(
-        _of_items(golds, keys, "group", [side.of.group for side in golds]),
-        _of_items(golds, keys, "cluster", [side.of.cluster for side in golds]),
-        _of_items(golds, keys, "event", [side.of.event for side in golds]),
-    )
+    truth = values["gold0"] if gold is not None else _one_gold(values["gold0"], values["gold1"], options)
+    keys = [ids[role] for role in golds]
+    first, *_ = own = list(golds.values())
     predictions = predictions_by_id(
-        truth, values["u"], values["v"], of_items, options.on_missing, notes,
-        lambda column, role: _column(outputs, list(column), role),
+        truth, values["u"], values["v"], options.on_missing, notes,
+        groups=_of_items(own, keys, "group", [of.group for of in own]),
+        clusters=_of_items(own, keys, "cluster", [of.cluster for of in own]),
+        events=_of_items(own, keys, "event", [of.event for of in own]), are_labels=outputs is LABELS,
     )  # fmt: skip
-    notes += [f"{role}: the {outputs.what} of an item is its {quoted(systems[role].name)}." for role in "uv"]
-    notes.append(f"{len(predictions.gold):,} items; gold is the column {quoted(golds[0].name)}.")
+    notes += [
+        f"{role}: the {outputs.what} of an item is its {quoted(of.name)}." for role, of in systems.items()
+    ]
+    notes.append(f"{len(predictions.gold):,} items; gold is the column {quoted(first.name)}.")
     notes += NumberReader.of(options).note()
-    default = _default(golds[0].of, predictions.gold, golds[0].name)
+    default = _default(first, predictions.gold, first.name)
     return Reading("predictions", predictions, default, tuple(notes), format_)
 
 
-def _gold(data: Frame, options: ReaderOptions, outputs: Outputs) -> Side:
+def _gold(data: Frame, options: ReaderOptions, outputs: Outputs, *, alone: bool) -> Columns:
+    """The file of gold, or of a system where gold is `alone` beside it."""
     of = Columns(data, options, outputs)
-    if of.gold is None and len(of.others) == 1:
-        return Side(of, of.others[0])
-    return Side(of, of.needed_gold(options, ""))
+    only = of.others[0] if len(of.others) == 1 and not alone and of.gold is None else None
+    why = "There is no file gold, and no column of gold, such as gold or y_true. " if alone else ""
+    of.name = only or of.needed_gold(options, why)
+    return of
 
 
-def _gold_beside(data: Frame, options: ReaderOptions, outputs: Outputs) -> Side:
-    """Gold in a file of a system."""
-    of = Columns(data, options, outputs)
-    why = "There is no file gold, and no column of gold, such as gold or y_true. "
-    return Side(of, of.needed_gold(options, why))
-
-
-def _system(data: Frame, options: ReaderOptions, outputs: Outputs, *, alone: bool) -> Side:
-    """The column of a system: as chosen, by its name, or the only one that is left; gold is beside it if it is `alone`.
+def _system(data: Frame, options: ReaderOptions, outputs: Outputs, *, alone: bool) -> Columns:
+    """The file of a system: its column as chosen, by its name, or the only one that is left; gold is beside it if `alone`.
 
     A submission calls its predictions as the solution calls its labels.
     """
@@ -420,25 +382,26 @@ def _system(data: Frame, options: ReaderOptions, outputs: Outputs, *, alone: boo
     if name is None or name == of.gold:
         what = f"column of {outputs.what}s of {data.source.role}"
         raise choose(data.top, "score_column", what, of.others)
-    return Side(of, name)
+    of.name = name
+    return of
 
 
-def _ids(sides: Sequence[Side], notes: list[str]) -> list[list[str]]:
+def _ids(files: Sequence[Columns], notes: list[str]) -> list[list[str]]:
     """The ids of each file; where none has any, the numbers of the lines, if nothing else says what an item is."""
-    without = [side for side in sides if side.of.id is None]
+    without = [of.data for of in files if of.id is None]
     if not without:
-        return [side.data.keys(str(side.of.id)) for side in sides]
-    for side in without:
-        if len(without) < len(sides) or len(side.data.names) > 2:
+        return [of.data.keys(str(of.id)) for of in files]
+    for data in without:
+        if len(without) < len(files) or len(data.names) > 2:
             why = "Files beside gold are paired by id. "
-            raise choose(side.data.top, "id_column", "column of ids", list(side.data.names), why)
-    first = sides[0].data
-    for side in sides:
-        if side.data.n != first.n:
-            detail = f"{side.data.source.label} has {side.data.n:,} items and {first.source.label} has {first.n:,}, and there are no ids."
-            raise InvalidTest.at(side.data.source.pointer, "length_mismatch", detail)
-    notes.append("The files have no ids: items were paired by their order.")
-    return [[str(row + 1) for row in range(first.n)]] * len(sides)
+            raise choose(data.top, "id_column", "column of ids", list(data.names), why)
+    first = without[0]
+    for data in without:
+        if data.n != first.n:
+            detail = f"{data.source.label} has {data.n:,} items and {first.source.label} has {first.n:,}, and there are no ids."
+            raise InvalidTest.at(data.source.pointer, "length_mismatch", detail)
+    notes.append(PAIRED_BY_ORDER)
+    return [[str(row + 1) for row in range(first.n)]] * len(files)
 
 
 def _one_gold(first: ValuesById, second: ValuesById, options: ReaderOptions) -> ValuesById:
@@ -456,21 +419,21 @@ def _one_gold(first: ValuesById, second: ValuesById, options: ReaderOptions) -> 
 
 
 def _of_items(
-    golds: Sequence[Side], ids: Sequence[Sequence[str]], what: str, names: Sequence[str | None]
+    golds: Sequence[Columns], ids: Sequence[Sequence[str]], what: str, names: Sequence[str | None]
 ) -> dict[str, Any] | None:
     """The cluster (or group, or event) of each item, which the files with gold must agree about."""
     if not any(name is not None for name in names):
         return None
     known: dict[str, Any] = {}
-    for side, keys, name in zip(golds, ids, names, strict=True):
+    for data, keys, name in zip([of.data for of in golds], ids, names, strict=True):
         if name is None:
-            detail = f"{side.data.source.label}: there is no column of {what}s, and the other file has one."
-            raise InvalidTest.at(side.data.source.pointer, "mixed_forms", detail)
-        values: Sequence[Any] = side.data.events(name) if what == "event" else side.data.keys(name)
+            detail = f"{data.source.label}: there is no column of {what}s, and the other file has one."
+            raise InvalidTest.at(data.source.pointer, "mixed_forms", detail)
+        values: Sequence[Any] = data.events(name) if what == "event" else data.keys(name)
         for row, (key, value) in enumerate(zip(keys, values, strict=True)):
             if known.setdefault(key, value) != value:
                 detail = f"the item {quoted(key)} has the {what} {quoted(value)} here and {quoted(known[key])} in u."
-                raise side.data.refused(row, name, f"{what}_mismatch", detail)
+                raise data.refused(row, name, f"{what}_mismatch", detail)
     return known
 
 
@@ -488,34 +451,23 @@ class ValuesById:
 
     def require_unique(self) -> None:
         """Refuse an id that repeats; raises InvalidTest."""
-        if len(set(self.ids)) == len(self.ids):
-            return
-        seen: dict[str, int] = {}
-        for index, key in enumerate(self.ids):
-            if seen.setdefault(key, index) != index:
-                detail = f"{self.source.label}: the id {quoted(key)} is there twice; ids must be unique."
-                raise InvalidTest.at(self.place(index), "duplicate_id", detail)
-
-
-@dataclass(frozen=True, slots=True)
-class OfItems:
-    """What else is known of items, each by id: groups, clusters, and which times are of events."""
-
-    groups: Mapping[str, str] | None = None
-    clusters: Mapping[str, str] | None = None
-    events: Mapping[str, bool] | None = None
+        with relocated(lambda pointer: self.place(int(pointer.rpartition("/")[2]))):
+            require_unique(self.ids)
 
 
 def predictions_by_id(
     gold: ValuesById,
     u: ValuesById,
     v: ValuesById,
-    of_items: OfItems,
     on_missing: OnMissingOutcome,
     notes: list[Any],
-    column_of: Callable[[Sequence[Any], str], Any] | None = None,
+    *,
+    groups: Mapping[str, str] | None = None,
+    clusters: Mapping[str, str] | None = None,
+    events: Mapping[str, bool] | None = None,
+    are_labels: bool = False,
 ) -> Predictions:
-    """Gold and both systems' scores in the order of gold; `column_of` makes a column of values and their role.
+    """Gold and what both systems gave, in the order of gold; groups, clusters and which times are of events are known by id.
 
     Raises
     ------
@@ -531,35 +483,22 @@ def predictions_by_id(
         known[f"/{role}"] = known_values(
             side.source, side.ids, side.values, role, on_missing, notes, side.place
         )
-    for role, side in sides.items():
-        if not known[f"/{role}"].ids:
-            raise side.source.empty()
     with relocated(lambda pointer: f"/files{pointer}"):
-        aligned = align(
-            known, clusters=of_items.clusters, on_missing="drop" if on_missing == "drop" else "error"
-        )
+        aligned = align(known, clusters=clusters, on_missing="drop" if on_missing == "drop" else "error")
     ids = [str(key) for key in aligned.pairing.ids or ()]
-    for role in sides:
-        alone = len(known[f"/{role}"]) - len(ids)
-        if alone:
-            notes.append(LeftOut(role, alone, "file"))
+    alone = {role: len(known[f"/{role}"]) - len(ids) for role in sides}
+    notes += [LeftOut(role, n, "file") for role, n in alone.items() if n]
     pairing = replace(aligned.pairing, largest=max(len(side.ids) for side in (u, v)))
-    made = scores if column_of is None else column_of
     gold_values, *systems = (values_in(known[name], aligned.order[name]) for name in known)
+    columns = systems if are_labels else [column_of(*each) for each in zip(systems, "uv", strict=True)]
     return Predictions(
         gold_values,
-        made(systems[0], "u"),
-        made(systems[1], "v"),
+        columns[0],
+        columns[1],
         pairing,
-        None if of_items.groups is None else coded([of_items.groups[key] for key in ids])[0],
-        None if of_items.events is None else np.array([of_items.events[key] for key in ids], dtype=bool),
+        None if groups is None else coded([groups[key] for key in ids])[0],
+        None if events is None else np.array([events[key] for key in ids], dtype=bool),
     )
-
-
-def scores(values: Sequence[Any], role: str) -> Any:
-    """One number per item, shape (n,); raises InvalidTest at `/files/<role>/item/<n>`."""
-    with relocated(lambda pointer: f"/files/{role}/item{pointer}"):
-        return columns.numbers(list(values), may_hold_booleans=False)
 
 
 USES = frozenset(

@@ -14,21 +14,21 @@ import re
 from collections.abc import Mapping
 
 from ...errors import InvalidTest
-from ...statistics.paired import Predictions, StatisticSpec
+from ...statistics.paired import StatisticSpec
 from ..quoting import quoted
-from .beside_gold import OfItems, ValuesById, predictions_by_id
+from .beside_gold import ValuesById, predictions_by_id
 from .format import FirstLook, Format, Sign
 from .number_text import Number, NumberReader, parsed
 from .reader import ReaderOptions, Reading
 from .roles import needed
 from .source import Source
+from .tables import some
 
 ROLES = ("u", "v", "gold", "documents")
 USES = frozenset(("clusters", "decimals", "groups", "on_missing"))
 GROUPS = ("segment", "system", "none")
 CLUSTERS = ("segment", "system", "document")
 ENDING = re.compile(r"\.seg\.score(\.gz|\.zst)?\Z")
-NAMED = 5
 MISSING = "None"
 
 Scores = dict[str, list[tuple[Number | None, int]]]
@@ -46,29 +46,36 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     human = _scores(gold, NumberReader(), notes)
     metrics = [_scores(source, NumberReader.of(options), notes) for source in (u, v)]
     systems = _systems(human, metrics, (u, v), notes)
-    columns = [_items(source, scores, systems) for source, scores in zip((u, v), metrics, strict=True)]
-    rated = _rated(gold, human, systems, columns, notes)
-    keys = {
-        f"{name}/{segment}": (name, segment) for name in systems for segment in range(1, len(human[name]) + 1)
-    }
-    kept = set(rated.ids)
-    columns = [_only(column, kept) for column in columns]
+    items = [(name, segment) for name in systems for segment in range(len(human[name]))]
+    rated = [(name, segment) for name, segment in items if human[name][segment][0] is not None]
+    if len(rated) < len(items):
+        notes.append(
+            f"{len(items) - len(rated):,} of {len(items):,} segments of {len(systems):,} systems have no human score and were left out."
+        )
+    if not rated:
+        raise gold.empty()
     documents = _documents(files["documents"], human, systems, notes) if clusters == "document" else []
-    labels = {key: _part(name, segment, clusters, documents) for key, (name, segment) in keys.items()}
-    of_items = OfItems(
-        None
-        if groups == "none"
-        else {key: _part(name, segment, groups, []) for key, (name, segment) in keys.items()},
-        None if clusters is None else labels,
-    )
-    predictions = predictions_by_id(rated, columns[0], columns[1], of_items, options.on_missing, notes)
-    notes.append(_compared(groups))
+    ids = [f"{name}/{segment + 1}" for name, segment in rated]
+
+    def column(source: Source, scores: Scores) -> ValuesById:
+        rows = [scores[name][segment] for name, segment in rated]
+        return ValuesById(source, ids, [value for value, _ in rows], lambda row: source.line(rows[row][1], 2))
+
+    parts = {
+        "system": [name for name, _ in rated],
+        "segment": [str(segment + 1) for _, segment in rated],
+        "document": [documents[segment] for _, segment in rated if documents],
+    }
+    by_id = {which: dict(zip(ids, part, strict=False)) for which, part in parts.items()}
+    data = predictions_by_id(
+        column(gold, human), column(u, metrics[0]), column(v, metrics[1]), options.on_missing, notes,
+        groups=by_id.get(groups), clusters=None if clusters is None else by_id[clusters],
+    )  # fmt: skip
+    other = {"segment": "systems", "system": "segments"}.get(groups)
+    compared = f"Scores of {other} are compared within each {groups} (groups: {groups})."
+    notes.append(compared if other else "All segments of all systems are compared (groups: none).")
     notes += NumberReader.of(options).note()
-    return _reading(predictions, (u, v), notes, format_)
-
-
-def _reading(data: Predictions, metrics: tuple[Source, Source], notes: list[str], format_: str) -> Reading:
-    names = [ENDING.sub("", source.name) for source in metrics if ENDING.search(source.name)]
+    names = [ENDING.sub("", source.name) for source in (u, v) if ENDING.search(source.name)]
     different = len(names) == 2 and names[0] != names[1] and all(names)
     return Reading(
         "predictions", data, StatisticSpec("kendall"), tuple(notes), format_,
@@ -81,13 +88,6 @@ def _choice(name: str, given: str, allowed: tuple[str, ...]) -> str:
         detail = f"{name} must be one of: {', '.join(allowed)}."
         raise InvalidTest.at(f"/options/{name}", "invalid_option", detail)
     return given
-
-
-def _compared(groups: str) -> str:
-    if groups == "none":
-        return "All segments of all systems are compared (groups: none)."
-    other = "systems" if groups == "segment" else "segments"
-    return f"Scores of {other} are compared within each {groups} (groups: {groups})."
 
 
 def _scores(source: Source, reader: NumberReader, notes: list[str]) -> Scores:
@@ -122,7 +122,7 @@ def _systems(
     for scores, other, source in zip(metrics, metrics[::-1], sources, strict=True):
         lacking = [name for name in human if name in other and name not in scores]
         if lacking:
-            detail = f"{source.label}: there are no scores of {_some(lacking)}, which the other metric and the human scores have."
+            detail = f"{source.label}: there are no scores of {some(lacking)}, which the other metric and the human scores have."
             raise InvalidTest.at(source.pointer, "missing_system", detail)
     systems = [name for name in human if name in metrics[0]]
     if not systems:
@@ -131,10 +131,10 @@ def _systems(
     unrated = sorted({name for scores in metrics for name in scores} - set(human))
     unscored = [name for name in human if name not in metrics[0]]
     if unrated:
-        notes.append(f"{len(unrated):,} systems without human scores were left out: {_some(unrated)}.")
+        notes.append(f"{len(unrated):,} systems without human scores were left out: {some(unrated)}.")
     if unscored:
         notes.append(
-            f"{len(unscored):,} systems that no metric scored (references) were left out: {_some(unscored)}."
+            f"{len(unscored):,} systems that no metric scored (references) were left out: {some(unscored)}."
         )
     for name in systems:
         for scores, source in zip(metrics, sources, strict=True):
@@ -145,47 +145,6 @@ def _systems(
                 )
                 raise InvalidTest.at(source.line(scores[name][-1][1]), "length_mismatch", detail)
     return systems
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return ", ".join(map(quoted, names[:NAMED])) + more
-
-
-def _items(source: Source, scores: Scores, systems: list[str]) -> ValuesById:
-    ids = [f"{name}/{segment}" for name in systems for segment in range(1, len(scores[name]) + 1)]
-    rows = [row for name in systems for row in scores[name]]
-    return ValuesById(source, ids, [value for value, _ in rows], lambda row: source.line(rows[row][1], 2))
-
-
-def _rated(
-    gold: Source, human: Scores, systems: list[str], metrics: list[ValuesById], notes: list[str]
-) -> ValuesById:
-    """The items that have human scores; the others are nobody's mistake."""
-    every = _items(gold, human, systems)
-    rated = _only(
-        every, {key for key, value in zip(every.ids, every.values, strict=True) if value is not None}
-    )
-    unrated = len(every.ids) - len(rated.ids)
-    if unrated:
-        notes.append(
-            f"{unrated:,} of {len(every.ids):,} segments of {len(systems):,} systems have no human score and were left out."
-        )
-    if not rated.ids:
-        raise gold.empty()
-    return rated
-
-
-def _only(items: ValuesById, ids: set[str]) -> ValuesById:
-    keep = [index for index, key in enumerate(items.ids) if key in ids]
-    kept_ids, values = ([column[index] for index in keep] for column in (items.ids, items.values))
-    return ValuesById(items.source, kept_ids, values, lambda row: items.place(keep[row]))
-
-
-def _part(system: str, segment: int, which: str | None, documents: list[str]) -> str:
-    if which == "document":
-        return documents[segment - 1]
-    return system if which == "system" else str(segment)
 
 
 def _documents(source: Source, human: Scores, systems: list[str], notes: list[str]) -> list[str]:

@@ -224,7 +224,8 @@ def _board_beside_gold(found: SystemsBesideGold) -> GivenBoard:
         name: Gapped(found.systems[name], np.array(found.present[name], dtype=np.int64), len(found.rows))
         for name in sorted(found.systems)
     }
-    numbered = None if found.complete else [str(row + 1) for row in found.rows]
+    complete = all(len(present) == len(found.rows) for present in found.present.values())
+    numbered = None if complete else [str(row + 1) for row in found.rows]
     whole = dict.fromkeys((*names, *fields, "/groups", "/event"), found.of.data.top)
     return GivenBoard(
         columns, found.gold, found.ids or numbered, found.clusters, place, whole, groups=found.groups,
