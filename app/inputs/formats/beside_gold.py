@@ -98,8 +98,8 @@ class Columns:
 
     def needed_gold(self, options: ReaderOptions, why: str, code: str | None = None) -> str:
         """The column of gold; raises InvalidTest where none is, or where several columns of a table may be."""
-        names = list(self.data.names)
-        several = [name for name in names if is_one_of(name, SURELY_GOLD)]
+        names = self.others or list(self.data.names)
+        several = [name for name in self.data.names if is_one_of(name, SURELY_GOLD)]
         if options.gold_column is None and len(several) > 1 and (code or self.outputs is SCORES):
             why, names, code = "More than one column may be gold. ", several, None
         elif self.gold is not None:
@@ -196,11 +196,13 @@ def _one_file(
         with relocated(lambda pointer: found.place(int(pointer.rpartition("/")[2]), id_name)):
             require_unique(found.ids)
     codes, n_clusters = coded(found.clusters)
+    told = found.ids is not None or len(found.rows) < data.n
+    matched = {"matched": len(found.rows), "largest": data.n} if told else {}
     predictions = Predictions(
         found.gold,
         found.systems[systems.u],
         found.systems[systems.v],
-        Pairing(clusters=codes, n_clusters=n_clusters, by_id=found.ids is not None, ids=found.ids),
+        Pairing(codes, n_clusters, by_id=found.ids is not None, ids=found.ids, **matched),
         coded(found.groups)[0],
         None if found.events is None else np.array(found.events, dtype=bool),
     )
@@ -381,7 +383,7 @@ def _system(data: Frame, options: ReaderOptions, outputs: Outputs, *, alone: boo
         name = left[0]
     if name is None or name == of.gold:
         what = f"column of {outputs.what}s of {data.source.role}"
-        raise choose(data.top, "score_column", what, of.others)
+        raise choose(data.top, "score_column", what, of.others or list(data.names))
     of.name = name
     return of
 
@@ -451,8 +453,11 @@ class ValuesById:
 
     def require_unique(self) -> None:
         """Refuse an id that repeats; raises InvalidTest."""
-        with relocated(lambda pointer: self.place(int(pointer.rpartition("/")[2]))):
-            require_unique(self.ids)
+        seen: dict[str, int] = {}
+        for index, key in enumerate(self.ids) if len(set(self.ids)) < len(self.ids) else ():
+            if seen.setdefault(key, index) != index:
+                detail = f"{self.source.label}: the id {quoted(key)} is there twice; ids must be unique."
+                raise InvalidTest.at(self.place(index), "duplicate_id", detail)
 
 
 def predictions_by_id(
@@ -490,7 +495,9 @@ def predictions_by_id(
     notes += [LeftOut(role, n, "file") for role, n in alone.items() if n]
     pairing = replace(aligned.pairing, largest=max(len(side.ids) for side in (u, v)))
     gold_values, *systems = (values_in(known[name], aligned.order[name]) for name in known)
-    columns = systems if are_labels else [column_of(*each) for each in zip(systems, "uv", strict=True)]
+    columns: list[Any] = (
+        systems if are_labels else [column_of(*each) for each in zip(systems, "uv", strict=True)]
+    )
     return Predictions(
         gold_values,
         columns[0],

@@ -11,6 +11,7 @@ import pytest
 
 from app.errors import InputError
 from app.inputs import frame
+from app.inputs.formats import label_values
 from app.inputs.formats.number_text import plain_numbers
 from app.inputs.formats.reader import ReaderOptions, Reading
 from app.inputs.formats.source import Source
@@ -237,7 +238,8 @@ def test_quick_and_careful_readers_agree(
 
     quick = [read(text) for text in ODD_TABLES]
     monkeypatch.setattr(frame, "_plain", lambda *_: None)
-    monkeypatch.setattr(frame, "plain_numbers", lambda *_: None)
+    for module in (frame, label_values):
+        monkeypatch.setattr(module, "plain_numbers", lambda *_: None)
     for text, found in zip(ODD_TABLES, quick, strict=True):
         assert found == read(text), text[:80]
 
@@ -250,3 +252,40 @@ def test_the_usual_table_is_read_quickly() -> None:
     columns_of = {name: columns_.column(name) for name in columns_.names}
     assert columns_of == {"label": ["1", "0"], "score_u": ["0.5", "1e3"], "score_v": ["2", "-3"]}
     assert plain_numbers(columns_.column("score_u")) == [0.5, 1000.0]
+
+
+@pytest.mark.parametrize(
+    ("format_", "gold", "values"), [("labels", "xyxx", "xyyx"), ("ranking", "1011", "3142")]
+)
+def test_files_of_one_column_are_paired_by_their_order(
+    format_: str, gold: str, values: str, read_files: Read, refusal: Refusal
+) -> None:
+    files = {
+        role: "\n".join([name, *column])
+        for role, name, column in (("gold", "label", gold), ("u", "pred", values), ("v", "pred", gold[::-1]))
+    }
+    files |= {} if format_ == "labels" else {"v": files["u"]}
+    data: Any = read_files(format_, files).data
+    assert (len(data.gold), list(map(str, data.gold)), list(map(str, data.u))) == (
+        4,
+        list(gold),
+        list(values),
+    )
+    assert refusal(format_, {**files, "v": files["v"] + "\nx"}).flaws[0].code in {
+        "length_mismatch",
+        "not_a_number",
+    }
+
+
+@pytest.mark.parametrize("format_", ["labels", "ranking"])
+def test_the_index_of_pandas_names_the_items_of_a_table_beside_gold(format_: str, read_files: Read) -> None:
+    data: Any = read_files(format_, {"file": ",label,A,B\n7,1,1,0\n8,0,1,0\n9,1,0,1\n"}).data
+    assert (data.pairing.ids, data.pairing.by_id, data.pairing.matched) == (["7", "8", "9"], True, 3)
+    without: Any = read_files(format_, {"file": "label,A,B\n1,1,0\n0,1,0\n1,0,1\n"}).data
+    assert (without.pairing.ids, without.pairing.by_id) == (None, False)
+
+
+def test_files_of_systems_must_agree_about_clusters_and_groups_of_items(refusal: Refusal) -> None:
+    u, v = "id,label,score,group\na,1,1,x\nb,0,2,y\n", "id,label,score,group\na,1,1,x\nb,0,2,x\n"
+    assert refusal("ranking", {"u": u, "v": v}).flaws[0].code == "group_mismatch"
+    assert refusal("ranking", {"u": u, "v": "id,label,score\na,1,1\nb,0,2\n"}).flaws[0].code == "mixed_forms"
