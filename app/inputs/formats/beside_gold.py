@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InvalidTest, relocated
-from ...inference.reading import LeftOut
+from ...inference.reading import LeftOut, Remark
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
 from ..alignment import BOUNDS, DROP, align, coded, require_unique
 from ..frame import Frame, named
@@ -113,7 +113,7 @@ class Columns:
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
     """Gold and the labels or scores of both systems."""
-    notes: list[str] = []
+    notes: list[Any] = []
     outputs = OUTPUTS[format_]
     if "file" in files:
         if "gold" in files:
@@ -166,7 +166,7 @@ def read_systems(
     MalformedBody, InvalidTest
         As `frame.named` does; gold or the systems are not to be told, or a value is missing or none that counts.
     """
-    notes: list[str] = []
+    notes: list[Any] = []
     data = named(source, options, notes)
     outputs = OUTPUTS[format_]
     of = Columns(data, options, outputs)
@@ -185,7 +185,7 @@ def read_systems(
 
 
 def _one_file(
-    data: Frame, outputs: Outputs, options: ReaderOptions, format_: str, notes: list[str]
+    data: Frame, outputs: Outputs, options: ReaderOptions, format_: str, notes: list[Any]
 ) -> Reading:
     of = Columns(data, options, outputs)
     gold_name = of.needed_gold(options, NO_GOLD, "missing_column")
@@ -215,7 +215,7 @@ def _one_file(
     )  # fmt: skip
 
 
-def _two(of: Columns, options: ReaderOptions, notes: list[str]) -> Systems:
+def _two(of: Columns, options: ReaderOptions, notes: list[Any]) -> Systems:
     """The columns of the systems: as chosen, called u and v after a stem, or the only two that are left or whose names tell."""
     if (options.system_u, options.system_v) == (None, None):
         for stem in of.outputs.stems:
@@ -226,7 +226,7 @@ def _two(of: Columns, options: ReaderOptions, notes: list[str]) -> Systems:
 
 
 def _table(
-    of: Columns, gold_name: str, names: Sequence[str], options: ReaderOptions, notes: list[str], *, way: str
+    of: Columns, gold_name: str, names: Sequence[str], options: ReaderOptions, notes: list[Any], *, way: str
 ) -> SystemsBesideGold:
     """Gold and the systems `names`; `way` is the value of on_missing that leaves out what not all have, drop of two systems.
 
@@ -297,7 +297,7 @@ def _values(
     gold: Mapping[str, tuple[Frame, str]],
     systems: Mapping[str, tuple[Frame, str]],
     options: ReaderOptions,
-    notes: list[str],
+    notes: list[Any],
 ) -> dict[str, list[Any]]:
     """The values of columns of gold and of systems, None where there is none; labels are read alike in all of them."""
     if outputs is LABELS:
@@ -325,7 +325,7 @@ def _files(
     outputs: Outputs,
     options: ReaderOptions,
     format_: str,
-    notes: list[str],
+    notes: list[Any],
 ) -> Reading:
     of_gold = (u, v) if gold is None else (gold,)
     golds = {
@@ -351,7 +351,8 @@ def _files(
         events=_of_items(own, keys, "event", [of.event for of in own]), are_labels=outputs is LABELS,
     )  # fmt: skip
     notes += [
-        f"{role}: the {outputs.what} of an item is its {quoted(of.name)}." for role, of in systems.items()
+        Remark(role, f"the {outputs.what} of an item is its {quoted(of.name)}.")
+        for role, of in systems.items()
     ]
     notes.append(f"{len(predictions.gold):,} items; gold is the column {quoted(first.name)}.")
     notes += NumberReader.of(options).note()
@@ -388,7 +389,7 @@ def _system(data: Frame, options: ReaderOptions, outputs: Outputs, *, alone: boo
     return of
 
 
-def _ids(files: Sequence[Columns], notes: list[str]) -> list[list[str]]:
+def _ids(files: Sequence[Columns], notes: list[Any]) -> list[list[str]]:
     """The ids of each file; where none has any, the numbers of the lines, if nothing else says what an item is."""
     without = [of.data for of in files if of.id is None]
     if not without:
