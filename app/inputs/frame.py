@@ -27,7 +27,7 @@ from .formats.number_text import Number, NumberReader, plain_numbers
 from .formats.outputs_by_id import Value, in_words
 from .formats.reader import DELIMITERS, ReaderOptions, choose
 from .formats.separators import LOOKED_AT, guessed_delimiter, is_quoted, told
-from .formats.source import OTHER_BOMS, UTF8_BOM, Source
+from .formats.source import OTHER_BOMS, UTF8_BOM, Source, parsed_once
 from .missing_texts import is_missing
 from .names import DATASET, INDEX, RUN, SYSTEM, find, is_one_of
 from .quoting import escaped, quoted
@@ -302,6 +302,7 @@ def of_records(data: Records) -> Frame:
     )
 
 
+@parsed_once
 def table(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
     """Read delimited text; raises as `frame_of`."""
     plain = _plain(source, options)

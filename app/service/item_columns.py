@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import Flaw, InvalidTest, relocated
 from ..inputs import columns
-from ..inputs.alignment import Items, coded
+from ..inputs.alignment import GOLD, Items, coded
 from ..statistics.paired import Predictions, StatisticSpec, Weights
 from ..statistics.pairwise.gold import PAIRWISE
 from ..statistics.weights import weights_of
@@ -25,16 +27,24 @@ def typed(data: Predictions, spec: StatisticSpec) -> Predictions:
     Raises InvalidTest with pointers such as `/u/17`, and at `/groups` and `/event` where the statistic takes none.
     """
     require_taken(spec, data.groups, data.event)
-    if spec.name not in PAIRWISE:
-        for pointer, values in (("/gold", data.gold), ("/u", data.u), ("/v", data.v)):
-            _at(pointer, columns.labels, values)
-        return data
-    return replace(
-        data,
-        gold=gold_column(data.gold, spec, "/gold"),
-        u=score_column(data.u, "/u"),
-        v=score_column(data.v, "/v"),
-    )
+    typed = outputs_of({GOLD: data.gold, "/u": data.u, "/v": data.v}, spec)
+    return replace(data, gold=typed[GOLD], u=typed["/u"], v=typed["/v"]) if spec.name in PAIRWISE else data
+
+
+def outputs_of(given: Mapping[str, Any], spec: StatisticSpec) -> dict[str, Any]:
+    """Outputs and gold by pointer: a number of each item where the statistic compares scores, else labels; gold of auc may be either.
+
+    Raises InvalidTest at `<pointer>/<item>`.
+    """
+    in_pairs, outputs = spec.name in PAIRWISE, dict(given)
+    check: Callable[[Any], Any] = columns.numbers if in_pairs else columns.labels
+    for pointer, values in given.items():
+        are_labels = pointer == GOLD and spec.name == "auc" and float not in set(map(type, values))
+        if in_pairs and (are_labels or isinstance(values, np.ndarray)):
+            continue
+        with relocated(partial(operator.add, pointer)):
+            outputs[pointer] = check(values.tolist() if isinstance(values, np.ndarray) else values)
+    return outputs
 
 
 def require_taken(spec: StatisticSpec, groups: object, event: object) -> None:
@@ -46,35 +56,6 @@ def require_taken(spec: StatisticSpec, groups: object, event: object) -> None:
     if event is not None and spec.name != "concordance":
         detail = f"event goes with concordance; {spec.name} has no censored items: leave event out."
         raise InvalidTest.at("/event", "superfluous", detail)
-
-
-def gold_column(values: Any, spec: StatisticSpec, pointer: str) -> Any:
-    """Gold of a statistic of pairs: labels of auc, else numbers."""
-    if spec.name == "auc" and float not in set(map(type, values)):
-        return values
-    return score_column(values, pointer)
-
-
-def score_column(values: Any, pointer: str) -> Any:
-    """One number per item, shape (n,); raises InvalidTest at `<pointer>/<item>`."""
-    if isinstance(values, np.ndarray):
-        return values
-    return _at(pointer, columns.numbers, values)
-
-
-def labels_of(values: Any, pointer: str) -> Any:
-    """The labels that a statistic of labels takes; raises InvalidTest at `<pointer>/<item>`."""
-    return _at(pointer, columns.labels, values)
-
-
-def _at(pointer: str, check: Callable[[Any], Any], values: Any) -> Any:
-    if isinstance(values, np.ndarray):
-        values = values.tolist()
-    try:
-        return check(values)
-    except InvalidTest as error:
-        flaws = (Flaw(f"{pointer}{flaw.pointer}", flaw.code, flaw.detail) for flaw in error.flaws)
-        raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
 
 
 def weights_for(given: Any, items: Items) -> Weights | None:

@@ -8,7 +8,7 @@ from ..errors import relocated
 from ..inputs import json_body
 from .body_decoders import DecodedBody
 from .compare import json_request
-from .compare.parse import DecodedCompare, ParsedCompare, comparison_of
+from .compare.parse import ParsedCompare, comparison_of
 from .messages import Job
 from .parse import ParsedTest, parse_request
 from .pointers import beside_statistic, chained, prefixed
@@ -32,9 +32,9 @@ def parse_plan(job: Job, body: bytes | bytearray) -> ParsedTest | ParsedCompare:
     store = store_of(envelope)  # that of the request inside is for later, when it is sent
     if envelope.kind == "compare":
         with relocated(pointer_map):
-            request, boards = json_request.request_of(envelope.request, context)
-        inside = chained(beside_statistic(envelope.request), pointer_map)
-        return replace(comparison_of(DecodedCompare(request, boards, inside), job), store=store)
+            decoded = json_request.decoded(envelope.request, context)
+        decoded = replace(decoded, pointer_map=chained(decoded.pointer_map, pointer_map))
+        return replace(comparison_of(decoded, job), store=store)
     inner = validated(REQUEST_MODELS[envelope.kind], envelope.request, prefix=INSIDE, context=context)
     inside = chained(beside_statistic(envelope.request), pointer_map)
     return replace(parse_request(DecodedBody(envelope.kind, inner, inside), job), store=store)

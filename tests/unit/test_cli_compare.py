@@ -24,8 +24,7 @@ from app.client.decode import decode
 from app.inference.compare.record import Adjust
 from app.inputs.alignment import OnMissingOnBoard
 from app.reports.representations import BY_NAME, OF_A_COMPARISON
-from app.service.compare.form_fields import READER_OPTIONS
-from app.service.compare.options import OF_QUERY
+from app.service.compare.options import OF_QUERY, READER_OPTIONS
 from app.service.query import parameters_of
 from tests.unit.cli_asking import run
 

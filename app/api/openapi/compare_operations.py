@@ -10,10 +10,8 @@ from ...inputs.formats.catalogue import told_by_statistic
 from ...inputs.formats.roles import ROLES
 from ...reports.representations import OF_A_COMPARISON, BoardPicture, BoardTable
 from ...service import media_types
-from ...service.compare.bodies import COLUMNS
-from ...service.compare.files import SYSTEM
-from ...service.compare.form_fields import KINDS, NAMES, READER_OPTIONS
-from ...service.compare.options import OF_QUERY
+from ...service.compare.files import COLUMNS, SYSTEM
+from ...service.compare.options import KINDS, NAMES, OF_QUERY, READER_OPTIONS
 from ...service.messages import TestKind
 from ...service.query import parameters_of
 from ...service.schema.compare import CompareChoices, CompareRequest

@@ -18,7 +18,7 @@ from ..quoting import escaped
 from . import wrappers
 from .number_text import Number, NumberReader
 from .outputs_by_id import Value
-from .source import Source
+from .source import Source, parsed_once
 
 # Wider records are parsed one by one, so that one that is too wide is refused before the next.
 FIELDS_AT_ONCE = 64
@@ -87,6 +87,7 @@ class Records:
         return [record.value.get(field) for record in self.records]
 
 
+@parsed_once
 def read_records(source: Source, notes: list[str], path: str | None = None, *, flat: bool = True) -> Records:
     """Read a file. A number in an array is a record with the field `score`.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Literal
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 from ...errors import MAX_CHOICES, Choice, InvalidTest, choices_of, marked
 from ...inference.reading import Note, sentences
@@ -43,6 +43,7 @@ class UploadedFile:
 
     `folder` is the part of its path that the caller sent before the name: it is only ever read as a name. `parts` are
     the files of a role that has several, which then has no content of its own. `is_body`: it is the body of a request, and no file of a form.
+    `memo` is as in `Source`.
     """
 
     name: str
@@ -50,6 +51,7 @@ class UploadedFile:
     folder: str = ""
     parts: tuple[UploadedFile, ...] = ()
     is_body: bool = False
+    memo: dict[Any, Any] | None = field(default=None, compare=False, repr=False)
 
     @property
     def path(self) -> str:

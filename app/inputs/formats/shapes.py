@@ -23,7 +23,7 @@ from .number_text import Number, NumberReader
 from .outputs_by_id import SystemOutputs, Value, scores_reading
 from .reader import Kind, ReaderOptions, Reading, RoleQuestion, choose, only_or_chosen
 from .roles import both, two_systems
-from .source import Source
+from .source import Source, parsed_once
 
 ENTRY_POINTS = "exactperm.formats"
 SCORES: tuple[Kind, ...] = ("scores",)
@@ -146,8 +146,9 @@ def read(shape: Shape, files: Mapping[str, Source], options: ReaderOptions, form
     """
     notes: list[str] = []
     first, second = both(files, format_)
-    u = shape.rows(first, options, notes, files)
-    v = u if first is second else shape.rows(second, options, notes, files)
+    rows = parsed_once(shape.rows)
+    u = rows(first, options, notes, files)
+    v = u if first is second else rows(second, options, notes, files)
     _require_agreement(u, v)
     metric = metric_chosen(u, options)
     if metric not in v.names and all(metric not in row.values for row in v.rows):

@@ -6,8 +6,11 @@ Pointers are `/files/<role>/line/<n>[/<field>]` for files of lines (counted from
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ...errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody
 from ..quoting import escaped
@@ -17,15 +20,22 @@ SHOWN_NAME_CHARS = 80
 UTF8_BOM = b"\xef\xbb\xbf"
 OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
+P = ParamSpec("P")
+Parsed = TypeVar("Parsed")
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file in its role: `u`, `v`, `gold`, `qrels`, …, or `file` when it holds both systems; or a whole body."""
+    """One file in its role: `u`, `v`, `gold`, `qrels`, …, or `file` when it holds both systems; or a whole body.
+
+    `memo` holds what was parsed of a file that is read again, beside another one; None where it is read once (`parsed_once`).
+    """
 
     role: str
     name: str
     content: bytes
     is_body: bool = False
+    memo: dict[Any, Any] | None = field(default=None, compare=False, repr=False)
 
     @property
     def pointer(self) -> str:
@@ -106,4 +116,31 @@ class Source:
 
 def sources(files: Mapping[str, UploadedFile]) -> dict[str, Source]:
     """The files by role."""
-    return {role: Source(role, file.name, file.content, file.is_body) for role, file in files.items()}
+    return {
+        role: Source(role, file.name, file.content, file.is_body, file.memo) for role, file in files.items()
+    }
+
+
+def parsed_once(parse: Callable[Concatenate[Source, P], Parsed]) -> Callable[Concatenate[Source, P], Parsed]:
+    """Parse a source with a memo once: asked again, a copy of what was made of it, and its notes once more.
+
+    Lists among the arguments are of notes; other files beside the source are the same in all calls.
+    """
+
+    @wraps(parse)
+    def remembered(source: Source, /, *args: P.args, **options: P.kwargs) -> Parsed:
+        if source.memo is None:
+            return parse(source, *args, **options)
+        given = (*args, *sorted(options.items()))
+        key = (parse, *(each for each in given if not isinstance(each, list | dict)))
+        notes: list[Any] = next((each for each in args if isinstance(each, list)), [])
+        if key not in source.memo:
+            before = len(notes)
+            made = parse(source, *args, **options)
+            source.memo[key] = made, notes[before:]
+        else:
+            notes += source.memo[key][1]
+        parsed: Parsed = copy.copy(source.memo[key][0])
+        return parsed
+
+    return remembered

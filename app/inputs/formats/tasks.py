@@ -2,7 +2,7 @@
 
 A file's task is what its name says without dates (`file_names.tasks_of`); tasks are paired by name. An item's id is
 `task/id`. The tasks are the clusters, unless the option `clusters` says otherwise, and items that have clusters of
-their own keep them. Of a board each task is a data set (`service.compare.task_files`).
+their own keep them. Of a board each task is a data set (`service.compare.system_files`).
 """
 
 from __future__ import annotations

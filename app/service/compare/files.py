@@ -1,18 +1,20 @@
-"""Evaluation files of many systems: one file for each, or one that holds several."""
+"""Many systems in one file, or in a body that is read as the same file is: tables, lines of JSON, arrays, and columns beside gold."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import InputError, InvalidTest, marked, relocated
 from ...execution.ipc import Control
-from ...inference.record import ReadingRecord, WarningRecord
-from ...inputs import json_body
-from ...inputs.alignment import GOLD, Gapped, system_pointer
+from ...inference.reading import Guessed, Note
+from ...inference.record import ReadingRecord
+from ...inputs import json_body, npy
+from ...inputs.alignment import GOLD, Gapped, Given, system_pointer
 from ...inputs.formats import beside_gold, catalogue, many_systems
 from ...inputs.formats.beside_gold import SystemsBesideGold
 from ...inputs.formats.gold_signs import refuse_untold
@@ -24,70 +26,97 @@ from ...inputs.formats.outputs_by_id import (
     SystemOutputs,
     clusters_of,
     column_of,
+    in_words,
     written_weights,
 )
 from ...inputs.formats.reader import ReaderOptions
 from ...inputs.formats.source import UTF8_BOM, Source, sources
 from ...inputs.formats.spreadsheet import as_text, refuse_others
-from ...statistics.paired import StatisticSpec
+from ...inputs.systems_rows import LongBoard, WideBoard
+from ..media_types import CSV, TSV
 from ..messages import Job
 from ..multipart import Form
 from ..parse import warnings_of
-from ..parse_files import PARAMETERS, as_read, option_pointer, read_form, spec_of_kind, spec_of_reading
-from ..schema.compare import CompareChoices, CompareKind
+from ..parse_files import as_read, option_pointer, read_form, spec_of_kind
+from ..query import OF_A_BOARD
 from ..schema.fields import NO_BOOLEANS
-from . import json_request, tables
-from .form_fields import NAMES, FormFields, choices_of, fields_of, spec_of_scores
-from .given import GivenBoard
-from .options import SYSTEMS, in_form
-from .system_files import read_each
-from .task_files import read_tasks, tasks_of
+from . import json_request
+from .board import DecodedCompare, GivenBoard, without_ids
+from .options import NAMES, SYSTEMS, FormFields, beside_body, beside_files, fields_of, in_form
+from .system_files import each_file
 
 SYSTEM = "system"  # the part of each system's file, repeated
 FILE = "file"
 # Several systems in one file.
 FORMATS = (*many_systems.FORMATS, *beside_gold.OUTPUTS)
+# Options of the reader that a query may have: they say which column is what, and how a table is written.
+COLUMNS = (
+    "gold_column", "event_column", "groups", "clusters", "id_column", "score_column", "system_column", "decimal", "delimiter",
+)  # fmt: skip
+Boards = dict[str | None, GivenBoard]
 
 
-@dataclass(frozen=True, slots=True)
-class FilesOfSystems:
-    """What files hold: choices, boards, how they were read, and what they say of their scores."""
-
-    choices: CompareChoices
-    boards: dict[str | None, GivenBoard]
-    reading: ReadingRecord | None
-    spec: StatisticSpec | None = None
-    metric: str | None = None
-    known: bool | None = None
-    warnings: tuple[WarningRecord, ...] = ()
-
-
-def parse_form(job: Job, body: bytes | bytearray, control: Control) -> FilesOfSystems:
+def parse_form(job: Job, body: bytes | bytearray, control: Control) -> DecodedCompare:
     """Read a form of files; raises InputError with pointers `/files/<role>/…` and `/options/<name>`."""
-    limits = job.limits
     form = read_form(job, body, control, SYSTEM)
-    if FILE in form.files:
-        request = _request_in(form)
-        if request is not None:
-            return request
+    request = _request_in(form) if FILE in form.files else None
+    if request is not None:
+        return request
     fields = fields_of(form.fields)
     for role in ("u", "v"):
         if role in form.files:
             detail = f"A comparison takes a file for each system (`system`); {role} is of a test of two."
             raise InvalidTest.at(f"/files/{role}", "unused_file", detail)
-    options = ReaderOptions.of_form(
+    options = _reader_options(job, fields)
+    if FILE not in form.files:
+        return each_file(form, fields, options)
+    if form.repeated or len(form.files) > 1:
+        other = SYSTEM if form.repeated else next(role for role in form.files if role != FILE)
+        detail = "Give all systems in one file (`file`), or a file for each (`system`); not both."
+        raise InvalidTest.at(f"/files/{other}", "unused_file", detail)
+    files = sources(form.files)
+    refuse_others(files)
+    files, sheets = as_text(files, options)
+    fields.reader.pop("sheet", None)
+    found = one_file(files[FILE], fields, replace(options, sheet=None))
+    assert found.reading is not None  # of a body alone there may be nothing to say
+    return replace(found, reading=replace(found.reading, facts=(*sheets, *found.reading.facts)))
+
+
+def parse_body(job: Job, body: bytes | bytearray) -> DecodedCompare:
+    """Read a table or lines of JSON with the options in the query; raises InputError with pointers `/line/…` and `/?<name>`."""
+    given = [(name, text) for name, text in job.query if name not in ("format", "theme", *OF_A_BOARD)]
+    with relocated(_in_body):
+        fields, source = fields_of(given), Source(FILE, "", bytes(body), is_body=True)
+        options, format_ = (
+            _reader_options(job, fields),
+            {CSV: "csv", TSV: "tsv"}.get(job.body.media_type, "jsonl"),
+        )
+        told = catalogue.told_by_statistic(options.statistic)
+        if told is not None:
+            format_ = told
+        elif {"gold_column", "event_column"} & {name for name, _ in given}:
+            guessed = catalogue.guess({FILE: source}, options).name
+            beside = {catalogue.RANKED, catalogue.LABELLED, *catalogue.TABLES}
+            format_ = catalogue.AUTO if guessed in beside else catalogue.RANKED
+        return replace(one_file(source, replace(fields, format=format_), options), pointer_map=beside_body)
+
+
+def _in_body(pointer: str) -> str:
+    """The map for options that were read as fields of a form."""
+    if pointer.startswith("/options/"):
+        return "/?" + pointer.removeprefix("/options/")
+    return "" if pointer == f"/files/{FILE}" else pointer
+
+
+def _reader_options(job: Job, fields: FormFields) -> ReaderOptions:
+    limits = job.limits
+    return ReaderOptions.of_form(
         fields.reader, max_inflated_bytes=limits.max_body_bytes, max_items=limits.max_items
     )
-    if FILE in form.files:
-        if form.repeated or len(form.files) > 1:
-            other = SYSTEM if form.repeated else next(role for role in form.files if role != FILE)
-            detail = "Give all systems in one file (`file`), or a file for each (`system`); not both."
-            raise InvalidTest.at(f"/files/{other}", "unused_file", detail)
-        return _one_table(sources(form.files)[FILE], fields, options)
-    return _each_file(form, fields, options)
 
 
-def _request_in(form: Form) -> FilesOfSystems | None:
+def _request_in(form: Form) -> DecodedCompare | None:
     """A JSON request of a comparison, sent as the only file; None for evaluation files."""
     content = form.files[FILE].content.removeprefix(UTF8_BOM).strip()
     is_object = content.startswith(b"{") and (b'"systems"' in content or b'"datasets"' in content)
@@ -102,42 +131,31 @@ def _request_in(form: Form) -> FilesOfSystems | None:
     for name, _ in form.fields:
         detail = f"The file is a JSON request, which holds its options: set {marked(name[:40])} there."
         raise InvalidTest.at(option_pointer(name), "unused_option", detail)
-    with relocated(in_file):
-        request, boards = json_request.request_of(read.value, {NO_BOOLEANS: read.no_booleans})
+    with relocated(_in_file):
+        decoded = json_request.decoded(read.value, {NO_BOOLEANS: read.no_booleans})
     note = "The file is a JSON request, as for POST /v1/compare, and was read as one."
-    return FilesOfSystems(request, boards, ReadingRecord("json-request", guessed=True, facts=(note,)))
+    record = ReadingRecord("json-request", guessed=True, facts=(note,))
+    return replace(decoded, pointer_map=_in_file, reading=record)
 
 
-def in_file(pointer: str) -> str:
-    """The map for what is in the only file of a form."""
+def _in_file(pointer: str) -> str:
     return pointer if pointer.startswith(("/files/", "/options/")) else f"/files/{FILE}{pointer}"
 
 
-def _one_table(source: Source, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:
-    """All systems in one file, which may be a spreadsheet or a Parquet file."""
-    refuse_others({FILE: source})
-    read, notes = as_text({FILE: source}, options)
-    reader = {name: value for name, value in fields.reader.items() if name != "sheet"}
-    found = one_file(read[FILE], replace(fields, reader=reader), replace(options, sheet=None))
-    assert found.reading is not None  # of a body alone there may be nothing to say
-    return replace(found, reading=replace(found.reading, facts=(*notes, *found.reading.facts)))
-
-
-def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:
+def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> DecodedCompare:
     """All systems in one file; raises InputError with pointers into the form."""
     if fields.names is not None:
         detail = "`names` goes with one file for each system; this file names its systems itself. `systems` chooses among them."
         raise InvalidTest.at(option_pointer(NAMES), "unused_option", detail)
-    format_ = fields.format
+    format_, notes, untold = fields.format, list[Note](), False
     guessed = format_ == catalogue.AUTO
-    looked_at, untold = "", False
     if guessed:
         found = catalogue.guess({FILE: source}, options)
-        looked_at = found.looked_at.replace("files'", "file's")
         format_ = catalogue.beside_gold(found.name, options)
         if format_ in catalogue.TABLES:
             format_ = catalogue.told_by_statistic(options.statistic) or format_
         untold = catalogue.may_be_either(found.name, format_, options)
+        notes = [Guessed(found.looked_at.replace("files'", "file's"), format_)]
     if format_ not in FORMATS:
         detail = (
             f"The format {format_} takes a file for each system (`system`). Several systems in one file are read as "
@@ -149,76 +167,95 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> File
         if name not in uses:
             detail = f"The format {format_} does not use {marked(name)}; it uses: {', '.join(map(marked, sorted(uses - set(OF_TWO))))}."
             raise InvalidTest.at(option_pointer(name), "unused_option", detail)
-    note = (f"The format was guessed from {looked_at}: {format_}.",) if guessed else ()
-    if format_ in beside_gold.OUTPUTS:
-        return _beside_gold(source, fields, options, format_, note, guessed=guessed, untold=untold)
-    choices = choices_of(fields, "scores")
-    spec = spec_of_scores(fields)
     options = replace(options, on_missing=fields.on_missing)
+    if format_ in beside_gold.OUTPUTS:
+        beside = beside_gold.read_systems(source, options, fields.systems, format_)
+        if untold:
+            refuse_untold(beside.default, beside.gold, beside.systems)
+        with relocated(in_form):
+            parameters = as_read(fields.parameters, beside.gold)
+            spec = spec_of_kind("predictions", beside.default, options.statistic, parameters)
+        record = ReadingRecord(format_, guessed, (*notes, *beside.notes))
+        return DecodedCompare(
+            fields.choices("predictions"), {None: _beside_gold(beside)}, beside_files, record, spec
+        )
+    choices, spec_given = fields.choices("scores"), fields.spec_of_scores()
     if options.delimiter is None:
         options = replace(options, delimiter=catalogue.FORMATS[format_].delimiter)
     with relocated(lambda pointer: option_pointer(SYSTEMS) if pointer == "/systems" else pointer):
         holds = many_systems.read(source, format_, options, fields.systems)
-    boards, by_order = _boards(holds, source)
-    notes = (
-        *note,
-        *holds.notes,
-        *((WEIGHTED,) if tables.has_weights(boards) else ()),
-        *((PAIRED_BY_ORDER,) if by_order else ()),
-    )
-    return FilesOfSystems(
-        choices,
-        boards,
-        ReadingRecord(format_, guessed, notes) if notes or not source.is_body else None,
-        spec,
-        holds.metric,
-        holds.higher_is_better,
-        warnings_of(holds.findings),
-    )
+    table, boards = holds.found, Boards()
+    if isinstance(table, many_systems.Table):
+        boards |= {name: _of_long(board, table) for name, board in table.long.items()}
+        boards |= {name: _of_wide(board, table) for name, board in table.wide.items()}
+    else:
+        boards[None] = _of_outputs(table, source)
+    notes += holds.notes
+    if any(board.weights is not None for board in boards.values()):
+        notes.append(WEIGHTED)
+    if isinstance(table, dict) and any(outputs.by_order for outputs in table.values()):
+        notes.append(PAIRED_BY_ORDER)
+    reading = ReadingRecord(format_, guessed, tuple(notes)) if notes or not source.is_body else None
+    return DecodedCompare(
+        choices, boards, beside_files, reading, spec_given, holds.metric, holds.higher_is_better, warnings_of(holds.findings),
+    )  # fmt: skip
 
 
-def _boards(holds: many_systems.ManySystems, source: Source) -> tuple[tables.Boards, bool]:
-    """The boards of a table, or of systems' outputs; and whether these have no ids."""
-    if isinstance(holds.found, many_systems.Table):
-        return tables.of_table(holds.found), False
-    board, by_order = _board(holds.found, source)
-    return {None: board}, by_order
+# Boards
 
 
-def _beside_gold(
-    source: Source,
-    fields: FormFields,
-    options: ReaderOptions,
-    format_: str,
-    note: tuple[str, ...],
-    *,
-    guessed: bool,
-    untold: bool,
-) -> FilesOfSystems:
-    """Gold and the scores or labels of all systems in one file; `untold` is as `catalogue.may_be_either`."""
-    found = beside_gold.read_systems(
-        source, replace(options, on_missing=fields.on_missing), fields.systems, format_
-    )
-    if untold:
-        refuse_untold(found.default, found.gold, found.systems)
-    statistic = fields.members.get("statistic", {})
-    parameters = {name: statistic[name] for name in PARAMETERS if name in statistic}
-    with relocated(in_form):
-        spec = spec_of_kind("predictions", found.default, options.statistic, as_read(parameters, found.gold))
-    record = ReadingRecord(format_, guessed, (*note, *found.notes))
-    return FilesOfSystems(choices_of(fields, "predictions"), {None: _board_beside_gold(found)}, record, spec)
+def _of_wide(board: WideBoard, table: many_systems.Table) -> GivenBoard:
+    frame, names = table.frame, {system_pointer(name): name for name in board.systems} | table.columns
+
+    def place(column: str, index: int | None, rest: Sequence[str]) -> str:
+        if index is None:
+            return frame.at_top(names[column]) if column in names else column
+        return "/".join([frame.place(int(board.rows[index]), names.get(column, "")), *rest])
+
+    keys = board.ids
+    if board.missing and keys is None:
+        keys = [in_words(frame.path(row)) for row in board.rows.tolist()]
+    columns = _gapped(board.systems, board.missing)
+    return GivenBoard(columns, place, ids=keys, clusters=board.clusters, weights=board.weights)
 
 
-def _board_beside_gold(found: SystemsBesideGold) -> GivenBoard:
+def _gapped(systems: Mapping[str, Any], missing: Mapping[str, NDArray[np.bool_]]) -> dict[str, Given]:
+    """Columns without the values that are missing."""
+    columns: dict[str, Given] = {}
+    for name, column in systems.items():
+        gone = missing.get(name)
+        columns[name] = column if gone is None else Gapped(column[~gone], np.flatnonzero(~gone), len(column))
+    return columns
+
+
+def _of_long(board: LongBoard, table: many_systems.Table) -> GivenBoard:
+    frame, score = table.frame, table.columns["/score"]
+    names = {system_pointer(name): name for name in board.values}
+
+    def place(column: str, index: int | None, rest: Sequence[str]) -> str:
+        """The line of a value; of a whole system that of its first row, looked up only for an error: it means to read the table again."""
+        rows = board.rows.get(names.get(column, ""))
+        if rows is None or not len(rows):
+            return column
+        if index is None:
+            return frame.place(int(rows.min()))
+        row = int(rows[np.flatnonzero(board.positions[names[column]] == index)[0]])
+        return "/".join([frame.place(row, score), *rest])
+
+    n = len(board.ids)
+    columns = {name: Gapped(column, board.positions[name], n) for name, column in board.values.items()}
+    return GivenBoard(columns, place, ids=board.ids, clusters=board.clusters, weights=board.weights)
+
+
+def _beside_gold(found: SystemsBesideGold) -> GivenBoard:
     """The columns of the systems, with gold, groups, events and clusters beside them; rows have their numbers for ids."""
-    names = {system_pointer(name): name for name in found.systems}
-    fields = {GOLD: found.gold_name, "/ids": found.of.id, "/clusters": found.of.cluster}
+    names: dict[str, str | None] = {system_pointer(name): name for name in found.systems}
+    names |= {GOLD: found.gold_name, "/ids": found.of.id, "/clusters": found.of.cluster}
 
-    def place(column: str, index: int, rest: Sequence[str]) -> str:
-        name = names.get(column)
-        if name is None:
-            return found.place(index, fields.get(column))
-        return found.place(found.present[name][index], name)
+    def place(column: str, index: int | None, rest: Sequence[str]) -> str:
+        if index is None:
+            return found.of.data.top if column in {*names, "/groups", "/event"} else column
+        return found.place(index, names.get(column))
 
     columns = {
         name: Gapped(found.systems[name], np.array(found.present[name], dtype=np.int64), len(found.rows))
@@ -226,77 +263,53 @@ def _board_beside_gold(found: SystemsBesideGold) -> GivenBoard:
     }
     complete = all(len(present) == len(found.rows) for present in found.present.values())
     numbered = None if complete else [str(row + 1) for row in found.rows]
-    whole = dict.fromkeys((*names, *fields, "/groups", "/event"), found.of.data.top)
     return GivenBoard(
-        columns, found.gold, found.ids or numbered, found.clusters, place, whole, groups=found.groups,
-        event=found.events,
+        columns, place, found.gold, found.ids or numbered, found.clusters, groups=found.groups, event=found.events
     )  # fmt: skip
 
 
-def _board(systems: Mapping[str, SystemOutputs], source: Source) -> tuple[GivenBoard, bool]:
-    """The columns of SystemOutputs; and whether they have no ids."""
-    clustered = require_alike(dict(systems), source)
+def _of_outputs(systems: dict[str, SystemOutputs], source: Source) -> GivenBoard:
+    clustered = require_alike(systems, source)
     sides = {name: systems[name].by_id() for name in sorted(systems)}
     columns = {
         name: replace(side, values=cast("Any", column_of(list(side.values), name)))
         for name, side in sides.items()
     }
-    tokens = {system_pointer(name): name for name in systems}
+    names = {system_pointer(name): name for name in systems}
 
-    def place(column: str, index: int, rest: Sequence[str]) -> str:
-        name = tokens.get(column)
-        return (
-            source.pointer
-            if name is None
-            else systems[name].pointer(systems[name].index[sides[name].ids[index]])
-        )
+    def place(column: str, index: int | None, rest: Sequence[str]) -> str:
+        if index is None:
+            return source.pointer if column in {*names, "/weights"} else column
+        if column not in names:
+            return source.pointer
+        outputs = systems[names[column]]
+        return outputs.pointer(outputs.index[sides[names[column]].ids[index]])
 
-    board = GivenBoard(
-        columns,
-        clusters=clusters_of(dict(systems)) if clustered else None,
-        place=place,
-        columns=dict.fromkeys((*tokens, "/weights"), source.pointer),
-        weights=written_weights(list(systems.values())),
-    )
-    return board, any(outputs.by_order for outputs in systems.values())
+    clusters = clusters_of(systems) if clustered else None
+    return GivenBoard(columns, place, clusters=clusters, weights=written_weights(list(systems.values())))
 
 
-def _each_file(form: Form, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:
-    """One file for each system."""
-    if fields.systems is not None:
-        detail = "`systems` chooses among those of one file; `names` gives each file its system's name."
-        raise InvalidTest.at(option_pointer(SYSTEMS), "unused_option", detail)
-    if len(form.repeated) < 2:
-        detail = (
-            f"A comparison needs at least two files, one for each system (`system`), or one file that holds several (`file`); there "
-            f"{'is one' if form.repeated else 'is none'}."
-        )
-        raise InvalidTest.at("/files", "too_few_systems", detail)
-    if fields.names is not None and len(fields.names) != len(form.repeated):
-        detail = f"`names` has {len(fields.names):,} names for {len(form.repeated):,} files: give one for each, in their order."
-        raise InvalidTest.at(option_pointer(NAMES), "wrong_name_count", detail)
-    on_missing = fields.members.get("on_missing", "error")
-    tasks = tasks_of(form, fields.names, on_missing=on_missing)
-    if tasks is None:
-        board = read_each(
-            form.repeated, fields.names, form.files, fields.format, options, on_missing=on_missing
-        )
-        boards: dict[str | None, GivenBoard] = {None: board.board}
-        first, record = board.first, board.record
-    else:
-        read = read_tasks(tasks, fields.format, options, on_missing=on_missing)
-        boards = dict(read.boards.items())
-        first, record = read.first, read.record
-    kind: CompareKind = "predictions" if first.kind in ("segments", "predictions") else first.kind  # type: ignore[assignment]
-    statistic = fields.members.get("statistic", {})
-    with relocated(in_form):
-        spec = spec_of_reading(
-            first,
-            options.statistic,
-            {name: statistic[name] for name in PARAMETERS if name in statistic},
-        )
-    measured = first.kind == "scores" or spec == first.default_statistic
-    return FilesOfSystems(
-        choices_of(fields, kind), boards, record, spec,
-        first.metric if measured else None, first.higher_is_better if measured else None, warnings_of(first.findings),
-    )  # fmt: skip
+def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_missing: bool) -> Boards:
+    """The board of an N x K array; raises InputError with pointers `/<row>/<column>`, from zero.
+
+    NaN is missing where `on_missing` says what to do about it.
+    """
+    if systems is None:
+        detail = "Name the columns of the array: `systems=A,B,C`, as many as it has."
+        raise InvalidTest.at("/systems", "missing", detail)
+    columns = npy.read_columns(body, len(systems), may_be_missing=may_be_missing)
+    by_name, ids = without_ids(dict(zip(systems, columns, strict=True)), ())
+    position = {system_pointer(name): index for index, name in enumerate(systems)}
+    missing = {
+        name: np.isnan(column)
+        for name, column in by_name.items()
+        if column.dtype == np.float64 and np.isnan(column).any()
+    }
+
+    def place(column: str, index: int | None, rest: Sequence[str]) -> str:
+        if index is None:
+            return "/?systems" if column in position else column
+        return f"/{index}/{position[column]}"
+
+    keys = [f"row {row}" for row in range(len(columns[0]))] if missing and ids is None else ids
+    return {None: GivenBoard(_gapped(by_name, missing), place, ids=keys)}

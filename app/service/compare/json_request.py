@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -11,12 +12,11 @@ from pydantic import TypeAdapter, ValidationError
 from ...errors import Flaw, InvalidTest, pointer_token, relocated
 from ...inputs import columns
 from ...inputs.alignment import Given, system_pointer
-from ..pointers import prefixed
+from ..pointers import beside_statistic, prefixed
 from ..schema.compare import Columns, CompareKind, CompareRequest, Dataset
 from ..schema.fields import ON_MISSING, CountColumns, OutputColumn, SampleColumn
 from ..validation import flaws_of, validated
-from .given import GivenBoard
-from .names import without_ids
+from .board import DecodedCompare, GivenBoard, without_ids
 
 ADAPTERS: Mapping[CompareKind, TypeAdapter[dict[str, Any]]] = {
     "scores": TypeAdapter(dict[str, SampleColumn]),
@@ -26,8 +26,8 @@ ADAPTERS: Mapping[CompareKind, TypeAdapter[dict[str, Any]]] = {
 OF_A_DATASET = ("gold", "ids", "clusters", "weights", "groups", "event")
 
 
-def request_of(value: Any, context: dict[str, Any]) -> tuple[CompareRequest, dict[str | None, GivenBoard]]:
-    """The request in a decoded JSON body, and the columns of its data sets, by name in code-point order.
+def decoded(value: Any, context: dict[str, Any]) -> DecodedCompare:
+    """The request in a decoded JSON body, with the columns of its data sets by name in code-point order.
 
     Raises
     ------
@@ -39,7 +39,9 @@ def request_of(value: Any, context: dict[str, Any]) -> tuple[CompareRequest, dic
         if request.systems is None:
             detail = "Give systems (a column for each, by name), or datasets with systems of their own."
             raise InvalidTest.at("/systems", "missing", detail)
-        return request, {None: _board(request, request.kind, context)}
+        return DecodedCompare(
+            request, {None: _board(request, request.kind, context)}, beside_statistic(value)
+        )
     for name in ("systems", "scores"):
         if getattr(request, name) is not None:
             raise InvalidTest.at(f"/{name}", "redundant", "Give either systems or datasets, not both.")
@@ -57,34 +59,31 @@ def request_of(value: Any, context: dict[str, Any]) -> tuple[CompareRequest, dic
             if dataset.systems is None:
                 raise InvalidTest.at("/systems", "missing", "Every data set needs systems of its own.")
             boards[name] = _board(dataset, request.kind, context)
-    return request, boards
+    return DecodedCompare(request, boards, beside_statistic(value))
 
 
 def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> GivenBoard:
     if type(given.systems) is list:
-        return _of_matrix(given, kind)
-    if given.scores is not None:
-        detail = (
-            "The matrix scores goes with a list of names in systems; these systems have columns of their own."
-        )
-        raise InvalidTest.at("/scores", "redundant", detail)
-    assert given.systems is not None
-    own, ids = without_ids(given.systems, given.model_fields_set)
-    systems = {name: own[name] for name in sorted(own)}
-    try:
-        checked = ADAPTERS[kind].validate_python(systems, context=context)
-    except ValidationError as error:
-        flaws = tuple(
-            flaw for detail in error.errors(include_url=False) for flaw in flaws_of(detail, "/systems")
-        )
-        raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=flaws) from None
-    return GivenBoard(
-        checked, given.gold, ids if given.ids is None else given.ids, given.clusters, weights=given.weights, groups=given.groups, event=given.event
-    )  # fmt: skip
+        board, ids = _of_matrix(given, kind)
+    else:
+        if given.scores is not None:
+            detail = "The matrix scores goes with a list of names in systems; these systems have columns of their own."
+            raise InvalidTest.at("/scores", "redundant", detail)
+        assert given.systems is not None
+        systems, ids = without_ids(given.systems, given.model_fields_set)
+        try:
+            board = GivenBoard(ADAPTERS[kind].validate_python(systems, context=context))
+        except ValidationError as error:
+            flaws = tuple(
+                flaw for detail in error.errors(include_url=False) for flaw in flaws_of(detail, "/systems")
+            )
+            raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=flaws) from None
+    of_items = {name: getattr(given, name) for name in OF_A_DATASET}
+    return replace(board, **of_items | {"ids": ids if given.ids is None else given.ids})
 
 
-def _of_matrix(given: Columns, kind: CompareKind) -> GivenBoard:
-    """Names, and rows of scores in their order."""
+def _of_matrix(given: Columns, kind: CompareKind) -> tuple[GivenBoard, list[Any] | None]:
+    """Names, and rows of scores in their order; and ids that are among the columns."""
     names: list[str] = list(given.systems or ())
     if kind != "scores":
         detail = f"A list of names goes with the matrix scores; {kind} need an object with a column for each system."
@@ -92,29 +91,20 @@ def _of_matrix(given: Columns, kind: CompareKind) -> GivenBoard:
     if given.scores is None:
         detail = "A list of names needs the matrix scores: a row for each item, and in it a number for each system."
         raise InvalidTest.at("/scores", "missing", detail)
-    seen: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for position, name in enumerate(names):
-        if seen.setdefault(name, position) != position:
+        if positions.setdefault(system_pointer(name), position) != position:
             detail = "A system has the name of an earlier one: give each a name of its own."
             raise InvalidTest.at(f"/systems/{position}", "duplicate_name", detail)
-    by_name, ids = without_ids(_columns(given.scores, names), given.model_fields_set)
+    systems, ids = without_ids(_columns(given.scores, names), given.model_fields_set)
 
-    def place(column: str, index: int, rest: Any) -> str:
-        position = next((seen[name] for name in names if system_pointer(name) == column), None)
+    def place(column: str, index: int | None, rest: Sequence[str]) -> str:
+        position = positions.get(column)
+        if index is None:
+            return column if position is None else f"/systems/{position}"
         return f"{column}/{index}" if position is None else f"/scores/{index}/{position}"
 
-    whole = {system_pointer(name): f"/systems/{position}" for name, position in seen.items()}
-    return GivenBoard(
-        {name: by_name[name] for name in sorted(by_name)},
-        given.gold,
-        ids if given.ids is None else given.ids,
-        given.clusters,
-        place,
-        whole,
-        weights=given.weights,
-        groups=given.groups,
-        event=given.event,
-    )
+    return GivenBoard(systems, place), ids
 
 
 def _columns(rows: list[Any], names: list[str]) -> dict[str, Given]:

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
 
-from ...errors import InvalidTest, marked
+from ...errors import InvalidTest, marked, relocated
+from ...inputs.formats import catalogue
+from ...inputs.formats.options import OF_TWO
+from ...inputs.formats.reader import OPTION_NAMES
 from ...inputs.quoting import quoted
+from ...statistics.paired import StatisticSpec
+from ..parse_files import PARAMETERS, option_pointer
 from ..query import ELSEWHERE, OF_A_BOARD, literal, options_of, parameters_of
 from ..schema.compare import CompareChoices, CompareKind
+from ..schema.statistics import STATISTIC_MODELS, spec_of
+from ..validation import validated
 
 TEXTS = (
-    "kind",
-    "compare",
-    "baseline",
-    "adjust",
-    "family",
-    "aggregate",
-    "combine",
-    "on_missing",
-    "alternative",
-    "pairs",
-    "method",
-)
-SYSTEMS = "systems"
+    "kind", "compare", "baseline", "adjust", "family", "aggregate", "combine", "on_missing", "alternative", "pairs", "method",
+)  # fmt: skip
+SYSTEMS, NAMES = "systems", "names"
 NULL = frozenset(("null", "none"))
 OF_QUERY = (*TEXTS, *(name for name in CompareChoices.model_fields if name not in (*TEXTS, "statistic")))
+# A comparison has some of their options itself, or passes them on in its own words.
+READER_OPTIONS = tuple(name for name in OPTION_NAMES if name not in OF_TWO and name not in OF_QUERY)
+KINDS: tuple[CompareKind, ...] = ("scores", "counts", "predictions")
 
 
 def options_of_board(
@@ -44,17 +46,16 @@ def options_of_board(
         A name is unknown or given twice, or the kind is not one of `kinds`.
     """
     parameters = tuple(dict.fromkeys(name for kind in kinds for name in parameters_of(kind)))
-    known = (*OF_QUERY, "statistic", *parameters, *extra)
     own: dict[str, Any] = {}
     others: list[tuple[str, str]] = []
     for name, text in given:
-        if name not in (*OF_QUERY, SYSTEMS) or (name == SYSTEMS and SYSTEMS not in extra):
+        if name not in OF_QUERY and (name != SYSTEMS or name not in extra):
             others.append((name, text))
         elif name in own:
             raise InvalidTest.at(pointer(name), "duplicate_parameter", f"{marked(name)} is given twice.")
         else:
             own[name] = _value(name, text)
-    rest = options_of(others, known, pointer)
+    rest = options_of(others, (*OF_QUERY, "statistic", *parameters, *extra), pointer)
     for name in (*ELSEWHERE, *OF_A_BOARD):
         if name != "timeout_s":
             rest.pop(name, None)
@@ -67,57 +68,111 @@ def options_of_board(
 
 def _value(name: str, text: str) -> Any:
     if name == SYSTEMS:
-        return _names(text)
-    if name == "compare":
-        return _json_list(text) if text.startswith("[") else text
+        names = listed(name, text, "/systems")
+        for index, system in enumerate(names):
+            if system in names[:index]:
+                raise InvalidTest.at("/systems", "duplicate_name", f"systems has {quoted(system)} twice.")
+        return names
+    if name == "compare" and text.startswith("["):
+        return _json(text)
     if name in ("aggregate", "combine") and text in NULL:
         return None
     return text if name in TEXTS else literal(text)
 
 
-def _names(text: str) -> list[str]:
-    """A JSON list of names, or names between commas."""
-    value = _json_list(text) if text.startswith("[") else [name.strip() for name in text.split(",")]
-    if type(value) is not list or not all(type(name) is str for name in value):
-        detail = 'systems is a list of names: A,B,C, or ["A", "B, the second"].'
-        raise InvalidTest.at("/systems", "not_names", detail)
-    for index, name in enumerate(value):
-        if name in value[:index]:
-            raise InvalidTest.at("/systems", "duplicate_name", f"systems has {quoted(name)} twice.")
+def listed(name: str, text: str, pointer: str) -> list[str]:
+    """A JSON list of names, or names between commas; raises InvalidTest."""
+    value = _json(text) if text.startswith("[") else [part.strip() for part in text.split(",")]
+    if type(value) is not list or not all(type(part) is str for part in value):
+        order = " in the order of their files" if name == NAMES else ""
+        detail = f'{name} is a list of names{order}: A,B,C, or ["A", "B, the second"].'
+        raise InvalidTest.at(pointer, "not_names", detail)
     return value
 
 
-def _json_list(text: str) -> Any:
+def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
 
 
-def in_query(pointer: str) -> str:
-    """The map for options sent as query parameters, `systems` among them; other pointers stay."""
-    return _option(pointer, "/?", "/?systems")
+@dataclass(frozen=True, slots=True)
+class FormFields:
+    """The fields of a form: members of the comparison, options of the reader, names of the files' systems, or those chosen."""
+
+    members: dict[str, Any]
+    reader: dict[str, str]
+    format: str
+    names: list[str] | None
+    systems: list[str] | None
+
+    @property
+    def on_missing(self) -> Literal["error", "drop"]:
+        """What a reader does with an item that has no value: its own two words for it."""
+        return "error" if self.members.get("on_missing", "error") == "error" else "drop"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the statistic."""
+        statistic = self.members.get("statistic", {})
+        return {name: statistic[name] for name in PARAMETERS if name in statistic}
+
+    def choices(self, kind: CompareKind) -> CompareChoices:
+        """The choices without the statistic and the rounding, which the reader has dealt with; raises InvalidTest."""
+        if self.members.get("kind", kind) != kind:
+            detail = f"The files were read as {kind}: leave kind out."
+            raise InvalidTest.at(option_pointer("kind"), "kind_not_here", detail)
+        members = {
+            name: value for name, value in self.members.items() if name not in ("statistic", "decimals")
+        }
+        with relocated(in_form):
+            return validated(CompareChoices, {**members, "kind": kind})
+
+    def spec_of_scores(self) -> StatisticSpec | None:
+        """The statistic of scores; None for the default, which the comparison finds."""
+        statistic = self.members.get("statistic")
+        if statistic is None:
+            return None
+        with relocated(in_form):
+            return spec_of(validated(STATISTIC_MODELS["scores"], statistic, prefix="/statistic"), "scores")
 
 
-def in_form(pointer: str) -> str:
-    """The map for options sent as fields of a form, `systems` among them; other pointers stay."""
-    return _option(pointer, "/options/", "/options/systems")
+def fields_of(given: Iterable[tuple[str, str]]) -> FormFields:
+    """The fields, sorted; raises InvalidTest at `/options/<name>`."""
+    texts: dict[str, str] = {}
+    for name, text in given:
+        if name in texts:
+            raise InvalidTest.at(
+                option_pointer(name), "duplicate_parameter", f"{marked(name)} is given twice."
+            )
+        texts[name] = text
+    names, format_ = texts.pop(NAMES, None), texts.pop("format", catalogue.AUTO).lower()
+    reader = {name: text for name, text in texts.items() if name in READER_OPTIONS and name != "statistic"}
+    others = [(name, text) for name, text in texts.items() if name not in reader]
+    with relocated(in_form):
+        extra = (SYSTEMS, NAMES, "format", *READER_OPTIONS)
+        members, systems = options_of_board(others, option_pointer, kinds=KINDS, extra=extra)
+    if "decimals" in members:
+        reader["decimals"] = texts["decimals"]
+    if "name" in members.get("statistic", {}):
+        reader["statistic"] = members["statistic"]["name"]
+    files = None if names is None else listed(NAMES, names, option_pointer(NAMES))
+    return FormFields(members, reader, catalogue.ALIASES.get(format_, format_), files, systems)
 
 
-def beside_body(pointer: str) -> str:
-    """The map for options in the query and systems, of whatever data set, in the body."""
-    return _option(pointer, "/?", "")
-
-
-def beside_files(pointer: str) -> str:
-    """The map for options in fields and systems in files."""
-    return _option(pointer, "/options/", "/files")
-
-
-def _option(pointer: str, prefix: str, systems: str) -> str:
+def _option(prefix: str, systems: str, pointer: str) -> str:
     if pointer == "/systems" or pointer.startswith("/datasets"):
         return systems
     first, *rest = pointer[1:].split("/")
     if first == "statistic":
         return prefix + (rest[0] if rest and rest[0] != "name" else "statistic")
     return prefix + first if first in CompareChoices.model_fields else pointer
+
+
+# Maps of pointers to options, and of `/systems`, of whatever data set, to where they are: options too, or the data. Others stay.
+in_query, beside_body = partial(_option, "/?", "/?systems"), partial(_option, "/?", "")
+in_form, beside_files = (
+    partial(_option, "/options/", "/options/systems"),
+    partial(_option, "/options/", "/files"),
+)

@@ -22,39 +22,18 @@ from ...statistics.paired import StatisticSpec
 from ..direction import settled
 from ..media_types import CSV, JSON, MULTIPART, NDJSON, TSV
 from ..messages import Job
-from ..pointers import PointerMap, beside_statistic, chained
+from ..pointers import PointerMap, chained
 from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
 from ..schema.compare import CompareChoices
 from ..schema.fields import NO_BOOLEANS
 from ..schema.statistics import STATISTIC_MODELS, spec_of
 from ..storing import store_of
 from ..validation import validated
-from . import design, files, json_request, tables
-from .boards import Board, board_of, require_systems
-from .bodies import parse_body
-from .given import GivenBoard
-from .names import require_names
-from .options import SYSTEMS, beside_body, beside_files, in_query, options_of_board
+from . import design, files, json_request
+from .board import Board, DecodedCompare, board_of, require_names, require_systems
+from .options import SYSTEMS, beside_body, in_query, options_of_board
 
 NAMED_SYSTEMS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class DecodedCompare:
-    """What a body holds: choices, columns by data set, and where things stand.
-
-    `pointer_map` turns pointers into a JSON request into pointers into what was sent, but for single items, which the
-    boards know. `metric` and `known` are what files say of their scores and of what is better.
-    """
-
-    choices: CompareChoices
-    boards: Mapping[str | None, GivenBoard]
-    pointer_map: PointerMap = str
-    reading: ReadingRecord | None = None
-    spec: StatisticSpec | None = None
-    metric: str | None = None
-    known: bool | None = None
-    warnings: tuple[WarningRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,40 +59,20 @@ def parse_compare(job: Job, body: bytes | bytearray, control: Control = UNBOUNDE
 
 def _decoded(job: Job, body: bytes | bytearray, control: Control) -> DecodedCompare:
     media_type = job.body.media_type
-    if media_type == JSON:
-        options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
-        read = json_body.decode(body)
-        request, boards = json_request.request_of(read.value, {NO_BOOLEANS: read.no_booleans})
-        return DecodedCompare(request, boards, beside_statistic(read.value))
-    if media_type == MULTIPART:
-        options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
-        found = files.parse_form(job, body, control)
-        of_request = found.reading is not None and found.reading.format == "json-request"
-        return _of_files(found, files.in_file if of_request else beside_files)
     if media_type in (CSV, TSV, NDJSON):
-        return _of_files(parse_body(job, body), beside_body)
+        return files.parse_body(job, body)
+    if media_type in (JSON, MULTIPART):
+        options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
+        if media_type == MULTIPART:
+            return files.parse_form(job, body, control)
+        read = json_body.decode(body)
+        return json_request.decoded(read.value, {NO_BOOLEANS: read.no_booleans})
     with relocated(in_query):
-        members, systems = options_of_board(
-            job.query,
-            lambda name: f"/?{name[:40]}",
-            extra=(SYSTEMS, *ELSEWHERE, *OF_A_BOARD),
-        )
+        known = (SYSTEMS, *ELSEWHERE, *OF_A_BOARD)
+        members, systems = options_of_board(job.query, lambda name: f"/?{name[:40]}", extra=known)
         choices = validated(CompareChoices, members)
-        boards = tables.of_array(body, systems, may_be_missing=choices.on_missing != "error")
+        boards = files.of_array(body, systems, may_be_missing=choices.on_missing != "error")
     return DecodedCompare(choices, boards, beside_body)
-
-
-def _of_files(found: files.FilesOfSystems, pointer_map: PointerMap) -> DecodedCompare:
-    return DecodedCompare(
-        found.choices,
-        found.boards,
-        pointer_map,
-        found.reading,
-        found.spec,
-        metric=found.metric,
-        known=found.known,
-        warnings=found.warnings,
-    )
 
 
 def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:

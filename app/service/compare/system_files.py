@@ -1,7 +1,7 @@
-"""One file for each system, read by the reader of its format, which reads two at a time.
+"""Evaluation files of one system each, read by the reader of their format, which compares two files; several of each are its tasks.
 
-Each file is read next to the first one: what the reader checks between two files (the same documents, the same metric,
-ids in another order) is so checked of all. The work grows with the number of files, not of pairs.
+Each file is read next to the first one: what the reader checks between two files (the same documents, the same metric, ids in
+another order) is so checked of all. What was parsed of a file is kept while it is needed again, so that each is parsed once.
 """
 
 from __future__ import annotations
@@ -12,149 +12,319 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import Choice, InputError, InvalidTest, pointer_token
+from ...errors import Choice, InputError, InvalidTest, pointer_token, relocated
 from ...inference.reading import Guessed, LeftOut, Note, Read
 from ...inference.record import ReadingRecord
-from ...inputs.alignment import ById, Given, OnMissingOnBoard, system_pointer
+from ...inputs import nested
+from ...inputs.alignment import ById, OnMissingOnBoard, system_pointer
 from ...inputs.formats import catalogue
-from ...inputs.formats.catalogue import Guess
 from ...inputs.formats.file_names import stem
-from ...inputs.formats.reader import Finding, Kind, ReaderOptions, Reading, UploadedFile
-from ...inputs.formats.source import sources
+from ...inputs.formats.reader import ReaderOptions, Reading, UploadedFile
+from ...inputs.formats.source import Source, sources
 from ...inputs.formats.spreadsheet import as_text, refuse_others
-from ...inputs.formats.tasks import at_most
+from ...inputs.formats.tasks import (
+    ITEM,
+    at_most,
+    common_tasks,
+    in_task,
+    of_tasks,
+    require_alike,
+    some,
+    tasks_by_name,
+    totals_read,
+)
 from ...inputs.nested import NamedCounts
 from ...inputs.quoting import quoted
-from ...statistics.paired import Counts, Pairing, Predictions, Scores, Segments, Weights
-from .given import GivenBoard
+from ...statistics.paired import Counts, Predictions, Scores, Segments
+from ..multipart import Form
+from ..parse import warnings_of
+from ..parse_files import option_pointer, spec_of_reading
+from ..schema.compare import CompareKind
+from .board import DecodedCompare, GivenBoard
+from .options import NAMES, SYSTEMS, FormFields, beside_files, in_form
 
 # What only tells that items are missing; which ones, the alignment of all systems says better.
 MISSING = frozenset(("unmatched_ids", "missing_value"))
 MOST_NOTES = 200
 NAME_CHARS = 40
+COMPLETE = "complete"
+
+Files = Mapping[str, UploadedFile]
+
+
+def each_file(form: Form, fields: FormFields, options: ReaderOptions) -> DecodedCompare:
+    """One file for each system, or for each system and task; raises InputError with pointers into the form."""
+    files, names = form.repeated, fields.names
+    if fields.systems is not None:
+        detail = "`systems` chooses among those of one file; `names` gives each file its system's name."
+        raise InvalidTest.at(option_pointer(SYSTEMS), "unused_option", detail)
+    if len(files) < 2:
+        detail = (
+            f"A comparison needs at least two files, one for each system (`system`), or one file that holds several (`file`); there "
+            f"{'is one' if files else 'is none'}."
+        )
+        raise InvalidTest.at("/files", "too_few_systems", detail)
+    if names is not None and len(names) != len(files):
+        detail = (
+            f"`names` has {len(names):,} names for {len(files):,} files: give one for each, in their order."
+        )
+        raise InvalidTest.at(option_pointer(NAMES), "wrong_name_count", detail)
+    on_missing = fields.members.get("on_missing", "error")
+    boards: dict[str | None, GivenBoard]
+    if names is not None and len(set(names)) < len(names):
+        boards, first, record = _read_tasks(form, names, fields.format, options, on_missing)
+    else:
+        role = next((role for role, file in form.files.items() if file.parts), None)
+        if role is not None:
+            detail = f"There are several files {role}: that goes with a file of every system for each task, and names that say whose it is."
+            raise InvalidTest.at(f"/files/{role}", "duplicate_file", detail)
+        read = read_each(
+            _by_name(files, names), form.files, fields.format, options, named=names is not None, on_missing=on_missing
+        )  # fmt: skip
+        boards, first, record = {None: read.board}, read.first, read.record
+    kind: CompareKind = "predictions" if first.kind in ("segments", "predictions") else first.kind  # type: ignore[assignment]
+    with relocated(in_form):
+        spec = spec_of_reading(first, options.statistic, fields.parameters)
+    measured = first.kind == "scores" or spec == first.default_statistic
+    return DecodedCompare(
+        fields.choices(kind), boards, beside_files, record, spec, first.metric if measured else None,
+        first.higher_is_better if measured else None, warnings_of(first.findings),
+    )  # fmt: skip
+
+
+def _by_name(files: Sequence[UploadedFile], names: Sequence[str] | None) -> dict[str, UploadedFile]:
+    called: dict[str, UploadedFile] = {}
+    for index, file in enumerate(files):
+        name = stem(file.name) if names is None else names[index]
+        if not name.strip():
+            detail = f"File {index + 1} has no name that could be its system's: give `names`, in the order of the files."
+            raise InvalidTest.at(option_pointer(NAMES), "empty_name", detail)
+        if name in called:
+            detail = (
+                f"Two files are of a system {quoted(name)}: give `names`, one for each file in their order."
+            )
+            raise InvalidTest.at(option_pointer(NAMES), "duplicate_name", detail)
+        called[name] = file
+    return called
+
+
+def _pointer(name: str) -> str:
+    return f"/files/{pointer_token(name)}"
+
+
+# Several files for each system
+
+
+def _read_tasks(
+    form: Form, names: Sequence[str], format_: str, options: ReaderOptions, on_missing: OnMissingOnBoard
+) -> tuple[dict[str | None, GivenBoard], Reading, ReadingRecord]:
+    """A board for each task, the reading of the first two files, and how all were read.
+
+    Raises
+    ------
+    InvalidTest
+        Two files of a system are of one task, or not all systems have a task; or as their reader does, with pointers
+        `/files/<system>/<task>/…`.
+    """
+    by_system: dict[str, list[UploadedFile]] = {}
+    for name, file in zip(names, form.repeated, strict=True):
+        by_system.setdefault(name, []).append(file)
+    if len(by_system) < 2:
+        detail = f"All files are of the system {quoted(names[0])}: a comparison needs at least two systems."
+        raise InvalidTest.at(option_pointer(NAMES), "too_few_systems", detail)
+    systems = {name: tasks_by_name(files, _pointer(name)) for name, files in by_system.items()}
+    beside = {
+        role: tasks_by_name(file.parts, f"/files/{role}") for role, file in form.files.items() if file.parts
+    }
+    alone = {role: file for role, file in form.files.items() if not file.parts}
+    groups = {_pointer(name): (quoted(name), tasks) for name, tasks in systems.items()}
+    groups |= {f"/files/{role}": (role, tasks) for role, tasks in beside.items()}
+    common, lacking = common_tasks(groups, drop=COMPLETE, dropped=on_missing == COMPLETE)
+    if options.clusters == ITEM:
+        options = replace(options, clusters=None)
+    divided, read = {*map(pointer_token, systems), *beside}, dict[str, ReadFiles]()
+    for task in common:
+        files = {name: tasks[task] for name, tasks in systems.items()}
+        others = {role: tasks[task] for role, tasks in beside.items()} | alone
+        with relocated(in_task(task, divided)):
+            read[task] = read_each(files, others, format_, options, named=True, on_missing=on_missing)
+        require_alike(task, read[task].first, common[0], read[common[0]].first, _pointer(names[0]))
+    first, facts = read[common[0]], {task: one.record.facts for task, one in read.items()}
+    notes: list[Note] = [f"{len(read):,} tasks were read, each a data set: {some(common)}."]
+    missing = sorted(set().union(*lacking))
+    if missing:
+        notes.append(f"{len(missing):,} tasks that not all systems have were left out: {some(missing)}.")
+    notes += [*totals_read(list(facts.values())), *of_tasks(facts, MOST_NOTES)]
+    return (
+        {task: one.board.within(in_task(task, set(map(pointer_token, systems)))) for task, one in read.items()},
+        replace(first.first, findings=tuple(each for one in read.values() for each in one.first.findings)),
+        replace(first.record, facts=tuple(at_most(notes, MOST_NOTES))),
+    )  # fmt: skip
+
+
+# One file for each system
 
 
 @dataclass(frozen=True, slots=True)
-class Readings:
-    """The board of all files, and how they were read; `first` is the reading of the first two."""
+class ReadFiles:
+    """The board of a file for each system, how they were read, and the reading of the first two, with what is not certain of any."""
 
-    kind: Kind
     first: Reading
     board: GivenBoard
     record: ReadingRecord
 
 
 def read_each(
-    files: Sequence[UploadedFile],
-    names: Sequence[str] | None,
-    others: Mapping[str, UploadedFile],
+    files: Files,
+    others: Files,
     format_: str,
     options: ReaderOptions,
     *,
+    named: bool,
     on_missing: OnMissingOnBoard,
-) -> Readings:
-    """Read the files of systems, with gold, references or judgements in `others`.
+) -> ReadFiles:
+    """Read the files of systems by name, with gold, references or judgements in `others`; `named`, these are the names to show.
 
     Raises
     ------
     MalformedBody, InvalidTest
-        As the format's reader does; or two systems have one name. Pointers are `/files/<system>/…`.
+        As the format's reader does; pointers are `/files/<system>/…`.
     """
-    called = _named(files, names)
-    files, others, sheets = _as_text(files, others, called, options)
+    every = [Source(who, file.name, file.content) for who, file in (*files.items(), *others.items())]
+    numbered = {str(at): source for at, source in enumerate(every)}
+    refuse_others(numbered)
+    as_read, sheets = as_text(numbered, options)
+    parsed = [UploadedFile(one.name, one.content, memo={}) for one in as_read.values()]
+    files, others = (
+        dict(zip(files, parsed, strict=False)),
+        dict(zip(others, parsed[len(files) :], strict=True)),
+    )
     options = replace(options, sheet=None)
     found = None
     if format_ == catalogue.AUTO:
-        found = catalogue.guess(sources({"u": files[1], "v": files[0], **others}), options)
+        v, u, *_ = files.values()
+        found = catalogue.guess(sources({"u": u, "v": v, **others}), options)
         format_ = found.name
-    if options.on_mismatch == "drop":
-        detail = "`on_mismatch=drop` is of two systems: of a board, leave the items out of the files, or give `on_mismatch=keep`."
-        raise InvalidTest.at("/options/on_mismatch", "unused_option", detail)
-    reader = _Reader(files, called, others, format_, options)
-    takes_missing = format_ in catalogue.FORMATS and "on_missing" in catalogue.FORMATS[format_].uses
-    by_themselves, lacking = takes_missing and on_missing != "error", None
+    reader = _Reader(files, others, format_, options)
     try:
-        readings = [reader.read(index, 0, drop=by_themselves) for index in range(1, len(files))]
+        pairs, own = reader.read(dropping=reader.takes_missing and on_missing != "error")
     except InvalidTest as error:
-        if not takes_missing or not any(flaw.code in MISSING for flaw in error.flaws):
+        if not reader.takes_missing or MISSING.isdisjoint(flaw.code for flaw in error.flaws):
             raise
-        readings = [reader.read(index, 0, drop=True) for index in range(1, len(files))]
-        by_themselves, lacking = True, error
-    first = readings[0]
-    own = {called[0]: side_of(first, "v"), **{called[i]: side_of(r, "u") for i, r in enumerate(readings, 1)}}
-    if by_themselves:
-        own = {name: side_of(reader.read(index, index, drop=True), "u") for index, name in enumerate(called)}
-    if lacking is not None and len({frozenset(keys_of(side)) for side in own.values()}) == 1:
-        raise lacking  # of all systems: their alignment would not find it
-    given_names = _names_of(readings, called, names)
-    board = _board({given_names[name]: data for name, data in own.items()}, first, on_missing)
-    notes = _notes(readings, called, given_names, found, on_missing)
-    first = replace(first, findings=_findings(readings, [given_names[name] for name in called]))
-    return Readings(first.kind, first, board, ReadingRecord(format_, found is not None, (*sheets, *notes)))
-
-
-def _findings(readings: Sequence[Reading], names: Sequence[str]) -> tuple[Finding, ...]:
-    """What is not certain of each file beside the first, which is its v."""
-    return tuple(
-        replace(finding, detail=f"{finding.detail} (u is {quoted(name)} and v is {quoted(names[0])})")
-        for name, reading in zip(names[1:], readings, strict=True)
-        for finding in reading.findings
+        pairs, own = reader.read(dropping=True)
+        if len({frozenset(side.ids or ()) for side in own.values()}) == 1:
+            raise error from None  # of all systems: their alignment would not find it
+    shown = _names_of(pairs, list(files), named=named)
+    board = _board(dict(zip(shown, own.values(), strict=True)), on_missing)
+    notes: list[Note] = [] if found is None else [Guessed(found.looked_at, pairs[0].format)]
+    for name, pair in zip(shown[1:], pairs, strict=True):
+        of = {"u": name[:NAME_CHARS], "v": shown[0][:NAME_CHARS]}
+        renamed = (_named_after(note, of, on_missing, first=pair is pairs[0]) for note in pair.facts)
+        notes += [note for note in renamed if note is not None]
+    findings = tuple(
+        replace(finding, detail=f"{finding.detail} (u is {quoted(name)} and v is {quoted(shown[0])})")
+        for name, pair in zip(shown[1:], pairs, strict=True)
+        for finding in pair.findings
     )
+    facts = (*sheets, *at_most(list(dict.fromkeys(notes)), MOST_NOTES))
+    record = ReadingRecord(format_, found is not None, facts)
+    return ReadFiles(replace(pairs[0], findings=findings), board, record)
 
 
-def _as_text(
-    files: Sequence[UploadedFile],
-    others: Mapping[str, UploadedFile],
-    called: Sequence[str],
-    options: ReaderOptions,
-) -> tuple[list[UploadedFile], dict[str, UploadedFile], tuple[str, ...]]:
-    """Spreadsheets and Parquet files as CSV, once for all pairs; errors and notes name the systems."""
-    every = {**dict(zip(called, files, strict=True)), **others}
-    refuse_others(sources(every))
-    read, notes = as_text(sources(every), options)
-    made = {role: UploadedFile(one.name, one.content) for role, one in read.items()}
-    return [made[name] for name in called], {role: made[role] for role in others}, notes
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One system of a reading: its values in the order of the pairing, the items' ids as text, and what else is known of each."""
+
+    values: Any
+    ids: list[str] | None
+    of_items: Mapping[str, Any]
+
+    def without(self, keys: set[str]) -> Side:
+        """The same without some of the items."""
+        left = [at for at, key in enumerate(self.ids or ()) if key not in keys]
+        return Side(
+            nested.taken(self.values, np.array(left, dtype=np.int64)),
+            [(self.ids or [])[at] for at in left],
+            {
+                name: column if column is None else [_listed(column)[at] for at in left]
+                for name, column in self.of_items.items()
+            },
+        )
 
 
-def _named(files: Sequence[UploadedFile], names: Sequence[str] | None) -> list[str]:
-    called = list(names) if names is not None else [stem(file.name) for file in files]
-    for index, name in enumerate(called):
-        if not name.strip():
-            detail = f"File {index + 1} has no name that could be its system's: give `names`, in the order of the files."
-            raise InvalidTest.at("/options/names", "empty_name", detail)
-        if name in called[:index]:
-            detail = (
-                f"Two files are of a system {quoted(name)}: give `names`, one for each file in their order."
-            )
-            raise InvalidTest.at("/options/names", "duplicate_name", detail)
-    return called
+def side_of(reading: Reading, role: str) -> Side:
+    """The side of the system in a role."""
+    data = reading.data
+    assert isinstance(data, Scores | Counts | Predictions | Segments)
+    values = getattr(data, role)
+    clusters = data.pairing.clusters
+    of_items: dict[str, Any] = {"clusters": None if clusters is None else clusters.tolist()}
+    if isinstance(data, Scores) and data.weights is not None:
+        of_items["weights"] = [str(data.weights.unit * value) for value in data.weights.values.tolist()]
+    elif isinstance(data, Segments):
+        of_items["gold"] = data.references
+    elif isinstance(data, Predictions):
+        of_items |= {"gold": data.gold, "groups": data.groups, "event": data.event}
+    ids = data.pairing.ids
+    return Side(
+        NamedCounts(values) if isinstance(data, Counts) else values,
+        None if ids is None else list(map(str, ids)),
+        of_items,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads two of the files; errors name the systems."""
+    """Reads each file beside the first; errors name the systems."""
 
-    files: Sequence[UploadedFile]
-    called: Sequence[str]
-    others: Mapping[str, UploadedFile]
+    files: Files
+    others: Files
     format: str
     options: ReaderOptions
 
-    def read(self, u: int, v: int, *, drop: bool) -> Reading:
-        """The reading of files u and v."""
-        files = {"u": self.files[u], "v": self.files[v], **self.others}
-        options = replace(self.options, on_missing="drop") if drop else self.options
+    @property
+    def takes_missing(self) -> bool:
+        return self.format in catalogue.FORMATS and "on_missing" in catalogue.FORMATS[self.format].uses
+
+    def read(self, *, dropping: bool) -> tuple[list[Reading], dict[str, Side]]:
+        """The readings of each file beside the first, and the side of each system.
+
+        Where items are missing (`dropping`), or left out as they differ, each side is all of its file, as a pair has less.
+        """
+        first, *rest = self.files
+        unlike, apart = self.options.on_mismatch == "drop", dropping or self.options.on_mismatch == "drop"
+        pairs: list[Reading] = []
+        own: dict[str, Side] = {}
+        gone: set[str] = set()
+        for name in rest:
+            pairs.append(self._pair(name, first, dropping=dropping))
+            if not own:
+                own[first] = self._alone(first) if apart else side_of(pairs[0], "v")
+            own[name] = self._alone(name) if apart else side_of(pairs[-1], "u")
+            if unlike:
+                both = set(own[first].ids or ()) & set(own[name].ids or ())
+                gone |= both - set(side_of(pairs[-1], "u").ids or ())
+            (self.files[name].memo or {}).clear()
+        return pairs, {name: side.without(gone) if gone else side for name, side in own.items()}
+
+    def _alone(self, name: str) -> Side:
+        return side_of(self._pair(name, name, dropping=self.takes_missing), "u")
+
+    def _pair(self, u: str, v: str, *, dropping: bool) -> Reading:
+        options = replace(self.options, on_missing="drop") if dropping else self.options
         try:
-            return catalogue.read(files, self.format, options)
+            return catalogue.read(
+                {"u": self.files[u], "v": self.files[v], **self.others}, self.format, options
+            )
         except InputError as error:
-            roles = {"u": self.called[u], "v": self.called[v]}
+            roles = {"u": u, "v": v}
             flaws = tuple(
                 replace(
                     flaw, pointer=_in_system(flaw.pointer, roles), choices=tuple(map(_of_all, flaw.choices))
                 )
                 for flaw in error.flaws
             )
-            which = f"u is {quoted(roles['u'])}" + ("" if u == v else f" and v is {quoted(roles['v'])}")
+            which = f"u is {quoted(u)}" + ("" if u == v else f" and v is {quoted(v)}")
             concerned = any(old.pointer != new.pointer for old, new in zip(error.flaws, flaws, strict=True))
             detail = f"{error.detail} ({which})" if concerned else error.detail
             raise type(error)(detail, flaws=flaws) from None
@@ -169,162 +339,92 @@ def _in_system(pointer: str, roles: Mapping[str, str]) -> str:
 
 def _of_all(choice: Choice) -> Choice:
     """A way to mend two files as one that mends all: what one lacks is left out of all, and not of a pair."""
-    complete = {"on_missing": "complete"} if choice.fields.get("on_missing") == "drop" else {}
+    complete = {"on_missing": COMPLETE} if choice.fields.get("on_missing") == "drop" else {}
     return Choice(choice.title, {**choice.fields, **complete})
 
 
-def _names_of(
-    readings: Sequence[Reading], called: Sequence[str], names: Sequence[str] | None
-) -> dict[str, str]:
+def _names_of(pairs: Sequence[Reading], called: list[str], *, named: bool) -> list[str]:
     """The systems' names: as given, else those that all files have in them, else those of the files."""
-    inside = [None if reading.names is None else reading.names for reading in readings]
-    if names is None and all(pair is not None for pair in inside):
-        own = [inside[0][1], *(pair[0] for pair in inside if pair is not None)] if inside[0] else []
-        if len(set(own)) == len(called):
-            return dict(zip(called, own, strict=True))
-    return {name: name for name in called}
+    inside = [pair.names for pair in pairs if pair.names is not None]
+    if named or len(inside) < len(pairs):
+        return called
+    own = [inside[0][1], *(u for u, _ in inside)]
+    return own if len(set(own)) == len(called) else called
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One system of a reading: its values in the order of the pairing, gold, and the items' weights."""
+def _board(own: Mapping[str, Side], on_missing: OnMissingOnBoard) -> GivenBoard:
+    first = next(iter(own.values()))
+    pointers = {system_pointer(name): _pointer(name) for name in own}
+    pointers |= {"/weights": "/files", "/gold": "/files/gold"}
 
-    values: Any
-    gold: Any
-    pairing: Pairing
-    weights: Weights | None = None
-    groups: Any = None
-    event: Any = None
+    def place(column: str, _: int | None, __: Sequence[str]) -> str:
+        return pointers.get(column, column)
 
-
-def side_of(reading: Reading, role: str) -> Side:
-    """The side of the system in a role."""
-    data = reading.data
-    assert isinstance(data, Scores | Counts | Predictions | Segments)
-    values = getattr(data, role)
-    if isinstance(data, Counts):
-        values = NamedCounts(values)
-    if isinstance(data, Predictions):
-        return Side(values, data.gold, data.pairing, None, data.groups, data.event)
-    gold = data.references if isinstance(data, Segments) else None
-    return Side(values, gold, data.pairing, data.weights if isinstance(data, Scores) else None)
-
-
-def keys_of(side: Side) -> list[str]:
-    """The ids of its items as text; none without ids."""
-    return [str(key) for key in side.pairing.ids or ()]
-
-
-def _written(side: Side) -> list[str] | None:
-    """The weights of the items as text."""
-    own = side.weights
-    return None if own is None else [str(own.unit * value) for value in own.values.tolist()]
+    if first.ids is None:
+        return GivenBoard({name: own[name].values for name in sorted(own)}, place, **first.of_items)
+    numbered = [name for name in ("clusters", "groups") if first.of_items.get(name) is not None]
+    if numbered and on_missing == "pairwise" and any(side.ids != first.ids for side in own.values()):
+        detail = (
+            f"{numbered[0].capitalize()} of separate files are known for the items that all have: set `on_missing=complete`, or give one file with "
+            "all systems."
+        )
+        raise InvalidTest.at("/options/on_missing", f"{numbered[0]}_of_separate_files", detail)
+    # Clusters and groups are numbered in each reading anew, so that those of one file are those of its items.
+    alone = dict(list(own.items())[:1])
+    of_items: dict[str, Any] = {
+        name: _by_id(
+            alone if name == "clusters" or ("groups" in numbered and name != "weights") else own, name
+        )
+        for name in ("clusters", "weights", "gold", "groups", "event")
+    }
+    gold = of_items.pop("gold")
+    return GivenBoard(
+        {name: ById(own[name].ids or [], own[name].values) for name in sorted(own)},
+        place,
+        None if gold is None else ById(list(gold), list(gold.values())),
+        **of_items,
+    )
 
 
 def _by_id(own: Mapping[str, Side], what: str) -> dict[str, Any] | None:
-    """Gold, weights, groups or events by id, of the items that any system has: with items missing, each was read by itself.
+    """What is known of the items, by id, of all that any system has: with items missing, each was read by itself.
 
     Raises
     ------
     InvalidTest
         Two files disagree about the gold or the weight of an item, or only some have weights.
     """
-    columns = {
-        name: _written(side) if what == "weight" else _listed(getattr(side, what))
-        for name, side in own.items()
-    }
-    lacking = [name for name, column in columns.items() if column is None]
-    if lacking and (what != "weight" or len(lacking) == len(own)):
+    lacking = [name for name, side in own.items() if side.of_items.get(what) is None]
+    if lacking and (what != "weights" or len(lacking) == len(own)):
         return None
     if lacking:
         detail = f"The file of {quoted(lacking[0])} has no column weight, and others have one."
-        raise InvalidTest.at(f"/files/{pointer_token(lacking[0])}", "no_weight", detail)
+        raise InvalidTest.at(_pointer(lacking[0]), "no_weight", detail)
     known: dict[str, Any] = {}
-    for name, column in columns.items():
-        for key, value in zip(keys_of(own[name]), column or (), strict=True):
-            if known.setdefault(key, value) != value and what in ("gold", "weight"):
-                detail = f"The {what} of the item {quoted(key)} is {quoted(value)} in the file of {quoted(name)} and {quoted(known[key])} in another."
-                raise InvalidTest.at(f"/files/{pointer_token(name)}", f"{what}_mismatch", detail)
+    for name, side in own.items():
+        for key, value in zip(side.ids or (), _listed(side.of_items[what]), strict=True):
+            if known.setdefault(key, value) != value and what in ("gold", "weights"):
+                one = what.removesuffix("s")
+                detail = f"The {one} of the item {quoted(key)} is {quoted(value)} in the file of {quoted(name)} and {quoted(known[key])} in another."
+                raise InvalidTest.at(_pointer(name), f"{one}_mismatch", detail)
     return known
 
 
-def _listed(column: Any) -> list[Any] | None:
-    """A column as a list, if there is one."""
-    return None if column is None else column.tolist() if isinstance(column, np.ndarray) else list(column)
+def _listed(column: Any) -> list[Any]:
+    return column.tolist() if isinstance(column, np.ndarray) else list(column)
 
 
-def _board(own: Mapping[str, Side], first: Reading, on_missing: OnMissingOnBoard) -> GivenBoard:
-    sides = list(own.values())
-    ids = sides[0].pairing.ids
-    whole = {system_pointer(name): f"/files/{pointer_token(name)}" for name in own} | {"/weights": "/files"}
-    clustered, grouped = sides[0].pairing.clusters is not None, sides[0].groups is not None
-    if (
-        on_missing == "pairwise"
-        and (clustered or grouped)
-        and any(keys_of(side) != keys_of(sides[0]) for side in sides)
-    ):
-        what = "Clusters" if clustered else "Groups"
-        detail = (
-            f"{what} of separate files are known for the items that all have: set `on_missing=complete`, or give one file with "
-            "all systems."
-        )
-        raise InvalidTest.at("/options/on_missing", f"{what.lower()}_of_separate_files", detail)
-
-    def place(column: str, index: int, rest: Sequence[str]) -> str:
-        return whole.get(column, "/files/gold" if column == "/gold" else column)
-
-    if ids is None:
-        columns: dict[str, Given] = {name: own[name].values for name in sorted(own)}
-        codes = sides[0].pairing.clusters
-        clusters: Any = None if codes is None else codes.tolist()
-        return GivenBoard(
-            columns, sides[0].gold, None, clusters, place, whole, weights=_written(sides[0]),
-            groups=_listed(sides[0].groups), event=_listed(sides[0].event),
-        )  # fmt: skip
-    keyed: dict[str, Given] = {name: ById(keys_of(own[name]), own[name].values) for name in sorted(own)}
-    # Groups are numbered in each reading anew, so that those of one file are those of its items.
-    known = dict(list(own.items())[:1]) if grouped else own
-    gold = _by_id(known, "gold")
-    by_id = None
-    if clustered:
-        codes = sides[0].pairing.clusters
-        assert codes is not None
-        by_id = dict(zip(keys_of(sides[0]), codes.tolist(), strict=True))
-    return GivenBoard(
-        keyed, None if gold is None else ById(list(gold), list(gold.values())), None, by_id, place, whole,
-        weights=_by_id(own, "weight"), groups=_by_id(known, "groups"),
-        event=_by_id(known, "event"),
-    )  # fmt: skip
-
-
-def _notes(
-    readings: Sequence[Reading],
-    called: Sequence[str],
-    names: Mapping[str, str],
-    found: Guess | None,
-    on_missing: str,
-) -> tuple[Note, ...]:
-    """The notes of all readings, each once; those of u and v under the systems' names."""
-    notes: list[Note] = [] if found is None else [Guessed(found.looked_at, readings[0].format)]
-    for index, reading in enumerate(readings, 1):
-        of = {"v": names[called[0]][:NAME_CHARS]} if index == 1 else {}
-        of["u"] = names[called[index]][:NAME_CHARS]
-        notes += [
-            named for note in reading.facts if (named := _named_after(note, of, on_missing)) is not None
-        ]
-    return tuple(at_most(list(dict.fromkeys(notes)), MOST_NOTES))
-
-
-def _named_after(note: Note, of: Mapping[str, str], on_missing: str) -> Note | None:
-    """A note about u or v under the system's name; None where it is not asked for, or says nothing about all files."""
-    if isinstance(note, LeftOut) and note.lacks == "counterpart":
-        return None
-    if isinstance(note, str | Guessed) or note.who not in ("u", "v"):
+def _named_after(note: Note, of: Mapping[str, str], on_missing: str, *, first: bool) -> Note | None:
+    """A note about u or v under the system's name; None where it says nothing about all files, or is of v and not the `first`."""
+    if isinstance(note, str | Guessed):
         return note
-    if note.who not in of:
+    if isinstance(note, LeftOut) and note.lacks == "likeness":
+        return replace(note, who=f"{of['u']} and {of['v']}")
+    if (isinstance(note, LeftOut) and note.lacks == "counterpart") or (note.who == "v" and not first):
         return None
+    if note.who not in of:
+        return note
+    note = replace(note, who=of[note.who])
     if isinstance(note, LeftOut):
-        return replace(note, who=of[note.who], on_missing=on_missing)
-    if isinstance(note, Read):
-        return replace(note, who=of[note.who], source=note.file or note.source)
-    return replace(note, who=of[note.who])
+        return replace(note, on_missing=on_missing)
+    return replace(note, source=note.file or note.source) if isinstance(note, Read) else note

@@ -18,8 +18,8 @@ from ...errors import Flaw, InvalidTest, pointer_token, relocated
 from ...inputs.formats.file_names import stem
 from ...inputs.formats.reader import Reading, UploadedFile
 from ...inputs.quoting import quoted
-from ..compare.form_fields import NAMES, names_in
-from ..compare.names import require_names
+from ..compare.board import require_names
+from ..compare.options import NAMES, listed
 from ..messages import Limits
 from ..multipart import Form
 from ..parse import ParsedTest
@@ -215,14 +215,15 @@ def names_of(
         InvalidTest: a name is empty or too long, or two look the same; at `/options/names` or the file.
     """
     files = [one for one in baselines if one.file is not None]
-    if given is not None and len(listed := names_in(given)) != len(files):
-        detail = f"`names` has {len(listed):,} names for {len(files):,} files {ROLE}: give one for each, in their order."
+    listed_names = None if given is None else listed(NAMES, given, option_pointer(NAMES))
+    if listed_names is not None and len(listed_names) != len(files):
+        detail = f"`names` has {len(listed_names):,} names for {len(files):,} files {ROLE}: give one for each, in their order."
         raise InvalidTest.at(option_pointer(NAMES), "wrong_number", detail)
     if not files:
         return [None]
     inside = [None if reading is None or reading.names is None else reading.names[1] for reading in readings]
-    if given is not None:
-        names = names_in(given)
+    if listed_names is not None:
+        names = listed_names
     elif None not in inside and len(set(inside)) == len(files):
         names = [name for name in inside if name is not None]
     else:

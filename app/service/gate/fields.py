@@ -14,7 +14,7 @@ from ...errors import InvalidTest, MalformedBody, marked
 from ...inputs import json_body
 from ...inputs.formats.roles import ROLES
 from ...inputs.quoting import quoted
-from ..compare.form_fields import NAMES
+from ..compare.options import NAMES
 from ..parse_files import option_pointer
 from ..pointers import PointerMap
 from ..query import literal

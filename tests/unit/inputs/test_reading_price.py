@@ -427,7 +427,7 @@ def no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
         raise BeforeReading
 
     monkeypatch.setattr(catalogue, "read", begin)
-    monkeypatch.setattr("app.service.compare.files.read_each", begin)
+    monkeypatch.setattr("app.service.compare.system_files.read_each", begin)
 
 
 @pytest.mark.usefixtures("no_reader")

@@ -1,0 +1,374 @@
+"""The systems of one data set as columns by name: however they were sent, they come on the same items and are checked here.
+
+Every carrier makes a `GivenBoard`, which knows where its values stand. `board_of` aligns it and makes `Systems` of it.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from ...errors import BodyTooLarge, InvalidTest, pointer_token, relocated
+from ...inference.record import ReadingRecord, WarningRecord
+from ...inputs import nested
+from ...inputs.alignment import GOLD, Aligned, ById, Gapped, Given, OnMissingOnBoard, align, system_pointer
+from ...inputs.names import CLUSTER, INDEX, RUN, WEIGHT, find, gold_among, is_key, is_one_of
+from ...inputs.nested import NamedCounts
+from ...inputs.quoting import quoted
+from ...statistics.counts import board_totals_warning
+from ...statistics.label_match import UNSEEN, GoldLabels
+from ...statistics.paired import StatisticSpec
+from ...statistics.pairwise.gold import PAIRWISE
+from ...statistics.repeats import per_item_systems
+from ...statistics.summary_rows import summary_warning
+from ...statistics.systems import Systems, SystemsKind
+from ..item_columns import events_for, groups_for, outputs_of, require_taken, weights_for
+from ..messages import Limits
+from ..pointers import PointerMap
+from ..schema.compare import CompareChoices, CompareKind
+from ..segments import TEXT_STATISTICS, references, texts
+
+NAMED_SYSTEMS = 5
+# Where an item of a column stands (its position there, the rest of the pointer); the whole column, where the item is None.
+Place = Callable[[str, int | None, Sequence[str]], str]
+# A value for each item, by position or by id.
+OfItems = Sequence[Any] | Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBoard:
+    """The columns of one data set as they were sent, before items are aligned; systems in code-point order.
+
+    `place` finds a column (`/systems/A`, `/gold`, `/ids`, `/weights`), or an item of it, in what was sent; None for JSON requests.
+    """
+
+    systems: Mapping[str, Given]
+    place: Place | None = None
+    gold: Given | None = None
+    ids: Sequence[Any] | None = None
+    clusters: OfItems = None
+    weights: OfItems = None
+    groups: OfItems = None
+    event: OfItems = None
+
+    def columns(self) -> dict[str, Given]:
+        """The columns of values by their pointers, gold last."""
+        systems = {system_pointer(name): column for name, column in self.systems.items()}
+        return systems if self.gold is None else systems | {GOLD: self.gold}
+
+    def whole(self, pointer: str) -> str:
+        """The map for pointers to whole columns, and to ids and clusters, before items are aligned."""
+        column, index, rest = split(pointer)
+        if self.place is None or (index is not None and column not in ("/ids", "/clusters")):
+            return pointer
+        return self.place(column, index, rest)
+
+    def within(self, outer: PointerMap) -> GivenBoard:
+        """The same board, whose places are inside of something else."""
+        place = self.place
+        assert place is not None
+        return replace(self, place=lambda column, index, rest: outer(place(column, index, rest)))
+
+    def pointer_map(self, aligned: Aligned) -> PointerMap:
+        """The map for pointers to items in the common order."""
+        columns = self.columns()
+
+        def pointer_map(pointer: str) -> str:
+            column, index, rest = split(pointer)
+            if index is None:
+                return self.whole(pointer)
+            given, order = columns.get(column), aligned.order.get(column)
+            if order is not None:
+                if index >= len(order):
+                    return self.whole(column)
+                index = int(order[index])
+            if given is not None and index >= len(given):
+                return self.whole(column)
+            if isinstance(given, Gapped):
+                index = int(given.positions[index])
+            if self.place is not None:
+                return self.place(column, index, rest)
+            key = pointer_token(given.ids[index]) if isinstance(given, ById) else str(index)
+            return "/".join([column, key, *rest])
+
+        return pointer_map
+
+
+def split(pointer: str) -> tuple[str, int | None, list[str]]:
+    """Column, item and rest of `/systems/A/17/…`, `/systems/A/tp/17` or `/gold/17`; an item of None for other pointers."""
+    tokens = pointer[1:].split("/")
+    head = 2 if tokens[0] == "systems" else 1 if tokens[0] in ("gold", "ids", "clusters") else 0
+    column, rest = "/" + "/".join(tokens[:head]), tokens[head:]
+    for at in range(min(2, len(rest)) if head else 0):
+        if rest[at].isdecimal() and rest[at].isascii() and len(rest[at]) < 10:
+            return column, int(rest[at]), rest[:at] + rest[at + 1 :]
+    return pointer, None, []
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedCompare:
+    """What a request holds: choices, columns by data set, and where things stand.
+
+    `pointer_map` turns pointers into a JSON request into pointers into what was sent, but for single items, which the
+    boards know. `metric` and `known` are what files say of their scores and of what is better.
+    """
+
+    choices: CompareChoices
+    boards: Mapping[str | None, GivenBoard]
+    pointer_map: PointerMap = str
+    reading: ReadingRecord | None = None
+    spec: StatisticSpec | None = None
+    metric: str | None = None
+    known: bool | None = None
+    warnings: tuple[WarningRecord, ...] = ()
+
+
+# Names
+
+
+def require_names(names: Iterable[str], what: str, pointer: Callable[[str], str], most_chars: int) -> None:
+    """Refuse names that cannot be told apart in a report; raises InvalidTest at `pointer(name)`."""
+    seen: dict[str, str] = {}
+    for name in names:
+        shown = _shown(name)
+        if not shown:
+            detail = f"A {what} has an empty name: give each a name of its own."
+            raise InvalidTest.at(pointer(name), "empty_name", detail)
+        if len(name) > most_chars:
+            detail = f"A name has at most {most_chars} characters; this one has {len(name):,}."
+            raise InvalidTest.at(pointer(name[:40]), "name_too_long", detail)
+        other = seen.setdefault(shown, name)
+        if other is not name:
+            if other == name:
+                detail = f"Two {what}s are called {quoted(name)}: give each a name of its own."
+                raise InvalidTest.at(pointer(name), "duplicate_name", detail)
+            detail = (
+                f"{quoted(name)} and {quoted(other)} look the same: they differ in blanks around them, in characters without "
+                f"width or in their Unicode form only. If they are one {what}, write the name the same way; else rename one."
+            )
+            raise InvalidTest.at(pointer(name), "similar_names", detail)
+
+
+def _shown(name: str) -> str:
+    """What a reader sees of a name."""
+    return name.strip() if name.isascii() else UNSEEN.sub("", unicodedata.normalize("NFC", name)).strip()
+
+
+def without_ids(
+    systems: Mapping[str, Any], others: Collection[str]
+) -> tuple[dict[str, Any], list[Any] | None]:
+    """The columns of systems by name, in code-point order; and that of ids, which is none: all different, and called so.
+
+    `others` are the members that the request has beside its systems.
+
+    Raises
+    ------
+        InvalidTest: a column is called what clusters, weights or gold are, which the request does not have; or ids are missing.
+    """
+    ordered = {name: systems[name] for name in sorted(systems)}
+    if len(systems) < 3 or any(isinstance(column, Mapping) for column in systems.values()):
+        return ordered, None
+    found = {
+        "clusters": find(systems, CLUSTER),
+        "weights": find(systems, WEIGHT),
+        "gold": gold_among(systems),
+    }
+    for member, name in found.items():
+        if name is not None and member not in others:
+            detail = f"{quoted(name)} is called as {member} would be, which is no system: give it as {member}, or rename it."
+            raise InvalidTest.at(system_pointer(name), "no_system", detail)
+    key = next(
+        (
+            name
+            for name, column in systems.items()
+            if (is_key(name) or is_one_of(name, (*INDEX, *RUN))) and _are_ids(column)
+        ),
+        None,
+    )
+    if key is None:
+        return ordered, None
+    ids = ordered.pop(key)
+    if any(value is None for value in ids):
+        detail = (
+            f"{quoted(key)} is called as ids are, and lacks some: give every item one, as ids, or rename it."
+        )
+        raise InvalidTest.at(system_pointer(key), "no_system", detail)
+    return ordered, list(ids)
+
+
+def _are_ids(column: Any) -> bool:
+    """Whether values are texts or whole numbers, and all different; nulls are no values."""
+    values = column.tolist() if isinstance(column, np.ndarray) else [one for one in column if one is not None]
+    return set(map(type, values)) <= {str, int} and len(set(values)) == len(values)
+
+
+# Checks and alignment
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The systems of one data set, where their items stand in what was sent, and warnings about the data."""
+
+    systems: Systems
+    pointer_map: PointerMap
+    warnings: tuple[WarningRecord, ...]
+
+
+def require_systems(board: GivenBoard, kind: CompareKind, limits: Limits) -> None:
+    """Refuse too few systems or too many, their names, and gold where it is not needed or missing.
+
+    Raises
+    ------
+    InvalidTest
+        Pointers are `/systems`, `/systems/<name>` and `/gold`.
+    BodyTooLarge
+        A column has more items than the server accepts.
+    """
+    n = len(board.systems)
+    if n < 2:
+        detail = f"A comparison needs at least two systems; there {'is one' if n else 'is none'}."
+        raise InvalidTest.at("/systems", "too_few_systems", detail)
+    if n > limits.max_systems:
+        detail = f"There are {n:,} systems; this server compares at most {limits.max_systems:,}."
+        raise InvalidTest.at("/systems", "too_many_systems", detail)
+    require_names(board.systems, "system", system_pointer, limits.max_name_chars)
+    if kind == "predictions" and board.gold is None:
+        raise InvalidTest.at("/gold", "missing", "Predictions need gold: give the items' gold labels.")
+    if kind != "predictions" and board.gold is not None:
+        detail = f"gold goes with predictions; {kind} are already scored. Leave gold out, or set kind to predictions."
+        raise InvalidTest.at("/gold", "superfluous", detail)
+    for column in board.systems.values():
+        if len(column) > limits.max_items:
+            detail = f"A system has {len(column):,} items; at most {limits.max_items:,} are allowed."
+            raise BodyTooLarge(detail)
+
+
+def board_of(
+    given: GivenBoard, kind: CompareKind, spec: StatisticSpec, on_missing: OnMissingOnBoard, decimals: int | None
+) -> Board:  # fmt: skip
+    """Align and check the systems of one data set.
+
+    Raises
+    ------
+    InvalidTest
+        As `inputs.alignment.align`; or the counts have other names, texts are no texts, labels another type than gold's.
+        Pointers are into the data set as it was given.
+    """
+    columns = given.columns()
+    with relocated(given.whole):
+        aligned = align(columns, ids=given.ids, clusters=given.clusters, on_missing=on_missing)
+    pointer_map, items = given.pointer_map(aligned), aligned.items
+    with relocated(pointer_map):
+        taken = {
+            at: _taken(column, aligned, at, None if at == GOLD else decimals)
+            for at, column in columns.items()
+        }
+        systems_kind: SystemsKind = kind
+        if kind == "counts":
+            _require_same_counts(dict(zip(given.systems, taken.values(), strict=True)))
+        elif kind == "scores":
+            taken = dict(per_item_systems(taken, aligned.present, spec))
+        elif spec.name in TEXT_STATISTICS:
+            systems_kind, gold = "segments", taken.pop(GOLD)
+            taken = {at: texts(column, at) for at, column in taken.items()} | {GOLD: references(gold)}
+        else:
+            taken = outputs_of(taken, spec)
+        _require_used(given, kind, spec)
+        systems = Systems(
+            systems_kind,
+            {name: taken[system_pointer(name)] for name in given.systems},
+            taken.get(GOLD),
+            aligned.pairing,
+            {
+                name: aligned.present[system_pointer(name)]
+                for name in given.systems
+                if system_pointer(name) in aligned.present
+            },
+            weights_for(given.weights, items),
+            groups_for(given.groups, items),
+            events_for(given.event, items),
+        )
+        totals = board_totals_warning(systems, spec) if kind == "counts" else None
+        warnings = (
+            *_of_items(systems, aligned, on_missing),
+            *_of_labels(systems, spec),
+            *(() if totals is None else (WarningRecord(totals.code, totals.detail),)),
+        )
+    return Board(systems, pointer_map, warnings)
+
+
+def _taken(given: Given, aligned: Aligned, pointer: str, decimals: int | None) -> Any:
+    """The values of a column in the common order."""
+    values: Any = given.values if isinstance(given, ById | Gapped) else given
+    order = aligned.order[pointer]
+    if order is not None:
+        values = nested.taken(values, order)
+    if isinstance(values, NamedCounts):
+        return values.columns
+    return values if decimals is None else nested.to_decimals(values, decimals)
+
+
+def _require_same_counts(columns: Mapping[str, Mapping[str, Any]]) -> None:
+    first, wanted = next((name, set(column)) for name, column in columns.items())
+    for name, column in columns.items():
+        if set(column) != wanted:
+            odd = min(set(column) ^ wanted)
+            has, lacks = (name, first) if odd in column else (first, name)
+            detail = f"All systems need the same counts: {quoted(has)} has {quoted(odd)} and {quoted(lacks)} has not."
+            raise InvalidTest.at(system_pointer(name), "different_counts", detail)
+
+
+def _require_used(given: GivenBoard, kind: CompareKind, spec: StatisticSpec) -> None:
+    """Refuse groups, events and weights of data that has no use for them."""
+    if kind == "predictions":
+        require_taken(spec, given.groups, given.event)
+    elif given.groups is not None or given.event is not None:
+        where = "groups" if given.groups is not None else "event"
+        detail = f"{where} goes with predictions that are compared in pairs: leave it out."
+        raise InvalidTest.at(f"/{where}", "superfluous", detail)
+    if given.weights is not None and kind != "scores":
+        detail = f"weights goes with scores; the items of {kind} have none: leave weights out."
+        raise InvalidTest.at("/weights", "superfluous", detail)
+
+
+def _of_items(systems: Systems, aligned: Aligned, on_missing: OnMissingOnBoard) -> tuple[WarningRecord, ...]:
+    """Warnings about rows of averages among the items, and about items that were left out."""
+    warnings = []
+    summary = summary_warning(aligned.pairing)
+    if summary is not None:
+        warnings.append(WarningRecord(summary.code, summary.detail))
+    largest = aligned.pairing.largest
+    if on_missing == "complete" and largest is not None and aligned.n < largest:
+        detail = (
+            f"{aligned.n:,} items were compared, those that all systems have, out of {largest:,} (on_missing: "
+            "complete)."
+        )
+        if 2 * aligned.n < largest:
+            detail += " The rest may not be representative: check that the ids are spelled the same and that no run stopped early."
+        warnings.append(WarningRecord("items_left_out", detail))
+    if systems.present:
+        names = ", ".join(quoted(name) for name in list(systems.present)[:NAMED_SYSTEMS])
+        others = len(systems.present) - NAMED_SYSTEMS
+        more = f" and {others:,} more" if others > 0 else ""
+        detail = (
+            f"Not all systems have all {aligned.n:,} items (on_missing: pairwise): {names}{more}. Each pair is tested on the "
+            "items that both have, and each score is over a system's own items, so that scores may be of different items."
+        )
+        warnings.append(WarningRecord("items_differ", detail))
+    return tuple(warnings)
+
+
+def _of_labels(systems: Systems, spec: StatisticSpec) -> tuple[WarningRecord, ...]:
+    """Warnings about labels that cannot match gold's; raises InvalidTest where that is certain."""
+    if systems.kind != "predictions" or spec.name in PAIRWISE:
+        return ()
+    gold = GoldLabels(cast(Any, systems.gold), spec)
+    return tuple(
+        WarningRecord(warning.code, warning.detail)
+        for name, column in systems.columns.items()
+        for warning in gold.warnings(quoted(name), cast(Any, column), system_pointer(name))
+    )
