@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, LiteralString
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,9 +48,34 @@ class Wire(BaseModel):
         return frozenset()
 
 
+def option(default: Any, description: str, **bounds: Any) -> Any:
+    """A field that may be left out: its default, what it means, and its bounds."""
+    return Field(default, description=description, **bounds)
+
+
+def fitting(fits: Callable[[Any], bool], code: LiteralString, sentence: LiteralString) -> PlainValidator:
+    """A value that fits, as it is; any other is refused with a sentence."""
+
+    def check(value: Any) -> Any:
+        if fits(value):
+            return value
+        raise PydanticCustomError(code, sentence)
+
+    return PlainValidator(check)
+
+
+def one_of(names: Iterable[str], *others: Any) -> dict[str, Any]:
+    """The schema of one of these models, or of what else there is."""
+    return {"anyOf": [*({"$ref": f"#/components/schemas/{name}"} for name in names), *others]}
+
+
+Share = Annotated[float, Field(gt=0, lt=1)]
 Store = Annotated[
     bool,
     Field(description="true keeps the answer for a while, as ?store=1 does: Content-Location is its path."),
+]
+Timeout = Annotated[
+    float | None, Field(gt=LEAST_TIMEOUT_S, description="Deadline in seconds, clamped by the server.")
 ]
 
 
@@ -211,96 +236,54 @@ def _range(value: Any) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-_SAMPLE = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]}
-_ITEMS = {"type": "array", "items": _SAMPLE, "minItems": 1}
+def _items(one: dict[str, Any], least: int = 1) -> dict[str, Any]:
+    """The schema of a list."""
+    return {"type": "array", "items": one, **({"minItems": least} if least else {})}
+
+
+def _by_id(one: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": one}
+
+
+def _column_of(one: dict[str, Any], least: int = 1) -> WithJsonSchema:
+    """The schema of a column: a list, or an object by id."""
+    return WithJsonSchema({"anyOf": [_items(one, least), _by_id(one)]})
+
+
+_NUMBER = {"type": "number"}
+_SAMPLE = {"anyOf": [_NUMBER, _items(_NUMBER)]}
 _COUNT = {"type": "integer", "minimum": 0}
-_COUNTS = {"type": "object", "additionalProperties": _COUNT, "minProperties": 1}
+_COUNTS = _by_id(_COUNT) | {"minProperties": 1}
 _LABEL = {"type": ["string", "integer"]}
-_ITEM = {"anyOf": [_LABEL, {"type": "array", "items": _LABEL}]}
-_KEYS = {"type": "array", "items": _LABEL}
+_LABELS = _items(_LABEL, 0)
+_COUNT_COLUMNS = [
+    {
+        "type": "object",
+        "description": "By name: one list of counts each.",
+        "additionalProperties": _items(_COUNT),
+        "minProperties": 1,
+    },
+    {"type": "array", "description": "By item.", "items": _COUNTS, "minItems": 1},
+    {"type": "object", "description": "By id.", "additionalProperties": _COUNTS},
+]
 
 Label = Annotated[Any, PlainValidator(_label), WithJsonSchema(_LABEL)]
 Unit = Annotated[Any, PlainValidator(_unit), WithJsonSchema({"type": ["string", "number"]})]
-EffectArray = Annotated[Any, PlainValidator(_effect_array), WithJsonSchema(_ITEMS)]
-SampleColumn = Annotated[
-    Any,
-    PlainValidator(_sample_column),
-    WithJsonSchema({"anyOf": [_ITEMS, {"type": "object", "additionalProperties": _SAMPLE}]}),
-]
-CountColumns = Annotated[
-    Any,
-    PlainValidator(_count_columns),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {
-                    "type": "object",
-                    "description": "By name: one list of counts each.",
-                    "additionalProperties": {"type": "array", "items": _COUNT, "minItems": 1},
-                    "minProperties": 1,
-                },
-                {"type": "array", "description": "By item.", "items": _COUNTS, "minItems": 1},
-                {"type": "object", "description": "By id.", "additionalProperties": _COUNTS},
-            ]
-        }
-    ),
-]
-_WEIGHT = {"type": ["number", "string"]}
-WeightColumn = Annotated[
-    Any,
-    PlainValidator(_keyed_column("one positive number")),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "array", "items": _WEIGHT, "minItems": 1},
-                {"type": "object", "additionalProperties": _WEIGHT},
-            ]
-        }
-    ),
-]
-LabelColumn = Annotated[
-    Any,
-    PlainValidator(_label_column),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "array", "items": _ITEM, "minItems": 1},
-                {"type": "object", "additionalProperties": _ITEM},
-            ]
-        }
-    ),
-]
-_OUTPUT = {"anyOf": [_LABEL, {"type": "number"}, {"type": "array", "items": _LABEL}]}
+Range = Annotated[Any, PlainValidator(_range), WithJsonSchema(_items(_NUMBER, 2) | {"maxItems": 2})]
+EffectArray = Annotated[Any, PlainValidator(_effect_array), WithJsonSchema(_items(_SAMPLE))]
+SampleColumn = Annotated[Any, PlainValidator(_sample_column), _column_of(_SAMPLE)]
+CountColumns = Annotated[Any, PlainValidator(_count_columns), WithJsonSchema({"anyOf": _COUNT_COLUMNS})]
+LabelColumn = Annotated[Any, PlainValidator(_label_column), _column_of({"anyOf": [_LABEL, _LABELS]})]
 OutputColumn = Annotated[
-    Any,
-    PlainValidator(_output_column),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "array", "items": _OUTPUT, "minItems": 1},
-                {"type": "object", "additionalProperties": _OUTPUT},
-            ]
-        }
-    ),
+    Any, PlainValidator(_output_column), _column_of({"anyOf": [_LABEL, _NUMBER, _LABELS]})
 ]
-_EVENT = {"enum": [0, 1, False, True]}
+WeightColumn = Annotated[
+    Any, PlainValidator(_keyed_column("one positive number")), _column_of({"type": ["number", "string"]})
+]
 EventColumn = Annotated[
     Any,
     PlainValidator(_keyed_column("1 (event) or 0 (censored)")),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "array", "items": _EVENT, "minItems": 1},
-                {"type": "object", "additionalProperties": _EVENT},
-            ]
-        }
-    ),
+    _column_of({"enum": [0, 1, False, True]}),
 ]
-_RANGE = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
-Range = Annotated[Any, PlainValidator(_range), WithJsonSchema(_RANGE)]
-KeyList = Annotated[Any, PlainValidator(_key_list), WithJsonSchema(_KEYS)]
-KeyColumn = Annotated[
-    Any,
-    PlainValidator(_key_column),
-    WithJsonSchema({"anyOf": [_KEYS, {"type": "object", "additionalProperties": _LABEL}]}),
-]
+KeyList = Annotated[Any, PlainValidator(_key_list), WithJsonSchema(_LABELS)]
+KeyColumn = Annotated[Any, PlainValidator(_key_column), _column_of(_LABEL, 0)]

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from ...inference.gate.record import OnInconclusive, Policy
 from ..messages import TestKind
-from .fields import Store, Wire
+from .fields import Share, Store, Wire, one_of, option
 from .requests import REQUEST_MODELS, SMALL_SCORES, SequentialChoice
 
 POLICY = (
@@ -33,17 +33,15 @@ AGAINST = (
 CandidateRequest = Annotated[
     dict[str, Any],
     Field(
-        json_schema_extra={
-            "anyOf": [
-                *({"$ref": f"#/components/schemas/{model.__name__}"} for model in REQUEST_MODELS.values()),
-                {
-                    "type": "object",
-                    "description": "With against: a request for scores, counts or predictions without v.",
-                    "required": ["u"],
-                    "not": {"required": ["v"]},
-                },
-            ]
-        }
+        json_schema_extra=one_of(
+            (model.__name__ for model in REQUEST_MODELS.values()),
+            {
+                "type": "object",
+                "description": "With against: a request for scores, counts or predictions without v.",
+                "required": ["u"],
+                "not": {"required": ["v"]},
+            },
+        )
     ),
 ]
 Against = Annotated[
@@ -73,9 +71,9 @@ Status = Annotated[
 class Terms(Wire):
     """The terms of the decision: of one metric, or of all that have none of their own."""
 
-    policy: Annotated[Policy | None, Field(description=f"{POLICY} Default no_regression.")] = None
-    margin: Annotated[float | None, Field(ge=0, description=f"{MARGIN} Default 0.")] = None
-    higher_is_better: Annotated[bool | None, Field(description=HIGHER)] = None
+    policy: Policy | None = option(None, f"{POLICY} Default no_regression.")
+    margin: float | None = option(None, f"{MARGIN} Default 0.", ge=0)
+    higher_is_better: bool | None = option(None, HIGHER)
 
 
 class GateFields(Terms):
@@ -90,10 +88,8 @@ class GateFields(Terms):
 class GateMetric(Terms):
     """One of several metrics."""
 
-    name: Annotated[
-        str | None, Field(description="The name of the metric in reports; the statistic's name if left out.")
-    ] = None
-    kind: Annotated[TestKind, Field(description="Which of the tests it is.")]
+    name: str | None = option(None, "The name of the metric in reports; the statistic's name if left out.")
+    kind: TestKind = Field(description="Which of the tests it is.")
     request: CandidateRequest
     against: Against = None
 
@@ -131,22 +127,17 @@ class GateRequest(Terms):
         }
     )
 
-    kind: Annotated[TestKind | None, Field(description="Which of the tests it is.")] = None
+    kind: TestKind | None = option(None, "Which of the tests it is.")
     request: CandidateRequest | None = None
     against: Against = None
-    metrics: Annotated[
-        list[GateMetric] | None,
-        Field(min_length=1, description="Several metrics; p-values are adjusted by Holm's method over them."),
-    ] = None
-    alpha: Annotated[
-        float | None, Field(gt=0, lt=1, description="One-sided level. The requests' own (0.05) if left out.")
-    ] = None
-    sequential: Annotated[
-        SequentialChoice | None,
-        Field(
-            description="A gate that is asked again as items come in; of all metrics. The verdict may be continue (200)."
-        ),
-    ] = None
-    on_inconclusive: Annotated[OnInconclusive | None, Field(description=INCONCLUSIVE)] = None
-    fail_status: Annotated[Status | None, Field(description=FAIL)] = None
+    metrics: list[GateMetric] | None = option(
+        None, "Several metrics; p-values are adjusted by Holm's method over them.", min_length=1
+    )
+    alpha: Share | None = option(None, "One-sided level. The requests' own (0.05) if left out.")
+    sequential: SequentialChoice | None = option(
+        None,
+        "A gate that is asked again as items come in; of all metrics. The verdict may be continue (200).",
+    )
+    on_inconclusive: OnInconclusive | None = option(None, INCONCLUSIVE)
+    fail_status: Status | None = option(None, FAIL)
     store: Store = False

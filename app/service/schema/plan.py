@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from .compare import CompareRequest
-from .fields import Store, Wire
+from .fields import Store, Wire, one_of
 from .requests import REQUEST_MODELS, SMALL_SCORES
 
 COMPARE = "compare"
@@ -30,13 +30,9 @@ class PlanEnvelope(Wire):
 
     model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES})
 
-    kind: Annotated[PlannedKind, Field(description="Which of the tests it is, or a comparison.")]
+    kind: PlannedKind = Field(description="Which of the tests it is, or a comparison.")
     request: Annotated[
         dict[str, Any],
-        Field(
-            json_schema_extra={
-                "anyOf": [{"$ref": f"#/components/schemas/{model.__name__}"} for model in PLANNED]
-            }
-        ),
+        Field(json_schema_extra=one_of(model.__name__ for model in PLANNED)),
     ]
     store: Store = False

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from ...inference.options import Alternative
 from ...inference.power.record import Solve
 from ..messages import TestKind
-from .fields import LEAST_TIMEOUT_S, Store, Wire
+from .fields import Share, Store, Timeout, Wire, one_of, option
 from .requests import REQUEST_MODELS, SMALL_SCORES
 
 MOST_NUMBERS = 50
@@ -70,43 +70,21 @@ class Design(Wire):
             "an item's difference is known (normal approximation)."
         ),
     ]
-    p10: Annotated[Chance, Field(description="binary: the probability that U alone is right on an item.")] = (
-        None
+    p10: Chance = option(None, "binary: the probability that U alone is right on an item.")
+    p01: Chance = option(None, "binary: the probability that V alone is right.")
+    u: Chance = option(None, "binary: U's accuracy, with v, and discordance or correlation.")
+    v: Chance = option(None, "binary: V's accuracy.")
+    discordance: Chance = option(None, "binary: the probability that exactly one system is right: p10 + p01.")
+    correlation: float | None = option(
+        None, "binary: the correlation of being right, instead of discordance.", ge=-1, le=1
     )
-    p01: Annotated[Chance, Field(description="binary: the probability that V alone is right.")] = None
-    u: Annotated[
-        Chance, Field(description="binary: U's accuracy, with v, and discordance or correlation.")
-    ] = None
-    v: Annotated[Chance, Field(description="binary: V's accuracy.")] = None
-    discordance: Annotated[
-        Chance, Field(description="binary: the probability that exactly one system is right: p10 + p01.")
-    ] = None
-    correlation: Annotated[
-        float | None,
-        Field(ge=-1, le=1, description="binary: the correlation of being right, instead of discordance."),
-    ] = None
-    request_kind: Annotated[
-        TestKind | None, Field(description="pilot: which of the tests the request is.")
-    ] = None
-    request: Annotated[
-        dict[str, Any] | None,
-        Field(
-            description="pilot: the body of a test.",
-            json_schema_extra={
-                "anyOf": [
-                    *(
-                        {"$ref": f"#/components/schemas/{model.__name__}"}
-                        for model in REQUEST_MODELS.values()
-                    ),
-                    {"type": "null"},
-                ]
-            },
-        ),
-    ] = None
-    sd: Annotated[
-        float | None,
-        Field(gt=0, le=LARGEST, description="sd: the standard deviation of one item's difference."),
-    ] = None
+    request_kind: TestKind | None = option(None, "pilot: which of the tests the request is.")
+    request: dict[str, Any] | None = option(
+        None,
+        "pilot: the body of a test.",
+        json_schema_extra=one_of((model.__name__ for model in REQUEST_MODELS.values()), {"type": "null"}),
+    )
+    sd: float | None = option(None, "sd: the standard deviation of one item's difference.", gt=0, le=LARGEST)
 
 
 EXAMPLES: list[Any] = [
@@ -130,38 +108,22 @@ EXAMPLES: list[Any] = [
 class PowerFields(Wire):
     """What is asked of a design: two of power, n and effect give the third."""
 
-    solve: Annotated[
-        Solve,
-        Field(description="Which number is asked for: power, n (items) or effect (the true difference)."),
-    ] = "effect"
-    n: Annotated[
-        Numbers | None,
-        Field(
-            description="Numbers of items; of a pilot its own if left out. `solution` is of the first, `curve` has all."
-        ),
-    ] = None
-    power: Annotated[
-        float | None,
-        Field(
-            gt=0, lt=1, description="The probability with which the difference is to be found. Default 0.8."
-        ),
-    ] = None
-    effect: Annotated[
-        Effect | None,
-        Field(
-            description="The true difference U - V, in the statistic's units; of binary designs theirs if left out."
-        ),
-    ] = None
-    alpha: Annotated[
-        float, Field(gt=0, le=0.5, description="Significance level of all comparisons together.")
-    ] = 0.05
-    alternative: Annotated[Alternative, Field(description="As in the test.")] = "two-sided"
-    comparisons: Annotated[
-        int, Field(ge=1, le=1_000_000, description="How many tests share alpha (Bonferroni).")
-    ] = 1
-    timeout_s: Annotated[
-        float | None, Field(gt=LEAST_TIMEOUT_S, description="Deadline in seconds, clamped by the server.")
-    ] = None
+    solve: Solve = option(
+        "effect", "Which number is asked for: power, n (items) or effect (the true difference)."
+    )
+    n: Numbers | None = option(
+        None, "Numbers of items; of a pilot its own if left out. `solution` is of the first, `curve` has all."
+    )
+    power: Share | None = option(
+        None, "The probability with which the difference is to be found. Default 0.8."
+    )
+    effect: Effect | None = option(
+        None, "The true difference U - V, in the statistic's units; of binary designs theirs if left out."
+    )
+    alpha: float = option(0.05, "Significance level of all comparisons together.", gt=0, le=0.5)
+    alternative: Alternative = option("two-sided", "As in the test.")
+    comparisons: int = option(1, "How many tests share alpha (Bonferroni).", ge=1, le=1_000_000)
+    timeout_s: Timeout = None
     store: Store = False
 
 
@@ -170,7 +132,7 @@ class PowerRequest(PowerFields):
 
     model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES})
 
-    design: Annotated[Design, Field(description="What is known before the test.")]
+    design: Design = Field(description="What is known before the test.")
 
 
 FIELDS = tuple(PowerFields.model_fields)

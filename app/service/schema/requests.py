@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import ConfigDict, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
@@ -14,7 +14,6 @@ from ...inputs.nested import MAX_DECIMALS
 from ...inputs.outcomes import CELLS, columns_of
 from ..messages import TestKind
 from .fields import (
-    LEAST_TIMEOUT_S,
     CountColumns,
     EffectArray,
     EventColumn,
@@ -23,9 +22,12 @@ from .fields import (
     OutputColumn,
     Range,
     SampleColumn,
+    Share,
     Store,
+    Timeout,
     WeightColumn,
     Wire,
+    option,
 )
 from .statistics import (
     CountsStatistic,
@@ -39,8 +41,6 @@ from .statistics import (
 
 MAX_SEED = 2**53 - 1
 SMALL_SCORES: dict[str, Any] = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}
-
-
 SMALL_SAMPLES: dict[str, Any] = {"u": [[0.8, 0.9], [1.0, 0.7], [0.5]], "v": [[0.7, 0.8], [0.9, 0.9], [0.4]]}
 SMALL_TUPLES: dict[str, Any] = {
     "stay": [[8, 2, 6, 1], [3, 3, 5, 2], [7, 1, 7, 1]],
@@ -64,96 +64,62 @@ SMALL_COUNTS: list[Any] = [
 class Names(Wire):
     """The names of the systems in reports."""
 
-    u: Annotated[str, Field(description="Name of system U, the candidate in a gate.")] = "U"
-    v: Annotated[str, Field(description="Name of system V, the baseline in a gate.")] = "V"
+    u: str = option("U", "Name of system U, the candidate in a gate.")
+    v: str = option("V", "Name of system V, the baseline in a gate.")
 
 
 class SequentialChoice(Wire):
     """A test that is asked again as items come in: its e-value is evidence at every look."""
 
-    mode: Annotated[
-        SequentialMode, Field(description="anytime: evidence holds at every look, planned or not.")
-    ] = "anytime"
-    scale: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            description="What differences are measured in, chosen before there was any data; 1 if left out, where all lie in [-1, 1].",
-        ),
-    ] = None
-    prior_log_e: Annotated[
-        float,
-        Field(
-            ge=-1e6, le=1e6, description="Natural logarithm of the e-value of earlier, independent batches."
-        ),
-    ] = 0.0
-    planned_n: Annotated[
-        int | None, Field(ge=1, le=10_000_000, description="How many items there will be at the most.")
-    ] = None
-    max_difference: Annotated[
-        float | None, Field(gt=0, description="How much an item can differ; with planned_n, for `curtailed`.")
-    ] = None
+    mode: SequentialMode = option("anytime", "anytime: evidence holds at every look, planned or not.")
+    scale: float | None = option(
+        None,
+        "What differences are measured in, chosen before there was any data; 1 if left out, where all lie in [-1, 1].",
+        gt=0,
+    )
+    prior_log_e: float = option(
+        0.0, "Natural logarithm of the e-value of earlier, independent batches.", ge=-1e6, le=1e6
+    )
+    planned_n: int | None = option(None, "How many items there will be at the most.", ge=1, le=10_000_000)
+    max_difference: float | None = option(
+        None, "How much an item can differ; with planned_n, for `curtailed`.", gt=0
+    )
 
 
 class Choices(Wire):
     """Options of every test, however its data is sent. All optional."""
 
-    alternative: Annotated[
-        Alternative,
-        Field(description="two-sided is P(|t| >= |observed|); greater means that U is greater than V."),
-    ] = "two-sided"
-    method: Annotated[
-        Method,
-        Field(
-            description="How to compute; auto takes the cheapest exact method, and the answer names it with the reason."
-        ),
-    ] = "auto"
-    test: Annotated[
-        Resampling,
-        Field(description="The null model: systems exchanged at random, or items drawn with replacement."),
-    ] = "permutation"
-    samples: Annotated[int, Field(ge=1, description="Monte Carlo samples (method monte_carlo).")] = 20_000
-    seed: Annotated[int, Field(ge=0, le=MAX_SEED, description="Monte Carlo seed; the default is fixed.")] = 0
-    precision: Annotated[
-        float, Field(gt=0, lt=1, description="Requested relative width of a p-value bracket (method bounds).")
-    ] = 1e-3
-    alpha: Annotated[
-        float, Field(gt=0, lt=1, description="Significance level for `significant` and warnings.")
-    ] = 0.05
-    significance: Annotated[
-        Significance,
-        Field(
-            description="Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p)."
-        ),
-    ] = "p"
-    confidence_level: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            lt=1,
-            description="Requests a confidence interval of the difference, effect sizes, and the ids that moved most.",
-        ),
-    ] = None
-    power: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            lt=1,
-            description="Requests `sensitivity`: the difference that this test finds with this probability, such as 0.8.",
-        ),
-    ] = None
-    sequential: Annotated[
-        SequentialChoice | None,
-        Field(description="Requests e-values, which may be looked at after every item, of all items so far."),
-    ] = None
-    pmf: Annotated[PmfDetail, Field(description="How much of the null distribution to return.")] = "summary"
-    exact_fraction: Annotated[bool, Field(description="Also return the p-value as an exact fraction.")] = (
-        False
+    alternative: Alternative = option(
+        "two-sided", "two-sided is P(|t| >= |observed|); greater means that U is greater than V."
     )
+    method: Method = option(
+        "auto",
+        "How to compute; auto takes the cheapest exact method, and the answer names it with the reason.",
+    )
+    test: Resampling = option(
+        "permutation", "The null model: systems exchanged at random, or items drawn with replacement."
+    )
+    samples: int = option(20_000, "Monte Carlo samples (method monte_carlo).", ge=1)
+    seed: int = option(0, "Monte Carlo seed; the default is fixed.", ge=0, le=MAX_SEED)
+    precision: Share = option(1e-3, "Requested relative width of a p-value bracket (method bounds).")
+    alpha: Share = option(0.05, "Significance level for `significant` and warnings.")
+    significance: Significance = option(
+        "p", "Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p)."
+    )
+    confidence_level: Share | None = option(
+        None, "Requests a confidence interval of the difference, effect sizes, and the ids that moved most."
+    )
+    power: Share | None = option(
+        None,
+        "Requests `sensitivity`: the difference that this test finds with this probability, such as 0.8.",
+    )
+    sequential: SequentialChoice | None = option(
+        None, "Requests e-values, which may be looked at after every item, of all items so far."
+    )
+    pmf: PmfDetail = option("summary", "How much of the null distribution to return.")
+    exact_fraction: bool = option(default=False, description="Also return the p-value as an exact fraction.")
     names: Names = Names()
-    timeout_s: Annotated[
-        float | None, Field(gt=LEAST_TIMEOUT_S, description="Deadline in seconds, clamped by the server.")
-    ] = None
+    timeout_s: Timeout = None
     store: Store = False
 
 
@@ -162,19 +128,13 @@ class TestRequest(Choices):
 
     __test__ = False
 
-    ids: Annotated[
-        KeyList | None, Field(description="One unique id per item, for lists. Never reorders anything.")
-    ] = None
-    clusters: Annotated[
-        KeyColumn | None, Field(description="One key per item; the items of a cluster swap together.")
-    ] = None
-    on_missing: Annotated[
-        OnMissing,
-        Field(
-            description="What to do with items that only some columns have: ids of objects, null in lists. drop leaves them "
-            "out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value."
-        ),
-    ] = "error"
+    ids: KeyList | None = option(None, "One unique id per item, for lists. Never reorders anything.")
+    clusters: KeyColumn | None = option(None, "One key per item; the items of a cluster swap together.")
+    on_missing: OnMissing = option(
+        "error",
+        "What to do with items that only some columns have: ids of objects, null in lists. drop leaves them "
+        "out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value.",
+    )
 
     @classmethod
     def parameters(cls, value: Mapping[str, Any]) -> frozenset[str]:
@@ -199,10 +159,8 @@ class EffectsRequest(TestRequest):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"stay": [3, -1, 0, 2]}, SMALL_TUPLES]})
 
-    stay: Annotated[EffectArray, Field(description="g(u_n, v_n), one number or m numbers per item.")]
-    swap: Annotated[
-        EffectArray | None, Field(description="g(v_n, u_n), as many numbers; minus stay when left out.")
-    ] = None
+    stay: EffectArray = Field(description="g(u_n, v_n), one number or m numbers per item.")
+    swap: EffectArray | None = option(None, "g(v_n, u_n), as many numbers; minus stay when left out.")
     statistic: EffectsStatistic = EffectsStatistic()
 
 
@@ -219,29 +177,22 @@ class ScoresRequest(TestRequest):
         }
     )
 
-    u: Annotated[SampleColumn, Field(description="Scores of system U.")]
-    v: Annotated[SampleColumn, Field(description="Scores of system V, on the same items.")]
-    decimals: Annotated[
-        int | None,
-        Field(
-            ge=0,
-            le=MAX_DECIMALS,
-            description="Rounds scores to this many decimals first, as numpy.round does, to remove floating-point noise.",
-        ),
-    ] = None
-    missing_range: Annotated[
-        Range | None,
-        Field(
-            description="With on_missing bounds: the least and the largest score that there can be. Default [0, 1]."
-        ),
-    ] = None
-    weights: Annotated[
-        WeightColumn | None,
-        Field(
-            description="What each item counts for, positive: a weighted mean or sum. Numbers are taken as written, and "
-            'fractions as text ("1/3") are exact.'
-        ),
-    ] = None
+    u: SampleColumn = Field(description="Scores of system U.")
+    v: SampleColumn = Field(description="Scores of system V, on the same items.")
+    decimals: int | None = option(
+        None,
+        "Rounds scores to this many decimals first, as numpy.round does, to remove floating-point noise.",
+        ge=0,
+        le=MAX_DECIMALS,
+    )
+    missing_range: Range | None = option(
+        None, "With on_missing bounds: the least and the largest score that there can be. Default [0, 1]."
+    )
+    weights: WeightColumn | None = option(
+        None,
+        "What each item counts for, positive: a weighted mean or sum. Numbers are taken as written, and "
+        'fractions as text ("1/3") are exact.',
+    )
     statistic: ScoresStatistic = ScoresStatistic()
 
     @classmethod
@@ -257,10 +208,8 @@ class CountsRequest(TestRequest):
 
     model_config = ConfigDict(json_schema_extra={"examples": SMALL_COUNTS})
 
-    u: Annotated[CountColumns, Field(description="Counts of system U.")]
-    v: Annotated[
-        CountColumns, Field(description="Counts of system V, on the same items and of the same names.")
-    ]
+    u: CountColumns = Field(description="Counts of system U.")
+    v: CountColumns = Field(description="Counts of system V, on the same items and of the same names.")
     statistic: CountsStatistic = CountsStatistic()
 
 
@@ -296,22 +245,17 @@ class PredictionsRequest(TestRequest):
         }
     )
 
-    gold: Annotated[
-        OutputColumn, Field(description="The gold standard: labels, texts, human scores or times.")
-    ]
-    u: Annotated[OutputColumn, Field(description="Outputs of system U: labels, texts or scores.")]
-    v: Annotated[OutputColumn, Field(description="Outputs of system V.")]
-    groups: Annotated[
-        KeyColumn | None,
-        Field(description="Of statistics of pairs, one key per item: only pairs of the same group count."),
-    ] = None
-    event: Annotated[
-        EventColumn | None,
-        Field(
-            description="Of concordance, 1 or true per item where gold is the time of an event, 0 or false where the item was "
-            "censored then; all are events when left out."
-        ),
-    ] = None
+    gold: OutputColumn = Field(description="The gold standard: labels, texts, human scores or times.")
+    u: OutputColumn = Field(description="Outputs of system U: labels, texts or scores.")
+    v: OutputColumn = Field(description="Outputs of system V.")
+    groups: KeyColumn | None = option(
+        None, "Of statistics of pairs, one key per item: only pairs of the same group count."
+    )
+    event: EventColumn | None = option(
+        None,
+        "Of concordance, 1 or true per item where gold is the time of an event, 0 or false where the item was "
+        "censored then; all are events when left out.",
+    )
     statistic: PredictionsStatistic = PredictionsStatistic()
 
 
@@ -323,17 +267,6 @@ REQUEST_MODELS: dict[TestKind, type[AnyRequest]] = {
     "counts": CountsRequest,
     "predictions": PredictionsRequest,
 }
-
-
-# A request of any kind inside another document; `kind` beside it says which.
-InnerRequest = Annotated[
-    dict[str, Any],
-    Field(
-        json_schema_extra={
-            "anyOf": [{"$ref": f"#/components/schemas/{model.__name__}"} for model in REQUEST_MODELS.values()]
-        }
-    ),
-]
 
 
 class WrappedTest(Wire):
