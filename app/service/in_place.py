@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..inference.compare.comparison import Comparison
 from ..statistics.paired import (
     Counts,
     Effects,
@@ -40,16 +39,20 @@ MOST_PAIRS = 100
 MOST_VALUES = 5_000
 
 
-def may_run_in_place(parsed: ParsedTest | ParsedGate | ParsedCompare | ParsedPower) -> bool:
-    """Whether a request is certain to be prepared within milliseconds."""
-    if isinstance(parsed, ParsedPower):
-        return parsed.pilot is None or may_run_in_place(parsed.pilot)
-    if isinstance(parsed, ParsedCompare):
-        return _is_small(parsed.comparison)
-    if isinstance(parsed, ParsedGate):
-        return len(parsed.metrics) <= MOST_METRICS and all(
-            may_run_in_place(metric.test) for metric in parsed.metrics
-        )
+def is_small_power(parsed: ParsedPower) -> bool:
+    """Whether a question about power has no pilot, or a small one."""
+    return parsed.pilot is None or is_small_test(parsed.pilot)
+
+
+def is_small_gate(parsed: ParsedGate) -> bool:
+    """Whether a gate is of few small tests."""
+    return len(parsed.metrics) <= MOST_METRICS and all(
+        is_small_test(metric.test) for metric in parsed.metrics
+    )
+
+
+def is_small_test(parsed: ParsedTest) -> bool:
+    """Whether a test is certain to be prepared within milliseconds."""
     options, items = parsed.options, n_items(parsed.data)
     return (
         options.test == "permutation"
@@ -76,8 +79,9 @@ def _is_tail_of_size(parsed: ParsedTest) -> bool:
     )
 
 
-def _is_small(comparison: Comparison) -> bool:
+def is_small_board(parsed: ParsedCompare) -> bool:
     """Whether a comparison is of few scores in few pairs, without intervals."""
+    comparison = parsed.comparison
     boards, options = comparison.datasets.values(), comparison.options
     pairs = values = 0
     for board in boards:

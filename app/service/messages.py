@@ -82,6 +82,11 @@ class Job:
             self.store,
         )  # fmt: skip
 
+    def deadline_s(self, asked_s: float | None) -> float | None:
+        """The shortest deadline that body and query ask for, within the server's limit; None for its default."""
+        timeouts = [seconds for seconds in (asked_s, self.timeout_s) if seconds is not None]
+        return min([self.limits.max_timeout_s, *timeouts]) if timeouts else None
+
     @property
     def reported_in(self) -> str:
         """The representation whose renderer in `reports` is used; JSON alone has none."""

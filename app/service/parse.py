@@ -2,42 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
-from ..errors import InvalidTest, relocated
+from ..errors import BodyTooLarge, InvalidTest, relocated
 from ..execution.ipc import UNBOUNDED, Control
 from ..extras import require
 from ..inference.options import Options, Resampling, Sequential
 from ..inference.record import ReadingRecord, WarningRecord
-from ..inputs import encodings
-from ..inputs.formats.reader import Finding, Kind, Reading
+from ..inputs import encodings, nested
+from ..inputs.alignment import (
+    BOUNDS,
+    DEFAULT_RANGE,
+    Aligned,
+    ById,
+    Gapped,
+    Positions,
+    align,
+    bounded_scores,
+    in_order,
+)
+from ..inputs.formats.reader import Finding, Kind, Reading, UploadedFile
+from ..inputs.formats.tables import OF_TABLES
+from ..inputs.nested import NamedCounts
 from ..inputs.quoting import quoted
 from ..inputs.sides import unit_mismatch
 from ..inputs.summaries import refuse_metrics_for_ids
 from ..reports.representations import BY_NAME
 from ..statistics import direction
 from ..statistics.corpus import counting_seconds
-from ..statistics.paired import (
-    Counts,
-    Effects,
-    Paired,
-    Predictions,
-    Scores,
-    Segments,
-    StatisticSpec,
-)
+from ..statistics.paired import Counts, Effects, Paired, Predictions, Scores, Segments, StatisticSpec
 from ..statistics.pairwise.price import reduction_seconds
-from .body_decoders import DecodedBody, decode_body, read_as_file
-from .item_columns import typed
-from .media_types import MULTIPART
-from .messages import Job, Limits
-from .parse_files import ParsedFiles, parse_files, read_form
+from .documents import Document, document_of, document_of_file, request_in, test_kind
+from .item_columns import events_for, groups_for, typed, weights_for
+from .media_types import CSV, MULTIPART, TSV
+from .messages import Job, Limits, TestKind
+from .parse_files import in_form, read_files, read_form
 from .pointers import PointerMap, by_id, chained
-from .query import ELSEWHERE, options_of_query
-from .request_data import by_item, paired, refuse_too_many
-from .request_file import decode_request_file, reading_of, request_in
-from .schema.requests import Choices, SequentialChoice
+from .query import ELSEWHERE, known_of, options_of_query
+from .schema.requests import (
+    AnyRequest,
+    Choices,
+    CountsRequest,
+    EffectsRequest,
+    ScoresRequest,
+    SequentialChoice,
+)
 from .schema.statistics import spec_of
 from .segments import TEXT_STATISTICS, as_gold, segments
 from .storing import store_of
@@ -50,8 +61,9 @@ AVAILABLE_TESTS: tuple[Resampling, ...] = ("permutation", "bootstrap")
 class ParsedTest:
     """A test, decoded and validated.
 
-    `pointer_map` turns pointers into a JSON request into pointers into what the client sent. `reading` says how files
-    were read, None where there were none, and `warnings` are warnings about that. `store`: whether the answer is to be kept.
+    `pointer_map` turns pointers into a JSON request into pointers into what the client sent. `given` are the options that it
+    did not leave out. `reading` says how files were read, None where there were none, and `warnings` are warnings about that.
+    `store`: whether the answer is to be kept.
     """
 
     kind: Kind
@@ -59,10 +71,11 @@ class ParsedTest:
     spec: StatisticSpec
     options: Options
     timeout_s: float | None
-    pointer_map: PointerMap = str
+    pointer_map: PointerMap
+    given: Collection[str]
+    store: bool | None
     reading: Reading | None = None
     warnings: tuple[WarningRecord, ...] = ()
-    store: bool | None = None
 
     @property
     def reading_record(self) -> ReadingRecord | None:
@@ -99,28 +112,24 @@ def parse_test(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) 
         InputError: the request is wrong in one way or another.
     """
     if job.body.media_type == MULTIPART:
-        parsed = _parse_form(job, body, control)
+        options_of_query(job.query, ELSEWHERE)
+        form = read_form(job, body, control)
+        request = request_in(form.files, form.fields)
+        if request is None:
+            parsed = parse_files(form.files, form.fields, job)
+        else:
+            parsed = read_from_file(parse_document(document_of_file(request, form.fields), job))
     else:
-        decoded = decode_body(job, body)
-        parsed = (
-            parse_reading(read_as_file(job, body), job) if decoded is None else parse_request(decoded, job)
-        )
+        document = document_of(job, body)
+        parsed = _parse_table(job, body) if document is None else parse_document(document, job)
     return with_picture_data(parsed, job.representation)
 
 
-def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedTest:
-    """Evaluation files; or one file that is a JSON request."""
-    options_of_query(job.query, ELSEWHERE)
-    form = read_form(job, body, control)
-    request = request_in(form.files, form.fields)
-    if request is None:
-        return parse_reading(parse_files(form.files, form.fields, job.limits), job)
-    return read_from_file(parse_request(decode_request_file(request, form.fields), job))
-
-
 def read_from_file(parsed: ParsedTest) -> ParsedTest:
-    """The same test, reported as read from a file."""
-    return replace(parsed, reading=reading_of(parsed.kind, parsed.data, parsed.spec))
+    """The same test, reported as read from a file that is a JSON request."""
+    note = f"The file is a JSON request, as for POST /v1/tests/{parsed.kind}, and was read as one."
+    reading = Reading(parsed.kind, parsed.data, parsed.spec, (note,), "json-request", guessed=True)
+    return replace(parsed, reading=reading)
 
 
 def with_picture_data(parsed: ParsedTest, representation: str) -> ParsedTest:
@@ -134,57 +143,77 @@ def with_picture_data(parsed: ParsedTest, representation: str) -> ParsedTest:
     return replace(parsed, options=replace(parsed.options, pmf="summary"))
 
 
-def parse_request(decoded: DecodedBody, job: Job) -> ParsedTest:
+def parse_document(document: Document, job: Job) -> ParsedTest:
+    """Validate a request and pair its data; raises InvalidTest and BodyTooLarge."""
+    return parse_request(document.kind, document.request(), document.place, job)
+
+
+def parse_request(kind: TestKind, request: AnyRequest, pointer_map: PointerMap, job: Job) -> ParsedTest:
     """Pair the data of a validated request; raises InvalidTest and BodyTooLarge."""
-    request, pointer_map, limits = decoded.request, decoded.pointer_map, job.limits
     with relocated(pointer_map):
-        _refuse_excess(request, limits)
-        data, order = paired(request, limits)
+        _refuse_excess(request, job.limits)
+        data, order = paired(request, job.limits)
         if isinstance(data, Scores) and order:
             refuse_metrics_for_ids(next(iter(order.values())), "/u")
     if order is not None:
-        pointer_map = chained(by_id(order, item_first=by_item(request)), pointer_map)
+        pointer_map = chained(by_id(order, item_first=_by_item(request)), pointer_map)
     with relocated(pointer_map):
-        spec = spec_of(request.statistic, decoded.kind)
-        if isinstance(data, Predictions) and spec.name in TEXT_STATISTICS:
-            data = segments(data)
-        elif isinstance(data, Predictions):
-            data = typed(data, spec)
-        options = _options(request, higher=direction.of_test(data, spec, None))
+        spec = spec_of(request.statistic, kind)
+        if isinstance(data, Predictions):
+            data = segments(data) if spec.name in TEXT_STATISTICS else typed(data, spec)
+        options = _options(request, data, spec)
     if isinstance(data, Segments):
         pointer_map = chained(as_gold, pointer_map)
     return ParsedTest(
-        decoded.kind, data, spec, options, _deadline(request, job), pointer_map,
-        warnings=warnings_of(unit_findings(data, None)), store=store_of(request),
+        kind, data, spec, options, job.deadline_s(request.timeout_s), pointer_map, request.model_fields_set, store_of(request),
+        warnings=warnings_of(unit_findings(data, None)),
     )  # fmt: skip
 
 
-def parse_reading(files: ParsedFiles, job: Job) -> ParsedTest:
-    """The test of files that were read; raises InvalidTest and BodyTooLarge."""
-    reading, request, limits = files.reading, files.request, job.limits
-    with relocated(files.pointer_map):
-        _refuse_excess(request, limits)
-        refuse_too_many("The files hold", n_items(reading.data), limits)
-        options, data = _measured(_options(request, reading.names), reading, files.spec), reading.data
+def parse_files(
+    files: Mapping[str, UploadedFile], fields: Sequence[tuple[str, str]], job: Job, kind: str | None = None
+) -> ParsedTest:
+    """The test of files with the options in fields, of a `kind` where one is asked for; raises InvalidTest and BodyTooLarge."""
+    reading, spec, request = read_files(files, fields, job.limits)
+    if kind not in (None, reading.kind):
+        detail = f"These are {reading.kind}: send them to /v1/tests/{reading.kind}."
+        raise InvalidTest.at("", "other_kind", detail)
+    data = reading.data
+    with relocated(in_form):
+        _refuse_excess(request, job.limits)
+        refuse_too_many("The files hold", n_items(data), job.limits)
+        options = _options(request, data, spec, reading)
         if isinstance(data, Predictions):
-            data = typed(data, files.spec)
-        return ParsedTest(
-            reading.kind, data, files.spec, options, _deadline(request, job), files.pointer_map, reading,
-            (*_warnings_of_order(reading, options), *warnings_of((*reading.findings, *unit_findings(data, options.metric)))), store_of(request),
-        )  # fmt: skip
+            data = typed(data, spec)
+        warnings = (
+            *_warnings_of_order(reading, options),
+            *warnings_of((*reading.findings, *unit_findings(data, options.metric))),
+        )
+    given = request.model_fields_set | ({"names"} if reading.names else set())
+    return ParsedTest(
+        reading.kind, data, spec, options, job.deadline_s(request.timeout_s), in_form, given, store_of(request), reading, warnings
+    )  # fmt: skip
 
 
-def _measured(options: Options, reading: Reading, spec: StatisticSpec) -> Options:
-    """The options with the metric that the files name.
+def _parse_table(job: Job, body: bytes | bytearray) -> ParsedTest:
+    """A table or lines of JSON as the same file is read, with the options in the query; raises InputError."""
+    kind = test_kind(job)
+    options_of_query(job.query, tuple(dict.fromkeys((*known_of(kind), *OF_TABLES))))
+    format_ = {CSV: "csv", TSV: "tsv"}.get(job.body.media_type, "jsonl")
+    fields = [
+        *((name, text) for name, text in job.query if name not in ("format", "theme")),
+        ("format", format_),
+    ]
+    with relocated(_in_body):
+        parsed = parse_files({"file": UploadedFile("", bytes(body), is_body=True)}, fields, job, kind)
+    return replace(parsed, pointer_map=chained(in_form, _in_body))
 
-    Counts have one with their format's own statistic only: errors / words is a WER, errors alone are not.
-    """
-    known = isinstance(reading.data, Scores) or spec == reading.default_statistic
-    metric = reading.metric[:MOST_METRIC_CHARS] if known and reading.metric is not None else None
-    higher = reading.higher_is_better if known else None
-    if higher is None:
-        higher = direction.of_test(reading.data, spec, metric)
-    return replace(options, metric=metric, higher_is_better=higher)
+
+def _in_body(pointer: str) -> str:
+    """The map for what was read as a file and fields of a form."""
+    if pointer.startswith("/options/"):
+        return "/?" + pointer.removeprefix("/options/")
+    return "" if pointer.startswith("/files") else pointer
 
 
 def _warnings_of_order(reading: Reading, options: Options) -> tuple[WarningRecord, ...]:
@@ -205,17 +234,17 @@ def warnings_of(findings: Iterable[Finding]) -> tuple[WarningRecord, ...]:
     return tuple(WarningRecord(finding.code, finding.detail) for finding in findings)
 
 
-def unit_findings(
-    data: Paired, metric: str | None, names: tuple[str, str] = ("u", "v")
-) -> tuple[Finding, ...]:
+def unit_findings(data: Paired, metric: str | None) -> tuple[Finding, ...]:
     """Why the scores of both sides may have different units, at the pointer of the smaller ones."""
     found = unit_mismatch({"u": data.u, "v": data.v}, metric) if isinstance(data, Scores) else None
     if found is None:
         return ()
-    called = dict(zip("uv", names, strict=True))
-    share, percent = (called[side] for side in found)
-    detail = f"The scores of {share} lie between 0 and 1 and those of {percent} are as large as percent: they seem to have different units."
-    return (Finding("unit_mismatch", f"{detail} Multiply the scores of {share} by 100.", f"/{found[0]}"),)
+    share, percent = found
+    detail = (
+        f"The scores of {share} lie between 0 and 1 and those of {percent} are as large as percent: they seem to have different "
+        f"units. Multiply the scores of {share} by 100."
+    )
+    return (Finding("unit_mismatch", detail, f"/{share}"),)
 
 
 def n_items(data: Paired) -> int:
@@ -223,12 +252,6 @@ def n_items(data: Paired) -> int:
     if isinstance(data, Effects):
         return len(data.stay)
     return len(next(iter(data.u.values()), ())) if isinstance(data, Counts) else len(data.u)
-
-
-def _deadline(request: Choices, job: Job) -> float | None:
-    """The shortest deadline in seconds that body and query ask for, within the server's limit; None for its default."""
-    timeouts = [seconds for seconds in (request.timeout_s, job.timeout_s) if seconds is not None]
-    return min([job.limits.max_timeout_s, *timeouts]) if timeouts else None
 
 
 def _refuse_excess(request: Choices, limits: Limits) -> None:
@@ -242,19 +265,134 @@ def _refuse_excess(request: Choices, limits: Limits) -> None:
             raise InvalidTest.at(f"/names/{which}", "name_too_long", detail)
 
 
-def sequential_of(given: SequentialChoice) -> Sequential:
+def sequential_of(choice: SequentialChoice | None) -> Sequential | None:
     """How a test is asked again."""
-    return Sequential(**given.model_dump())
+    return None if choice is None else Sequential(**choice.model_dump())
 
 
 _CHOSEN = tuple(option.name for option in fields(Options) if option.name in Choices.model_fields)
 
 
-def _options(request: Choices, names: tuple[str, str] | None = None, higher: bool | None = None) -> Options:
-    """The options; `names` are those the files give to the systems, used where the request has none."""
-    name_u, name_v = request.names.u, request.names.v
-    if names is not None and "names" not in request.model_fields_set:
-        name_u, name_v = names
+def _options(request: Choices, data: Paired, spec: StatisticSpec, reading: Reading | None = None) -> Options:
+    """The options, with the names, the metric and the direction that files give where the request has none.
+
+    Counts have a metric with their format's own statistic only: errors / words is a WER, errors alone are not.
+    """
+    names, metric, higher = (request.names.u, request.names.v), None, None
+    if reading is not None:
+        if reading.names is not None and "names" not in request.model_fields_set:
+            names = reading.names
+        if isinstance(data, Scores) or spec == reading.default_statistic:
+            metric = None if reading.metric is None else reading.metric[:MOST_METRIC_CHARS]
+            higher = reading.higher_is_better
+    if higher is None:
+        higher = direction.of_test(data, spec, metric)
     chosen = {name: getattr(request, name) for name in _CHOSEN if name != "sequential"}
-    sequential = None if request.sequential is None else sequential_of(request.sequential)
-    return Options(**chosen, sequential=sequential, name_u=name_u, name_v=name_v, higher_is_better=higher)
+    return Options(
+        **chosen, sequential=sequential_of(request.sequential), name_u=names[0], name_v=names[1], metric=metric,
+        higher_is_better=higher,
+    )  # fmt: skip
+
+
+Order = dict[str, list[str]]
+
+
+def refuse_too_many(what: str, n: int, limits: Limits) -> None:
+    """Refuse more items than the limits allow; raises BodyTooLarge."""
+    if n > limits.max_items:
+        raise BodyTooLarge(f"{what} {n:,} items; at most {limits.max_items:,} are allowed.")
+
+
+def paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
+    """The data in one order; and what names its items in pointers, where they are not numbered as they were sent.
+
+    Raises InvalidTest, and BodyTooLarge for too many items.
+    """
+    bounds = request.on_missing == BOUNDS
+    if bounds:
+        _require_scores(request)
+    elif isinstance(request, ScoresRequest) and request.missing_range is not None:
+        detail = "`missing_range` is of `on_missing=bounds`: set that as well, or leave it out."
+        raise InvalidTest.at("/missing_range", "redundant", detail)
+    columns = {name: getattr(request, name, None) for name in ("stay", "swap", "gold", "u", "v")}
+    given: dict[str, Any] = {name: column for name, column in columns.items() if column is not None}
+    for name, column in given.items():
+        refuse_too_many(f"{name} has", len(column), limits)
+    order: Order | None = {} if _by_item(request) else None
+    if request.ids is None and request.clusters is None and not bounds and _in_order(given):
+        return _data(request, given, in_order(len(next(iter(given.values()))))), order
+    by_pointer = {f"/{name}": column for name, column in given.items()}
+    aligned = align(by_pointer, ids=request.ids, clusters=request.clusters, on_missing=request.on_missing)
+    names = {name: _names(column, aligned.order[f"/{name}"]) for name, column in given.items()}
+    named = {name: own for name, own in names.items() if own is not None}
+    if bounds:
+        assert isinstance(request, ScoresRequest)
+        return _bounded(request, aligned), named or order
+    taken = {name: _taken(column, aligned.order[f"/{name}"]) for name, column in given.items()}
+    return _data(request, taken, aligned), named or order
+
+
+def _in_order(columns: dict[str, Any]) -> bool:
+    """Whether the columns are paired by their order and of one length: most are, and then there is nothing to do."""
+    lengths = {None if isinstance(column, ById | Gapped) else len(column) for column in columns.values()}
+    return len(lengths) == 1 and lengths.isdisjoint((None, 0))
+
+
+def _by_item(request: AnyRequest) -> bool:
+    """Whether counts were sent as one object per item."""
+    if not isinstance(request, CountsRequest):
+        return False
+    counts = request.u.values if isinstance(request.u, ById | Gapped) else request.u
+    return isinstance(counts, NamedCounts) and counts.by_item
+
+
+def _names(column: Any, order: Positions | None) -> list[str] | None:
+    """What an object, or a list with nulls, calls the items of a column in their order; None for their numbers."""
+    if isinstance(column, ById):
+        return column.ids if order is None else [column.ids[index] for index in order.tolist()]
+    if isinstance(column, Gapped):
+        order = column.positions if order is None else column.positions[order]
+    return None if order is None else list(map(str, order.tolist()))
+
+
+def _taken(column: Any, order: Positions | None) -> Any:
+    """The values of a column at these positions."""
+    values = column.values if isinstance(column, ById | Gapped) else column
+    return values if order is None else nested.taken(values, order)
+
+
+def _require_scores(request: AnyRequest) -> None:
+    """Refuse what missing outcomes have no bounds in; raises InvalidTest."""
+    if not isinstance(request, ScoresRequest):
+        detail = "Missing outcomes have bounds in scores alone: give right and wrong as 1 and 0, or set `on_missing=drop`."
+        raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
+    if request.weights is not None:
+        detail = "Missing outcomes have bounds where all items count alike: leave weights out, or set `on_missing=drop`."
+        raise InvalidTest.at("/weights", "no_missing_bounds", detail)
+
+
+def _bounded(request: ScoresRequest, aligned: Aligned) -> Scores:
+    """Scores of which the missing ones have bounds."""
+
+    def take(name: str, order: Positions | None) -> Any:
+        values = _taken(request.u if name == "/u" else request.v, order)
+        return values if request.decimals is None else nested.to_decimals(values, request.decimals)
+
+    data = bounded_scores(aligned, take, request.missing_range or DEFAULT_RANGE)
+    # Nothing was left out: the missing outcomes are in the answer by themselves.
+    return replace(data, pairing=replace(data.pairing, matched=None, only_u=0, only_v=0, largest=None))
+
+
+def _data(request: AnyRequest, columns: dict[str, Any], aligned: Aligned) -> Paired:
+    pairing, items = aligned.pairing, aligned.items
+    if isinstance(request, EffectsRequest):
+        return Effects(columns["stay"], columns.get("swap"), pairing)
+    if isinstance(request, ScoresRequest):
+        u, v = columns["u"], columns["v"]
+        if request.decimals is not None:
+            u, v = (nested.to_decimals(column, request.decimals) for column in (u, v))
+        return Scores(u, v, pairing, weights_for(request.weights, items))
+    if isinstance(request, CountsRequest):
+        return Counts(columns["u"].columns, columns["v"].columns, pairing)
+    groups, event = groups_for(request.groups, items), events_for(request.event, items)
+    return Predictions(columns["gold"], columns["u"], columns["v"], pairing, groups, event)

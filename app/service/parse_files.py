@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidTest, pointer_token, relocated
@@ -24,7 +24,7 @@ from ..inputs.quoting import quoted
 from ..statistics.paired import Predictions, StatisticSpec
 from . import multipart
 from .messages import Job, Limits, TestKind
-from .pointers import PointerMap, part_of_option
+from .pointers import part_of_option
 from .query import LITERAL, NAMES, TEXT, options_of, parameters_of
 from .schema.requests import Choices
 from .schema.statistics import STATISTIC_MODELS, entries, spec_of
@@ -43,16 +43,6 @@ FIELDS = ("format", *OPTION_NAMES, *PARAMETERS, *CHOICES, *NAMES)
 
 # The roles that may have a file for each task; both systems of a test in one file are one task.
 OF_TASKS = tuple(role for role in ROLES if role != "file")
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedFiles:
-    """Files that were read, the statistic and the options of their test, and the map of pointers into the form."""
-
-    reading: Reading
-    spec: StatisticSpec
-    request: Choices
-    pointer_map: PointerMap
 
 
 def read_form(
@@ -96,10 +86,10 @@ def option_pointer(name: str) -> str:
 _OF_RANKINGS = {entry.name for entry in entries("predictions") if "rankings" in entry.data}
 
 
-def parse_files(
+def read_files(
     files: Mapping[str, UploadedFile], fields: Sequence[tuple[str, str]], limits: Limits
-) -> ParsedFiles:
-    """Read files with the options in the fields; raises InputError."""
+) -> tuple[Reading, StatisticSpec, Choices]:
+    """What was read of files, and the statistic and the options of their test in the fields; raises InputError."""
     values = options_of(fields, FIELDS, option_pointer)
     texts = dict(fields)
     with relocated(in_form):
@@ -118,10 +108,8 @@ def parse_files(
         findings = tuple(finding for finding in reading.findings if finding.code != tables.CHOOSE_RUNS)
         reading = replace(reading, findings=findings)
     with relocated(in_form):
-        spec = spec_of_reading(
-            reading, options.statistic, {name: statistic[name] for name in PARAMETERS if name in statistic}
-        )
-    return ParsedFiles(reading, spec, request, in_form)
+        parameters = {name: statistic[name] for name in PARAMETERS if name in statistic}
+        return reading, spec_of_reading(reading, options.statistic, parameters), request
 
 
 def _alone(error: InvalidTest) -> InvalidTest:

@@ -7,9 +7,9 @@ so that workers import none.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from ..engine.plan import Budget
 from ..errors import BodyTooLarge, ExactpermError, InputError, relocated
@@ -21,8 +21,10 @@ from ..inference.paired_test import Prepared, finish, plan_record, prepare
 from ..inference.record import reported
 from ..inputs.formats import price
 from ..reports.representations import BY_NAME, JSON
-from . import problems
-from .compare.parse import ParsedCompare, parse_compare
+from . import in_place, problems
+from .answers import Runtime
+from .compare import json_request
+from .compare.parse import ParsedCompare, comparison_of, parse_compare
 from .compare.parts import Slice, Whole, joined, solved, split_of
 from .compare.run import (
     Told,
@@ -32,15 +34,16 @@ from .compare.run import (
     run_comparison,
     told,
 )
+from .documents import Document, json_of
 from .gate.parse import ParsedGate, parse_gate
-from .gate.run import PreparedGate, headers_of, prepare_gate, run_gate, status_of
-from .in_place import may_run_in_place
+from .gate.run import PreparedGate, prepare_gate, run_gate
 from .media_types import JSON as JSON_BODY, MULTIPART
 from .messages import Job, RenderedResponse, TestKind
-from .parse import ParsedTest, inflated, parse_test
-from .parse_plan import parse_plan
+from .parse import ParsedTest, inflated, parse_document, parse_test
+from .pointers import chained, prefixed
 from .power.parse import ParsedPower, parse_power
 from .power.run import PreparedPower, prepare_power, run_power
+from .query import ELSEWHERE, options_of_query
 from .render_json import (
     answer_id,
     render_compare,
@@ -51,8 +54,10 @@ from .render_json import (
     render_test,
 )
 from .rendered import content_of, encode, rendered
+from .schema.plan import PlanEnvelope
 from .self_test import KNOWN, self_test
-from .storing import asking
+from .storing import asking, store_of
+from .validation import validated
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +132,7 @@ def answer_comparison(
 
     def steps(started: float) -> RenderedResponse:
         with relocated(parsed.pointer_map):
-            return _compared(job, prepared, told(parsed), started, started, tests)
+            return _answer(job, BOARD, _board(prepared, told(parsed), tests), started, started)
 
     return _never_raising(job, steps)
 
@@ -147,7 +152,7 @@ def join_pairs(
     def steps(_: float) -> RenderedResponse:
         try:
             prepared, tests = joined(whole, results)
-            return _compared(job, prepared, whole.told, whole.started, whole.planning, tests)
+            return _answer(job, BOARD, _board(prepared, whole.told, tests), whole.started, whole.planning)
         except InputError as error:
             parsed = parse_compare(job, inflated(job, body, job.limits.max_body_bytes))
             with relocated(parsed.pointer_map):
@@ -173,7 +178,7 @@ def handle_in_place(
         except BodyTooLarge:
             return Later()  # a worker decides whether it is too large
         parsed = _parsed(job, plain)
-        if not may_run_in_place(parsed):
+        if not NOUNS[type(parsed)].is_small(parsed):
             return Later(timeout_s=parsed.timeout_s)
         planning = time.monotonic()
         prepared = _prepared(job, parsed)
@@ -200,94 +205,138 @@ def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | R
 
 
 def _parsed(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> Parsed:
-    parsed = _decoded(job, body, control)
+    parser = (
+        parse_test
+        if job.kind == "plan" and job.body.media_type != JSON_BODY
+        else PARSERS.get(job.kind, parse_test)
+    )
+    parsed = parser(job, body, control)
     if parsed.store:
         asking(job, parsed.store)  # nothing is computed where it cannot be kept
     return parsed
 
 
-def _decoded(job: Job, body: bytes | bytearray, control: Control) -> Parsed:
-    if job.kind == "gate":
-        return parse_gate(job, body, control)
-    if job.kind == "compare":
-        return parse_compare(job, body, control)
-    if job.kind == "power":
-        return parse_power(job, body, control)
-    if job.kind == "plan" and job.body.media_type == JSON_BODY:
-        return parse_plan(job, body)
-    return parse_test(job, body, control)
+def parse_plan(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedTest | ParsedCompare:
+    """The test, or the comparison, that is wrapped in a request for a plan; raises InputError."""
+    value, context = json_of(body)
+    options_of_query(job.query, ELSEWHERE)
+    envelope = validated(PlanEnvelope, value)
+    pointer_map = prefixed("/request")
+    parsed: ParsedTest | ParsedCompare
+    if envelope.kind == "compare":
+        with relocated(pointer_map):
+            decoded = json_request.decoded(envelope.request, context)
+        decoded = replace(decoded, pointer_map=chained(decoded.pointer_map, pointer_map))
+        parsed = comparison_of(decoded, job)
+    else:
+        parsed = parse_document(Document(envelope.kind, envelope.request, pointer_map, context), job)
+    # `store` of the request inside is for later, when it is sent.
+    return replace(parsed, store=store_of(envelope))
 
 
 def _prepared(job: Job, parsed: Parsed) -> Planned:
-    if isinstance(parsed, ParsedGate):
-        return prepare_gate(job, parsed)
-    if isinstance(parsed, ParsedCompare):
-        return prepare_comparison(job, parsed)
-    if isinstance(parsed, ParsedPower):
-        return prepare_power(job, parsed)
-    limits = job.limits
-    budget = Budget(limits.engine_budget_operations, limits.engine_budget_bytes)
-    with relocated(parsed.pointer_map):
-        return prepare(parsed.data, parsed.spec, parsed.options, budget, only_planned=job.kind == "plan")
+    return NOUNS[type(parsed)].prepare(job, parsed)
 
 
 def _finished(
-    job: Job,
-    parsed: Parsed,
-    prepared: Planned,
-    started: float,
-    planning: float,
+    job: Job, parsed: Parsed, prepared: Planned, started: float, planning: float
 ) -> RenderedResponse:
     """Run and render. Engine time counts from `planning`: it includes the lattice and the plan."""
     if parsed.store is not None:
         job = asking(job, parsed.store)
-    if isinstance(prepared, PreparedGate):
-        gate = run_gate(prepared)
-        content = content_of(job, gate, render_gate, BY_NAME[job.reported_in].gate, started, planning)
-        status = status_of(gate, prepared.parsed.fail_status)
-        test = gate.deciding.test
-        computed = (test.method.name, test.items.n)
-        return rendered(job, content, headers_of(gate), job.representation, started, status, computed)
-    if isinstance(prepared, PreparedCompare):
-        assert isinstance(parsed, ParsedCompare)
-        if job.kind == "plan":
-            content = (encode(render_compare_plan(plan_of_comparison(prepared))), b"", b"")
-            return rendered(job, content, (), JSON, started)
-        with relocated(parsed.pointer_map):
-            return _compared(job, prepared, told(parsed), started, planning)
-    if isinstance(prepared, PreparedPower):
-        power = run_power(prepared)
-        content = content_of(job, power, render_power, BY_NAME[job.reported_in].power, started, planning)
-        etag = (("etag", f'W/"{answer_id(power)}"'),)
-        computed = ("power", power.solution.n or 0)
-        return rendered(job, content, etag, job.representation, started, computed=computed)
-    assert isinstance(parsed, ParsedTest)
+    noun = NOUNS[type(parsed)]
     if job.kind == "plan":
-        kind = cast("TestKind", parsed.kind)  # segments come from files alone, which only the CLI plans
-        content = (encode(render_plan(kind, plan_record(prepared))), b"", b"")
-        return rendered(job, content, (), JSON, started)
+        assert noun.plan is not None
+        return rendered(job, (encode(noun.plan(parsed, prepared)), b"", b""), (), JSON, started)
+    return _answer(job, noun, noun.run(parsed, prepared), started, planning)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a request has for an answer: its record, what was computed for it (for logs), and what only HTTP says of it."""
+
+    record: Any
+    computed: tuple[str, int]
+    headers: tuple[tuple[str, str], ...] = ()
+    status: int = 200
+
+
+def _answer(job: Job, noun: Noun, ran: Ran, started: float, planning: float) -> RenderedResponse:
+    """The record in the representation requested."""
+    report = getattr(BY_NAME[job.reported_in], noun.name)
+    content = content_of(job, ran.record, noun.render, report, started, planning)
+    headers = (*ran.headers, ("etag", f'W/"{answer_id(ran.record)}"'))
+    return rendered(job, content, headers, job.representation, started, ran.status, ran.computed)
+
+
+def _prepare_test(job: Job, parsed: ParsedTest) -> Prepared:
+    budget = Budget(job.limits.engine_budget_operations, job.limits.engine_budget_bytes)
+    with relocated(parsed.pointer_map):
+        return prepare(parsed.data, parsed.spec, parsed.options, budget, only_planned=job.kind == "plan")
+
+
+def _plan_test(parsed: ParsedTest, prepared: Prepared) -> dict[str, Any]:
+    # Segments come from files alone, which only the CLI plans.
+    return render_plan(cast("TestKind", parsed.kind), plan_record(prepared))
+
+
+def _run_test(parsed: ParsedTest, prepared: Prepared) -> Ran:
     record = reported(finish(prepared), parsed.reading_record, parsed.warnings)
-    content = content_of(job, record, render_test, BY_NAME[job.reported_in].test, started, planning)
     # For scripts that do not read the body, and of pictures, which say it only to eyes.
-    extra = (("x-p-value", repr(record.p_value)), ("etag", f'W/"{answer_id(record)}"'))
-    computed = (record.method.name, record.items.n)
-    return rendered(job, content, extra, job.representation, started, computed=computed)
+    headers = (("x-p-value", repr(record.p_value)),)
+    return Ran(record, (record.method.name, record.items.n), headers)
 
 
-def _compared(
-    job: Job,
-    prepared: PreparedCompare,
-    told: Told,
-    started: float,
-    planning: float,
-    tests: Sequence[PairTests] | None = None,
-) -> RenderedResponse:
-    """The answer to a comparison; `tests` if they have been run already."""
-    record = run_comparison(prepared, told, tests)
-    content = content_of(job, record, render_compare, BY_NAME[job.reported_in].compare, started, planning)
-    etag = (("etag", f'W/"{answer_id(record)}"'),)
-    computed = ("compare", prepared.tests)
-    return rendered(job, content, etag, job.representation, started, computed=computed)
+def _run_gate(parsed: ParsedGate, prepared: PreparedGate) -> Ran:
+    gate = run_gate(prepared)
+    test, headers = gate.deciding.test, (("x-verdict", gate.verdict), ("x-p-value", repr(gate.p_value)))
+    return Ran(gate, (test.method.name, test.items.n), headers, 200 if gate.passed else parsed.fail_status)
+
+
+def _run_power(parsed: ParsedPower, prepared: PreparedPower) -> Ran:
+    power = run_power(prepared)
+    return Ran(power, ("power", power.solution.n or 0))
+
+
+def _run_board(parsed: ParsedCompare, prepared: PreparedCompare) -> Ran:
+    with relocated(parsed.pointer_map):
+        return _board(prepared, told(parsed))
+
+
+def _board(prepared: PreparedCompare, told: Told, tests: Sequence[PairTests] | None = None) -> Ran:
+    """A comparison; with its `tests` if they have been run already."""
+    return Ran(run_comparison(prepared, told, tests), ("compare", prepared.tests))
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """What a request can be of: its name among reports, whether it is small enough for the web process, and its steps."""
+
+    name: str
+    is_small: Callable[[Any], bool]
+    prepare: Callable[[Job, Any], Planned]
+    run: Callable[[Any, Any], Ran]
+    render: Callable[[Any, Runtime], dict[str, Any]]
+    plan: Callable[[Any, Any], dict[str, Any]] | None = None
+
+
+BOARD = Noun(
+    "compare", in_place.is_small_board, prepare_comparison, _run_board, render_compare,
+    lambda _, prepared: render_compare_plan(plan_of_comparison(prepared)),
+)  # fmt: skip
+NOUNS: Mapping[type, Noun] = {
+    ParsedTest: Noun("test", in_place.is_small_test, _prepare_test, _run_test, render_test, _plan_test),
+    ParsedGate: Noun("gate", in_place.is_small_gate, prepare_gate, _run_gate, render_gate),
+    ParsedPower: Noun("power", in_place.is_small_power, prepare_power, _run_power, render_power),
+    ParsedCompare: BOARD,
+}
+# All other kinds are tests.
+PARSERS: Mapping[str, Callable[[Job, bytes | bytearray, Control], Parsed]] = {
+    "gate": parse_gate,
+    "compare": parse_compare,
+    "power": parse_power,
+    "plan": parse_plan,
+}
 
 
 def warm_up(job: Job, body: bytes | bytearray, control: Control) -> None:

@@ -5,7 +5,7 @@ Unknown parameters and repeated ones are refused: an option that silently does n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from pydantic_core import from_json
@@ -86,6 +86,22 @@ def options_of(
     if flaws:
         raise InvalidTest(flaws[0].detail, flaws=tuple(flaws))
     return options
+
+
+def once(
+    given: Iterable[tuple[str, str]], names: Collection[str], pointer: Callable[[str], str]
+) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """The texts of these names, and all others as they are; raises InvalidTest for one of the names that is given twice."""
+    texts: dict[str, str] = {}
+    others: list[tuple[str, str]] = []
+    for name, text in given:
+        if name not in names:
+            others.append((name, text))
+        elif name in texts:
+            raise InvalidTest.at(pointer(name), "duplicate_parameter", f"{marked(name)} is given twice.")
+        else:
+            texts[name] = text
+    return texts, others
 
 
 def _put(options: dict[str, Any], name: str, text: str) -> None:

@@ -150,6 +150,12 @@ def test_files_are_a_pilot(service: Any) -> None:
     design = {"kind": "pilot", "request_kind": "scores", "request": columns}
     same = asked(service, {"design": design, "solve": "n", "effect": 0.1, "power": 0.9})
     assert answer.json()["solution"] == same["solution"]
+    twice = {**fields, "effect": ["0.1", "0.2"]}
+    refused = service.post("/v1/power", files={"file": ("s.csv", f"id,u,v\n{rows}".encode())}, data=twice)
+    assert refused.status_code == 422
+    assert [(flaw["pointer"], flaw["code"]) for flaw in refused.json()["errors"]] == [
+        ("/options/effect", "duplicate_parameter")
+    ]
 
 
 @pytest.mark.parametrize(

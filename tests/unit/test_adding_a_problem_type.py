@@ -33,8 +33,8 @@ PROBLEM_TYPE = {
     # Where it is raised.
     "app/service/parse.py": [
         (
-            "from ..errors import InvalidTest,",
-            "from ..errors import Teapot, InvalidTest,",
+            "from ..errors import BodyTooLarge,",
+            "from ..errors import Teapot, BodyTooLarge,",
         ),
         (
             "    if request.samples > limits.max_samples:\n",

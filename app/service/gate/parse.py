@@ -1,44 +1,62 @@
-"""A gate's body becomes its metrics: a parsed test for each, and what it has to show."""
+"""A gate's body becomes its metrics: a parsed test for each, and what it has to show.
+
+A form has the gate's terms as fields, and `metrics`: names, or a JSON list of the fields that differ by metric. A name is that of
+a statistic, else of a metric of the files: `acc,acc_norm` is `[{"metric": "acc"}, {"metric": "acc_norm"}]`.
+
+A test can be read either way; a verdict cannot: a gate that does not know which system is the candidate, or which direction is
+better, is refused. A request that contradicts the names is followed, with a warning.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
-from ...errors import InvalidTest, relocated
+from ...errors import InvalidTest, MalformedBody, relocated
 from ...execution.ipc import UNBOUNDED, Control
 from ...inference.gate.record import GateTerms, OnInconclusive
 from ...inference.record import WarningRecord
 from ...inputs import json_body
+from ...inputs.formats.reader import Reading
+from ...inputs.formats.roles import ROLES, roles_of
 from ...inputs.quoting import quoted
-from ..body_decoders import DecodedBody
+from ...statistics.direction import of_name
+from ...statistics.entry_words import DEFAULT_EXPRESSION
+from ...statistics.paired import Effects, Scores
+from ..compare.options import NAMES
+from ..direction import settled
+from ..documents import ROLE as FILE, Fields, RequestFile, json_of, kind_of, put_once, request_in, with_fields
 from ..media_types import MULTIPART
-from ..messages import Job
+from ..messages import Job, TestKind
 from ..multipart import Form
 from ..parse import (
     ParsedTest,
-    parse_reading,
+    n_items,
+    parse_files,
     parse_request,
     read_from_file,
     sequential_of,
+    unit_findings,
     with_picture_data,
 )
-from ..parse_files import in_form, parse_files, read_form
-from ..pointers import PointerMap, chained, in_query
-from ..query import ELSEWHERE, literal, options_of_query
-from ..request_file import Fields, RequestFile, request_in
-from ..schema.fields import NO_BOOLEANS
+from ..parse_files import in_form, option_pointer, read_form
+from ..pointers import PointerMap, chained, in_query, option_of
+from ..query import ELSEWHERE, literal, once, options_of_query
 from ..schema.gate import GateFields, GateMetric, GateRequest, Terms
 from ..storing import refuse_inside, store_of
 from ..validation import validated
-from . import against, fields as gate_fields, roles
-from .request_file import gate_request
+from . import against
 
 FAILED = 409
 SINGLE = ("kind", "request", "against")  # members of a gate without metrics
-ROLES = ("candidate", "baseline")  # names of systems that have none
+UNNAMED = ("candidate", "baseline")  # names of systems that have none
+# Fields of a form: those that are texts, those that a metric may have of its own, and those of the gate.
+TEXTS = ("policy", "on_inconclusive", "name")
+OF_A_METRIC = ("name", "policy", "margin", "higher_is_better")
+FIELDS = ("policy", "margin", "higher_is_better", "on_inconclusive", "fail_status", "store")
+MOST_DROPPED = 2  # items of which one may be left
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +103,27 @@ def parse_gate(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) 
     options_of_query(job.query, (*ELSEWHERE, "fail_status"))
     if job.body.media_type == MULTIPART:
         return _parse_form(job, body, control)
-    read = json_body.decode(body)
-    return _parse_request(job, read.value, {NO_BOOLEANS: read.no_booleans})
+    return _parse_request(job, *json_of(body))
+
+
+def _gate(
+    job: Job, metrics: Sequence[Sequence[ParsedMetric]], common: GateRequest | GateFields, pointer: str
+) -> ParsedGate:
+    """The gate of metrics, each against all its baselines; reports tell them apart by their names."""
+    seen: set[str] = set()
+    for index, metric in ((index, metric) for index, each in enumerate(metrics) for metric in each):
+        if metric.name in seen:
+            detail = f"Two metrics are called {quoted(metric.name)}: give each a name of its own."
+            raise InvalidTest.at(f"{pointer}/{index}/name", "duplicate_name", detail)
+        seen.add(metric.name)
+    status = common.fail_status
+    for text in [value for name, value in job.query if name == "fail_status"]:
+        with relocated(in_query):
+            status = validated(GateFields, {"fail_status": literal(text)}).fail_status
+    flat = tuple(metric for each in metrics for metric in each)
+    return ParsedGate(
+        flat, common.on_inconclusive or "pass", FAILED if status is None else status, store_of(common)
+    )
 
 
 def _parse_request(job: Job, value: Any, context: dict[str, Any]) -> ParsedGate:
@@ -109,10 +146,7 @@ def _parse_request(job: Job, value: Any, context: dict[str, Any]) -> ParsedGate:
             _parse_metric(job, gate, metric, f"/metrics/{index}", context)
             for index, metric in enumerate(gate.metrics)
         ]
-    _refuse_equal_names(metrics, "/metrics/{}/name")
-    flat = tuple(one for each in metrics for one in each)
-    status = _fail_status(job, gate.fail_status)
-    return ParsedGate(flat, gate.on_inconclusive or "pass", status, store_of(gate))
+    return _gate(job, metrics, gate, "/metrics")
 
 
 def _single(gate: GateRequest) -> GateMetric:
@@ -127,27 +161,26 @@ def _parse_metric(
 ) -> list[ParsedMetric]:
     """The metric against its baseline, or against each of several."""
     pointer_map = partial(_in_metric, metric, prefix)
-    refusals, parsed = against.Refusals(), []
+    refusals, metrics = against.Refusals(), []
     for one in against.requests_of(metric, prefix, context, job.limits):
-        request = one.request
         with refusals.of(one.against, one.where):
-            test = parse_request(DecodedBody(metric.kind, request, one.pointer_map), job)
-            if gate.alpha is not None and "alpha" in request.model_fields_set and request.alpha != gate.alpha:
-                detail = "alpha is given twice, with different values: give it once, next to the policy."
-                raise InvalidTest.at(f"{prefix}/request/alpha", "alpha_given_twice", detail)
-            alpha = test.options.alpha if gate.alpha is None else gate.alpha
-            sequential = test.options.sequential
-            if gate.sequential is not None and sequential is not None:
-                detail = "sequential is given twice: give it once, next to the policy."
-                raise InvalidTest.at(f"{prefix}/request/sequential", "given_twice", detail)
+            test = parse_request(metric.kind, one.request, one.pointer_map, job)
+            options = test.options
+            if gate.alpha is not None:
+                if "alpha" in test.given and options.alpha != gate.alpha:
+                    detail = "alpha is given twice, with different values: give it once, next to the policy."
+                    raise InvalidTest.at(f"{prefix}/request/alpha", "alpha_given_twice", detail)
+                options = replace(options, alpha=gate.alpha)
             if gate.sequential is not None:
-                sequential = sequential_of(gate.sequential)
-                test = replace(test, pointer_map=_outside("/sequential", test.pointer_map))
-            test = replace(test, options=replace(test.options, alpha=alpha, sequential=sequential))
-            given = request.model_fields_set
-            parsed.append(_metric(job, metric, gate, test, pointer_map, given, one.against))
+                if options.sequential is not None:
+                    detail = "sequential is given twice: give it once, next to the policy."
+                    raise InvalidTest.at(f"{prefix}/request/sequential", "given_twice", detail)
+                options = replace(options, sequential=sequential_of(gate.sequential))
+                test = replace(test, pointer_map=partial(_unless_sequential, test.pointer_map))
+            test = replace(test, options=options)
+            metrics.append(_metric(job, metric, gate, test, pointer_map, test.given, one.against))
     refusals.raise_all()
-    return parsed
+    return metrics
 
 
 def _in_metric(metric: GateMetric, prefix: str, pointer: str) -> str:
@@ -155,13 +188,96 @@ def _in_metric(metric: GateMetric, prefix: str, pointer: str) -> str:
     return prefix + pointer if getattr(metric, pointer[1:], None) is not None else pointer
 
 
-def _outside(name: str, inside: PointerMap) -> PointerMap:
-    """The map of a test one of whose options stands next to the policy."""
-    return partial(_unless_outside, name, inside)
+def _unless_sequential(inside: PointerMap, pointer: str) -> str:
+    """The map of a test whose looks stand next to the policy."""
+    return pointer if pointer.startswith("/sequential") else inside(pointer)
 
 
-def _unless_outside(name: str, inside: PointerMap, pointer: str) -> str:
-    return pointer if pointer.startswith(name) else inside(pointer)
+@dataclass(frozen=True, slots=True)
+class GateForm:
+    """The gate's fields, the fields of all its tests, what differs by metric, and the baselines' names as given."""
+
+    common: GateFields
+    fields: Sequence[tuple[str, str]]
+    overrides: Sequence[Mapping[str, str]]
+    names: str | None
+
+    def terms(self, index: int) -> GateFields:
+        """The terms of one metric; raises InvalidTest."""
+        terms = {name: text for name, text in self.overrides[index].items() if name in OF_A_METRIC}
+        return _fields_of(terms, f"/options/metrics/{index}")
+
+    def fields_of(self, index: int) -> list[tuple[str, str]]:
+        """The fields of the test of one metric."""
+        override = self.overrides[index]
+        fields = [(name, text) for name, text in self.fields if name not in override]
+        return fields + [(name, text) for name, text in override.items() if name not in OF_A_METRIC]
+
+    def by_metric(self, index: int) -> GateForm | None:
+        """The form with a name as that of a metric of the files instead of a statistic; None where it is neither."""
+        override = self.overrides[index]
+        if override != {"name": override.get("name"), "statistic": override.get("name")}:
+            return None
+        overrides = [*self.overrides]
+        overrides[index] = {"name": override["name"], "metric": override["name"]}
+        return replace(self, overrides=overrides)
+
+    def place(self, index: int) -> PointerMap:
+        """The map for one metric: fields that it sets itself are in `metrics`."""
+        return partial(_in_override, frozenset(self.overrides[index]), index)
+
+
+def _in_override(override: Collection[str], index: int, pointer: str) -> str:
+    name = pointer.removeprefix("/options/")
+    own = pointer.startswith("/options/") and name.partition("/")[0] in override
+    return f"/options/metrics/{index}/{name}" if own else pointer
+
+
+def _fields_of(texts: Mapping[str, str], prefix: str) -> GateFields:
+    values = {name: text if name in TEXTS else literal(text) for name, text in texts.items()}
+    return validated(GateFields, values, prefix=prefix)
+
+
+def gate_form(fields: Iterable[tuple[str, str]]) -> GateForm:
+    """A form's fields, those of the gate apart from those of its tests.
+
+    Raises
+    ------
+        InvalidTest: a field is given twice, or its value is invalid; pointers are `/options/<name>`.
+    """
+    terms, others = once(fields, (*FIELDS, "metrics", NAMES), option_pointer)
+    metrics, names = terms.pop("metrics", None), terms.pop(NAMES, None)
+    overrides = [{}] if metrics is None else _overrides(metrics)
+    return GateForm(_fields_of(terms, "/options"), others, overrides, names)
+
+
+def _overrides(text: str) -> list[dict[str, str]]:
+    """`metrics`: names between commas, or a JSON list of names, and of objects whose members are fields of a form."""
+    try:
+        is_json = text.lstrip()[:1] in {"[", "{"}
+        value: Any = json_body.decode(text.encode()).value if is_json else text.split(",")
+    except MalformedBody:
+        raise _not_metrics("/options/metrics") from None
+    if not isinstance(value, list) or not value:
+        raise _not_metrics("/options/metrics")
+    names = ("name", "statistic")
+    value = [dict.fromkeys(names, one.strip()) if isinstance(one, str) else one for one in value]
+    for index, member in enumerate(value):
+        if not isinstance(member, dict) or member.get("name") == "":
+            raise _not_metrics(f"/options/metrics/{index}")
+        for name in member:
+            if name in ROLES or name in ("metrics", NAMES):
+                detail = f"{quoted(name)} cannot differ by metric."
+                raise InvalidTest.at(f"/options/metrics/{index}", "not_by_metric", detail)
+    return [
+        {name: one if isinstance(one, str) else json_body.text_of(one) for name, one in override.items()}
+        for override in value
+    ]
+
+
+def _not_metrics(pointer: str) -> InvalidTest:
+    detail = '`metrics` is a list of names, such as upos,las, or a JSON list of objects: [{"metric": "acc", "margin": 0.01}].'
+    return InvalidTest.at(pointer, "not_metrics", detail)
 
 
 def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGate:
@@ -170,89 +286,104 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGa
     request = None if form.repeated else request_in(form.files, form.fields)
     if request is not None:
         return _parse_file(job, request, form.fields)
-    gate, baselines = gate_fields.taken(form.fields), against.files_of(form)
+    gate, baselines = gate_form(form.fields), against.files_of(form)
     several = "/options/metrics" if len(gate.overrides) > 1 else f"/files/{against.ROLE}"
     _refuse_too_many(len(gate.overrides) * len(baselines), job, several)
     metrics, names = [], None
     for index in range(len(gate.overrides)):
-        gate, tests, given = _tests_by_name(job, form, gate, index, baselines)
+        terms = gate.terms(index)
+        gate, tests = _tests_by_name(job, form, gate, index, baselines)
         if names is None:
             names = against.names_of(gate.names, baselines, [test.reading for test in tests], job.limits)
-        own, pointer_map = gate_fields.overridden(gate, index)[0], gate_fields.in_metric(gate, index)
-        in_terms = chained(in_form, pointer_map)
+        in_terms = chained(in_form, gate.place(index))
+        given = {name for test in tests for name in test.given}
+        named = zip(tests, names, strict=True)
         metrics.append(
-            [
-                _metric(job, own, gate.common, test, in_terms, given, name)
-                for test, name in zip(tests, names, strict=True)
-            ]
+            [_metric(job, terms, gate.common, test, in_terms, given, name) for test, name in named]
         )
-    _refuse_equal_names(metrics, "/options/metrics/{}/name")
-    flat = tuple(one for each in metrics for one in each)
-    common = gate.common
-    status = _fail_status(job, common.fail_status)
-    return ParsedGate(flat, common.on_inconclusive or "pass", status, store_of(common))
+    return _gate(job, metrics, gate.common, "/options/metrics")
 
 
 def _tests_by_name(
-    job: Job, form: Form, gate: gate_fields.GateForm, index: int, baselines: Sequence[against.BaselineFile]
-) -> tuple[gate_fields.GateForm, list[ParsedTest], set[str]]:
-    """The same; a name that is no statistic of the files may be a metric that they hold."""
+    job: Job, form: Form, gate: GateForm, index: int, baselines: Sequence[against.BaselineFile]
+) -> tuple[GateForm, list[ParsedTest]]:
+    """The tests of one metric; a name that is no statistic of the files may be a metric that they hold."""
     try:
-        return gate, *_tests_of_files(job, form, gate, index, baselines)
+        return gate, _tests_of_files(job, form, gate, index, baselines)
     except InvalidTest as refused:
-        named = gate_fields.by_metric(gate, index)
+        named = gate.by_metric(index)
         if named is None:
             raise
         try:
-            tests, given = _tests_of_files(job, form, named, index, baselines)
+            tests = _tests_of_files(job, form, named, index, baselines)
         except InvalidTest as error:
             lists_metrics = bool(error.flaws) and error.flaws[0].code == "choose_metric"
             raise (error if lists_metrics else refused) from None
         metric = named.overrides[index]["metric"].lower()
         if not all(metric in (test.options.metric or "").lower() for test in tests):
             raise  # nothing in the files is called so
-        return named, tests, given
+        return named, tests
 
 
 def _tests_of_files(
-    job: Job,
-    form: Form,
-    gate: gate_fields.GateForm,
-    index: int,
-    baselines: Sequence[against.BaselineFile],
-) -> tuple[list[ParsedTest], set[str]]:
-    """One metric of files, against each baseline; and the options of their test that were given."""
-    fields = gate_fields.overridden(gate, index)[1]
-    refusals, tests, given = against.Refusals(), [], set[str]()
+    job: Job, form: Form, gate: GateForm, index: int, baselines: Sequence[against.BaselineFile]
+) -> list[ParsedTest]:
+    """One metric of files, against each baseline."""
+    fields = gate.fields_of(index)
+    refusals, tests = against.Refusals(), []
     for baseline in baselines:
-        pointer_map = chained(gate_fields.in_metric(gate, index), baseline.pointer_map)
+        pointer_map = chained(gate.place(index), baseline.pointer_map)
         with refusals.of(baseline.called, baseline.where), relocated(pointer_map):
-            files = parse_files(baseline.beside(form.files), fields, job.limits)
-            test = parse_reading(files, job)
-            roles.require(files.reading)
-            given |= files.request.model_fields_set | ({"names"} if files.reading.names else set())
+            test = parse_files(baseline.beside(form.files), fields, job)
+            assert test.reading is not None
+            _require_certain(test.reading)
             tests.append(replace(test, pointer_map=chained(in_form, pointer_map)))
     refusals.raise_all()
     against.require_alike(tests, baselines)
-    return tests, given
+    return tests
 
 
-def _parse_file(job: Job, request: RequestFile, fields: Fields) -> ParsedGate:
-    """A JSON request, of a gate or of a test, sent as a file."""
-    value, pointer_map = gate_request(request, fields)
-    with relocated(pointer_map):
-        gate = _parse_request(job, value, request.context)
-    metrics = tuple(
-        replace(
-            metric,
-            test=replace(
-                read_from_file(metric.test), pointer_map=chained(metric.test.pointer_map, pointer_map)
-            ),
-            pointer_map=chained(metric.pointer_map, pointer_map),
-        )
-        for metric in gate.metrics
+def _parse_file(job: Job, file: RequestFile, fields: Fields) -> ParsedGate:
+    """A JSON request, of a gate or of a test, sent as a file.
+
+    Fields of the gate become members next to `request` or `metrics`; all others go into the request of every metric.
+    """
+    value: dict[str, Any] = (
+        dict(file.value) if file.wrapped else {"kind": kind_of(file.value), "request": file.value}
     )
-    return replace(gate, metrics=metrics)
+    terms, others = once(fields, (*FIELDS, "alpha") if file.wrapped else FIELDS, option_pointer)
+    for name, text in terms.items():
+        put_once(value, name, text if name in TEXTS else literal(text), f"/{name}")
+    if type(value.get("metrics")) is list:
+        value["metrics"] = [_with_fields(metric, others) for metric in value["metrics"]]
+    else:
+        value = _with_fields(value, others)
+    pointer_map = partial(_in_file, {name for name, _ in fields}, file.wrapped)
+    with relocated(pointer_map):
+        gate = _parse_request(job, value, file.context)
+
+    def in_file(metric: ParsedMetric) -> ParsedMetric:
+        test = read_from_file(metric.test)
+        test = replace(test, pointer_map=chained(test.pointer_map, pointer_map))
+        return replace(metric, test=test, pointer_map=chained(metric.pointer_map, pointer_map))
+
+    return replace(gate, metrics=tuple(map(in_file, gate.metrics)))
+
+
+def _in_file(names: Collection[str], wrapped: bool, pointer: str) -> str:
+    _, below, inside = pointer.rpartition("/request")
+    if option_of(inside) in names:
+        return in_form(inside)
+    return f"/files/{FILE}{inside if below and not wrapped else pointer}"
+
+
+def _with_fields(metric: Any, fields: Fields) -> Any:
+    """A metric with the fields in its request; validation refuses what is no metric."""
+    if type(metric) is not dict or metric.get("kind") not in get_args(TestKind):
+        return metric
+    if type(metric.get("request")) is not dict:
+        return metric
+    return {**metric, "request": with_fields(metric["request"], fields, metric["kind"])}
 
 
 def _metric(
@@ -261,41 +392,43 @@ def _metric(
     common: Terms,
     test: ParsedTest,
     pointer_map: PointerMap,
-    given: set[str],
-    baseline: str | None = None,
+    given: Collection[str],
+    baseline: str | None,
 ) -> ParsedMetric:
     """The metric with what a gate's reports need: names, an interval that fits its level, a picture's data."""
     with relocated(test.pointer_map):
         refuse_inside(test.store)
-    roles.require_items(test)
-    higher, turned = roles.direction(_term(own, common, "higher_is_better"), test, pointer_map)
-    roles.require_one_unit(test, higher_is_better=higher)
-    terms = _terms(own, common, test.options.alpha, higher)
+    terms = {name: _term(own, common, name) for name in ("policy", "margin", "higher_is_better")}
+    _require_items(test)
+    higher, turned = _direction(terms.pop("higher_is_better"), test, pointer_map)
+    # Where lower is better they are no shares.
+    for finding in unit_findings(test.data, test.options.metric) if higher else ():
+        raise InvalidTest.at(test.pointer_map(finding.pointer), finding.code, finding.detail)
     options = test.options
+    alpha = options.alpha
+    shown = {name: value for name, value in terms.items() if value is not None}
     if "names" not in given:
-        options = replace(options, name_u=ROLES[0], name_v=ROLES[1])
+        options = replace(options, name_u=UNNAMED[0], name_v=UNNAMED[1])
     if baseline is not None:
         options = replace(options, name_v=baseline)
-    if "confidence_level" not in given and 0.0 < 1 - 2 * terms.alpha < 1.0:
+    if "confidence_level" not in given and 0.0 < 1 - 2 * alpha < 1.0:
         # The two-sided interval at 1 - 2 alpha decides a one-sided test at alpha.
-        options = replace(options, confidence_level=1 - 2 * terms.alpha)
+        options = replace(options, confidence_level=1 - 2 * alpha)
     name = own.name
     if name is not None and len(name) > job.limits.max_name_chars:
         detail = f"A name has at most {job.limits.max_name_chars} characters; this one has {len(name):,}."
         raise InvalidTest.at(pointer_map("/name"), "name_too_long", detail)
     test = with_picture_data(replace(test, options=options), job.representation)
-    warnings = (*turned, *roles.swapped(test))
     name = name or _name(test)
-    if baseline is not None:
-        name = f"{name} {against.ROLE} {baseline}"
-    return ParsedMetric(name, test, terms, pointer_map, "confidence_level" in given, warnings, baseline)
-
-
-def _terms(own: Terms, common: Terms, alpha: float, higher_is_better: bool) -> GateTerms:
-    """What has to be shown: the metric's own terms, else the gate's, else the defaults."""
-    values = {name: _term(own, common, name) for name in ("policy", "margin")}
-    given = {name: value for name, value in values.items() if value is not None}
-    return GateTerms(alpha=alpha, higher_is_better=higher_is_better, **given)
+    return ParsedMetric(
+        name if baseline is None else f"{name} {against.ROLE} {baseline}",
+        test,
+        GateTerms(alpha=alpha, higher_is_better=higher, **shown),
+        pointer_map,
+        "confidence_level" in given,
+        (*turned, *_swapped(test)),
+        baseline,
+    )
 
 
 def _term(own: Terms, common: Terms, name: str) -> Any:
@@ -321,21 +454,63 @@ def _refuse_too_many(n: int, job: Job, pointer: str) -> None:
         raise InvalidTest.at(pointer, "too_many_metrics", detail)
 
 
-def _refuse_equal_names(metrics: Sequence[Sequence[ParsedMetric]], pointer: str) -> None:
-    """Reports tell metrics apart by their names."""
-    seen: set[str] = set()
-    for index, metric in ((index, metric) for index, each in enumerate(metrics) for metric in each):
-        if metric.name in seen:
-            detail = f"Two metrics are called {quoted(metric.name)}: give each a name of its own."
-            raise InvalidTest.at(pointer.format(index), "duplicate_name", detail)
-        seen.add(metric.name)
+def _require_certain(reading: Reading) -> None:
+    """Refuse files that do not show which system is the candidate, or what else is not certain; raises InvalidTest that asks."""
+    if reading.role_question is not None:
+        question = reading.role_question
+        raise InvalidTest.at("/options/system_u", "choose_roles", question.detail, question.choices)
+    for finding in reading.findings:
+        raise InvalidTest.at(finding.pointer, finding.code, finding.detail, finding.choices)
 
 
-def _fail_status(job: Job, of_body: int | None) -> int:
-    """The status of a failed gate: the query's, else the body's, else 409."""
-    of_query = [value for name, value in job.query if name == "fail_status"]
-    if not of_query:
-        return FAILED if of_body is None else of_body
-    with relocated(in_query):
-        fields = validated(GateFields, {"fail_status": literal(of_query[0])})
-    return FAILED if fields.fail_status is None else fields.fail_status
+def _require_items(test: ParsedTest) -> None:
+    """Refuse a gate over one item, which could decide nothing and would pass for ever; one that is asked again may wait.
+
+    Raises InvalidTest at the candidate's data.
+    """
+    dropped = (test.data.pairing.largest or 0) > MOST_DROPPED  # the test itself refuses, and says why
+    if n_items(test.data) == 1 and test.options.sequential is None and not dropped:
+        detail = (
+            "There is one item, and one item never decides. If its scores are averages over all items, send the scores of the items: "
+            "the sample log, the outputs beside their references, or a score for each item."
+        )
+        pointer = "/stay" if isinstance(test.data, Effects) else "/u"
+        raise InvalidTest.at(test.pointer_map(pointer), "one_item", detail)
+
+
+def _direction(
+    requested: bool | None, test: ParsedTest, pointer_map: PointerMap
+) -> tuple[bool, tuple[WarningRecord, ...]]:
+    """Whether higher is better: as requested, else by the metric's name or the statistic, else the default of scores.
+
+    Raises
+    ------
+        InvalidTest: nothing decides it, at `higher_is_better`.
+    """
+    what = test.options.metric or test.spec.name
+    question = None if test.reading is None else test.reading.direction_question
+    return settled(
+        requested, test.options.higher_is_better, what, "gate", pointer_map("/higher_is_better"), plain=_plain(test), question=question
+    )  # fmt: skip
+
+
+def _plain(test: ParsedTest) -> bool:
+    """Scores without a name, and plain effects: of these higher is better, as documented."""
+    if isinstance(test.data, Effects):
+        return str(test.spec.parameters.get("expression", DEFAULT_EXPRESSION)) == DEFAULT_EXPRESSION
+    named = of_name(test.options.name_u) is False and of_name(test.options.name_v) is False
+    return isinstance(test.data, Scores) and test.options.metric is None and not named
+
+
+def _swapped(test: ParsedTest) -> tuple[WarningRecord, ...]:
+    """A warning where the systems' names suggest that candidate and baseline were exchanged."""
+    options, reading = test.options, test.reading
+    names = () if reading is None else (reading.file_names, reading.score_names)
+    for u, v in ((options.name_u, options.name_v), *(pair for pair in names if pair is not None)):
+        if roles_of((u, v)) == ["v", "u"]:
+            detail = (
+                f"By their names {quoted(v)} is the candidate and {quoted(u)} the baseline; the gate has them the other "
+                "way round, as they were given."
+            )
+            return (WarningRecord("roles_contradict_names", detail),)
+    return ()

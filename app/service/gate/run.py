@@ -1,4 +1,4 @@
-"""Prepare and run a gate; status and headers follow from its record."""
+"""Prepare and run a gate; errors point into what the client sent."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from ...inference.gate.record import GateRecord
 from ...inference.paired_test import ALGORITHM_VERSION
 from ...inference.record import TestRecord, reported
 from ..messages import Job
-from ..render_json import answer_id
 from .parse import ParsedGate, ParsedMetric
 
-PASSED = 200
 NO_INTERVAL = "interval_not_available"
 
 
@@ -70,17 +68,3 @@ def _test(parsed: ParsedMetric, record: TestRecord) -> TestRecord:
         kept = tuple(warning for warning in record.warnings if warning.code != NO_INTERVAL)
         record = replace(record, warnings=kept)
     return reported(record, parsed.test.reading_record, parsed.warnings)
-
-
-def status_of(gate: GateRecord, fail_status: int) -> int:
-    """200 for a gate that passed, for whatever reason; else `fail_status`."""
-    return PASSED if gate.passed else fail_status
-
-
-def headers_of(gate: GateRecord) -> tuple[tuple[str, str], ...]:
-    """Headers for scripts that do not read the body."""
-    return (
-        ("x-verdict", gate.verdict),
-        ("x-p-value", repr(gate.p_value)),
-        ("etag", f'W/"{answer_id(gate)}"'),
-    )

@@ -13,17 +13,14 @@ from ...inference.paired_test import ALGORITHM_VERSION
 from ...inference.power.binary import BinaryDesign, as_written, from_accuracies
 from ...inference.power.design import Question
 from ...inference.power.normal import NormalDesign
-from ...inputs import json_body
-from ..body_decoders import DecodedBody
+from ..documents import Document, json_of
 from ..media_types import MULTIPART
 from ..messages import Job
-from ..parse import ParsedTest, parse_reading, parse_request
-from ..parse_files import parse_files, read_form
-from ..pointers import beside_statistic, chained, prefixed
-from ..query import ELSEWHERE, literal, options_of_query
-from ..schema.fields import NO_BOOLEANS
+from ..parse import ParsedTest, parse_files, parse_request
+from ..parse_files import option_pointer, read_form
+from ..pointers import prefixed
+from ..query import ELSEWHERE, literal, once, options_of_query
 from ..schema.power import FIELDS, Design, PowerFields, PowerRequest
-from ..schema.requests import REQUEST_MODELS
 from ..storing import refuse_inside, store_of
 from ..validation import validated
 
@@ -63,21 +60,15 @@ def parse_power(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED)
     """Decode and validate a body: JSON, or a form with the files of a pilot; raises InputError."""
     if job.body.media_type == MULTIPART:
         return _parse_form(job, body, control)
-    read = json_body.decode(body)
+    value, context = json_of(body)
     options_of_query(job.query, ELSEWHERE)
-    request = validated(PowerRequest, read.value)
+    request = validated(PowerRequest, value)
     _require_a_set(request.design)
     question = _question(request)
-    pilot = None
-    if request.design.kind == "pilot":
-        pilot = _pilot(request.design, job, {NO_BOOLEANS: read.no_booleans})
+    pilot = _pilot(request.design, job, context) if request.design.kind == "pilot" else None
+    digest, timeout_s = _digest(request.model_dump(exclude=NOT_ASKED)), job.deadline_s(request.timeout_s)
     return ParsedPower(
-        question=question,
-        design=_design(request.design, question),
-        pilot=pilot,
-        digest=_digest(request.model_dump(exclude=NOT_ASKED)),
-        timeout_s=_deadline(request, job),
-        store=store_of(request),
+        question, _design(request.design, question), pilot, digest, timeout_s, store_of(request)
     )
 
 
@@ -85,30 +76,15 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedPo
     """Files of a pilot; the fields of the question, then those of the test."""
     options_of_query(job.query, ELSEWHERE)
     form = read_form(job, body, control)
-    own = {name: text for name, text in form.fields if name in FIELDS}
-    others = [(name, text) for name, text in form.fields if name not in FIELDS]
-    values = {name: text if name in _TEXTS else literal(text) for name, text in own.items()}
+    texts, others = once(form.fields, FIELDS, option_pointer)
+    values = {name: text if name in _TEXTS else literal(text) for name, text in texts.items()}
     with relocated(lambda pointer: f"/options{pointer}"):
         request = validated(PowerFields, values)
         question = _question(request)
-    pilot = parse_reading(parse_files(form.files, others, job.limits), job)
-    return ParsedPower(
-        question=question,
-        design=None,
-        pilot=pilot,
-        digest=_digest([request.model_dump(exclude=NOT_ASKED), _digest_of(pilot)]),
-        timeout_s=_deadline(request, job),
-        store=store_of(request),
-    )
-
-
-def _digest_of(pilot: ParsedTest) -> str:
-    return request_digest(pilot.data, pilot.spec, pilot.options, ALGORITHM_VERSION)
-
-
-def _deadline(request: PowerFields, job: Job) -> float | None:
-    asked = [seconds for seconds in (request.timeout_s, job.timeout_s) if seconds is not None]
-    return min([job.limits.max_timeout_s, *asked]) if asked else None
+    pilot = parse_files(form.files, others, job)
+    of_pilot = request_digest(pilot.data, pilot.spec, pilot.options, ALGORITHM_VERSION)
+    digest = _digest([request.model_dump(exclude=NOT_ASKED), of_pilot])
+    return ParsedPower(question, None, pilot, digest, job.deadline_s(request.timeout_s), store_of(request))
 
 
 def _question(request: PowerFields) -> Question:
@@ -124,15 +100,8 @@ def _question(request: PowerFields) -> Question:
     if request.alpha / request.comparisons < LEAST_LEVEL:
         detail = f"alpha, or each comparison's share of it, is below {LEAST_LEVEL:g}: no test of that many items is so sure."
         raise InvalidTest.at("/alpha", "out_of_range", detail)
-    return Question(
-        solve=solve,
-        n=() if request.n is None else request.n,
-        power=power,
-        effect=request.effect,
-        alpha=request.alpha,
-        alternative=request.alternative,
-        comparisons=request.comparisons,
-    )
+    n = () if request.n is None else request.n
+    return Question(solve, n, power, request.effect, request.alpha, request.alternative, request.comparisons)
 
 
 def _require_a_set(design: Design) -> None:
@@ -179,22 +148,19 @@ def _design(design: Design, question: Question) -> BinaryDesign | NormalDesign |
 def _pilot(design: Design, job: Job, context: dict[str, bool]) -> ParsedTest:
     """The test whose data is the pilot; its own alpha and alternative are those of its p-value, and not used."""
     assert design.request_kind is not None
-    inner = validated(REQUEST_MODELS[design.request_kind], design.request, prefix=REQUEST, context=context)
-    pointer_map = chained(beside_statistic(design.request), prefixed(REQUEST))
-    if inner.test == "bootstrap":
-        with relocated(pointer_map):
-            raise InvalidTest.at(
-                "/test", "no_power", "Power is that of the permutation test: leave test out."
-            )
-    with relocated(pointer_map):
-        refuse_inside(store_of(inner))
-    return parse_request(DecodedBody(design.request_kind, inner, pointer_map), job)
+    document = Document(design.request_kind, design.request, prefixed(REQUEST), context)
+    request = document.request()
+    with relocated(document.place):
+        if request.test == "bootstrap":
+            detail = "Power is that of the permutation test: leave test out."
+            raise InvalidTest.at("/test", "no_power", detail)
+        refuse_inside(store_of(request))
+    return parse_request(document.kind, request, document.place, job)
 
 
 def _digest(named: object) -> str:
-    return hashlib.sha256(
-        json.dumps([named, ALGORITHM_VERSION], sort_keys=True, default=_plain).encode()
-    ).hexdigest()
+    text = json.dumps([named, ALGORITHM_VERSION], sort_keys=True, default=_plain)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _plain(value: object) -> object:

@@ -1,0 +1,342 @@
+"""What carries a test's request becomes the JSON document that says the same: a body of any media type, or a file that is one.
+
+`{"u": [1, 0, 1], "v": [0, 0, 1]}` in a file, or pasted into the page, is a test of three items. As JSON Lines it would be a
+single item with three samples of each system, and p would be 1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, cast
+
+from pydantic_core import from_json
+
+from ..errors import InputError, InvalidTest, marked, relocated
+from ..inputs import delimited, item_lines, json_body, npy
+from ..inputs.formats.catalogue import ALIASES, AUTO
+from ..inputs.formats.reader import UploadedFile
+from ..inputs.formats.source import UTF8_BOM
+from ..inputs.formats.tables import COUNT_STATISTICS, OF_TABLES
+from ..inputs.names import ID, find
+from ..inputs.outcomes import CELLS
+from ..statistics.catalogue import STATISTICS
+from .media_types import CSV, JSON, NDJSON, NPY
+from .messages import Job, TestKind
+from .parse_files import FIELDS, in_form, option_pointer
+from .pointers import FIELD, PointerMap, beside_statistic, chained, in_lines, in_query, item_of, option_of
+from .query import known_of, options_of, options_of_query, parameters_of
+from .schema.fields import NO_BOOLEANS
+from .schema.gate import GateRequest
+from .schema.requests import REQUEST_MODELS, AnyRequest, WrappedTest
+from .schema.statistics import spec_of
+from .validation import validated, with_statistic
+
+REQUIRED: dict[TestKind, tuple[str, ...]] = {
+    "effects": ("stay",),
+    "scores": ("u", "v"),
+    "counts": ("u", "v"),
+    "predictions": ("gold", "u", "v"),
+}
+OPTIONAL: dict[TestKind, tuple[str, ...]] = {
+    "effects": ("swap",),
+    "scores": ("weight",),
+    "predictions": ("group", "event"),
+}
+ROLE = "file"
+JSON_FORMATS = frozenset({AUTO, "jsonl", *(alias for alias, name in ALIASES.items() if name == "jsonl")})
+MARK = re.compile(rb'"(?:u|stay|request|b)"\s*:')
+OF_A_GATE = frozenset(GateRequest.model_fields) - {"kind", "request"}
+COUNT_NAMES = frozenset(name for names, _ in COUNT_STATISTICS for name in names)
+
+Fields = Sequence[tuple[str, str]]
+Options = dict[str, Any]  # as `options_of_query` returns them
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A test's request as JSON has it, whatever carried it.
+
+    `carried` maps pointers into it to places of what the client sent; `beside` are options of the query, which a JSON body
+    must not contradict.
+    """
+
+    kind: TestKind
+    value: Any
+    carried: PointerMap = str
+    context: dict[str, Any] | None = None
+    beside: Options = field(default_factory=dict)
+
+    @property
+    def place(self) -> PointerMap:
+        """The map of pointers into the validated request: its statistic may have been a name, with parameters beside it."""
+        return chained(beside_statistic(self.value), self.carried)
+
+    def request(self) -> AnyRequest:
+        """The validated request; raises InvalidTest."""
+        with relocated(self.carried):
+            request = validated(REQUEST_MODELS[self.kind], self.value, context=self.context)
+        _refuse_contradictions(self.beside, request, self.kind)
+        return request
+
+
+def json_of(body: bytes | bytearray) -> tuple[Any, dict[str, Any]]:
+    """The value of a JSON body, and the context in which models validate it; raises InputError."""
+    read = json_body.decode(body)
+    return read.value, {NO_BOOLEANS: read.no_booleans}
+
+
+def document_of(job: Job, body: bytes | bytearray) -> Document | None:
+    """The document that a body is; None for a table or lines that are to be read as a file is. Raises InputError."""
+    kind, media_type = test_kind(job), job.body.media_type
+    if media_type == JSON:
+        value, context = json_of(body)
+        return Document(kind, value, context=context, beside=options_of_query(job.query, kind=kind))
+    if media_type != NPY and any(name in OF_TABLES and name not in known_of(kind) for name, _ in job.query):
+        return None
+    options = options_of_query(job.query, kind=kind)
+    if media_type == NDJSON:
+        return _lines(options, body, kind)
+    if media_type == NPY:
+        return _array(options, body, kind)
+    return _table(options, body, kind, "," if media_type == CSV else "\t")
+
+
+def test_kind(job: Job) -> TestKind:
+    """The kind of test that a route is of; the other routes have decoders of their own."""
+    assert job.kind not in {"files", "gate", "plan", "compare", "power", "batch"}
+    return cast("TestKind", job.kind)
+
+
+def _refuse_contradictions(options: Options, request: AnyRequest, kind: TestKind) -> None:
+    """Refuse a query that contradicts the body, or the default of a member that the body leaves out.
+
+    A JSON body holds all its options; a page may still repeat its defaults in the query.
+    """
+    if not options:
+        return
+    statistic = spec_of(request.statistic, kind)
+    parameters = {"name": statistic.name, **request.statistic.model_dump(), **statistic.parameters}
+    nested = {"statistic": parameters, "names": request.names.model_dump()}
+    for name, value in options.items():
+        if name == "timeout_s":
+            continue
+        given = value if name in nested else {name: value}
+        body = nested.get(name, {name: getattr(request, name, None)})
+        for member, text in given.items():
+            if text != body.get(member):
+                pointer = in_query(f"/{name}/{member}" if name in nested else f"/{name}")
+                detail = (
+                    f"{pointer[2:]} has another value in the JSON body, or by default: set it in the body."
+                )
+                raise InvalidTest.at(pointer, "given_twice", detail)
+
+
+def _lines(options: Options, body: bytes | bytearray, kind: TestKind) -> Document | None:
+    """Lines with the fields of a request; None for lines of scores with others."""
+    if kind == "scores" and not item_lines.has_fields(body, (*REQUIRED[kind], *OPTIONAL[kind])):
+        return None
+    read = item_lines.read(body, REQUIRED[kind], OPTIONAL.get(kind, ()))
+    return Document(kind, {**options, **read.columns}, in_lines(read.lines))
+
+
+def _array(options: Options, body: bytes | bytearray, kind: TestKind) -> Document:
+    table = npy.read(body, may_be_missing=options.get("on_missing", "error") != "error")
+    if isinstance(table, delimited.CountTable) != (kind == "counts"):
+        columns = (
+            "four columns (tp_u, incorrect_u, tp_v, incorrect_v)"
+            if kind == "counts"
+            else "two columns (u, v)"
+        )
+        raise InvalidTest.at("", "wrong_shape", f"The array needs {columns} here.")
+    names = ["u", "v"] if kind == "scores" else list(delimited.HEADERLESS_COUNTS)
+    place = _in_rows(names, len(body), lambda row, column: f"/{row}/{column}")
+    return Document(kind, {**options, "u": table.u, "v": table.v}, place)
+
+
+def _table(
+    options: Options, body: bytes | bytearray, kind: TestKind, delimiter: delimited.Delimiter
+) -> Document | None:
+    """The usual table, cut at C speed; None for any other."""
+    columns: dict[str, Any] = {}
+    names, header = list(delimited.HEADERLESS_COUNTS), False
+    if kind == "counts":
+        counts = delimited.plain_counts(body, delimiter)
+        columns = {} if counts is None else {"u": counts.u, "v": counts.v}
+    elif (table := delimited.plain_table(body, delimiter)) is not None:
+        columns = {"u": table.u, "v": table.v, "ids": table.ids, "clusters": table.clusters}
+        if table.weights is not None:
+            columns["weights"] = table.weights
+        first = bytes(body).partition(b"\n")[0].decode("ascii", "replace")
+        names = [name.strip().lower() for name in first.split(delimiter)]
+        header = "u" in names
+    if not columns:
+        return None
+    place = _in_rows(
+        names if header or kind == "counts" else ["u", "v"],
+        len(body),
+        lambda row, column: f"/line/{row + 1 + header}/{column + 1}",
+    )
+    return Document(kind, {**options, **columns}, place)
+
+
+def _in_rows(names: Sequence[str], most: int, place: Callable[[int, int], str]) -> PointerMap:
+    """The map for at most so many rows of the columns with these names, with options in the query."""
+
+    def pointer_map(pointer: str) -> str:
+        item = item_of(pointer, most)
+        if item is None:
+            return in_query(pointer)
+        column, row, rest = item
+        return place(row, names.index(f"{rest[0]}_{column}" if rest else FIELD.get(column, column)))
+
+    return pointer_map
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFile:
+    """The request in a file: of a test, of a plan (`kind` and `request`) or of a gate."""
+
+    value: dict[str, Any]
+    context: dict[str, Any]
+
+    @property
+    def wrapped(self) -> bool:
+        """Whether it is `{"kind": …, "request": …}` or `{"metrics": […]}`, with the request of a test inside."""
+        return "request" in self.value or "metrics" in self.value
+
+
+def request_in(files: Mapping[str, UploadedFile], fields: Fields) -> RequestFile | None:
+    """The request, where the only file of a form is one; None for evaluation files."""
+    if set(files) != {ROLE} or dict(fields).get("format", AUTO).lower() not in JSON_FORMATS:
+        return None
+    content = files[ROLE].content.removeprefix(UTF8_BOM).strip()
+    if not content.startswith(b"{") or MARK.search(content) is None:
+        return None
+    if _is_object(content.partition(b"\n")[0]) and b"\n" in content:
+        return None  # JSON Lines
+    try:
+        value, context = json_of(content)
+    except InputError:
+        return None  # the readers report what is wrong, and where
+    return RequestFile(value, context) if type(value) is dict and _is_request(value) else None
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return type(from_json(line)) is dict
+    except ValueError:
+        return False
+
+
+def _is_request(value: dict[str, Any]) -> bool:
+    metrics = value.get("metrics")
+    if type(metrics) is list and any(type(one) is dict and "request" in one for one in metrics):
+        return True
+    if type(value.get("request")) is dict:
+        return "kind" in value
+    if find(value, ID) is not None:
+        return False  # a line of JSON Lines, with the samples of one item
+    if "stay" in value:
+        return _is_column(value["stay"])
+    if {"b", "c"} <= set(value):
+        return all(type(value[name]) is int for name in CELLS if name in value)
+    return {"u", "v"} <= set(value) and (_is_column(value["u"]) or _is_column(value["v"]))
+
+
+def _is_column(value: Any) -> bool:
+    """Whether it can be a column of a request; integers may already be an array."""
+    return not isinstance(value, str | int | float | None)
+
+
+def document_of_file(file: RequestFile, fields: Fields) -> Document:
+    """The test in a file, with the options sent as fields.
+
+    Raises
+    ------
+        InvalidTest: the request is invalid, a field contradicts it, or it is for a gate; pointers are
+            `/files/file/…` and `/options/<name>`.
+    """
+    value, below = file.value, ""
+    if file.wrapped:
+        if not OF_A_GATE.isdisjoint(value):
+            detail = "This file is a gate's request: give it to a gate (/v1/gate, exactperm gate)."
+            raise InvalidTest.at(f"/files/{ROLE}", "request_for_a_gate", detail)
+        envelope = validated(WrappedTest, value, prefix=f"/files/{ROLE}")
+        kind, value, below = envelope.kind, envelope.request, "/request"
+    else:
+        kind = kind_of(value)
+    place = partial(_in_form_or_file, {name for name, _ in fields}, below, beside_statistic(value))
+    return Document(kind, with_fields(value, fields, kind), place, file.context)
+
+
+def _in_form_or_file(names: Collection[str], below: str, in_value: PointerMap, pointer: str) -> str:
+    return in_form(pointer) if option_of(pointer) in names else f"/files/{ROLE}{below}{in_value(pointer)}"
+
+
+def with_fields(value: dict[str, Any], fields: Fields, kind: TestKind) -> dict[str, Any]:
+    """A test's request with the options sent as fields.
+
+    Raises
+    ------
+        InvalidTest: a field is an option of a reader, or contradicts the request.
+    """
+    options = options_of(fields, FIELDS, option_pointer)
+    options.pop("format", None)
+    for name in options.get("statistic", {}):
+        if name not in {"name", *parameters_of(kind)}:
+            detail = f"The file is a JSON request, to which no option of readers applies: leave {marked(name)} out."
+            raise InvalidTest.at(option_pointer(name), "unused_option", detail)
+    whole = with_statistic(value, parameters_of(kind))
+    for name, option in options.items():
+        members = {f"/{name}/{inner}": one for inner, one in option.items()} if type(option) is dict else {}
+        if not members or type(whole.get(name, {})) is not dict:
+            put_once(whole, name, option, f"/{name}")
+            continue
+        whole[name] = dict(whole.get(name, {}))
+        for pointer, one in members.items():
+            put_once(whole[name], pointer.rpartition("/")[2], one, pointer)
+    return whole
+
+
+def put_once(members: dict[str, Any], name: str, value: Any, pointer: str) -> None:
+    """Set a member; raises InvalidTest where it has another value already."""
+    if members.setdefault(name, value) != value:
+        option = option_of(pointer) or name
+        detail = f"{option} is given twice, with different values: in the file and beside it. Leave it out beside the file."
+        raise InvalidTest.at(option_pointer(option), "given_twice", detail)
+
+
+def kind_of(value: Mapping[str, Any]) -> TestKind:
+    """Which test a request is for, by its columns.
+
+    Raises
+    ------
+        InvalidTest: it may be scores by id as well as counts by name.
+    """
+    if "stay" in value:
+        return "effects"
+    if "gold" in value:
+        return "predictions"
+    if "u" not in value:
+        return "scores"  # b and c
+    u, v = value["u"], value["v"]
+    if type(u) is list:
+        return "counts" if u and type(u[0]) is dict else "scores"
+    if type(u) is not dict or dict in set(map(type, u.values())):
+        return "counts" if type(u) is dict else "scores"
+    if not any(map(_is_column, u.values())):
+        return "scores"
+    named = value.get("statistic")
+    name = named.get("name") if type(named) is dict else None
+    if name is not None:
+        return "scores" if any(entry.name == name for entry in STATISTICS["scores"]) else "counts"
+    if type(v) is dict and set(u) == set(v) and set(u) <= COUNT_NAMES:
+        return "counts"
+    detail = (
+        "These may be counts by name or scores by id: name the statistic, "
+        'or wrap the request: {"kind": "counts", "request": {…}}.'
+    )
+    raise InvalidTest.at(f"/files/{ROLE}", "unclear_kind", detail)
