@@ -12,6 +12,7 @@ one line a sentence) can be clusters.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,13 +21,21 @@ from ...inference.reading import Remark
 from ...statistics.label_match import SPANS
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
 from ...statistics.spans import Scheme, forms, is_tag
-from ..quoting import quoted, quoted_apart
-from .documents import DOCUMENT, coded, document_clusters, from_file
+from ..quoting import quoted
 from .format import FirstLook, Format, Sign
-from .reader import ReaderOptions, Reading
+from .reader import ReaderOptions, Reading, choose
 from .roles import both, needed
+from .sentences import (
+    DOCSTART,
+    DOCUMENT,
+    Sentences,
+    clustered,
+    document_clusters,
+    from_file,
+    require_same,
+    sentences,
+)
 from .source import Source
-from .tag_columns import TAG, Tokens, chosen, read_tokens, tag_columns, token_column
 
 ROLES = ("gold", "u", "v", "file", "documents")
 USES = frozenset(
@@ -34,40 +43,80 @@ USES = frozenset(
         "clusters", "ner_mode", "scheme", "token_column", "tag_column", "tag_column_gold", "tag_column_u", "tag_column_v",
     )
 )  # fmt: skip
+COMMENT = re.compile(r"#\s*(?:newdoc\b|newpar\b|[\w.]+\s*=)")
+BLANKS = re.compile(r"[ \t]+")
+GOLD_HINT = (
+    "Give the gold standard in a file of its own (`gold`), or put it into a column before the predictions. "
+)
+ENTITY = frozenset(("B-", "I-", "E-", "S-", "L-", "U-"))
+TAG = re.compile(r"O|[BIESLU](?:-.+)?")
+
+# Gold, u and v: the file and the column of its tags.
+Sides = list[tuple[Sentences, int]]
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
     """Predictions of tag sequences."""
-    notes: list[str] = []
+    notes: list[Any] = []
     if "gold" in files:
         if "file" in files:
             raise InvalidTest.at(
                 "/files/file", "unused_file", "With gold, give u and v in files of their own."
             )
-        base, sides = _three_files(files, options, notes, format_)
+        sides = _three_files(files, options, notes, format_)
     else:
         first, second = both(files, format_)
-        base, sides = (
+        sides = (
             _one_file(first, options, notes) if first is second else _two_files(first, second, options, notes)
         )
     scheme = _scheme(sides, options, notes)
     if options.statistic is None or options.statistic in SPANS:
-        for side in sides:
-            _require_tags(*side, scheme)
+        for tokens, column in sides:
+            wrong = tokens.find(column, lambda value: not is_tag(value, scheme))
+            if wrong is not None:
+                detail = f"{quoted(wrong[1])} is not a tag of the form {forms(scheme)} (scheme {scheme})."
+                raise tokens.source.refused(wrong[0], "not_a_tag", detail, column + 1)
     gold, u, v = (tokens.column(column) for tokens, column in sides)
     notes.append(f"{len(gold):,} sentences and {sum(map(len, gold)):,} tokens.")
-    data = Predictions(gold, u, v, _pairing(base, files.get("documents"), options, notes))
+    data = Predictions(gold, u, v, _pairing(sides[0][0], files.get("documents"), options, notes))
     spec = StatisticSpec("span_f1", {"scheme": scheme})
     return Reading("predictions", data, spec, tuple(notes), format_)
 
 
-# Gold, u and v: the file and the column of its tags.
-Sides = list[tuple[Tokens, int]]
+def _tokens(source: Source, notes: list[Any]) -> Sentences:
+    """Read a file of columns between tabs or blanks.
+
+    A token may be `#`: a line is a comment only if it looks like one (`# newdoc`, `# text = …`), or, in a file of
+    tabs, if it has none. A line with more or fewer columns than the others is refused.
+    """
+    lines = source.lines(notes)
+    by_tab = "\t" in next(
+        (line for line in lines if line.strip() and not line.startswith(("#", DOCSTART))), ""
+    )
+    width = 0
+
+    def row_of(number: int, line: str, _: int) -> list[str]:
+        nonlocal width
+        row = [value.strip(" ") for value in line.split("\t")] if by_tab else BLANKS.split(line.strip(" "))
+        width = width or len(row)
+        if len(row) != width:
+            detail = f"there are {len(row)} columns; the first token has {width}."
+            raise source.refused(number, "wrong_field_count", detail)
+        return row
+
+    def is_comment(line: str, _: int) -> bool:
+        return line.startswith("#") and ("\t" not in line if by_tab else COMMENT.match(line) is not None)
+
+    tokens = sentences(source, lines, row_of, is_comment)
+    skipped = f"; {tokens.comments:,} comments and {tokens.docstarts:,} {DOCSTART} lines are no tokens"
+    said = skipped if tokens.comments + tokens.docstarts else ""
+    notes.append(f"{source.role}: {len(tokens.rows):,} sentences read from {source.label}{said}.")
+    return tokens
 
 
-def _scheme(sides: Sides, options: ReaderOptions, notes: list[str]) -> Scheme:
+def _scheme(sides: Sides, options: ReaderOptions, notes: list[Any]) -> Scheme:
     """The scheme as chosen; where ner_mode is strict, by the letters of the tags."""
-    letters = {row[column][:1] for tokens, column in sides for rows in tokens.sentences for row in rows}
+    letters = {value[:1] for tokens, column in sides for value in tokens.values(column)}
     ends = sorted(letters & set("ESLU"))
     if ends:
         named = " and ".join(f"{letter}-" for letter in ends)
@@ -79,118 +128,165 @@ def _scheme(sides: Sides, options: ReaderOptions, notes: list[str]) -> Scheme:
     return "BILOU" if letters & set("LU") else "IOBES" if ends else "IOB2"
 
 
-def _require_tags(tokens: Tokens, column: int, scheme: Scheme) -> None:
-    """Refuse what is no tag of the scheme, at its line."""
-    for sentence, lines in zip(tokens.sentences, tokens.lines, strict=True):
-        for row, line in zip(sentence, lines, strict=True):
-            if not is_tag(row[column], scheme):
-                detail = f"{quoted(row[column])} is not a tag of the form {forms(scheme)} (scheme {scheme})."
-                raise tokens.source.refused(line, "not_a_tag", detail, column + 1)
-
-
 def _three_files(
-    files: Mapping[str, Source], options: ReaderOptions, notes: list[str], format_: str
-) -> tuple[Tokens, Sides]:
-    gold, u, v = (read_tokens(needed(files, role, format_), notes) for role in ("gold", "u", "v"))
+    files: Mapping[str, Source], options: ReaderOptions, notes: list[Any], format_: str
+) -> Sides:
+    gold, u, v = (_tokens(needed(files, role, format_), notes) for role in ("gold", "u", "v"))
     for system in (u, v):
-        _require_same(gold, system, token_column(gold, options), token_column(system, options), "token")
-    return gold, [(system, _tag_column(system, options, notes)) for system in (gold, u, v)]
+        _require_same_tokens(gold, system, options)
+    return [(system, _tag_column(system, options, notes)) for system in (gold, u, v)]
 
 
-def _tag_column(system: Tokens, options: ReaderOptions, notes: list[Any]) -> int:
+def _require_same_tokens(base: Sentences, system: Sentences, options: ReaderOptions) -> None:
+    columns = _token_column(base, options), _token_column(system, options)
+    require_same(base, system, columns, "token", columns[1] + 1)
+
+
+def _tag_column(system: Sentences, options: ReaderOptions, notes: list[Any]) -> int:
     role = system.source.role
     own = getattr(options, f"tag_column_{role}")
     column = options.tag_column if own is None else own
     if column is None:
         names = f"{marked(f'tag_column_{role}')} (or `tag_column` for all files)"
-        index = tag_columns(system, token_column(system, options), 1, names)[0]
+        index = _tag_columns(system, _token_column(system, options), 1, names)[0]
     else:
-        index = chosen(system, column)
+        index = _chosen(system, column)
     if system.width > 2:
-        notes.append(
-            Remark(
-                role,
-                f"the tags are column {index + 1} of {system.width}; the option tag_column_{role} chooses another.",
-            )
-        )
+        said = f"the tags are column {index + 1} of {system.width}; the option tag_column_{role} chooses another."
+        notes.append(Remark(role, said))
     return index
 
 
-def _two_files(
-    first: Source, second: Source, options: ReaderOptions, notes: list[str]
-) -> tuple[Tokens, Sides]:
-    u, v = read_tokens(first, notes), read_tokens(second, notes)
-    token_u, token_v = token_column(u, options), token_column(v, options)
-    _require_same(u, v, token_u, token_v, "token")
-    gold_u, column_u = _beside(u, token_u, options, ("gold", "u"))
-    gold_v, column_v = _beside(v, token_v, options, ("gold", "v"))
-    _require_same(u, v, gold_u, gold_v, "gold tag")
+def _two_files(first: Source, second: Source, options: ReaderOptions, notes: list[Any]) -> Sides:
+    u, v = _tokens(first, notes), _tokens(second, notes)
+    _require_same_tokens(u, v, options)
+    (gold_u, column_u), (gold_v, column_v) = (
+        _beside(system, options, ("gold", system.source.role)) for system in (u, v)
+    )
+    require_same(u, v, (gold_u, gold_v), "gold tag", gold_v + 1)
     notes.append(
         f"There is no gold file: columns {gold_u + 1} and {column_u + 1} of u, and {gold_v + 1} and {column_v + 1} of v, "
         "are gold and prediction."
     )
-    return u, [(u, gold_u), (u, column_u), (v, column_v)]
+    return [(u, gold_u), (u, column_u), (v, column_v)]
 
 
-def _one_file(source: Source, options: ReaderOptions, notes: list[str]) -> tuple[Tokens, Sides]:
-    system = read_tokens(source, notes)
-    columns = _beside(system, token_column(system, options), options, ("gold", "u", "v"))
+def _one_file(source: Source, options: ReaderOptions, notes: list[Any]) -> Sides:
+    system = _tokens(source, notes)
+    columns = _beside(system, options, ("gold", "u", "v"))
     notes.append(f"Columns {', '.join(str(column + 1) for column in columns)} are gold, u and v.")
-    return system, [(system, column) for column in columns]
+    return [(system, column) for column in columns]
 
 
-def _beside(system: Tokens, token: int, options: ReaderOptions, roles: tuple[str, ...]) -> list[int]:
+def _beside(system: Sentences, options: ReaderOptions, roles: tuple[str, ...]) -> list[int]:
     """The columns of gold and predictions in one file: all are chosen, or none."""
     if options.tag_column is not None:
         detail = "Gold and predictions are in one file here: give `tag_column_gold`, `tag_column_u` and `tag_column_v`."
         raise InvalidTest.at("/options/tag_column", "invalid_option", detail)
     columns = [getattr(options, f"tag_column_{role}") for role in roles]
+    names = " and ".join(marked(f"tag_column_{role}") for role in roles)
     if columns.count(None) == len(columns):
-        return tag_columns(
-            system, token, len(roles), " and ".join(marked(f"tag_column_{role}") for role in roles)
-        )
+        return _tag_columns(system, _token_column(system, options), len(roles), names)
     if None in columns or len(set(columns)) < len(columns):
-        names = " and ".join(marked(f"tag_column_{role}") for role in roles)
         detail = f"Give {names}, each another column, or none of them."
         raise InvalidTest.at(f"/options/tag_column_{roles[0]}", "invalid_option", detail)
-    return [chosen(system, column) for column in columns]
+    return [_chosen(system, column) for column in columns]
 
 
-def _require_same(base: Tokens, system: Tokens, mine: int, other: int, what: str) -> None:
-    """The same sentences, and the same values in a column of each."""
-    source, role = system.source, base.source.role
-    for index, (expected, rows) in enumerate(zip(base.sentences, system.sentences, strict=False)):
-        for position, (wanted, row) in enumerate(zip(expected, rows, strict=False)):
-            if wanted[mine] != row[other]:
-                theirs, ours = quoted_apart(row[other], wanted[mine])
-                detail = f"the {what} is {theirs} here and {ours} in {role} "
-                detail += f"(line {base.lines[index][position]:,}); they must be the same."
-                raise source.refused(
-                    system.lines[index][position],
-                    f"{what.rsplit(maxsplit=1)[-1]}_mismatch",
-                    detail,
-                    other + 1,
-                )
-        if len(expected) != len(rows):
-            detail = f"this sentence has {len(rows)} tokens and {len(expected)} in {role} "
-            detail += f"(line {base.lines[index][0]:,})."
-            raise source.refused(system.lines[index][0], "length_mismatch", detail)
-    if len(base.sentences) != len(system.sentences):
-        detail = (
-            f"{source.label} has {len(system.sentences):,} sentences and {role} has {len(base.sentences):,}."
-        )
-        raise InvalidTest.at(source.pointer, "length_mismatch", detail)
-
-
-def _pairing(base: Tokens, documents: Source | None, options: ReaderOptions, notes: list[str]) -> Pairing:
+def _pairing(base: Sentences, documents: Source | None, options: ReaderOptions, notes: list[Any]) -> Pairing:
     marks = base.documents
     if documents is not None:
         if options.clusters != DOCUMENT:
             detail = "A file of documents is used with `clusters=document` only."
             raise InvalidTest.at(documents.pointer, "unused_file", detail)
-        marks = list(from_file(documents, len(base.sentences), options, notes))
-    keys = document_clusters(marks, options.clusters, base.source, notes)
-    return Pairing() if keys is None else coded(keys)
+        marks = list(from_file(documents, len(base.rows), options, notes))
+    return clustered(document_clusters(marks, options.clusters, base.source, notes))
+
+
+# Columns
+
+
+def _token_column(tokens: Sentences, options: ReaderOptions) -> int:
+    """The first column; the second where the first counts the tokens of a sentence from 1, as UNER's does."""
+    if options.token_column is not None:
+        return _chosen(tokens, options.token_column)
+    return 1 if _counts_tokens(tokens) else 0
+
+
+def _chosen(tokens: Sentences, column: int) -> int:
+    """The index of a column whose number is counted from one; raises InvalidTest if there is none."""
+    if column > tokens.width:
+        detail = f"there are {tokens.width} columns, and no column {column}."
+        raise tokens.source.refused(tokens.lines[0][0], "wrong_field_count", detail)
+    return column - 1
+
+
+def _counts_tokens(tokens: Sentences) -> bool:
+    counted = tokens.width > 2 and all(
+        row[0] == str(number) for sentence in tokens.rows for number, row in enumerate(sentence, 1)
+    )
+    return counted and any(len(sentence) > 1 for sentence in tokens.rows)
+
+
+def _tag_columns(tokens: Sentences, token: int, wanted: int, options: str) -> list[int]:
+    """The columns of BIO tags after the token, if they are certain.
+
+    As many as are `wanted`; or all there are, if these agree; or the last ones of the file, where gold and predictions
+    stand beside each other, as conlleval reads them, if those before tag something else (chunks). After an index and a
+    token the tag follows (UNER).
+
+    Raises
+    ------
+    InvalidTest
+        There are too few, or too many (`options` choose among them), or a column has tags except for some values.
+    """
+    tagged = []
+    n = sum(map(len, tokens.rows))
+    for column in range(token + 1, tokens.width):
+        tags = sum(TAG.fullmatch(value) is not None for value in tokens.values(column))
+        if tags == n:
+            tagged.append(column)
+        elif tags * 2 > n and any(value[:2] in ENTITY for value in tokens.values(column)):
+            raise _no_tags(tokens, column, "All other values of this column are BIO tags", options)
+    if len(tagged) < wanted:
+        column = min(token + 1, tokens.width - 1) if wanted == 1 else tokens.width - 1
+        needed = "1 column of BIO tags is" if wanted == 1 else f"{wanted} columns of BIO tags are"
+        why = f"{needed} needed after the token and {len(tagged)} {'is' if len(tagged) == 1 else 'are'} there"
+        raise _no_tags(tokens, column, why, options, "" if wanted == 1 else GOLD_HINT)
+    if wanted == 1:
+        if token and _counts_tokens(tokens) and tagged[0] == token + 1:
+            return tagged[:1]
+        if all(tokens.column(column) == tokens.column(tagged[0]) for column in tagged[1:]):
+            return tagged[:1]
+    elif len(tagged) == wanted or _are_last(tokens, tagged, wanted):
+        return tagged[-wanted:]
+    examples = {column: tokens.find(column, lambda value: value != "O") for column in tagged}
+    columns = [f"{column + 1} ({'O' if tag is None else tag[1]})" for column, tag in examples.items()]
+    why = f"There are {len(tagged)} columns of BIO tags after the token, and they differ. Give {options}, counted from one. "
+    values = [str(column + 1) for column in tagged]
+    raise choose(tokens.source.pointer, "tag_column", "column of tags", columns, why, values=values)
+
+
+def _are_last(tokens: Sentences, tagged: list[int], wanted: int) -> bool:
+    """Whether gold and predictions are the last columns, and those of tags before them have other types, or are the same."""
+    last = tagged[-wanted:]
+    if last != list(range(tokens.width - wanted, tokens.width)):
+        return False
+    types = {column: {value[2:] for value in tokens.values(column) if value != "O"} for column in tagged}
+    known = set().union(*(types[column] for column in last))
+    return all(
+        known.isdisjoint(types[column]) or tokens.column(column) == tokens.column(last[0])
+        for column in tagged[:-wanted]
+    )
+
+
+def _no_tags(tokens: Sentences, column: int, why: str, options: str, hint: str = "") -> InvalidTest:
+    """The refusal that names the first value of a column that is not a tag."""
+    first = tokens.lines[0][0], tokens.rows[0][0][column]
+    number, value = tokens.find(column, lambda value: not TAG.fullmatch(value)) or first
+    detail = f"{why}; column {column + 1} here is {quoted(value)}. {hint}"
+    detail += f"{options} {'choose' if ' and ' in options else 'chooses'} the column, counted from 1."
+    return tokens.source.refused(number, "no_tags", detail, column + 1)
 
 
 def _sign(look: FirstLook) -> Sign:

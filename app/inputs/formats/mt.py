@@ -15,13 +15,13 @@ from ...statistics.paired import Pairing, Segments, StatisticSpec
 from ..alignment import ById, align
 from ..quoting import quoted
 from .count_files import CountFile, count_file
-from .documents import DOCUMENT, coded, from_file
 from .format import FirstLook, Format, Sign
 from .metrics import metric_of
 from .number_text import Number, NumberReader
 from .outputs_by_id import counts, matched, scores_reading, values_in
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
+from .sentences import DOCUMENT, clustered, from_file
 from .source import Source
 from .transcripts import InFront, ids_in_front
 
@@ -178,7 +178,7 @@ def _documents(files: Mapping[str, Source], n: int, options: ReaderOptions, note
         raise InvalidTest.at("/options/clusters", "invalid_option", detail)
     if options.clusters is None:
         return Pairing()
-    return coded(from_file(files["documents"], n, options, notes))
+    return clustered(from_file(files["documents"], n, options, notes))
 
 
 def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
