@@ -72,7 +72,7 @@ def _serve_with_many(settings: Settings, limits: Limits) -> int:
         log.warning("%s.", reason)
     _warn_of_fewer(limits, settings)
     from . import main
-    from .ops.edge import uvicorn_protocol  # noqa: F401  # forked with it
+    from .ops.edge import protocol  # noqa: F401  # forked with it
     from .web_processes.parent import Parent
 
     main.warm_up(settings)
@@ -130,8 +130,8 @@ async def _serve(settings: Settings, limits: Limits, executor: Executor, place: 
 
     from .errors import TooManyConnections
     from .main import create_app
+    from .ops.edge.protocol import HTTPProtocol
     from .ops.edge.server import Server
-    from .ops.edge.uvicorn_protocol import EdgeProtocol
     from .ops.log_config import log_config
     from .ops.logs import request_line
     from .service.problems import of_error, of_status
@@ -155,7 +155,7 @@ async def _serve(settings: Settings, limits: Limits, executor: Executor, place: 
         host=settings.host,
         port=settings.port,
         loop="asyncio",
-        http=partial(EdgeProtocol, edge),  # type: ignore[arg-type]  # called like a class
+        http=partial(HTTPProtocol, edge),  # type: ignore[arg-type]  # called like a class
         ws="none",
         lifespan="on",
         server_header=False,
@@ -163,7 +163,6 @@ async def _serve(settings: Settings, limits: Limits, executor: Executor, place: 
         access_log=False,  # the application logs requests itself
         log_config=log_config(settings.log_format, tracebacks=settings.log_tracebacks),
         backlog=limits.at_once,  # accepted per iteration by asyncio; see `Server.startup`
-        timeout_keep_alive=settings.keep_alive_s,
         timeout_graceful_shutdown=settings.shutdown_grace_s,
     )
     if place is None:

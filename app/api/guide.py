@@ -101,7 +101,7 @@ def _at_host(html: str, request: Request) -> str:
 
 @cache
 def pages() -> dict[str, Path]:
-    """Markdown files by name without suffix, such as `decisions/0004-h11`."""
+    """Markdown files by name without suffix, such as `decisions/0004-http-parser`."""
     return {name.removesuffix(".md"): path for name, path in _files().items() if path.suffix == ".md"}
 
 

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("page", ["", "/http", "/benchmarks", "/decisions/0004-h11"])
+@pytest.mark.parametrize("page", ["", "/http", "/benchmarks", "/decisions/0004-http-parser"])
 def test_a_page_of_the_guide_has_no_fault(browser: Browser, server: Server, page: str, dark: bool) -> None:
     context = browser.new_context(
         viewport={"width": DESKTOP[0], "height": DESKTOP[1]}, color_scheme="dark" if dark else "light"

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.ops.edge.h11_connection import FREE_CHUNKS
+from app.ops.edge.chunked import FREE_CHUNKS
 from app.ops.edge.limits import RESERVE
 from app.ops.keys import new_key
 from tests.process.conftest import ENDLESS, PATIENCE_S, PROC, ROOMY, Server, state_and_parent, until

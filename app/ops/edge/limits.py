@@ -12,17 +12,14 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ...settings import Settings
 from ..security_headers import FIXED, NOTHING, POLICY
 from ..together import Together
-from .parsing_turns import Turns
 from .peer import share_of
 from .request_head import Refusal
-
-if TYPE_CHECKING:
-    from .uvicorn_protocol import EdgeProtocol
+from .request_turns import Turns, Waiting
 
 log = logging.getLogger("exactperm.edge")
 
@@ -104,6 +101,18 @@ class Limits:
         return received < self.body_bytes_per_second * (seconds - self.header_timeout_s)
 
 
+class Link(Waiting, Protocol):
+    """A connection, as its server sees it."""
+
+    loop: asyncio.AbstractEventLoop
+
+    def look(self, now: float) -> None:
+        """Enforce the deadlines."""
+
+    def give_way(self) -> None:
+        """Close the connection, which is beyond the limit, to make room for another."""
+
+
 class Edge:
     """The connections of one server; `refused` is called with the reason of every refusal."""
 
@@ -117,14 +126,14 @@ class Edge:
         self.limits = limits
         self._together = together or Together()
         self.turns = Turns()
-        self.connections: dict[EdgeProtocol, str] = {}  # and the client key of each
+        self.connections: dict[Link, str] = {}  # and the client key of each
         self._of_one: Counter[str] = Counter()
-        self._waiting: dict[EdgeProtocol, None] = {}  # beyond the limit, and idle: the longest first
+        self._waiting: dict[Link, None] = {}  # beyond the limit, and idle: the longest first
         self._problem = problem
         self._refused = refused
         self._timer: asyncio.Handle | None = None  # until the next check, or the rest of this one
 
-    def crowds(self, connection: EdgeProtocol) -> bool:
+    def crowds(self, connection: Link) -> bool:
         """Whether this connection is beyond the limit: of all, or of those from its address."""
         own = self._of_one[self.connections.get(connection, "")]
         return (
@@ -132,7 +141,7 @@ class Edge:
             or own > self.limits.max_connections_per_address
         )
 
-    def add(self, connection: EdgeProtocol, host: str) -> bool:
+    def add(self, connection: Link, host: str) -> bool:
         """Add a connection; return whether it can be served or refused with a response.
 
         The reserve makes room by closing the connection that has been idle longest.
@@ -151,7 +160,7 @@ class Edge:
         longest.give_way()
         return True
 
-    def remove(self, connection: EdgeProtocol) -> None:
+    def remove(self, connection: Link) -> None:
         """Remove a connection that is closed or about to be."""
         share = self.connections.pop(connection, None)
         if share is None:
@@ -163,7 +172,7 @@ class Edge:
         self.waits(connection, waiting=False)
         self.turns.leave(connection)
 
-    def waits(self, connection: EdgeProtocol, *, waiting: bool) -> None:
+    def waits(self, connection: Link, *, waiting: bool) -> None:
         """Note whether a connection beyond the limit waits for its client."""
         self._waiting.pop(connection, None)
         if waiting:
@@ -181,7 +190,7 @@ class Edge:
         # What is due before the next check is due now: no deadline is exceeded.
         self._look_at(iter(tuple(self.connections)), loop.time() + self.look_every_s, loop)
 
-    def _look_at(self, some: Iterator[EdgeProtocol], now: float, loop: asyncio.AbstractEventLoop) -> None:
+    def _look_at(self, some: Iterator[Link], now: float, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = None
         ends_at = loop.time() + LOOK_FOR_S
         for connection in some:

@@ -1,4 +1,4 @@
-"""Who is heard when there are too many, who may parse when there is much, and how many there can be."""
+"""Who is heard when there are too many, and how many there can be."""
 
 from __future__ import annotations
 
@@ -9,57 +9,15 @@ import pytest
 
 from app.ops.edge import descriptors
 from app.ops.edge.limits import RESERVE, Edge, Limits
-from app.ops.edge.parsing_turns import EACH, TOGETHER, Turns
 from app.ops.edge.peer import share_of
 from app.settings import Settings
 
 
 class Loop:
-    """Calls back when it is told to."""
+    """Calls nobody back."""
 
-    def __init__(self) -> None:
-        self.soon: list[tuple[Any, ...]] = []
-
-    def call_soon(self, *what: Any) -> None:
-        self.soon.append(what)
-
-    def call_later(self, _: float, *what: Any) -> None:
+    def call_later(self, *_: Any) -> None:
         pass
-
-    def turn(self) -> None:
-        due, self.soon = self.soon, []
-        for function, *given in due:
-            function(*given)
-
-
-class Flood:
-    """A connection with so many chunks."""
-
-    def __init__(self, chunks: int, turns: Turns, loop: Any) -> None:
-        self.left, self.turns, self.loop = chunks, turns, loop
-
-    def parse(self, chunks: int) -> None:
-        self.left = max(0, self.left - chunks)
-        if self.left:
-            self.turns.wait(self, self.loop)
-
-
-@pytest.mark.parametrize("floods", [1, 8, 500])
-def test_all_together_parse_little_in_a_turn_of_the_loop_and_each_gets_its_share(floods: int) -> None:
-    turns, loop = Turns(), Loop()
-    waiting = [Flood(10 * EACH, turns, loop) for _ in range(floods)]
-    for flood in waiting:
-        turns.wait(flood, loop)  # type: ignore[arg-type]
-    taken = 0
-    while len(turns):
-        before = sum(flood.left for flood in waiting)
-        loop.turn()
-        parsed = before - sum(flood.left for flood in waiting)
-        assert 0 < parsed <= TOGETHER
-        assert max(flood.left for flood in waiting) - min(flood.left for flood in waiting) <= EACH
-        taken += parsed
-    assert taken == 10 * EACH * floods
-    assert loop.soon == []
 
 
 class Link:

@@ -1,4 +1,4 @@
-"""Which connections parse on, in which turn of the event loop. No sockets."""
+"""Which requests begin, in which turn of the event loop. No sockets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.ops.edge.parsing_turns import BEGIN_TOGETHER, Kind, Turns, kind_of
+from app.ops.edge.request_turns import BEGIN_TOGETHER, Kind, Turns, kind_of
 
 
 class Connection:
@@ -17,7 +17,7 @@ class Connection:
         self.began: int | None = None
         self._turns, self._kind, self._now = turns, kind, now
 
-    def parse(self, chunks: int = 0) -> None:
+    def begin(self) -> None:
         if self._turns.begins(self, self._kind, asyncio.get_running_loop()):
             assert self.began is None
             self.began = self._now()
@@ -31,7 +31,7 @@ def begin(*kinds: Kind) -> list[list[int]]:
         floods = [[Connection(turns, kind, lambda: rounds) for _ in range(40)] for kind in kinds]
         for flood in floods:
             for connection in flood:
-                connection.parse()
+                connection.begin()
         while len(turns):
             rounds += 1
             await asyncio.sleep(0)
@@ -62,7 +62,7 @@ def test_who_leaves_is_not_waited_for() -> None:
         turns = Turns()
         first, second, third = (Connection(turns, Kind.OTHER, lambda: 0) for _ in range(3))
         for connection in (first, second, third):
-            connection.parse()
+            connection.begin()
         assert len(turns) == 2
         turns.leave(second)
         for _ in range(3):
