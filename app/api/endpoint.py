@@ -12,6 +12,7 @@ import asyncio
 import hashlib
 import time
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import ClientDisconnect, Request
@@ -209,15 +210,17 @@ class TestEndpoint:
                 deadline,
                 own,
                 predicted,
+                partial(self._keep, key),
             )
         except TooLong as error:
             raise over_deadline(job, body, error, longest) from None
         rendered: RenderedResponse = found
-        if shared:
-            return cached_response.shared(rendered, job)
+        return cached_response.shared(rendered, job) if shared else rendered
+
+    def _keep(self, key: bytes, rendered: RenderedResponse) -> None:
+        """Put an answer into the cache; a problem is computed again."""
         if rendered.began_at is not None:
             self.cache.put(key, rendered, rendered.size, time.monotonic())
-        return rendered
 
 
 def predicted_s(job: Job, size: int) -> float:

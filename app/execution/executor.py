@@ -15,7 +15,7 @@ import asyncio
 import math
 import time
 from collections import Counter
-from collections.abc import Coroutine, Hashable
+from collections.abc import Callable, Coroutine, Hashable
 from typing import Any
 
 from .attempts import Attempts
@@ -187,6 +187,7 @@ class Executor:
         deadline_s: float,
         longest_s: float | None = None,
         predicted_s: float = 0.0,
+        keep: Callable[[Any], None] = lambda _: None,
     ) -> tuple[Any, bool]:
         """Run one call, or wait for one with the same key that is in flight; also return whether it was shared.
 
@@ -194,6 +195,7 @@ class Executor:
         body, up to `longest_s` (default `deadline_s`). When the last caller reaches its deadline or is cancelled, the
         worker is killed and replaced. A call whose worker dies is retried once. `predicted_s` is the prediction before
         the body is read, in seconds. A function that returns a `Split` has its result computed by several workers.
+        `keep` gets the result once, while the key is still in flight: a call that comes later finds one or the other.
 
         Raises
         ------
@@ -212,7 +214,10 @@ class Executor:
                 b"", body, call, flight, self._dispatcher, self._scheduler.long_s, start, longest_s
             )
             result = await self._attempts.call(first, function, job)
-            return await self._attempts.joined(first, result) if isinstance(result, Split) else result
+            if isinstance(result, Split):
+                result = await self._attempts.joined(first, result)
+            keep(result)
+            return result
 
         return await self._flights.join(key, compute, deadline_s, longest_s)
 

@@ -67,6 +67,23 @@ def test_what_the_function_raises_reaches_the_caller_and_the_worker_lives_on() -
     run(scenario)
 
 
+def test_a_result_is_kept_before_its_flight_ends() -> None:
+    async def scenario() -> None:
+        kept: list[object] = []
+        async with executor() as pool:
+            call = asyncio.ensure_future(
+                pool.run_shared("key", jobs.digest, "x", b"", AGES_S, keep=kept.append)
+            )
+            while not call.done():
+                await asyncio.sleep(0)
+                # Who comes in any turn of the loop finds the flight, or what it has left.
+                assert pool.under_way("key") or kept
+            result, _ = call.result()
+            assert kept == [result]
+
+    run(scenario)
+
+
 def test_the_deadline_kills_the_worker_and_another_one_takes_over() -> None:
     async def scenario() -> None:
         async with executor() as pool:
