@@ -4,26 +4,31 @@ A line of output is `measure query value`, padded with blanks; values have four 
 ir_measures (`-q`) are `query measure value`, or JSON; the measure is called as trec_eval calls it where both have it.
 Lines of `all` queries and of the run's id are no items. trec_eval leaves out a query that a run has no document for;
 here that is a missing item, subject to on_missing, of which zero is trec_eval -c.
+
+Runs and qrels are evaluated by trec_eval itself through pytrec_eval (the optional extra `trec`): values are in full precision, and
+`decimals=4` rounds them as trec_eval prints them.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ...errors import InvalidTest
+from ...extras import missing
 from ...inference.reading import Remark
 from .. import ndjson
 from ..quoting import quoted
+from ..tiny_numbers import is_tiny
 from .format import FirstLook, Format, Sign
 from .number_text import NumberReader, parsed
 from .outputs_by_id import SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source
-from .trec_runs import MEASURE, evaluated
 
 ROLES = ("u", "v", "qrels")
 USES = frozenset(("measure", "on_missing", "missing_range", "decimals"))
@@ -31,21 +36,62 @@ ALL = "all"
 NO_MEASURES = ("runid", "relstring")
 NEITHER = ("num_ret", "num_rel")  # sizes of the run and of the judgements
 SIZES = "num_"  # num_ret, num_rel, num_rel_ret, num_q: counts, tested only when asked for by name
+DEFAULT_MEASURE = "map"
+COMMON = ["map", "ndcg", "ndcg_cut_10", "P_10", "recip_rank", "bpref", "Rprec", "recall_1000", "success_10"]
+# Three fields: qid, pid, rank (microsoft/MSMARCO-Passage-Ranking); query-id, corpus-id, score (beir-cellar/beir).
+RUN_FIELDS, QRELS_FIELDS = (6, 3), (4, 3)
+WHAT_RUN = "a run has query, Q0, document, rank, score and tag; one of MS MARCO query, document and rank"
+WHAT_QRELS = (
+    "qrels have query, 0, document and relevance; those of BEIR query-id, corpus-id and score below a header"
+)
+BEIR_HEADER = frozenset(("score", "relevance", "label", "rel"))
+# Measures that are safe. pytrec_eval is C: success_0 aborts the process, runid reads uninitialised memory, and
+# ndcg loops over every level of relevance, a million of which take minutes.
+MEASURE = re.compile(
+    r"(?:gm_)?map|Rprec|bpref|recip_rank|ndcg|ndcg_rel|Rndcg|infAP|11pt_avg|binG|G|num_(?:ret|rel|rel_ret)|"
+    r"set_(?:P|recall|map|F)|(?:P|recall|success|relative_P|map_cut|ndcg_cut)_[1-9][0-9]{0,5}|"
+    r"iprec_at_recall_[01]\.[0-9]{1,2}"
+)
+MAX_RELEVANCE = 1_000
+RELEVANCE = re.compile(r"[+-]?[0-9]{1,6}")
+# ir_measures' names of trec_eval's measures, with a cutoff and without.
+CUT = {
+    "ap": "map_cut", "ndcg": "ndcg_cut", "p": "P", "r": "recall", "success": "success", "iprec": "iprec_at_recall",
+}  # fmt: skip
+WHOLE = {
+    "ap": "map", "ndcg": "ndcg", "rr": "recip_rank", "rprec": "Rprec", "bpref": "bpref", "infap": "infAP",
+}  # fmt: skip
+NAMED = re.compile(r"(?P<name>[A-Za-z]+)(?:@(?P<cut>[0-9]{1,6}|[01]?\.[0-9]{1,2}))?")
+# The measure that begins a line of `trec_eval -q`.
+LINE_MEASURE = re.compile(
+    r"runid|num_(?:q|ret|rel|rel_ret)|(?:gm_)?map|Rprec|bpref|recip_rank|(?:ndcg|P|recall|success|map_cut|ndcg_cut|"
+    r"iprec_at_recall)(?:_[\d.]+)?|set_\w+|infAP|utility|Rndcg|11pt_avg"
+)
+# ir_measures' names, with parameters and cutoffs: nDCG@10, RBP(p=0.8), P(rel=2)@5.
+IR_MEASURE = re.compile(
+    r"(?:A?P|nDCG|RR|R|RPrec|Rprec|Bpref|infAP|ERR|IPrec|Success|Judged|RBP|INST|BPM|SDCG|Set(?:P|R|F|AP|_?Rel)|NumQ|"
+    r"NumRet|NumRel|NumRelRet|Compat|alpha_nDCG|NRBP|AP_IA|P_IA|Accuracy|NERR\d+)(?:\([^)]*\))?(?:@[\d.]+)?"
+)
+OF_RECORDS = frozenset(("query_id", "measure", "value"))
+
+Row = tuple[int, str, str]  # line, query, value
+ByQuery = dict[str, dict[str, Any]]
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
     """Scores per query of two runs."""
-    notes: list[str] = []
-    u, v = needed(files, "u", format_), needed(files, "v", format_)
-    number_reader = NumberReader.of(options)
+    notes: list[Any] = []
+    systems = [needed(files, role, format_) for role in "uv"]
     if options.measure is not None:
         options = replace(options, measure=measure_of(options.measure))
     if "qrels" in files:
-        measure, systems = evaluated(files["qrels"], u, v, options, notes)
+        measure, (u, v) = _evaluated(files["qrels"], systems, options, notes)
     else:
-        rows = [_rows(source, notes) for source in (u, v)]
-        measure = _measure(u, rows[0], options)
-        systems = _outputs(u, rows[0], measure, number_reader), _outputs(v, rows[1], measure, number_reader)
+        rows = [_rows(source, notes) for source in systems]
+        measure = _measure(systems[0], rows[0], options)
+        u, v = (
+            _outputs(*each, measure, NumberReader.of(options)) for each in zip(systems, rows, strict=True)
+        )
     if "qrels" in files and options.measure is None:
         notes.append(
             f"No measure was given: {measure} was taken; the option measure chooses another, such as ndcg or P_10."
@@ -53,36 +99,16 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     else:
         notes.append(f"The measure is {measure[:40]}.")
     if options.on_missing == "zero":
-        _count_zero(systems, measure, notes)
+        _count_zero((u, v), measure, notes)
         options = replace(options, on_missing="error")
     better = True if MEASURE.fullmatch(measure) and measure not in NEITHER else None
     try:
-        return scores_reading(*systems, options, notes, format_, metric=measure, higher_is_better=better)
+        return scores_reading(u, v, options, notes, format_, metric=measure, higher_is_better=better)
     except InvalidTest as error:
         if not any(flaw.code in ("unmatched_ids", "missing_value") for flaw in error.flaws):
             raise
         way = " trec_eval -c counts such queries 0: set `on_missing=zero` for that."
         raise InvalidTest(error.detail + way, flaws=error.flaws) from None
-
-
-# ir_measures' names of trec_eval's measures, with a cutoff and without.
-CUT = {
-    "ap": "map_cut",
-    "ndcg": "ndcg_cut",
-    "p": "P",
-    "r": "recall",
-    "success": "success",
-    "iprec": "iprec_at_recall",
-}
-WHOLE = {
-    "ap": "map",
-    "ndcg": "ndcg",
-    "rr": "recip_rank",
-    "rprec": "Rprec",
-    "bpref": "bpref",
-    "infap": "infAP",
-}
-NAMED = re.compile(r"(?P<name>[A-Za-z]+)(?:@(?P<cut>[0-9]{1,6}|[01]?\.[0-9]{1,2}))?")
 
 
 def measure_of(name: str) -> str:
@@ -129,9 +155,6 @@ def is_of_ir_measures(fields: list[str]) -> bool:
     if len(fields) != 3 or LINE_MEASURE.fullmatch(fields[0]) or parsed(fields[2]) is None:
         return False
     return IR_MEASURE.fullmatch(fields[1]) is not None
-
-
-Row = tuple[int, str, str]  # line, query, value
 
 
 def _rows(source: Source, notes: list[Any]) -> dict[str, list[Row]]:
@@ -187,19 +210,121 @@ def _outputs(
     return outputs
 
 
-# The measure that begins a line of `trec_eval -q`.
-LINE_MEASURE = re.compile(
-    r"runid|num_(?:q|ret|rel|rel_ret)|(?:gm_)?map|Rprec|bpref|recip_rank|(?:ndcg|P|recall|success|map_cut|ndcg_cut|"
-    r"iprec_at_recall)(?:_[\d.]+)?|set_\w+|infAP|utility|Rndcg|11pt_avg"
-)
+# Runs and qrels
 
 
-# ir_measures' names, with parameters and cutoffs: nDCG@10, RBP(p=0.8), P(rel=2)@5.
-IR_MEASURE = re.compile(
-    r"(?:A?P|nDCG|RR|R|RPrec|Rprec|Bpref|infAP|ERR|IPrec|Success|Judged|RBP|INST|BPM|SDCG|Set(?:P|R|F|AP|_?Rel)|NumQ|"
-    r"NumRet|NumRel|NumRelRet|Compat|alpha_nDCG|NRBP|AP_IA|P_IA|Accuracy|NERR\d+)(?:\([^)]*\))?(?:@[\d.]+)?"
-)
-OF_RECORDS = frozenset(("query_id", "measure", "value"))
+def _evaluated(
+    qrels: Source, runs: Sequence[Source], options: ReaderOptions, notes: list[Any]
+) -> tuple[str, list[SystemOutputs]]:
+    """The measure, and its value on every judged query of both runs.
+
+    Raises
+    ------
+    InvalidTest
+        A line is wrong, there is no such measure, or pytrec_eval is not installed.
+    """
+    measure = options.measure or DEFAULT_MEASURE
+    if MEASURE.fullmatch(measure) is None:
+        why = f"There is no {quoted(measure)}, or its cutoff is missing. "
+        raise choose("/options/measure", "measure", "measure", COMMON, why)
+    judged, _ = _by_query(qrels, notes)
+    notes.append(
+        f"{sum(map(len, judged.values())):,} judgements of {len(judged):,} queries read from {qrels.label}."
+    )
+    found = []
+    for source in runs:
+        ranked, lines = _by_query(source, notes)
+        n = sum(map(len, ranked.values()))
+        said = f"{n:,} ranked documents of {len(ranked):,} queries read from {source.label}."
+        notes.append(Remark(source.role, said))
+        found.append((source, ranked, lines))
+    neither = {query for query in judged if not any(query in ranked for _, ranked, _ in found)}
+    if 0 < len(neither) < len(judged) and options.on_missing != "zero":
+        # Without -c trec_eval takes the topics of a run: one that both lack is no item.
+        judged = {query: of_query for query, of_query in judged.items() if query not in neither}
+        notes.append(f"{len(neither):,} judged queries that neither run has were skipped, as trec_eval does.")
+    systems = []
+    for source, ranked, lines in found:
+        outputs, values = SystemOutputs(source), _values(judged, ranked, measure)
+        unjudged = sum(query not in judged for query in ranked)
+        if unjudged:
+            said = f"{unjudged:,} queries without judgements were skipped, as trec_eval does."
+            notes.append(Remark(source.role, said))
+        for query in judged:
+            value = values.get(query)
+            if value is not None and options.decimals is not None:
+                value = float(f"{value:.{options.decimals}f}")  # as trec_eval's printf rounds it
+            path = f"line/{lines[query]}" if query in lines else f"query/{query[:40]}"
+            outputs.add(query, value, path)
+        systems.append(outputs)
+    return measure, systems
+
+
+def _values(judged: ByQuery, ranked: ByQuery, measure: str) -> dict[str, float]:
+    try:
+        import pytrec_eval
+    except ImportError:
+        detail = f"{missing('trec')}; or give the output of trec_eval -q instead."
+        raise InvalidTest.at("/files/qrels", "missing_extra", detail) from None
+    results: dict[str, dict[str, float]] = pytrec_eval.RelevanceEvaluator(judged, {measure}).evaluate(ranked)
+    names = {name for values in results.values() for name in values}
+    assert len(names) <= 1, "MEASURE admits single measures only"
+    return {query: value for query, values in results.items() for value in values.values()}
+
+
+def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]]:
+    """The relevance of documents, or their scores in a run, by query; and the first line of each query."""
+    judged = source.role == "qrels"
+    widths, what = (QRELS_FIELDS, WHAT_QRELS) if judged else (RUN_FIELDS, WHAT_RUN)
+    value_of = _relevance if judged else _score
+    found: ByQuery = {}
+    first: dict[str, int] = {}
+    width = None
+    for number, line in enumerate(source.lines(notes), 1):
+        fields = line.split()
+        if not fields:
+            continue
+        width = len(fields) if width is None and len(fields) in widths else width
+        if len(fields) != width:
+            raise source.refused(number, "wrong_field_count", f"there are {len(fields)} fields; {what}.")
+        if (
+            judged
+            and number == 1
+            and not RELEVANCE.fullmatch(fields[-1])
+            and fields[-1].lower() in BEIR_HEADER
+        ):
+            continue
+        query, document, value = fields[0], *value_of(source, number, fields)
+        first.setdefault(query, number)
+        of_query = found.setdefault(query, {})
+        if document in of_query:
+            how = "judged" if judged else "ranked"
+            detail = f"the document {quoted(document)} is {how} twice for {quoted(query)}."
+            raise source.refused(number, "duplicate_id", detail)
+        of_query[document] = value
+    if not found:
+        raise source.empty()
+    return found, first
+
+
+def _relevance(source: Source, number: int, fields: list[str]) -> tuple[str, int]:
+    if not RELEVANCE.fullmatch(fields[-1]) or abs(int(fields[-1])) > MAX_RELEVANCE:
+        detail = f"the relevance is not an integer from -{MAX_RELEVANCE:,} to {MAX_RELEVANCE:,}."
+        raise source.refused(number, "not_a_number", detail, 4)
+    return fields[-2], int(fields[-1])
+
+
+def _score(source: Source, number: int, fields: list[str]) -> tuple[str, float]:
+    # Of MS MARCO the first rank is the best.
+    document, text = (fields[2], fields[4]) if len(fields) == RUN_FIELDS[0] else (fields[1], f"-{fields[2]}")
+    try:
+        score = float(text)
+    except ValueError:
+        score = math.nan
+    if not math.isfinite(score) or (not score and is_tiny(text)):
+        detail = "the score is not a finite number that a double holds."
+        raise source.refused(number, "not_a_number", detail, 5)
+    return document, score
 
 
 def _sign(look: FirstLook) -> Sign:
@@ -210,12 +335,6 @@ def _sign(look: FirstLook) -> Sign:
 
 
 FORMAT = Format(
-    "trec",
-    read,
-    ROLES,
-    USES,
-    "trec_eval -q or ir_measures -q output, or runs and qrels",
-    kinds=("scores",),
-    sign=_sign,
-    zero=True,
-)
+    "trec", read, ROLES, USES, "trec_eval -q or ir_measures -q output, or runs and qrels",
+    kinds=("scores",), sign=_sign, zero=True,
+)  # fmt: skip
