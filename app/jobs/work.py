@@ -24,7 +24,7 @@ from ..service import pipeline, problems
 from ..service.batch import cut
 from ..service.batch.envelope import JSON, Item, call_of
 from ..service.compare.parse import ParsedCompare
-from ..service.compare.parts import slices_of
+from ..service.compare.run import slices_of
 from ..service.media_types import OFFERED
 from ..service.messages import Job as Call, Kind, Limits, RenderedResponse
 from ..service.parse import inflated

@@ -24,13 +24,17 @@ from ..reports.representations import BY_NAME, JSON
 from . import in_place, problems
 from .compare import json_request
 from .compare.parse import ParsedCompare, comparison_of, parse_compare
-from .compare.parts import Slice, Whole, joined, solved, split_of
 from .compare.run import (
+    Slice,
     Told,
+    Whole,
     counting_seconds,
+    joined,
     plan_of_comparison,
     prepare_comparison,
     run_comparison,
+    solved,
+    split_of,
     told,
 )
 from .documents import Document, json_of

@@ -13,8 +13,17 @@ from hypothesis import given, strategies as st
 
 from app.errors import InvalidTest
 from app.service.compare.parse import parse_compare
-from app.service.compare.parts import Slice, Whole, joined, slices_of, solved, split_of
-from app.service.compare.run import prepare_comparison, run_comparison, told
+from app.service.compare.run import (
+    Slice,
+    Whole,
+    joined,
+    prepare_comparison,
+    run_comparison,
+    slices_of,
+    solved,
+    split_of,
+    told,
+)
 from app.service.limits import limits_of
 from app.service.messages import Body, Job
 from app.service.render_json import Runtime, render
