@@ -153,6 +153,12 @@ def require_names(names: Iterable[str], what: str, pointer: Callable[[str], str]
             raise InvalidTest.at(pointer(name), "similar_names", detail)
 
 
+def names_of_files(called: list[str], inside: Sequence[str | None]) -> list[str]:
+    """The names of systems that have a file each: those that all files have in them, else those of the files."""
+    names = [name for name in inside if name is not None]
+    return names if len(set(names)) == len(called) else called
+
+
 def _shown(name: str) -> str:
     """What a reader sees of a name."""
     return name.strip() if name.isascii() else UNSEEN.sub("", unicodedata.normalize("NFC", name)).strip()
