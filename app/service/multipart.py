@@ -55,14 +55,9 @@ def read(
 
     Only the role `repeated` may be there several times; and those in `several`, whose files become the parts of one.
 
-    Raises
-    ------
-    MalformedBody
-        The body is not multipart with this boundary, or truncated; or a file's compressed data is damaged.
-    BodyTooLarge
-        There are more than `most_parts`, or the files have more than `most_bytes` when inflated.
-    InvalidTest
-        A name is repeated; pointers are `/files/<role>` and `/options/<name>`.
+    Raises MalformedBody: The body is not multipart with this boundary, or truncated; or a file's compressed data is
+    damaged; BodyTooLarge: There are more than `most_parts`, or the files have more than `most_bytes` when inflated;
+    InvalidTest: A name is repeated; pointers are `/files/<role>` and `/options/<name>`.
     """
     fields: list[tuple[str, str]] = []
     listed: list[UploadedFile] = []

@@ -39,9 +39,7 @@ def validated(
 ) -> Model:
     """Validate a decoded value; pointers get `prefix`.
 
-    Raises
-    ------
-        InvalidTest: the value does not fit the model.
+    Raises InvalidTest: the value does not fit the model.
     """
     if type(value) is not dict:
         raise InvalidTest.at(prefix, "not_an_object", "A request is a JSON object.")
@@ -66,9 +64,7 @@ def validated(
 def with_statistic(value: dict[str, Any], parameters: Collection[str], prefix: str = "") -> dict[str, Any]:
     """A request whose statistic is an object: a name alone becomes one, and parameters beside it become its members.
 
-    Raises
-    ------
-        InvalidTest: a parameter stands in both places, with different values; its pointer is that inside.
+    Raises InvalidTest: a parameter stands in both places, with different values; its pointer is that inside.
     """
     statistic = value.get("statistic", {})
     beside = {name: one for name, one in value.items() if name in parameters}

@@ -62,10 +62,7 @@ def call_of(head: dict[str, Any], limits: Limits, name: str) -> Job:
 def elements(tests: str, most: int, pointer: str) -> list[str]:
     """The elements of a JSON list as written, each byte for byte.
 
-    Raises
-    ------
-        InvalidTest: it is no list, it is empty, or it has more than `most`.
-        MalformedBody: it is not JSON.
+    Raises InvalidTest: it is no list, it is empty, or it has more than `most`; MalformedBody: it is not JSON.
     """
     if not tests.startswith("["):
         detail = 'A list of tests is {"tests": [{"kind": …, "request": …}, …]}.'
