@@ -47,11 +47,7 @@ from .pointers import chained, prefixed
 from .power.parse import ParsedPower, parse_power
 from .power.run import PreparedPower, prepare_power, run_power
 from .query import ELSEWHERE, options_of_query
-from .render_json import (
-    answer_id,
-    render_compare_plan,
-    render_plan,
-)
+from .render_json import answer_id, render_compare_plan, render_plan
 from .rendered import content_of, encode, rendered
 from .schema.plan import PlanEnvelope
 from .self_test import KNOWN, self_test
