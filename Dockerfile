@@ -10,24 +10,14 @@ RUN python -m venv --without-pip .venv \
  && python -m pip --python .venv/bin/python install --no-cache-dir --disable-pip-version-check --no-compile \
       --only-binary :all: --require-hashes --requirement requirements/${REQUIREMENTS}.txt \
  && rm -rf requirements
-# What no request needs goes, some 115 MB of it; the packages' metadata, with their licences, stays. Of SciPy we use fft
-# and special; of fontTools matplotlib reads the list of glyph names. Matplotlib draws SVG and PNG: no contours, triangles,
-# PDF or mathematics, in DejaVu Sans (LastResort is opened with every font). Pillow only writes those PNG files: no fonts,
-# colour profiles or other formats. SciPy and NumPy bring the same Fortran library: one copy. What should not have gone is
-# found by the check below.
+# What no request needs goes; the packages' metadata, with their licences, stays. Of SciPy we use fft and special. SciPy and
+# NumPy bring the same Fortran library: one copy. What should not have gone is found by the check below.
 RUN cd .venv/lib/python3*/site-packages \
  && find . -type d \( -name tests -o -path './flint/test' -o -path './numpy/_core/include' \) -prune -exec rm -rf {} + \
  && find . -type f -regex '.*\.\(pyi\|pxd\|pyx\|[ach]\)' -delete \
  && find scipy -mindepth 1 -maxdepth 1 -type d ! -name _lib ! -name fft ! -name special -exec rm -rf {} + \
- && find fontTools -mindepth 1 -maxdepth 1 ! -name __init__.py ! -name agl.py ! -name misc -exec rm -rf {} + \
- && rm -rf contourpy fontTools/misc/*.so matplotlib/_qhull.*.so matplotlib/_tri.*.so matplotlib/testing \
-      matplotlib/mpl-data/fonts/afm matplotlib/mpl-data/fonts/pdfcorefonts matplotlib/mpl-data/images \
-      matplotlib/mpl-data/sample_data numpy/_core/_simd.*.so numpy/_core/*_tests.*.so scipy/special/cython_special.*.so \
-      PIL/_avif.*.so PIL/_imagingcms.*.so PIL/_imagingft.*.so PIL/_webp.*.so \
- && find matplotlib/mpl-data/fonts -name '*.ttf' ! -name DejaVuSans.ttf ! -name DejaVuSans-Bold.ttf ! -name 'LastResort*' -delete \
- && cd pillow.libs \
- && rm -f libavif-* libbrotli* libfreetype-* libharfbuzz-* liblcms2-* libpng16-* libsharpyuv-* libwebp* \
- && cd ../scipy.libs \
+ && rm -f numpy/_core/_simd.*.so numpy/_core/*_tests.*.so scipy/special/cython_special.*.so \
+ && cd scipy.libs \
  && for library in *; do \
       if ! grep -RqF --exclude="$library" "$library" . ../scipy; then rm "$library"; \
       elif cmp -s "$library" "../numpy.libs/$library"; then ln -sf "../numpy.libs/$library" "$library"; fi; done
@@ -47,7 +37,7 @@ RUN PATH=$PWD/.venv/bin:$PATH PYTHONPATH=. python /check/image_check.py /check \
 
 FROM ${PYTHON}
 # Ours is MIT. FLINT, GMP and MPFR, which python-flint brings as shared libraries, are LGPL-3.0-or-later; all licences are in
-# the packages' metadata.
+# the packages' metadata. DejaVu Sans, which pictures are drawn in, has a licence of its own (app/reports/picture/dejavu).
 LABEL org.opencontainers.image.title="exactperm" \
       org.opencontainers.image.description="Exact paired-permutation p-values over HTTP" \
       org.opencontainers.image.version="0.1.0" \

@@ -18,9 +18,10 @@ class Extra:
 
 EXTRAS = {
     "server": Extra(
-        ("fastapi", "markdown_it", "prometheus_client", "structlog", "uvicorn"), "The HTTP service needs"
+        ("fastapi", "httptools", "markdown_it", "prometheus_client", "structlog", "uvicorn"),
+        "The HTTP service needs",
     ),
-    "pictures": Extra(("jinja2", "matplotlib"), "Pictures and HTML reports need"),
+    "pictures": Extra(("jinja2", "resvg_py"), "PNG pictures and HTML reports need"),
     "asr": Extra(("jiwer",), "Transcripts need"),
     "mt": Extra(("sacrebleu",), "BLEU, chrF and TER of texts need"),
     "trec": Extra(("pytrec_eval",), "Runs with qrels need"),

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.reports.picture.fonts import prepare
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -71,7 +69,6 @@ def write() -> None:
 
 def drawn(points: list[Point], kind: str = "svg") -> bytes:
     """The figure as a file of this kind."""
-    prepare()
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

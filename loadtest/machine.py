@@ -11,7 +11,7 @@ from loadtest.server import PROJECT_ROOT
 
 GIB = 2**30
 CPUINFO, OS_RELEASE = Path("/proc/cpuinfo"), Path("/etc/os-release")
-LIBRARIES = ("numpy", "scipy", "python-flint", "fastapi", "uvicorn", "pydantic", "orjson", "matplotlib")
+LIBRARIES = ("numpy", "scipy", "python-flint", "fastapi", "uvicorn", "pydantic", "orjson")
 
 
 def machine() -> list[tuple[str, str]]:

@@ -102,7 +102,7 @@ def _body(record: TestRecord, parts: Sequence[str], picture: str) -> dict[str, A
 
     return {
         "sentences": parts,
-        "picture": Markup(picture),  # noqa: S704  # drawn by app.reports.picture.picture, which escapes labels itself
+        "picture": Markup(picture),  # noqa: S704  # drawn by app.reports.picture.pictures, which escapes labels itself
         "groups": groups(record),
         "warnings": [(warning.code, single_line(warning.detail)) for warning in record.warnings],
         "moved": _moved(record.moved, record),

@@ -24,9 +24,17 @@ from .csv_row import gate_rows, row
 from .html import gate_html, html
 from .junit import junit
 from .markdown import gate_markdown, markdown
-from .picture.board_picture import board_png, board_svg, inline_board
-from .picture.picture import inline_svg, png, svg
-from .picture.power_picture import inline_power, power_png, power_svg
+from .picture.pictures import (
+    board_png,
+    board_svg,
+    inline_board,
+    inline_power,
+    inline_svg,
+    png,
+    power_png,
+    power_svg,
+    svg,
+)
 from .picture.style import Theme
 from .power.html import power_html
 from .power.text import power_csv, power_line, power_markdown
@@ -71,7 +79,9 @@ class Representation:
     is_binary
         Not text in any coding.
     is_drawn
-        Contains a picture, which needs the null distribution and matplotlib: never drawn by the web process.
+        Contains a picture, which needs the null distribution: never drawn by the web process.
+    needs_extra
+        Needs libraries of the extra `pictures`.
     is_themed
         A picture alone, in the colours of `?theme=`; of a comparison, `?picture=` chooses which.
     is_table
@@ -90,6 +100,7 @@ class Representation:
     power: Callable[[PowerRecord, ReportContext], bytes] | None = None
     is_binary: bool = False
     is_drawn: bool = False
+    needs_extra: bool = False
     is_themed: bool = False
     is_table: bool = False
     content_security_policy: str | None = None
@@ -185,11 +196,11 @@ REPRESENTATIONS = (
         lambda gate, context: png(gate.deciding.test, context.theme, _note(gate.deciding)),
         lambda board, context: board_png(board, context.picture, context.theme),
         lambda power, context: power_png(power, context.theme),
-        is_binary=True, is_drawn=True, is_themed=True,
+        is_binary=True, is_drawn=True, needs_extra=True, is_themed=True,
     ),
     Representation(
         "html", "text/html", "Report", (".html", ".htm"), _html, _gate_html, _compare_html, _power_html,
-        is_drawn=True, content_security_policy=_OWN_STYLE_ONLY,
+        is_drawn=True, needs_extra=True, content_security_policy=_OWN_STYLE_ONLY,
     ),
     Representation(
         "junit", "application/xml", "JUnit", (".xml",), gate=lambda gate, context: junit(gate, context.id)

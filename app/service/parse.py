@@ -94,7 +94,10 @@ class ParsedTest:
 def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:
     """The body without its content coding.
 
-    Raises MalformedBody: the compressed data is truncated or damaged; BodyTooLarge: there is more than `most` bytes of it.
+    Raises
+    ------
+        MalformedBody: the compressed data is truncated or damaged.
+        BodyTooLarge: there is more than `most` bytes of it.
     """
     if job.body.coding is None:
         return body
@@ -104,7 +107,9 @@ def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:
 def parse_test(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedTest:
     """Decode, validate and pair a body without content coding; `control` hears of a form before its files are read.
 
-    Raises InputError: the request is wrong in one way or another.
+    Raises
+    ------
+        InputError: the request is wrong in one way or another.
     """
     if job.body.media_type == MULTIPART:
         options_of_query(job.query, ELSEWHERE)
@@ -134,7 +139,8 @@ def with_picture_data(parsed: ParsedTest, representation: str) -> ParsedTest:
     """
     if not BY_NAME[representation].is_drawn:
         return parsed
-    require("pictures", "/?format")
+    if BY_NAME[representation].needs_extra:
+        require("pictures", "/?format")
     return replace(parsed, options=replace(parsed.options, pmf="summary"))
 
 

@@ -53,7 +53,7 @@ def test_the_picture_of_the_page_is_the_one_that_its_command_draws(
 
 
 def texts(picture: Path) -> list[str]:
-    """Every text of a picture, its description among them; lines and dots are those of a version of matplotlib."""
+    """Every text of a picture, its description among them."""
     return [text.strip() for text in ET.parse(picture).getroot().itertext() if text.strip()]
 
 

@@ -25,6 +25,6 @@ def test_the_web_process_never_loads_what_draws(start: Callable[..., Server]) ->
         body = {"u": [1, 2, 3], "v": [0, 2, 1]}
         assert server.post(f"/v1/tests/scores{query}", body).status_code == 200
         assert server.post(f"/v1/gate{query}", {"kind": "scores", "request": body}).status_code == 200
-    assert any(has_loaded(worker, "matplotlib") for worker in server.workers())
-    assert not has_loaded(server.process.pid, "matplotlib")
+    assert any(has_loaded(worker, "resvg_py") for worker in server.workers())
+    assert not has_loaded(server.process.pid, "resvg_py")
     assert has_loaded(server.process.pid, "numpy")

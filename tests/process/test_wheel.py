@@ -61,7 +61,7 @@ print(result.p_value, result.method.exact, verdict.verdict, verdict.p_value)
 assert result._repr_html_().count("<svg") == verdict._repr_html_().count("<svg") == 1
 board = compare({"A": [1, 2, 3, 4, 5, 6], "B": {0}, "C": {0}})
 assert board.groups.best_set == ("A",) and board._repr_html_().count("<svg") == 1
-assert not {"app", "fastapi", "starlette", "matplotlib"} & set(sys.modules)
+assert not {"app", "fastapi", "starlette", "resvg_py"} & set(sys.modules)
 """.replace("{0}", "[0, 1, 2, 3, 4, 5]")
 FIXTURE = """
 import sys

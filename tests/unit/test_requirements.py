@@ -35,7 +35,7 @@ def test_a_gate_in_a_pull_request_needs_the_readers_and_no_server() -> None:
     gate = pins("gate")
     assert gate.items() < pins("serve").items()
     assert set(READERS.values()) < gate.keys()
-    assert not {"fastapi", "uvicorn", "matplotlib"} & gate.keys()
+    assert not {"fastapi", "uvicorn", "resvg-py"} & gate.keys()
 
 
 def test_serve_has_the_readers_of_files_and_main_has_none() -> None:

@@ -111,7 +111,7 @@ def _board(record: CompareRecord, named: NamedBoard, place: int, draw: Draw) -> 
         "controls": board.family.controls,
         "heads": _heads(record, board),
         "rows": _rows(board),
-        # drawn by app.reports.picture.board_picture, which escapes labels itself
+        # drawn by app.reports.picture.pictures, which escapes labels itself
         "pictures": [Markup(draw(name, named, place)) for name in _pictures(record, board, place)],  # noqa: S704
         "pairs": [_pair(pair, board.family.alpha) for pair in shown],
         "told": told,

@@ -13,11 +13,11 @@ from typing import Any
 from ...inference.compare.record import SystemRecord
 from ..escaping import short
 from ..number_format import counted
-from .board_scene import MOST_NAME, BoardDrawing, BoardScene, refusal, sentence_of
-from .canvas import LEAST_WIDTH, LINE, MARGIN, SMALL, Canvas, head_height, note_lines
+from .axis import Axis, score_axis
+from .board_scene import MOST_NAME, BoardScene, refusal, sentence_of
+from .canvas import LEAST_WIDTH, LINE, MARGIN, SMALL, Canvas, Drawing, head_height, note_lines
 from .figures import aligned
 from .labels import names_fitted, widest, width
-from .score_axis import ScoreAxis, score_axis
 
 MOST_SYSTEMS = 30
 PANEL = 4.2
@@ -44,7 +44,7 @@ class _Label:
     system: SystemRecord
 
 
-def bars(scene: BoardScene) -> BoardDrawing:
+def bars(scene: BoardScene) -> Drawing:
     """The picture of a board; refused beyond 30 systems, and where there are no letters."""
     systems = scene.systems
     if len(systems) > MOST_SYSTEMS:
@@ -79,7 +79,7 @@ def bars(scene: BoardScene) -> BoardDrawing:
     labels = top + 0.16 + LEVEL * levels + 0.1
     bottom = labels + ROW * half
     height = bottom + 0.14 + LINE * len(note_lines(notes, wide)) + MARGIN
-    canvas = Canvas(wide, height, palette.paper, scene.printable)
+    canvas = Canvas(wide, height, palette.paper, scene.name, scene.printable)
     canvas.title(title, scene.subtitle, ink=palette.ink, soft=palette.soft)
     _axis(canvas, scene, axis, top)
     for side, places in enumerate((left_side, right_side)):
@@ -89,10 +89,10 @@ def bars(scene: BoardScene) -> BoardDrawing:
     for bar in packed:
         _draw(canvas, scene, axis, bar, top + 0.16 + LEVEL * (bar.level + 0.5))
     canvas.notes(bottom + 0.2, notes, color=palette.soft)
-    return BoardDrawing(canvas, title, _description(scene, title))
+    return Drawing(canvas, title, _description(scene, title))
 
 
-def _packed(scene: BoardScene, axis: ScoreAxis) -> list[_Bar]:
+def _packed(scene: BoardScene, axis: Axis) -> list[_Bar]:
     """Cliques of at least two on as few levels as they fit on, best first; identical scores need room for a dot."""
     groups = scene.board.groups
     assert groups is not None
@@ -116,12 +116,12 @@ def _is_free(taken: Sequence[tuple[float, float]], low: float, high: float) -> b
     return all(high < other_low or other_high < low for other_low, other_high in taken)
 
 
-def _ends(members: Sequence[SystemRecord], axis: ScoreAxis) -> tuple[float, float]:
+def _ends(members: Sequence[SystemRecord], axis: Axis) -> tuple[float, float]:
     places = [axis.at(system.score) for system in members]
     return min(places), max(places)
 
 
-def _axis(canvas: Canvas, scene: BoardScene, axis: ScoreAxis, y: float) -> None:
+def _axis(canvas: Canvas, scene: BoardScene, axis: Axis, y: float) -> None:
     palette = scene.palette
     canvas.line([(axis.left, y), (axis.right, y)], color=palette.ink, linewidth=1.0)
     canvas.lines([((x, y - 0.05), (x, y)) for x, _ in axis.ticks], color=palette.ink, linewidth=0.8)
@@ -134,7 +134,7 @@ def _axis(canvas: Canvas, scene: BoardScene, axis: ScoreAxis, y: float) -> None:
 def _leader(
     canvas: Canvas,
     scene: BoardScene,
-    axis: ScoreAxis,
+    axis: Axis,
     label: _Label,
     side: int,
     ends: tuple[float, float],
@@ -156,7 +156,7 @@ def _leader(
         canvas.text(edge + 0.06 + label.room + NEAR, y, label.name, color=palette.ink, say=said)
 
 
-def _draw(canvas: Canvas, scene: BoardScene, axis: ScoreAxis, bar: _Bar, y: float) -> None:
+def _draw(canvas: Canvas, scene: BoardScene, axis: Axis, bar: _Bar, y: float) -> None:
     palette = scene.palette
     low, high = _ends(bar.members, axis)
     names = ", ".join(short(system.name) for system in bar.members)
@@ -164,7 +164,7 @@ def _draw(canvas: Canvas, scene: BoardScene, axis: ScoreAxis, bar: _Bar, y: floa
     canvas.line([(low - 0.04, y), (high + 0.04, y)], color=palette.ink, linewidth=2.6, say=said)
     for system in bar.members:
         canvas.dot(axis.at(system.score), y, color=palette.ink, fill=palette.paper, size=3.6, say=said)
-    canvas.text(low - 0.1, y, bar.letter, color=palette.soft, size=SMALL, across="right", up="center")
+    canvas.text(low - 0.1, y, bar.letter, color=palette.soft, size=SMALL, across="right")
 
 
 def _notes(scene: BoardScene) -> list[str]:

@@ -17,8 +17,7 @@ from ..compare.words import (
 )
 from ..escaping import short, single_line
 from ..number_format import counted, number
-from .board_style import BoardPalette
-from .canvas import Canvas
+from .style import BoardPalette
 
 # Rows of a few systems have room; those of many are as close as their texts allow.
 FEW = 40
@@ -27,12 +26,13 @@ MOST_NAME = 2.9  # inches: longer names are cut in the middle
 
 @dataclass(frozen=True, slots=True)
 class BoardScene:
-    """A board to draw, and how: its colours, and `printable`, which replaces what the font cannot draw."""
+    """A board to draw, and how: its colours, its `name`, and `printable`, which replaces what the font cannot draw."""
 
     record: CompareRecord
     named: NamedBoard
     palette: BoardPalette
-    printable: Callable[[str], str]
+    name: str
+    printable: Callable[[str], str] = str
 
     @property
     def board(self) -> BoardRecord:
@@ -70,15 +70,6 @@ class BoardScene:
     def size(self) -> float:
         """The size of a row's text, in points."""
         return 9.0 if len(self.systems) <= FEW else 8.0
-
-
-@dataclass(frozen=True, slots=True)
-class BoardDrawing:
-    """A picture with the words for those who cannot see it."""
-
-    canvas: Canvas
-    title: str
-    description: str
 
 
 def refusal(detail: str) -> InvalidTest:

@@ -1,94 +1,57 @@
-"""What matplotlib needs before it is imported, and what its one font can draw."""
+"""The font that pictures are laid out in, and drawn in where they are pixels: DejaVu Sans, which stands beside this file."""
 
 from __future__ import annotations
 
-import logging
-import os
-import stat
-import tempfile
-import time
+import struct
 from functools import cache
 from pathlib import Path
 
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  (ours alone: checked below)
 FAMILY = "DejaVu Sans"
-# Longer than it takes to write a list of fonts: whoever locked it is gone.
-STALE_SECONDS = 10.0
+# A reader's fonts draw an SVG; none of these is wider than ours.
+FAMILIES = f"system-ui,-apple-system,'Segoe UI',Roboto,'{FAMILY}',sans-serif"
+FOLDER = Path(__file__).parent / "dejavu"
 
 
 @cache
-def prepare() -> None:
-    """Let matplotlib be imported anywhere, silently: home may be absent or read-only, and so may all folders be.
+def _widths() -> tuple[dict[int, float], float]:
+    """The width over the size of each character that the font has, and of the box for all others.
 
-    Its list of fonts is kept in a temporary folder of this user. Where there is none, it is made again in every
-    process, in memory.
+    The tables are those of OpenType 1.9: cmap (format 12), head, hhea and hmtx.
     """
-    # Nobody's preferences are read: a picture is the same everywhere.
-    os.environ.setdefault("MATPLOTLIBRC", os.devnull)
-    if os.environ.get("MPLCONFIGDIR"):
-        return
-    folder = _folder()
-    if folder is None:
-        _do_without()
-        return
-    _unlock(folder)
-    os.environ["MPLCONFIGDIR"] = str(folder)
+    data = (FOLDER / "DejaVuSans.ttf").read_bytes()
+    count = struct.unpack_from(">H", data, 4)[0]
+    records = (struct.unpack_from(">4s4xL", data, 12 + 16 * at) for at in range(count))
+    tables = {tag.decode(): offset for tag, offset in records}
+    per_em = struct.unpack_from(">H", data, tables["head"] + 18)[0]
+    measured = struct.unpack_from(">H", data, tables["hhea"] + 34)[0]
+    advances = struct.unpack_from(">" + "H2x" * measured, data, tables["hmtx"])
+
+    def width(glyph: int) -> float:
+        return float(advances[min(glyph, measured - 1)] / per_em)
+
+    cmap = tables["cmap"]
+    subtables = (
+        struct.unpack_from(">HHL", data, cmap + 4 + 8 * at)
+        for at in range(struct.unpack_from(">H", data, cmap + 2)[0])
+    )
+    unicode_full = next(
+        cmap + offset for platform, encoding, offset in subtables if (platform, encoding) == (3, 10)
+    )
+    groups = struct.unpack_from(">L", data, unicode_full + 12)[0]
+    widths = {}
+    for at in range(groups):
+        first, last, glyph = struct.unpack_from(">LLL", data, unicode_full + 16 + 12 * at)
+        widths.update({char: width(glyph + char - first) for char in range(first, last + 1)})
+    return widths, width(0)
+
+
+def advance(char: str) -> float:
+    """The width of a character over the size of the font."""
+    widths, box = _widths()
+    return widths.get(ord(char), box)
 
 
 def printable(text: str) -> str:
     """The text with what the font lacks replaced: there is no other font to be counted on."""
-    from matplotlib.font_manager import FontProperties, findfont, get_font
-
-    font = get_font(findfont(FontProperties(family=[FAMILY])))
-    return "".join(char if font.get_char_index(ord(char)) else "\N{REPLACEMENT CHARACTER}" for char in text)
-
-
-def _folder() -> Path | None:
-    try:
-        places = [Path(tempfile.gettempdir()), SHARED_MEMORY]
-    except FileNotFoundError:
-        places = [SHARED_MEMORY]
-    for parent in places:
-        folder = parent / f"exactperm-matplotlib-{os.getuid()}"
-        try:
-            folder.mkdir(mode=0o700, exist_ok=True)
-        except OSError:
-            continue
-        if _is_ours(folder):
-            return folder
-    return None
-
-
-def _is_ours(folder: Path) -> bool:
-    """Whether it is a folder of this user that nobody else may write to: names in /tmp can be taken by others."""
-    status = folder.lstat()
-    return (
-        stat.S_ISDIR(status.st_mode)
-        and status.st_uid == os.getuid()
-        and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        and os.access(folder, os.W_OK)
-    )
-
-
-def _unlock(folder: Path) -> None:
-    """A worker that was killed while it wrote leaves a lock, for which every later one would wait five seconds."""
-    for lock in folder.glob("*.matplotlib-lock"):
-        try:
-            if time.time() - lock.stat().st_mtime > STALE_SECONDS:
-                lock.unlink(missing_ok=True)
-        except OSError:
-            continue  # its owner has just removed it
-
-
-def _do_without() -> None:
-    """Import the list of fonts with a cache that is neither found nor written, without a word about it."""
-    import matplotlib as mpl
-
-    mpl.get_cachedir = mpl.get_configdir = lambda: os.devnull
-    log = logging.getLogger("matplotlib.font_manager")
-    before = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        import matplotlib.font_manager  # noqa: F401
-    finally:
-        log.setLevel(before)
+    widths, _ = _widths()
+    return "".join(char if ord(char) in widths else "\N{REPLACEMENT CHARACTER}" for char in text)

@@ -10,11 +10,11 @@ from ...inference.record import ConfidenceInterval
 from ..compare.words import RELATIONS, against, p_adjusted, toward
 from ..escaping import short
 from ..number_format import counted, number, percent
-from .board_scene import MOST_NAME, BoardDrawing, BoardScene, refusal
-from .canvas import LEAST_WIDTH, LINE, MARGIN, SMALL, Canvas, head_height, note_lines
+from .axis import Axis, score_axis
+from .board_scene import MOST_NAME, BoardScene, refusal
+from .canvas import LEAST_WIDTH, LINE, MARGIN, SMALL, Canvas, Drawing, head_height, note_lines
 from .figures import MINUS, short_p
 from .labels import names_fitted, widest, width
-from .score_axis import ScoreAxis, score_axis
 
 PANEL = 3.1
 COLUMN, EDGE, HEAD, AXIS = 0.2, 0.32, 0.24, 0.26
@@ -38,7 +38,7 @@ class _Row:
 class _Layout:
     """Places in inches: the axis, the ends of the columns of numbers and words, and the ends of the rows."""
 
-    axis: ScoreAxis
+    axis: Axis
     p: float
     relation: float
     width: float
@@ -47,7 +47,7 @@ class _Layout:
     bottom: float
 
 
-def forest(scene: BoardScene) -> BoardDrawing:
+def forest(scene: BoardScene) -> Drawing:
     """The picture of a board; refused where none of its pairs is listed."""
     rows, to = _rows(scene)
     if not rows:
@@ -59,7 +59,7 @@ def forest(scene: BoardScene) -> BoardDrawing:
     notes, palette = _notes(rows), scene.palette
     layout = _layout(scene, rows, title)
     height = layout.bottom + AXIS + 0.1 + LINE * len(note_lines(notes, layout.width)) + MARGIN
-    canvas = Canvas(layout.width, height, palette.paper, scene.printable)
+    canvas = Canvas(layout.width, height, palette.paper, scene.name, scene.printable)
     canvas.title(title, scene.subtitle, ink=palette.ink, soft=palette.soft)
     _frame(canvas, scene, layout, [layout.bottom, layout.first] if _is_long(rows) else [layout.bottom])
     for place, row in enumerate(rows):
@@ -71,7 +71,7 @@ def forest(scene: BoardScene) -> BoardDrawing:
         canvas.text(layout.relation, y, _words(row), color=palette.soft, size=scene.size)
     canvas.notes(layout.bottom + AXIS + 0.18, notes, color=palette.soft)
     every = " ".join(f"{_sentence(row, to)}." for row in rows)
-    return BoardDrawing(canvas, title, f"{title}. {scene.subtitle}. {' '.join(notes)} {every}")
+    return Drawing(canvas, title, f"{title}. {scene.subtitle}. {' '.join(notes)} {every}")
 
 
 def _layout(scene: BoardScene, rows: Sequence[_Row], title: str) -> _Layout:
@@ -157,7 +157,7 @@ def _frame(canvas: Canvas, scene: BoardScene, layout: _Layout, ends: Sequence[fl
             canvas.text(x, end + away, text, color=palette.soft, size=SMALL, across="center")
 
 
-def _draw(canvas: Canvas, scene: BoardScene, axis: ScoreAxis, row: _Row, y: float, said: str) -> None:
+def _draw(canvas: Canvas, scene: BoardScene, axis: Axis, row: _Row, y: float, said: str) -> None:
     palette, interval = scene.palette, row.interval
     if interval is not None:
         low = axis.left if interval.low is None else axis.at(interval.low)

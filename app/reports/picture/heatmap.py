@@ -9,24 +9,40 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import groupby
-from typing import Any
 
-from ..compare.words import RELATIONS, p_adjusted
+from ...inference.compare.record import BoardRecord, PairRecord
+from ..compare.words import RELATIONS, p_adjusted, toward
 from ..escaping import short
 from ..number_format import counted, number
-from .board_scene import BoardDrawing, BoardScene, refusal, sentence_of
-from .canvas import LEAST_WIDTH, LINE, MARGIN, SMALL, Box, Canvas, Point, head_height, note_lines
-from .cells import Cell, cells_of, limit_texts
-from .figures import short_p
+from .board_scene import BoardScene, refusal, sentence_of
+from .canvas import LEAST_WIDTH, LINE, MARGIN, SMALL, Box, Canvas, Drawing, Point, head_height, note_lines
+from .figures import limit_text, short_p
 from .labels import fitted, names_fitted, width
 
+STEPS = 4  # beyond "not significant": alpha, alpha / 10, alpha / 100, alpha / 1000
 WRITTEN, POINTED = 12, 40  # up to so many systems, cells have numbers, and sentences of their own
 SIDES = (0.56, 0.25, 0.115)  # of a cell, in inches: up to 12 systems, up to 40, more
 GAPS = (0.02, 0.012, 0.0)
 MOST_NAME = 2.4
 KEY, KEY_ROW = 0.17, 0.25
 Segment = tuple[Point, Point]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The pair of the systems at two places: `upper` is better ranked than `lower`.
+
+    `step` is 0 where they do not differ significantly, and up to 4, where the adjusted p-value is at most alpha / 1000.
+    `sign` is 1 where the upper one is significantly better, -1 where it is worse, else 0.
+    """
+
+    upper: int
+    lower: int
+    step: int
+    sign: int
+    pair: PairRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +56,7 @@ class _Key:
     is_listed: bool = True
 
 
-def heatmap(scene: BoardScene) -> BoardDrawing:
+def heatmap(scene: BoardScene) -> Drawing:
     """The picture of a board; refused where no pairs are listed."""
     if not scene.board.pairs:
         raise refusal(
@@ -61,7 +77,7 @@ def heatmap(scene: BoardScene) -> BoardDrawing:
     below = bottom + 0.2 + KEY_ROW * len(keys)
     palette = scene.palette
     height = below + 0.1 + LINE * len(note_lines(notes, wide)) + MARGIN
-    canvas = Canvas(wide, height, palette.paper, scene.printable)
+    canvas = Canvas(wide, height, palette.paper, scene.name, scene.printable)
     canvas.title(title, scene.subtitle, ink=palette.ink, soft=palette.soft)
     for place, text in enumerate(names):
         y, said = top + side * (place + 0.5), sentence_of(scene.systems[place])
@@ -71,7 +87,7 @@ def heatmap(scene: BoardScene) -> BoardDrawing:
     for row, shown in enumerate(keys):
         _draw_keys(canvas, scene, shown, bottom + 0.2 + KEY_ROW * (row + 0.5))
     canvas.notes(below + 0.13, notes, color=palette.soft)
-    return BoardDrawing(canvas, title, _description(scene, title, cells))
+    return Drawing(canvas, title, _description(scene, title, cells))
 
 
 def _by_size(values: tuple[float, float, float], systems: int) -> float:
@@ -90,13 +106,13 @@ def _draw_cells(canvas: Canvas, scene: BoardScene, cells: Sequence[Cell], side: 
 
     if systems <= POINTED:
         for cell in cells:
-            color, hatch = _look(scene, cell.step, cell.sign, cell.pair.relation)
-            canvas.boxes([box(cell)], color=color, say=_sentence(scene, cell), **hatch)
+            color = _look(canvas, scene, cell.step, cell.sign, cell.pair.relation)
+            canvas.boxes([box(cell)], color=color, say=_sentence(scene, cell))
     else:  # neighbours that look the same are one box, and all that look the same one path
         for (step, sign, relation), boxes in _runs(cells, box).items():
-            color, hatch = _look(scene, step, sign, relation)
-            edge = {"edgecolor": color, "linewidth": 0.4, "joinstyle": "miter"}  # no seams between rows
-            canvas.boxes(boxes, color=color, **(hatch or edge))
+            canvas.boxes(
+                boxes, color=_look(canvas, scene, step, sign, relation), edge=0.4
+            )  # no seams between rows
     if systems <= WRITTEN:
         _write(canvas, scene, cells, box)
     half = min(0.24 * side, 0.045)
@@ -131,13 +147,13 @@ def _kind(cell: Cell) -> tuple[int, int, str]:
     return cell.step, cell.sign, plain
 
 
-def _look(scene: BoardScene, step: int, sign: int, relation: str) -> tuple[str, dict[str, Any]]:
+def _look(canvas: Canvas, scene: BoardScene, step: int, sign: int, relation: str) -> str:
     palette = scene.palette
     if relation == "untestable":
-        return palette.tied, {"hatch": "////", "edgecolor": palette.hatch}
+        return canvas.hatched(palette.tied, palette.hatch)
     if step == 0:
-        return palette.tied, {}
-    return (palette.better if sign > 0 else palette.worse)[step - 1], {}
+        return palette.tied
+    return (palette.better if sign > 0 else palette.worse)[step - 1]
 
 
 def _ink(scene: BoardScene, step: int) -> str:
@@ -209,8 +225,8 @@ def _draw_keys(canvas: Canvas, scene: BoardScene, keys: Sequence[_Key], y: float
     for key in keys:
         start = x
         if key.is_listed:
-            color, hatch = _look(scene, key.step, key.sign, key.relation)
-            canvas.boxes([(x, y - KEY / 2, x + KEY, y + KEY / 2)], color=color, **hatch)
+            color = _look(canvas, scene, key.step, key.sign, key.relation)
+            canvas.boxes([(x, y - KEY / 2, x + KEY, y + KEY / 2)], color=color)
             if key.sign < 0 or len(scene.systems) <= POINTED:
                 segments = _mark((x + KEY / 2, y), 0.045, key.sign, key.relation)
                 canvas.lines(segments, color=_ink(scene, key.step), linewidth=1.0)
@@ -252,3 +268,33 @@ def _description(scene: BoardScene, title: str, cells: Sequence[Cell]) -> str:
     said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
     rows = "; ".join(f"{place} {short(system.name)}" for place, system in enumerate(scene.systems, start=1))
     return f"{title}. {scene.subtitle}. Of {counted(len(cells), 'pair')}: {said}. {' '.join(_notes(scene))} In order: {rows}."
+
+
+# Cells
+
+
+def cells_of(board: BoardRecord) -> list[Cell]:
+    """A cell for each listed pair."""
+    place = {system.name: at for at, system in enumerate(board.systems)}
+    limits = limits_of(board.family.alpha)
+    return [_cell(place, limits, pair) for pair in board.pairs]
+
+
+def limits_of(alpha: float) -> list[float]:
+    """The largest adjusted p-value of each step from the first significant one: alpha, alpha / 10, ..."""
+    return [float(Decimal(repr(alpha)).scaleb(-k)) for k in range(STEPS)]
+
+
+def limit_texts(alpha: float) -> list[str]:
+    """The same in words."""
+    return [limit_text(limit) for limit in limits_of(alpha)]
+
+
+def _cell(place: dict[str, int], limits: Sequence[float], pair: PairRecord) -> Cell:
+    upper, lower = sorted((place[pair.u], place[pair.v]))
+    first = pair.u if place[pair.u] == upper else pair.v
+    _, relation = toward(pair, first)
+    sign = {"better": 1, "worse": -1}.get(relation, 0)
+    # The relation decides about alpha itself: it knows fractions. Beyond, the upper bound must be below a limit.
+    beyond = sum(pair.p_adjusted_bounds[1] <= limit for limit in limits[1:])
+    return Cell(upper, lower, (1 + beyond) if sign else 0, sign, pair)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
 
 from ..escaping import single_line
-from .fonts import FAMILY
+from .fonts import advance
 
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 POINTS_PER_INCH = 72.0
@@ -84,19 +83,4 @@ def _advance(char: str) -> float:
         return WIDE
     if unicodedata.combining(char):
         return 0.0
-    font, per_em = _font()
-    return float(font.load_char(ord(char), _unscaled()).horiAdvance) / per_em
-
-
-@lru_cache(1)
-def _font() -> tuple[Any, float]:
-    from matplotlib.font_manager import FontProperties, findfont, get_font
-
-    font = get_font(findfont(FontProperties(family=[FAMILY])))
-    return font, float(font.units_per_EM)
-
-
-def _unscaled() -> Any:
-    from matplotlib.ft2font import LoadFlags
-
-    return LoadFlags.NO_SCALE
+    return advance(char)

@@ -9,11 +9,11 @@ from itertools import groupby, pairwise
 from ...inference.compare.record import SystemRecord
 from ..compare.words import RELATIONS, against, confidence, toward
 from ..number_format import counted
-from .board_scene import MOST_NAME, BoardDrawing, BoardScene, sentence_of
-from .canvas import LEAST_WIDTH, MARGIN, SMALL, Canvas, Point, head_height, note_lines
+from .axis import Axis, score_axis
+from .board_scene import MOST_NAME, BoardScene, sentence_of
+from .canvas import LEAST_WIDTH, MARGIN, SMALL, Canvas, Drawing, Point, head_height, note_lines
 from .figures import aligned
 from .labels import names_fitted, widest, width
-from .score_axis import ScoreAxis, score_axis
 
 SCORES, RANKS = 2.5, 2.1  # inches
 COLUMN = 0.2  # between columns
@@ -30,7 +30,7 @@ class _Columns:
     rank: float
     name: float
     score: float
-    dots: ScoreAxis
+    dots: Axis
     ranks: tuple[float, float] | None
     letters: float
     cluster: float
@@ -40,7 +40,7 @@ class _Columns:
     marks: Sequence[str]
 
 
-def leaderboard(scene: BoardScene) -> BoardDrawing:
+def leaderboard(scene: BoardScene) -> Drawing:
     """The picture of a board; without all pairs there are scores alone, and relations to the baseline."""
     columns = _columns(scene)
     title = f"{counted(len(scene.systems), 'system')} by {scene.measured}"
@@ -50,7 +50,7 @@ def leaderboard(scene: BoardScene) -> BoardDrawing:
     bottom = rows + scene.row * len(scene.systems)
     height = bottom + AXIS + 0.1 + 0.165 * len(note_lines(notes, columns.width)) + MARGIN
     palette = scene.palette
-    canvas = Canvas(columns.width, height, palette.paper, scene.printable)
+    canvas = Canvas(columns.width, height, palette.paper, scene.name, scene.printable)
     canvas.title(title, scene.subtitle, ink=palette.ink, soft=palette.soft)
     _heads(canvas, scene, columns, top + HEAD / 2)
     _axes(canvas, scene, columns, rows, bottom)
@@ -58,7 +58,7 @@ def leaderboard(scene: BoardScene) -> BoardDrawing:
         _row(canvas, scene, columns, place, system, rows + scene.row * (place + 0.5))
     _cluster_lines(canvas, scene, rows)
     canvas.notes(bottom + AXIS + 0.18, notes, color=palette.soft)
-    return BoardDrawing(canvas, title, _description(scene, title))
+    return Drawing(canvas, title, _description(scene, title))
 
 
 def _columns(scene: BoardScene) -> _Columns:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import pairwise
 
 from ...inference.options import Alternative
@@ -14,8 +16,6 @@ from ..certainty import kind, manner, p_text
 from ..escaping import single_line, what_was_read
 from ..number_format import number
 from ..titles import measured_in
-from .scale import scaled
-from .tail import Bar, is_empty, legend, regions_on, tail_regions, tails_of
 
 # The axis is stretched to the observed value while the null keeps at least this share of it.
 LEAST_SHARE = 0.45
@@ -31,6 +31,26 @@ SIDES: dict[Alternative, str] = {
     "greater": "one-sided (greater)",
     "less": "one-sided (less)",
 }
+
+LARGEST_EXPONENT = 100
+Region = tuple[float, float]
+
+LEGENDS: dict[Alternative, str] = {
+    "two-sided": "|value| \N{GREATER-THAN OR EQUAL TO} |observed|",
+    "greater": "values \N{GREATER-THAN OR EQUAL TO} observed",
+    "less": "values \N{LESS-THAN OR EQUAL TO} observed",
+}
+SLIVER = 1e-6  # of a bar: rounding, not a part of it
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """The probability of the values from `left` to `right`, or a part of that; `middle` is that of the whole bar."""
+
+    left: float
+    right: float
+    height: float
+    middle: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,3 +219,110 @@ def _description(record: TestRecord, title: str) -> str:
         f"{spread}from {number(null.min)} to {number(null.max)}. Observed: {number(record.statistic.observed)}. "
         f"{title}, {record.alternative}, {manner(record)}.{how}{what_was_read(record.notes)}"
     )
+
+
+# Numbers that an axis can hold
+
+
+def scaled(record: TestRecord) -> tuple[TestRecord, int]:
+    """The record with its values over 10**exponent, and the exponent: zero except for extreme magnitudes.
+
+    Moments that have left the range of doubles are taken from the probabilities again, or are zero where there
+    are none.
+    """
+    null, observed = record.null, record.statistic.observed
+    largest = max(abs(null.min), abs(null.max)) or abs(observed)
+    exponent = math.floor(math.log10(largest)) if largest > 0.0 else 0
+    if abs(exponent) <= LARGEST_EXPONENT:
+        return record, 0
+
+    def over(value: float) -> float:
+        return float(Decimal(value).scaleb(-exponent))
+
+    pmf = None if null.pmf is None else tuple((over(value), mass) for value, mass in null.pmf)
+    mean, sd = _moments(pmf) if pmf else (over(null.mean), over(null.sd))
+    small = replace(
+        null,
+        mean=mean if math.isfinite(mean) else 0.0,
+        sd=sd if math.isfinite(sd) else 0.0,
+        min=over(null.min),
+        max=over(null.max),
+        pmf=pmf,
+        pmf_bin_width=None if null.pmf_bin_width is None else over(null.pmf_bin_width),
+    )
+    lattice = record.method.lattice
+    method = replace(record.method, lattice=lattice and replace(lattice, unit=over(lattice.unit)))
+    statistic = replace(record.statistic, observed=over(observed))
+    return replace(record, null=small, method=method, statistic=statistic), exponent
+
+
+def _moments(pmf: tuple[tuple[float, float], ...]) -> tuple[float, float]:
+    total = math.fsum(mass for _, mass in pmf) or 1.0
+    mean = math.fsum(value * mass for value, mass in pmf) / total
+    variance = math.fsum((value - mean) ** 2 * mass for value, mass in pmf) / total
+    return mean, math.sqrt(variance)
+
+
+# The tail
+
+
+def tail_regions(record: TestRecord) -> tuple[Region, ...]:
+    """The values that are at least as extreme as observed; a bootstrap's null has the same rule."""
+    observed = record.statistic.observed
+    if record.alternative == "greater":
+        return ((observed, math.inf),)
+    if record.alternative == "less":
+        return ((-math.inf, observed),)
+    if observed == 0.0:
+        return ((-math.inf, math.inf),)
+    return ((-math.inf, -abs(observed)), (abs(observed), math.inf))
+
+
+def regions_on(regions: Sequence[Region], left: float, right: float) -> tuple[Region, ...]:
+    """The parts of the regions that are on the axis."""
+    clipped = ((max(low, left), min(high, right)) for low, high in regions)
+    return tuple((low, high) for low, high in clipped if low < high)
+
+
+def tails_of(record: TestRecord, bars: Sequence[Bar], regions: Sequence[Region]) -> tuple[Bar, ...]:
+    """The parts of the bars that count for the p-value.
+
+    Bars inside a region count as a whole. How much of a bar at the edge of a region counts is not known from its bin:
+    it is what the p-value leaves, drawn on the side of the region.
+    """
+    if is_empty(record):
+        return ()
+    inside, cut = [], []
+    for bar in bars:
+        least = SLIVER * (bar.right - bar.left)
+        for low, high in regions:
+            if bar.height <= 0.0 or min(bar.right, high) - max(bar.left, low) <= least:
+                continue
+            if low <= bar.left + least and bar.right - least <= high:
+                inside.append(bar)
+            else:
+                cut.append((bar, low > bar.left + least))
+    left_over = record.p_value - math.fsum(bar.height for bar in inside)
+    share = left_over / (math.fsum(bar.height for bar, _ in cut) or math.inf)
+    return (
+        *inside,
+        *(_part(bar, min(share, 1.0), on_the_right) for bar, on_the_right in cut if share > SLIVER),
+    )
+
+
+def is_empty(record: TestRecord) -> bool:
+    """Whether no resample is in the tail, so that the p-value is an upper bound."""
+    return any(warning.code == "bootstrap_empty_tail" for warning in record.warnings)
+
+
+def _part(bar: Bar, share: float, on_the_right: bool) -> Bar:
+    width = share * (bar.right - bar.left)
+    if on_the_right:
+        return Bar(bar.right - width, bar.right, bar.height, bar.middle)
+    return Bar(bar.left, bar.left + width, bar.height, bar.middle)
+
+
+def legend(record: TestRecord, *, on_the_axis: bool) -> str:
+    """What the shading means, or that it is outside the axis."""
+    text = LEGENDS[record.alternative]
+    return f"shaded: {text}" if on_the_axis else f"{text}: off this axis"

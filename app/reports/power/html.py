@@ -26,7 +26,7 @@ def power_html(record: PowerRecord, power_id: str, signature: str, picture: str)
         sentence=record.sentence,
         facts=facts(record),
         key=_key(record),
-        picture=Markup(picture),  # noqa: S704  # drawn by app.reports.picture.power_picture: numbers and our own words
+        picture=Markup(picture),  # noqa: S704  # drawn by app.reports.picture.pictures: numbers and our own words
         curve=[(f"{point.n:,}", number(point.effect), number(point.power)) for point in record.curve],
         warnings=[(warning.code, single_line(warning.detail)) for warning in record.warnings],
         signature=signature,

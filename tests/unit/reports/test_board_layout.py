@@ -1,19 +1,22 @@
-"""In no picture of a comparison do two texts touch, and none leaves the paper: matplotlib measures them itself."""
+"""In no picture of a comparison do two texts touch, and none leaves the paper: Pillow measures them in our font."""
 
 from __future__ import annotations
 
-import warnings
+import re
 from functools import cache
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from PIL import ImageFont
 
 from app.inference.compare.record import CompareRecord
-from app.reports.picture.board_picture import drawing
-from app.reports.picture.board_style import BOARD_PALETTES
-from app.reports.picture.rendering import DOTS_PER_INCH, Kind
-from app.reports.picture.style import Theme, settings
+from app.reports.compare.words import named_boards
+from app.reports.picture.board_scene import BoardScene
+from app.reports.picture.fonts import FOLDER, printable
+from app.reports.picture.pictures import BOARD_PICTURES
+from app.reports.picture.style import BOARD_PALETTES, Theme
 from tests.unit.reports.compare_records import compared, long_names, short_names, some_scores
 
 PICTURES = ("leaderboard", "heatmap", "bars", "forest")
@@ -35,24 +38,35 @@ def record_of(size: int, how: str) -> CompareRecord:
     return compared(names, scores)
 
 
-def texts_of(record: CompareRecord, picture: str, theme: Theme, kind: Kind = "png") -> tuple[Any, list[str]]:
-    """The boxes of all texts over the size of the paper, shape (T, 2, 2), and what they say."""
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.text import Text
+@cache
+def font(size: float, bold: bool) -> ImageFont.FreeTypeFont:
+    # Measured large, where whole pixels matter little.
+    return ImageFont.truetype(FOLDER / f"DejaVuSans{'-Bold' if bold else ''}.ttf", size * 20)
 
-    parameters: Any = {**mpl.rcParamsDefault, **settings("")}
-    with mpl.rc_context(parameters), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font")
-        figure = drawing(record, picture, BOARD_PALETTES[theme], kind).canvas.figure
-        figure.set_dpi(DOTS_PER_INCH)
-        agg: Any = FigureCanvasAgg(figure)
-        renderer = agg.get_renderer()
-        found: list[Any] = figure.findobj(Text)
-        texts = [text for text in found if text.get_text()]
-        boxes = [text.get_window_extent(renderer).get_points() for text in texts]
-        paper = figure.get_size_inches() * DOTS_PER_INCH
-    return np.array(boxes) / paper, [text.get_text() for text in texts]
+
+def texts_of(
+    record: CompareRecord, picture: str, theme: Theme, in_our_font: bool = True
+) -> tuple[Any, list[str]]:
+    """The boxes of all texts over the size of the paper, shape (T, 2, 2), and what they say."""
+    shown = next(named_boards(record))
+    scene = BoardScene(record, shown, BOARD_PALETTES[theme], "p", printable if in_our_font else str)
+    drawn = BOARD_PICTURES[picture](scene)
+    root = ET.fromstring(drawn.canvas.svg(drawn.title, drawn.description))
+    paper = [float(number) for number in root.get("viewBox", "").split()[2:]]
+    boxes, said = [], []
+    for element in root.iter("{http://www.w3.org/2000/svg}text"):
+        style, text = element.get("style", ""), element.text or ""
+        assert "transform" not in element.attrib
+        size = float(re.findall(r"font-size: ([\d.]+)px", style)[0])
+        anchor = {"start": 0.0, "middle": 0.5, "end": 1.0}[re.findall(r"text-anchor: (\w+)", style)[0]]
+        left, top, right, bottom = (
+            edge / 20 for edge in font(size, "bold" in style).getbbox(text, anchor="ls")
+        )
+        x, y = (float(element.get(name, "")) for name in "xy")
+        x -= anchor * font(size, "bold" in style).getlength(text) / 20
+        boxes.append([[x + left, y + top], [x + right, y + bottom]])
+        said.append(text)
+    return np.array(boxes) / paper, said
 
 
 def touching(boxes: Any) -> list[tuple[int, int]]:
@@ -63,8 +77,10 @@ def touching(boxes: Any) -> list[tuple[int, int]]:
     return list(zip(first.tolist(), second.tolist(), strict=True))
 
 
-def assert_apart(record: CompareRecord, picture: str, theme: Theme = "light", kind: Kind = "png") -> None:
-    boxes, said = texts_of(record, picture, theme, kind)
+def assert_apart(
+    record: CompareRecord, picture: str, theme: Theme = "light", in_our_font: bool = True
+) -> None:
+    boxes, said = texts_of(record, picture, theme, in_our_font)
     assert [(said[i], said[j]) for i, j in touching(boxes)] == []
     out = (boxes < 0.0).any(axis=(1, 2)) | (boxes > 1.0).any(axis=(1, 2))
     assert [said[i] for i in np.flatnonzero(out)] == []
@@ -106,7 +122,7 @@ def test_numbers_of_any_size_have_room(picture: str, factor: float) -> None:
 @pytest.mark.parametrize("picture", PICTURES)
 def test_an_svg_with_scripts_that_our_font_lacks_has_room(picture: str) -> None:
     names = [f"日本語モデル漢字漢字漢字漢字漢字漢字漢字漢字{k}😀😀😀" for k in range(10)]
-    assert_apart(compared(names, some_scores(10)), picture, kind="svg")
+    assert_apart(compared(names, some_scores(10)), picture, in_our_font=False)
 
 
 def test_what_touches_is_seen() -> None:

@@ -13,12 +13,12 @@ import pytest
 from app.errors import InvalidTest
 from app.inference.compare.record import CompareRecord, PairRecord
 from app.reports.compare.words import named_boards
-from app.reports.picture.board_picture import DRAWN, board_png, board_svg, inline_board
-from app.reports.picture.board_style import BOARD_PALETTES
-from app.reports.picture.cells import cells_of, limits_of
+from app.reports.picture.axis import score_axis
 from app.reports.picture.figures import aligned, short_p
+from app.reports.picture.heatmap import cells_of, limits_of
 from app.reports.picture.labels import fitted, names_fitted, width
-from app.reports.picture.score_axis import score_axis
+from app.reports.picture.pictures import BOARD_PICTURES, board_png, board_svg, inline_board
+from app.reports.picture.style import BOARD_PALETTES
 from app.reports.representations import BoardPicture
 from tests.unit.reports.compare_records import compared, long_names, short_names, some_scores
 
@@ -49,17 +49,17 @@ def pair(p: float, **changes: Any) -> PairRecord:
 
 
 def test_every_picture_that_can_be_asked_for_is_drawn() -> None:
-    assert set(DRAWN) == set(get_args(BoardPicture))
+    assert set(BOARD_PICTURES) == set(get_args(BoardPicture))
 
 
-@pytest.mark.parametrize("picture", DRAWN)
+@pytest.mark.parametrize("picture", BOARD_PICTURES)
 def test_the_same_record_gives_the_same_bytes(record: CompareRecord, picture: str) -> None:
     assert board_svg(record, picture) == board_svg(record, picture)
     assert board_png(record, picture, "dark") == board_png(record, picture, "dark")
     assert board_svg(record, picture) != board_svg(record, picture, "dark")
 
 
-@pytest.mark.parametrize("picture", DRAWN)
+@pytest.mark.parametrize("picture", BOARD_PICTURES)
 def test_every_system_is_in_the_words_of_a_picture(record: CompareRecord, picture: str) -> None:
     root = ET.fromstring(board_svg(record, picture))
     said = root.findtext(f"{SVG}desc") or ""

@@ -16,7 +16,7 @@ from app.engine.plan import Budget
 from app.inference.options import Alternative, Options
 from app.inference.paired_test import run_test
 from app.inference.record import NullRecord, StatisticRecord, TestRecord, WarningRecord
-from app.reports.picture.picture import svg
+from app.reports.picture.pictures import svg
 from app.reports.picture.scene import LINE_CHARS, scene
 from app.reports.picture.style import PALETTES
 from app.statistics.paired import Counts, Scores, StatisticSpec
@@ -42,10 +42,11 @@ def boxes(picture: bytes, fill: str) -> list[Box]:
     for path in ET.fromstring(picture).iter("{http://www.w3.org/2000/svg}path"):
         if not re.search(rf"fill: {re.escape(fill)}", path.get("style", "")):
             continue
-        points = [float(number) for number in re.findall(r"-?\d+\.?\d*", path.get("d", ""))]
-        xs, ys = points[::2], points[1::2]
-        if max(ys) == pytest.approx(AXIS, abs=1e-3) and min(ys) < AXIS - 1e-9:
-            found.append((min(xs), max(xs), AXIS - min(ys)))
+        for outline in path.get("d", "").split("M")[1:]:
+            points = [float(number) for number in re.findall(r"-?\d+\.?\d*", outline)]
+            xs, ys = points[::2], points[1::2]
+            if max(ys) == pytest.approx(AXIS, abs=1e-3) and min(ys) < AXIS - 1e-9:
+                found.append((min(xs), max(xs), AXIS - min(ys)))
     return sorted(found)
 
 
