@@ -1,4 +1,4 @@
-"""Speech recognition: counts per utterance in a table, or `.trn` transcripts aligned here.
+"""Speech recognition: counts per utterance in a table, or transcripts aligned here: NIST `.trn`, or Kaldi's with ids in front.
 
 Counts are `errors` and `ref_words`; their ratio is the word error rate, and is exact. The cluster is the call, or
 speaker: a column of the table, or the part of an utterance's id before its first `-` or `_`, as in NIST's sclite.
@@ -7,13 +7,14 @@ speaker: a column of the table, or the part of an utterance's id before its firs
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InvalidTest
+from ...extras import missing
 from ...inference.reading import Remark
 from ...statistics.paired import StatisticSpec
-from ..frame import Frame
 from ..quoting import quoted
 from .count_files import CountFile, count_file, require_same
 from .format import FirstLook, Format, Sign
@@ -22,7 +23,6 @@ from .outputs_by_id import SystemOutputs, counts, in_words, matched, scores_read
 from .reader import ReaderOptions, Reading, choose_metric
 from .roles import needed
 from .source import Source
-from .transcripts import UTTERANCE, Transcript, transcript, word_errors
 
 ROLES = ("u", "v", "ref", "gold")
 USES = frozenset(("metric", "clusters", "id_column", "delimiter", "on_missing"))
@@ -34,11 +34,15 @@ IDS = ("utterance", "utt_id", "utt", "id", "segment")
 CLUSTERS = ("call", "speaker", "session", "cluster")
 PER_UTTERANCE = re.compile(r"(?P<key>\S+)\s+#csid\s+(?P<counts>\d{1,9}(?:\s+\d{1,9}){3})\s*", re.ASCII)
 SPEAKER = re.compile(r"[^-_]+")
+UTTERANCE = re.compile(r"(?P<words>.*)\((?P<id>[^()\s]+)\)\s*")
+IN_FRONT = re.compile(r"(?P<id>[^\s;|]+)(?:[ \t]*\|\|\|[ \t]*|\t|;|(?P<blank> +)|$)(?P<words>.*)")
+LEAST_LINES = 3
+LEAST_COMMON, LEAST_WITH_DIGITS = 0.9, 0.8
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
     """Counts `errors` and `ref_words`; or 1 for an utterance without an error, for `utterance_accuracy`."""
-    notes: list[str] = []
+    notes: list[Any] = []
     name = options.metric or (options.statistic if options.statistic in STATISTICS else None)
     if name is not None and name not in STATISTICS:
         raise choose_metric(options, list(STATISTICS))
@@ -49,40 +53,41 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     else:
         u, v = _aligned(reference, systems, options, notes)
     require_same(u, v, 1, "ref_words", "both systems need the same references.")
+    known: dict[str, Any] = {
+        "statistic_read": name is not None and options.metric is None,
+        "metric": name or "wer",
+    }
+    clustered = options.clusters is not None
     if name == "utterance_accuracy":
         for system in (u, v):
             system.values = [None if value is None else int(value[0] == 0) for value in system.values]
-    consumed, clustered = name is not None and options.metric is None, options.clusters is not None
-    if name == "utterance_accuracy":
-        return scores_reading(
-            u, v, options, notes, format_, clustered=clustered, statistic_read=consumed, metric=name
-        )
+        return scores_reading(u, v, options, notes, format_, clustered=clustered, **known)
     pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    return Reading(
-        "counts", counts(pairs, NAMES), WER, tuple(notes), format_, statistic_read=consumed, metric="wer"
-    )
+    return Reading("counts", counts(pairs, NAMES), WER, tuple(notes), format_, **known)
 
 
-def _counted(source: Source, options: ReaderOptions, notes: list[str]) -> SystemOutputs:
+# Counts
+
+
+def _counted(source: Source, options: ReaderOptions, notes: list[Any]) -> SystemOutputs:
     """A table of counts; `errors` is its column or the sum of its parts, which must agree if both are there."""
     if b" #csid " in source.content:
         return _per_utterance(source, notes)
     file = count_file(source, IDS, CLUSTERS, options, notes)
-    header = [name.lower() for name in file.columns()]
-    parts = all(part in header for part in PARTS)
-    if "ref_words" not in header or not (parts or "errors" in header):
+    parts = all(part in file.header for part in PARTS)
+    if "ref_words" not in file.header or not (parts or "errors" in file.header):
         detail = "the columns ref_words and errors (or substitutions, deletions and insertions) are needed."
         raise source.refused(1, "missing_column", detail)
-    wanted = [*(("errors",) if "errors" in header else ()), "ref_words", *(PARTS if parts else ())]
-    outputs = file.outputs(wanted, NumberReader(), row=True)
+    wanted = [*(("errors",) if "errors" in file.header else ()), "ref_words", *(PARTS if parts else ())]
+    outputs = file.outputs(wanted, NumberReader())
     outputs.values = [
-        None if value is None else _row(file, index, dict(zip(wanted, value, strict=True)))
-        for index, value in enumerate(outputs.values)
+        None if value is None else _row(file, row, dict(zip(wanted, value, strict=True)))
+        for row, value in enumerate(outputs.values)
     ]
     return outputs
 
 
-def _per_utterance(source: Source, notes: list[str]) -> SystemOutputs:
+def _per_utterance(source: Source, notes: list[Any]) -> SystemOutputs:
     """Kaldi's per_utt: `utterance #csid correct substituted inserted deleted`, between lines of words."""
     outputs = SystemOutputs(source)
     for line, text in enumerate(source.lines(notes), 1):
@@ -97,67 +102,90 @@ def _per_utterance(source: Source, notes: list[str]) -> SystemOutputs:
     return outputs
 
 
-def _row(file: CountFile, index: int, value: dict[str, int | float]) -> tuple[int | float, int | float]:
-    data = file.data
-    for name, count in value.items():
-        if not isinstance(count, int) or count < 0:
-            raise _refused(data, index, name, "not_a_count", f"{name} is not a whole number from 0.")
-    if PARTS[0] not in value:
-        return value["errors"], value["ref_words"]
-    total = sum(value[part] for part in PARTS)
-    if value.get("errors", total) != total:
-        detail = (
-            f"errors is {value['errors']}, and substitutions, deletions and insertions add up to {total}."
-        )
-        raise _refused(data, index, "errors", "inconsistent_counts", detail)
-    return total, value["ref_words"]
+def _row(file: CountFile, row: int, value: dict[str, int | float]) -> tuple[int | float, int | float]:
+    """Errors and words of the reference; raises InvalidTest at a count that is none, or at errors that are not the sum."""
+    total = sum(value[part] for part in PARTS if part in value)
+    errors = value.get("errors", total)
+    wrong = next((name for name, count in value.items() if not isinstance(count, int) or count < 0), None)
+    code, detail = "not_a_count", f"{wrong} is not a whole number from 0."
+    if wrong is None and PARTS[0] in value and errors != total:
+        wrong, code = "errors", "inconsistent_counts"
+        detail = f"errors is {errors}, and substitutions, deletions and insertions add up to {total}."
+    if wrong is not None:
+        label = f"{file.data.source.label}, {in_words(file.data.path(row))}"
+        raise InvalidTest.at(f"{file.data.place(row)}/{wrong}", code, f"{label}: {detail}")
+    return errors, value["ref_words"]
 
 
-def _refused(data: Frame, row: int, name: str, code: str, detail: str) -> InvalidTest:
-    label = f"{data.source.label}, {in_words(data.path(row))}"
-    return InvalidTest.at(f"{data.place(row)}/{name}", code, f"{label}: {detail}")
+# Transcripts
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """The words of every utterance, and its line."""
+
+    source: Source
+    words: dict[str, list[str]]
+    lines: dict[str, int]
 
 
 def _aligned(
-    reference: Source, systems: list[Source], options: ReaderOptions, notes: list[str]
-) -> tuple[SystemOutputs, SystemOutputs]:
+    reference: Source, systems: list[Source], options: ReaderOptions, notes: list[Any]
+) -> list[SystemOutputs]:
     """Transcripts against their references, utterance by utterance."""
-    references = transcript(reference, notes)
+    references = _transcript(reference, notes)
     if options.clusters not in (None, *CLUSTERS[:2]):
         detail = "Transcripts have `clusters=call` (or `clusters=speaker`): the part of an utterance's id before its first - or _."
         raise InvalidTest.at("/options/clusters", "invalid_option", detail)
-    u, v = (_system(references, transcript(source, notes), options, notes) for source in systems)
-    return u, v
+    return [_system(references, _transcript(source, notes), options, notes) for source in systems]
 
 
-def _require_common_words(reference: Transcript, hypothesis: Transcript) -> None:
-    """Refuse a transcript none of whose words is in the references: its spelling or its text differs."""
-    hypothesis_words, reference_words = (
-        {word for words in one.words.values() for word in words} for one in (hypothesis, reference)
-    )
-    if hypothesis_words and reference_words and hypothesis_words.isdisjoint(reference_words):
-        detail = f"no word of this file occurs in the references: here is {quoted(min(hypothesis_words))}, there {quoted(min(reference_words))}. "
-        detail += "Capitals and punctuation count: write both the same way."
-        raise hypothesis.source.refused(min(hypothesis.lines.values()), "labels_never_match", detail)
+def _transcript(source: Source, notes: list[Any]) -> Transcript:
+    """Read a file; raises InvalidTest naming a line without an id, or with one that was there before."""
+    read = Transcript(source, {}, {})
+    lines = source.lines(notes)
+    filled = [line for line in lines if line.strip()]
+    pattern = UTTERANCE
+    if not any(map(UTTERANCE.fullmatch, filled)) and ids_in_front([filled]) is not None:
+        pattern = IN_FRONT
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        match = pattern.fullmatch(line)
+        if match is None:
+            detail = "there is no (utterance-id) at the end, and none in front of every line."
+            raise source.refused(number, "no_id", detail)
+        key = match["id"]
+        if key in read.lines:
+            detail = f"the utterance {quoted(key)} is already on line {read.lines[key]:,}."
+            raise source.refused(number, "duplicate_id", detail)
+        read.words[key], read.lines[key] = match["words"].split(), number
+    if not filled:
+        raise source.empty()
+    if source.role in ("ref", "gold"):
+        notes.append(f"{len(read.words):,} references read from {source.label}.")
+    return read
 
 
 def _system(
     reference: Transcript, hypothesis: Transcript, options: ReaderOptions, notes: list[Any]
 ) -> SystemOutputs:
+    source = hypothesis.source
     extra = [key for key in hypothesis.lines if key not in reference.lines]
     if extra:
         detail = f"the utterance {quoted(extra[0])} is not in the references ({len(extra):,} are not)."
-        raise hypothesis.source.refused(hypothesis.lines[extra[0]], "unmatched_ids", detail)
-    _require_common_words(reference, hypothesis)
-    shared = [key for key in reference.words if key in hypothesis.words]
-    errors = dict(
-        zip(
-            shared,
-            word_errors([reference.words[k] for k in shared], [hypothesis.words[k] for k in shared]),
-            strict=True,
-        )
+        raise source.refused(hypothesis.lines[extra[0]], "unmatched_ids", detail)
+    mine, theirs = (
+        {word for words in one.words.values() for word in words} for one in (hypothesis, reference)
     )
-    outputs = SystemOutputs(hypothesis.source)
+    if mine and theirs and mine.isdisjoint(theirs):  # its spelling or its text differs
+        detail = f"no word of this file occurs in the references: here is {quoted(min(mine))}, there {quoted(min(theirs))}. "
+        detail += "Capitals and punctuation count: write both the same way."
+        raise source.refused(min(hypothesis.lines.values()), "labels_never_match", detail)
+    shared = [key for key in reference.words if key in hypothesis.words]
+    texts = ([one.words[key] for key in shared] for one in (reference, hypothesis))
+    errors = dict(zip(shared, word_errors(*texts), strict=True))
+    outputs = SystemOutputs(source)
     for key, words in reference.words.items():
         path = f"line/{hypothesis.lines[key]}" if key in hypothesis.lines else f"utterance/{key[:40]}"
         match = SPEAKER.match(key)
@@ -165,13 +193,62 @@ def _system(
         outputs.add(key, (errors[key], len(words)) if key in errors else None, path, cluster)
     silent = sum(not words for words in hypothesis.words.values())
     if silent:
-        notes.append(
-            Remark(
-                hypothesis.source.role,
-                f"{silent:,} utterances have an empty hypothesis, which is all deletions.",
-            )
-        )
+        said = f"{silent:,} utterances have an empty hypothesis, which is all deletions."
+        notes.append(Remark(source.role, said))
     return outputs
+
+
+def word_errors(references: Sequence[Sequence[str]], hypotheses: Sequence[Sequence[str]]) -> list[int]:
+    """Substitutions, deletions and insertions of every utterance, by jiwer (the optional extra `asr`).
+
+    Raises
+    ------
+    InvalidTest
+        jiwer is not installed.
+    """
+    try:
+        import jiwer
+    except ImportError:
+        detail = f"{missing('asr')}; or give counts per utterance."
+        raise InvalidTest.at("/files/ref", "missing_extra", detail) from None
+    aligned = jiwer.process_words([" ".join(w) for w in references], [" ".join(w) for w in hypotheses])
+    return [
+        sum(
+            max(chunk.ref_end_idx - chunk.ref_start_idx, chunk.hyp_end_idx - chunk.hyp_start_idx)
+            for chunk in chunks
+            if chunk.type != "equal"
+        )
+        for chunks in aligned.alignments
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class InFront:
+    """Ids in front of the lines of a file, and the texts after them; `blank` where only a blank is between."""
+
+    ids: list[str]
+    texts: list[str]
+    blank: bool
+
+
+def ids_in_front(files: Sequence[Sequence[str]]) -> list[InFront] | None:
+    """The ids in front of all lines of files, as Kaldi and others write them; None where these are words.
+
+    Ids are unique in each file, nine of ten are in all files, and four of five have a digit.
+    """
+    found = []
+    for lines in files:
+        split = [match for match in map(IN_FRONT.fullmatch, lines) if match is not None]
+        ids = [match["id"] for match in split]
+        if len(split) < max(len(lines), LEAST_LINES) or len(set(ids)) < len(ids):
+            return None
+        blank = any(match["blank"] is not None for match in split)
+        found.append(InFront(ids, [match["words"] for match in split], blank))
+    common = set(found[0].ids).intersection(*(one.ids for one in found[1:]))
+    if len(common) < LEAST_COMMON * max(len(one.ids) for one in found):
+        return None
+    with_digits = sum(any(map(str.isdigit, key)) for key in common)
+    return found if with_digits >= LEAST_WITH_DIGITS * len(common) else None
 
 
 def _sign(look: FirstLook) -> Sign:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from ...errors import InvalidTest
 from ..frame import Frame, table
-from ..missing_texts import is_missing
 from ..quoting import quoted
-from .number_text import NumberReader, parsed
+from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs
 from .reader import ReaderOptions, choose
 from .source import Source
@@ -19,43 +18,23 @@ NO_CLUSTER = "_"
 
 @dataclass(frozen=True, slots=True)
 class CountFile:
-    """One system's table, and its columns of ids and clusters."""
+    """One system's table, and its columns of ids and clusters; `header` has its other columns in lower case."""
 
     data: Frame
     key: str
     cluster: str | None
+    header: tuple[str, ...]
 
-    def columns(self) -> list[str]:
-        """The names of the columns of numbers."""
-        return [name for name in self.data.names if name != self.key]
-
-    def numeric_columns(self) -> list[str]:
-        """Those of them with numbers, and missing values at most beside these."""
-        texts = {name: self.data.column(name) for name in self.columns()}
-        return [
-            name
-            for name, fields in texts.items()
-            if all(parsed(field.strip()) is not None or is_missing(field) for field in fields)
-            and not all(map(is_missing, fields))
-        ]
-
-    def outputs(self, names: Sequence[str], number_reader: NumberReader, *, row: bool) -> SystemOutputs:
-        """The values of these columns: rows of them, or one number each when not `row`."""
+    def outputs(self, names: Sequence[str], reader: NumberReader) -> SystemOutputs:
+        """The values of these columns, a row of them for each item."""
         data = self.data
-        columns = [str(data.chosen("metric", name)) for name in names]
+        columns = [data.values(str(data.chosen("metric", name)), reader) for name in names]
+        clusters = None if self.cluster is None else data.keys_known(self.cluster)
         outputs = SystemOutputs(data.source)
-        for index, key in enumerate(data.column(self.key)):
-            values = [
-                number_reader.of_text(data.column(name)[index], data.place(index, name)) for name in columns
-            ]
-            whole = None if None in values else tuple(value for value in values if value is not None)
-            cluster = None if self.cluster is None else data.column(self.cluster)[index].strip()
-            outputs.add(
-                key.strip(),
-                whole if row or whole is None else whole[0],
-                data.path(index),
-                None if cluster == NO_CLUSTER else cluster,
-            )
+        for row, key in enumerate(data.keys_known(self.key) or ()):
+            values = tuple(column[row] for column in columns)
+            cluster = None if clusters is None or clusters[row] == NO_CLUSTER else clusters[row]
+            outputs.add(key, None if None in values else values, data.path(row), cluster)  # type: ignore[arg-type]
         return outputs
 
 
@@ -82,7 +61,7 @@ def count_file(
             notes.append(
                 f"{source.role}: the column {quoted(name)} has {len(keys):,} values; clusters: {name[:40]} would swap each as a whole."
             )
-    return CountFile(data, key, cluster)
+    return CountFile(data, key, cluster, tuple(name.lower() for name in data.names if name != key))
 
 
 def require_same(u: SystemOutputs, v: SystemOutputs, column: int, name: str, why: str) -> None:

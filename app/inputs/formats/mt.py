@@ -12,18 +12,19 @@ from dataclasses import replace
 
 from ...errors import InvalidTest, choices_of, relocated
 from ...statistics.paired import Pairing, Segments, StatisticSpec
-from ..alignment import ById, align
+from ..alignment import ById, align, coded
+from ..missing_texts import is_missing
 from ..quoting import quoted
+from .asr import InFront, ids_in_front
 from .count_files import CountFile, count_file
 from .format import FirstLook, Format, Sign
 from .metrics import metric_of
-from .number_text import Number, NumberReader
+from .number_text import NumberReader, parsed
 from .outputs_by_id import counts, matched, scores_reading, values_in
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
-from .sentences import DOCUMENT, clustered, from_file
+from .sentences import DOCUMENT, from_file
 from .source import Source
-from .transcripts import InFront, ids_in_front
 
 ROLES = ("u", "v", "ref", "ref2", "ref3", "ref4", "gold", "documents")
 USES = frozenset(("clusters",))
@@ -59,27 +60,31 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     )
     in_front = None if format_ == FAIRSEQ_NAME else ids_in_front(texts)
     if in_front is not None:
-        return _by_id(dict(zip(roles, in_front, strict=True)), files, options, notes, format_)
-    for role, text in zip(roles, texts, strict=True):
-        if len(text) != len(texts[0]):
-            detail = (
-                f"{role} has {len(text):,} lines and u has {len(texts[0]):,}; line n of all is segment n."
-            )
-            raise InvalidTest.at(f"/files/{role}", "length_mismatch", detail)
-    notes.append(f"{len(texts[0]):,} segments, paired by line; {len(texts) - 2} reference(s) each.")
+        texts, pairing = _by_id(dict(zip(roles, in_front, strict=True)), files)
+        how = f"the ids in front of their lines, such as {quoted(in_front[0].ids[0])}, which were cut off"
+    else:
+        pairing, how = Pairing(), "line"
+        for role, text in zip(roles, texts, strict=True):
+            if len(text) != len(texts[0]):
+                detail = (
+                    f"{role} has {len(text):,} lines and u has {len(texts[0]):,}; line n of all is segment n."
+                )
+                raise InvalidTest.at(f"/files/{role}", "length_mismatch", detail)
+    n = len(texts[0])
+    notes.append(f"{n:,} segments, paired by {how}; {len(texts) - 2} reference(s) each.")
+    if (options.clusters is None) != ("documents" not in files) or options.clusters not in (None, DOCUMENT):
+        detail = "`clusters=document` goes with a file documents: a table with one line a segment."
+        raise InvalidTest.at("/options/clusters", "invalid_option", detail)
+    if "documents" in files:
+        codes, n_clusters = coded(from_file(files["documents"], n, options, notes))
+        pairing = replace(pairing, clusters=codes, n_clusters=n_clusters)
     references = [list(segment) for segment in zip(*texts[2:], strict=True)]
-    data = Segments(texts[0], texts[1], references, _documents(files, len(texts[0]), options, notes))
+    data = Segments(texts[0], texts[1], references, pairing)
     return Reading("segments", data, StatisticSpec("bleu"), tuple(notes), format_)
 
 
-def _by_id(
-    found: Mapping[str, InFront],
-    files: Mapping[str, Source],
-    options: ReaderOptions,
-    notes: list[str],
-    format_: str,
-) -> Reading:
-    """Segments by the ids in front of their lines, which are no part of the texts; raises InvalidTest where ids differ."""
+def _by_id(found: Mapping[str, InFront], files: Mapping[str, Source]) -> tuple[list[list[str]], Pairing]:
+    """Texts by the ids in front of their lines, which are no part of them; raises InvalidTest where ids differ."""
     sides = {f"/{role}": ById(lines.ids, lines.texts) for role, lines in found.items()}
     with relocated(lambda pointer: f"/files{pointer}"):
         try:
@@ -90,17 +95,7 @@ def _by_id(
     if "documents" in files and any(lines.ids != found["u"].ids for lines in found.values()):
         detail = "The documents are of lines, and the lines of the texts have ids in another order: sort the files alike."
         raise InvalidTest.at("/files/documents", "mixed_forms", detail)
-    u, v, *rest = (values_in(side, aligned.order[name]) for name, side in sides.items())
-    documents = _documents(files, aligned.n, options, notes)
-    pairing = replace(aligned.pairing, clusters=documents.clusters, n_clusters=documents.n_clusters)
-    notes.append(
-        f"{len(u):,} segments, paired by the ids in front of their lines, such as {quoted(found['u'].ids[0])}, which were cut "
-        f"off; {len(rest)} reference(s) each."
-    )
-    references = [list(segment) for segment in zip(*rest, strict=True)]
-    return Reading(
-        "segments", Segments(u, v, references, pairing), StatisticSpec("bleu"), tuple(notes), format_
-    )
+    return [values_in(side, aligned.order[name]) for name, side in sides.items()], aligned.pairing
 
 
 def refuse_transcripts(files: Mapping[str, Source]) -> None:
@@ -172,21 +167,12 @@ def _segments(source: Source, notes: list[str]) -> list[str]:
     return lines
 
 
-def _documents(files: Mapping[str, Source], n: int, options: ReaderOptions, notes: list[str]) -> Pairing:
-    if (options.clusters is None) != ("documents" not in files) or options.clusters not in (None, DOCUMENT):
-        detail = "`clusters=document` goes with a file documents: a table with one line a segment."
-        raise InvalidTest.at("/options/clusters", "invalid_option", detail)
-    if options.clusters is None:
-        return Pairing()
-    return clustered(from_file(files["documents"], n, options, notes))
-
-
 def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
     """Counts of BLEU or TER from a scorer's per-segment table; or scores, from any one column of it."""
     notes: list[str] = []
     tables = [count_file(needed(files, r, format_), IDS, CLUSTERS, options, notes) for r in STATISTICS_ROLES]
-    header = [name.lower() for name in tables[0].columns()]
-    available = [m for m, names in (("bleu", BLEU_COUNTS), ("ter", TER_COUNTS)) if set(names) <= set(header)]
+    header = tables[0].header
+    available = [m for m, names in (("bleu", BLEU_COUNTS), ("ter", TER_COUNTS)) if set(header) >= set(names)]
     chosen = options.metric or (options.statistic if options.statistic in STATISTICS else None)
     if chosen is None:
         if len(available) != 1:
@@ -198,8 +184,9 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
     if metric not in available:
         if metric not in header:
             raise _choose_metric(tables[0], available)
-        number_reader = NumberReader.of(options)
-        systems = [file.outputs([metric], number_reader, row=False) for file in tables]
+        systems = [file.outputs([metric], NumberReader.of(options)) for file in tables]
+        for system in systems:
+            system.values = [None if value is None else value[0] for value in system.values]
         return scores_reading(
             systems[0], systems[1], options, notes, format_, clustered=clustered,
             more_notes=[f"The score of a segment is its {metric[:40]}."], statistic_read=consumed,
@@ -210,10 +197,10 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
             "/options", "invalid_option", "Counts are used as they are: `decimals` does not apply."
         )
     names = BLEU_COUNTS if metric == "bleu" else TER_COUNTS
-    systems = [file.outputs(names, NumberReader(), row=True) for file in tables]
+    systems = [file.outputs(names, NumberReader()) for file in tables]
     for file, system in zip(tables, systems, strict=True):
         for index, row in enumerate(system.values):
-            if row is not None and not all(_is_count(value) for value in row):
+            if row is not None and not all(isinstance(value, int) and value >= 0 for value in row):
                 raise file.data.refused(index, "", "not_a_count", "a count is not a whole number from 0.")
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
     return Reading(
@@ -223,12 +210,15 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
 
 
 def _choose_metric(file: CountFile, available: list[str]) -> InvalidTest:
-    names = [*available, *map(str.lower, file.numeric_columns())]
-    return choose(file.data.source.line(1), "metric", "metric", names)
-
-
-def _is_count(value: Number) -> bool:
-    return isinstance(value, int) and value >= 0
+    """The refusal that lists the metrics and the columns of numbers, which may lack some."""
+    data = file.data
+    fields = {name: [field for field in data.column(name) if not is_missing(field)] for name in data.names}
+    numeric = [
+        name.lower()
+        for name, known in fields.items()
+        if name != file.key and known and all(parsed(field.strip()) is not None for field in known)
+    ]
+    return choose(data.source.line(1), "metric", "metric", [*available, *numeric])
 
 
 def _sign(look: FirstLook) -> Sign:

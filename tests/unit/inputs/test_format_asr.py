@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.errors import InputError
-from app.inputs.formats.transcripts import word_errors
+from app.inputs.formats.asr import word_errors
 from app.statistics.paired import Counts, Scores
 
 from .conftest import Read
