@@ -1,30 +1,48 @@
-"""Logs of frameworks for evaluation whose format is a shape: lighteval, HELM, OpenAI evals, Every Eval Ever and RunFrames.
+"""Logs of frameworks for evaluation, and of benchmarks, whose format is a shape.
 
 Sources: lighteval/logging/info_loggers.py, DetailsLogger.Detail; helm/benchmark/metrics/metric.py, PerInstanceStats,
-metrics/statistic.py, Stat, metrics/metric_name.py; evals/record.py, RecorderBase, LocalRecorder; Every Eval Ever's schema
-instance_level_eval 0.2.
+metrics/statistic.py, Stat, metrics/metric_name.py, presentation/summarize.py, DisplayPrediction; evals/record.py, RecorderBase,
+LocalRecorder; Every Eval Ever's schema instance_level_eval 0.2; promptfoo, src/types/index.ts, EvaluateResult, EvaluateSummaryV3;
+pytest-benchmark, docs/usage.rst, stats; hyperfine, src/export/json.rs, src/benchmark/benchmark_result.rs.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...errors import InvalidTest
 from ...inference.reading import Remark
 from .. import ndjson
 from ..quoting import escaped, quoted
+from .file_names import task_in
 from .format import FirstLook
-from .json_records import Record, key_of, metadata_key, read_records
+from .json_records import key_of, lines_of, metadata_key, read_records
 from .metrics import metric_of
-from .reader import ReaderOptions, choose, only_or_chosen
-from .shapes import USES, Row, Rows, Shape
+from .outputs_by_id import SystemOutputs
+from .reader import Finding, ReaderOptions, choose, only_or_chosen
+from .shapes import (
+    OF_ONE_FILE,
+    ROLES_OF_ONE_FILE,
+    USES,
+    Files,
+    Object,
+    Row,
+    Rows,
+    RowsOf,
+    Shape,
+    System,
+    has,
+    inner_object,
+    numbers_in,
+    objects,
+    refuse_incomplete,
+    refused,
+)
 from .source import Source
-
-Object = dict[str, Any]
-Files = Mapping[str, Source]
-
 
 # lighteval, details of a task: parquet, JSON lines or one array. Before 0.11 a detail has `example` and an object `metrics`; later `doc`
 # (with an id), `model_response` and `metric`. Older ones have no ids: they are paired by their order, and must ask the same.
@@ -40,50 +58,43 @@ def _is_lighteval(look: FirstLook) -> bool:
     return old or (isinstance(record.get(NEW), dict) and record.keys() >= BESIDE_NEW)
 
 
-def _lighteval(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
+def _lighteval(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     records = read_records(source, notes, flat=False).records
-    ids = [_document(record).get("id") for record in records]
-    with_ids = all(key not in (None, "") for key in ids)
+    docs = [inner_object(record.value, "doc") for record in records]
+    with_ids = all(doc.get("id") not in (None, "") for doc in docs)
     rows = []
-    for index, (record, key) in enumerate(zip(records, ids, strict=True)):
-        field = next((name for name in (OLD, NEW) if isinstance(record.value.get(name), dict)), None)
+    for index, ((path, record), doc) in enumerate(zip(records, docs, strict=True)):
+        field = next((name for name in (OLD, NEW) if isinstance(record.get(name), dict)), None)
         if field is None:
-            detail = f"{source.label}, {record.path}: there is no object metrics or metric; is this a detail of lighteval?"
-            raise InvalidTest.at(f"{source.pointer}/{record.path}/{OLD}", "missing_field", detail)
-        numbers = {name: value for name, value in record.value[field].items() if value is not None}
-        if options.metric is not None and isinstance(numbers.get(options.metric), list | dict):
-            detail = f"{source.label}, {record.path}: {escaped(options.metric)} is no number of the sample: it is of the whole corpus."
-            place = f"{source.pointer}/{record.path}/{field}/{escaped(options.metric)}"
-            raise InvalidTest.at(place, "corpus_metric", detail)
-        question = _document(record).get("query") or record.value.get("example")
+            detail = "there is no object metrics or metric; is this a detail of lighteval?"
+            raise refused(source, path, "missing_field", detail, OLD)
+        key = key_of(doc.get("id"), source, f"{path}/doc", "id") if with_ids else str(index)
+        numbers = {name: value for name, value in record[field].items() if value is not None}
+        # Of so many answers majorities, means and pass@k are taken.
+        answers = inner_object(record, "model_response").get("text") or record.get("predictions")
+        runs = len(answers) if isinstance(answers, list) else 1
+        question = doc.get("query") or record.get("example")
+        gold = _lighteval_gold({**record, **doc})
         rows.append(
-            Row(
-                key_of(key, source, f"{record.path}/doc", "id") if with_ids else str(index), numbers, record.path, field,
-                runs=_answers(record.value), same={"question": (question, record.path)},
-            )
-        )  # fmt: skip
+            Row(key, numbers, path, field, runs=runs, same={"question": (question, path)}, context=gold)
+        )
     names = [name for name, value in rows[0].values.items() if not isinstance(value, list | dict | str)]
-    if not names:
-        detail = f"{source.label}: no metric of this task is a number of each sample: they are of the whole corpus."
-        raise InvalidTest.at(f"{source.pointer}/{records[0].path}", "corpus_metric", detail)
-    return Rows(source, rows, metrics=names, by_order=not with_ids)
+    task = next((str(doc["task_name"]) for doc in docs if doc.get("task_name")), task_in(source.name))
+    return Rows(source, rows, metrics=names, by_order=not with_ids, of_corpus=True, task=task)
 
 
-def _document(record: Record) -> Object:
-    doc = record.value.get("doc")
-    return doc if isinstance(doc, dict) else {}
-
-
-def _answers(record: Object) -> int:
-    """How many answers were drawn, which majorities, means and pass@k are taken of."""
-    response = record.get("model_response")
-    texts = response.get("text") if isinstance(response, dict) else record.get("predictions")
-    return len(texts) if isinstance(texts, list) else 1
+def _lighteval_gold(doc: Object) -> Object:
+    """The right choices, which may stand in another order in another run; else what is gold."""
+    index, choices = doc.get("gold_index"), doc.get("choices")
+    places: list[Any] = index if isinstance(index, list) else [index]
+    if isinstance(choices, list) and all(type(one) is int and 0 <= one < len(choices) for one in places):
+        return {"gold": ", ".join(str(choices[int(one)]) for one in places)}
+    return {name: doc.get(name) or None for name in ("gold", "gold_index") if "choices" not in doc}
 
 
 # HELM, per_instance_stats.json or display_predictions.json. An entry is an instance in one trial (and under one perturbation) with statistics
 # of one metric; further metrics have entries of their own. A statistic is `{"name": {"name", "split"}, "count", "sum", "mean"}`, or a
-# number by its name. Trials of an instance are averaged; instances are those without perturbation.
+# number by its name. Trials of an instance are averaged; instances are those without perturbation. Neither file says what an instance asks.
 
 # What a run says of itself, and not of what the model answered.
 BOOKKEEPING = re.compile(
@@ -98,39 +109,34 @@ def _is_helm(look: FirstLook) -> bool:
 
 
 def _helm(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
-    entries = ndjson.decoded(source.text(notes), source.pointer, source.label)
-    if not isinstance(entries, list):
-        detail = f"{source.label}: this is not a list of instances; per_instance_stats.json is one."
-        raise InvalidTest.at(source.pointer, "not_a_list", detail)
-    if not entries:
-        raise source.empty()
-    trials: dict[tuple[str, int], Row] = {}
+    rows: list[Row] = []
+    seen: dict[tuple[str, int, str], tuple[Any, str]] = {}
     splits: dict[str, str] = {}
     perturbed = 0
-    for index, entry in enumerate(entries):
-        if not isinstance(entry, dict) or not isinstance(entry.get("stats"), list | dict):
-            detail = f"{source.label}: entry {index:,} has no stats."
-            raise InvalidTest.at(source.at(index, "stats"), "missing_field", detail)
+    for path, entry in objects(source, ndjson.decoded(source.text(notes), source.pointer, source.label)):
+        if not isinstance(entry.get("stats"), list | dict):
+            raise refused(source, path, "missing_field", "this entry has no stats.", "stats")
         if entry.get("perturbation") is not None:
             perturbed += 1
             continue
-        key = key_of(entry.get("instance_id"), source, str(index), "instance_id")
+        key = key_of(entry.get("instance_id"), source, path, "instance_id")
         trial = entry.get("train_trial_index", 0)
         if type(trial) is not int:
-            place = source.at(index, "train_trial_index")
-            raise InvalidTest.at(place, "not_a_number", f"{source.label}: a trial is an integer.")
-        for name, split, value, path, count in _statistics(source, entry["stats"], index):
+            raise refused(source, path, "not_a_number", "a trial is an integer.", "train_trial_index")
+        for name, split, value, place, count in _statistics(source, entry["stats"], path):
             splits[key] = split or splits.get(key, NO_SPLIT)
-            row = trials.setdefault(
-                (key, trial), Row(key, {}, f"instance/{escaped(key)}", None, runs={}, places={})
-            )
-            _add(source, row, name, value, path, count)
-    several = f"{source.label} has instances of {len(set(splits.values()))} splits. "
-    found = list(dict.fromkeys(splits.values()))
-    if not found:
+            before, where = seen.setdefault((key, trial, name), (value, place))
+            if before != value or type(before) is not type(value):
+                detail = f"{escaped(name)} of the instance {quoted(key)} is {quoted(value)} here and {quoted(before)} at {where}; "
+                raise refused(source, place, "duplicate_id", detail + "it must be one number.")
+            if where == place:
+                rows.append(Row(key, {name: value}, place, None, runs=count, run=trial))
+    if not splits:
         raise source.empty()
+    found = list(dict.fromkeys(splits.values()))
+    several = f"{source.label} has instances of {len(found)} splits. "
     split = only_or_chosen(found, options.filter, source.pointer, "filter", "split", several)
-    rows = [row for row in trials.values() if splits[row.key] == split]
+    rows = [row for row in rows if splits[row.key] == split]
     others = sum(own != split for own in splits.values())
     if others:
         notes.append(Remark(source.role, f"{others:,} instances of other splits were skipped."))
@@ -143,53 +149,32 @@ def _helm(source: Source, options: ReaderOptions, notes: list[Any], files: Files
     return Rows(source, rows, metrics=usable, repeats=True)
 
 
-def _add(source: Source, row: Row, name: str, value: Any, path: str, count: int) -> None:
-    assert isinstance(row.values, dict)
-    assert isinstance(row.places, dict)
-    assert isinstance(row.runs, dict)
-    before, where = row.values.setdefault(name, value), row.places.setdefault(name, path)
-    row.runs.setdefault(name, count)
-    if before != value or type(before) is not type(value):
-        detail = (
-            f"{source.label}: {escaped(name)} of the instance {quoted(row.key)} is {quoted(value)} at {path} and "
-            f"{quoted(before)} at {where}; it must be one number."
-        )
-        raise InvalidTest.at(f"{source.pointer}/{path}", "duplicate_id", detail)
+Statistic = tuple[str, str | None, Any, str, int]  # name, split, value, path, number of observations
 
 
-def _statistics(source: Source, stats: Any, index: int) -> list[tuple[str, str | None, Any, str, int]]:
-    """Name, split, value, path and number of observations of each statistic of an entry, without those under a perturbation."""
+def _statistics(source: Source, stats: Any, entry: str) -> Iterator[Statistic]:
+    """The statistics of an entry, without those under a perturbation."""
     if isinstance(stats, dict):
-        return [(name, None, value, f"{index}/stats/{escaped(name)}", 1) for name, value in stats.items()]
-    rows = []
+        for name, value in stats.items():
+            yield name, None, value, f"{entry}/stats/{escaped(name)}", 1
+        return
     for position, stat in enumerate(stats):
-        name = stat.get("name") if isinstance(stat, dict) else None
-        label = name.get("name") if isinstance(name, dict) else name
-        if not isinstance(label, str):
-            detail = f"{source.label}: a statistic of entry {index:,} has no name."
-            raise InvalidTest.at(source.at(index, "stats", position), "missing_field", detail)
-        context = name if isinstance(name, dict) else {}
-        if context.get("perturbation") is not None:
-            continue
-        split, count = context.get("split"), stat.get("count", 1)
-        # One observation is its sum, as written; of several (completions) HELM's own mean is taken.
-        which = "mean" if "sum" not in stat or (count != 1 and "mean" in stat) else "sum"
-        value = stat.get(which) if count != 0 else None
-        path = f"{index}/stats/{position}/{which}"
-        rows.append(
-            (
-                label,
-                split if isinstance(split, str) else None,
-                value,
-                path,
-                count if type(count) is int else 1,
-            )
-        )
-    return rows
+        about = stat.get("name") if isinstance(stat, dict) else None
+        about = about if isinstance(about, dict) else {"name": about}
+        path, name, split = f"{entry}/stats/{position}", about.get("name"), about.get("split")
+        if not isinstance(name, str):
+            raise refused(source, path, "missing_field", "this statistic has no name.")
+        if about.get("perturbation") is None:
+            count = stat.get("count", 1)
+            # One observation is its sum, as written; of several (completions) HELM's own mean is taken.
+            which = "mean" if "sum" not in stat or (count != 1 and "mean" in stat) else "sum"
+            value, runs = stat.get(which) if count != 0 else None, count if type(count) is int else 1
+            yield name, split if isinstance(split, str) else None, value, f"{path}/{which}", runs
 
 
 # OpenAI evals, the log of a run: one event a line below a line with its specification. `match` events say whether an answer was right,
-# `metrics` events hold numbers by name. A sample without one (an error, a crash) is missing.
+# `metrics` events hold numbers by name. A sample without one (an error, a crash) is missing. Prompts are those of a completion function,
+# so that they are compared only where nothing says what was expected.
 
 SPEC, REPORT = "spec", "final_report"
 MATCH, METRICS = "match", "metrics"
@@ -198,9 +183,10 @@ EVENT = frozenset(("run_id", "sample_id", "type", "data"))
 
 def _is_oaieval(look: FirstLook) -> bool:
     record = look.record or {}
-    spec = record.get(SPEC)
-    run = isinstance(spec, dict) and bool({"eval_name", "completion_fns", "run_id"} & spec.keys())
-    return run or record.keys() >= EVENT
+    return (
+        bool({"eval_name", "completion_fns", "run_id"} & inner_object(record, SPEC).keys())
+        or record.keys() >= EVENT
+    )
 
 
 def _oaieval(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
@@ -208,53 +194,51 @@ def _oaieval(source: Source, options: ReaderOptions, notes: list[Any], files: Fi
     finished = False
     samples: dict[str, Row] = {}
     events: dict[str, list[Row]] = {MATCH: [], METRICS: []}
-    for record in ndjson.records(source.lines(notes), source.pointer):
-        value, line = record.value, record.line
+    for path, value in lines_of(source, source.lines(notes)):
         kind, data = value.get("type"), value.get("data", {})
         if isinstance(value.get(SPEC), dict) and "type" not in value:
             if spec:
-                raise source.refused(
-                    line, "several_runs", "a second run begins here: give each run its own file."
+                raise refused(
+                    source, path, "several_runs", "a second run begins here: give each run its own file."
                 )
             spec = value[SPEC]
         elif REPORT in value and "type" not in value:
             finished = True
-        elif isinstance(kind, str) and isinstance(data, dict):
-            if value.get("sample_id") is None:
-                continue  # of the whole run
-            key = key_of(value["sample_id"], source, f"line/{line}", "sample_id")
-            samples.setdefault(key, Row(key, {}, f"line/{line}"))
-            if kind in events:
-                numbers = {name: one for name, one in data.items() if isinstance(one, bool | int | float)}
-                events[kind].append(Row(key, numbers, f"line/{line}", "data"))
-        else:
+        elif not isinstance(kind, str) or not isinstance(data, dict):
             detail = "this is neither an event with type and data, nor the spec or final report of a run."
-            raise source.refused(line, "not_an_event", detail)
+            raise refused(source, path, "not_an_event", detail)
+        elif value.get("sample_id") is not None:  # else it is of the whole run
+            key = key_of(value["sample_id"], source, path, "sample_id")
+            context = samples.setdefault(key, Row(key, {}, path, context={})).context
+            assert isinstance(context, dict)
+            for name in ("expected", "prompt"):
+                if data.get(name) is not None:
+                    context.setdefault(name, data[name])
+            if kind in events:
+                events[kind].append(Row(key, numbers_in(data), path, "data"))
     if not samples:
         raise source.empty()
     if not finished:
-        if not options.allow_incomplete:
-            detail = (
-                f"{source.label}: the log has no {REPORT}: the run did not finish. Finish it, or give `allow_incomplete=true` to test "
-                "the samples that it has."
-            )
-            raise InvalidTest.at(source.pointer, "incomplete_log", detail)
-        notes.append(Remark(source.role, "the run did not finish; read because of allow_incomplete: true."))
-    named = {kind: {name for row in rows for name in row.values} for kind, rows in events.items()}
+        refuse_incomplete(source, f"the log has no {REPORT}: the run did not finish", options, notes)
+    if any("expected" in row.context for row in samples.values()):
+        samples = {
+            key: row._replace(context={"expected": row.context.get("expected")})
+            for key, row in samples.items()
+        }
+    named = {
+        kind: list(dict.fromkeys(name for row in rows for name in row.values))
+        for kind, rows in events.items()
+    }
+    if not any(named.values()):
+        detail = "there are no match and no metrics events with numbers: this eval scores nothing by sample."
+        raise refused(source, "", "no_scores", detail)
     kind = METRICS if options.metric in named[METRICS] or not events[MATCH] else MATCH
-    rows = [*samples.values(), *events[kind]]
-    if not named[MATCH] | named[METRICS]:
-        detail = f"{source.label}: there are no match and no metrics events with numbers: this eval scores nothing by sample."
-        raise InvalidTest.at(source.pointer, "no_scores", detail)
     functions = spec.get("completion_fns")
     name = ", ".join(map(str, functions)) if isinstance(functions, list) and functions else source.name
-    names = [
-        *dict.fromkeys(name for row in events[METRICS] for name in row.values),
-        *(["correct"] if events[MATCH] else []),
-    ]
+    names = [*named[METRICS], *(["correct"] if events[MATCH] else [])]
     agree = {"eval": (spec.get("eval_name"), f"line/1/{SPEC}/eval_name")}
     metric = "correct" if kind == MATCH and options.metric is None else None
-    return Rows(source, rows, name, metric, names, agree=agree, repeats=True)
+    return Rows(source, [*samples.values(), *events[kind]], name, metric, names, agree=agree, repeats=True)
 
 
 # Every Eval Ever, instance level: a line is one sample of one evaluation, whose key is (evaluation_name, sample_id).
@@ -263,82 +247,88 @@ EEE_METRICS = ("score", "is_correct")
 
 
 def _is_eee(look: FirstLook) -> bool:
-    record = look.record or {}
-    return "evaluation" in record and "sample_id" in record
+    return {"evaluation", "sample_id"} <= (look.record or {}).keys()
 
 
 def _eee(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     metric = options.metric or EEE_METRICS[0]
     if metric not in EEE_METRICS:
         raise choose("/options/metric", "metric", "metric", list(EEE_METRICS))
-    by_evaluation: dict[str, list[ndjson.Record]] = {}
-    for record in ndjson.records(source.lines(notes), source.pointer):
-        name = key_of(record.value.get("evaluation_name"), source, f"line/{record.line}", "evaluation_name")
-        by_evaluation.setdefault(name, []).append(record)
-    if not by_evaluation:
-        raise source.empty()
-    several = f"{source.label} has several evaluations. "
-    chosen = only_or_chosen(list(by_evaluation), options.task, source.pointer, "task", "evaluation", several)
-    others = sum(map(len, by_evaluation.values())) - len(by_evaluation[chosen])
-    if others:
-        notes.append(Remark(source.role, f"{others:,} lines of other evaluations were skipped."))
-    records = by_evaluation[chosen]
-    models = list(dict.fromkeys(str(record.value.get("model_id", source.name)) for record in records))
+    by_evaluation: dict[str, list[tuple[str, Object]]] = {}
+    for path, value in lines_of(source, source.lines(notes)):
+        name = key_of(value.get("evaluation_name"), source, path, "evaluation_name")
+        by_evaluation.setdefault(name, []).append((path, value))
+    task, records = one_of(source, by_evaluation, options.task, "task", "evaluation", notes)
+    models = list(dict.fromkeys(str(value.get("model_id", source.name)) for _, value in records))
     if len(models) > 1:
-        detail = f"{source.label} has samples of {len(models)} models; give each its own file."
-        raise InvalidTest.at(source.pointer, "several_models", detail)
+        detail = f"these are samples of {len(models)} models; give each its own file."
+        raise refused(source, "", "several_models", detail)
     rows = []
-    for record in records:
-        value, path = record.value, f"line/{record.line}"
-        evaluation = value.get("evaluation")
-        failed = (
-            value.get("error") is not None
-        )  # a sample that ended in an error has no score, whatever its field says
-        if not failed and (not isinstance(evaluation, dict) or metric not in evaluation):
+    for path, value in records:
+        failed = value.get("error") is not None  # it has no score, whatever its field says
+        numbers = {} if failed else inner_object(value, "evaluation")
+        if not failed and metric not in numbers:
             detail = f"there is no evaluation.{escaped(metric)}."
-            raise source.refused(record.line, "missing_field", detail, "evaluation", metric)
-        numbers = {metric: None if failed or not isinstance(evaluation, dict) else evaluation[metric]}
+            raise refused(source, path, "missing_field", detail, "evaluation", metric)
+        key, cluster = (
+            key_of(value.get("sample_id"), source, path, "sample_id"),
+            metadata_key(value, options.clusters, source, path),
+        )
+        same = {"sample_hash": (value.get("sample_hash"), f"{path}/sample_hash")}
+        context = {name: inner_object(value, "input").get(name) for name in ("raw", "reference")}
         rows.append(
             Row(
-                key_of(value.get("sample_id"), source, path, "sample_id"), numbers, path, "evaluation",
-                cluster=metadata_key(value, options.clusters, source, path),
-                same={"sample_hash": (value.get("sample_hash"), f"{path}/sample_hash")},
+                key,
+                {metric: numbers.get(metric)},
+                path,
+                "evaluation",
+                cluster=cluster,
+                same=same,
+                context=context,
             )
-        )  # fmt: skip
-    hashed = all("sample_hash" in record.value for record in records)
-    direction = f"The number is evaluation.{metric}; whether lower is better is in the aggregate file, not in this one."
-    unhashed = "sample_hash is not everywhere: it was compared only where it is."
-    said = (direction,) if hashed else (unhashed, direction)
-    clustered = options.clusters is not None
-    return Rows(source, rows, models[0], metric, measured=metric, clustered=clustered, notes=said)
+        )
+    said = f"The number is evaluation.{metric}; whether lower is better is in the aggregate file, not in this one."
+    return Rows(source, rows, models[0], metric, measured=metric, task=task, notes=(said,))
+
+
+def one_of(
+    source: Source,
+    groups: dict[str, list[tuple[str, Object]]],
+    wanted: str | None,
+    option: str,
+    what: str,
+    notes: list[Any],
+    several: str = "",
+) -> tuple[str, list[tuple[str, Object]]]:
+    """The group of lines that was chosen, or the only one there is, with its name."""
+    if not groups:
+        raise source.empty()
+    several = several or f"{source.label} has several {what}s. "
+    chosen = only_or_chosen(list(groups), wanted, source.pointer, option, what, several)
+    others = sum(map(len, groups.values())) - len(groups[chosen])
+    if others:
+        notes.append(Remark(source.role, f"{others:,} lines of other {what}s were skipped."))
+    return chosen, groups[chosen]
 
 
 # RunFrames of evalsig: `{run_id, model_id, task_id, metric_name, items: [{item_id, score, cluster_id?}]}`, one a system.
 
 
-def _is_run_frame(look: FirstLook) -> bool:
-    items = look.whole.get("items")
-    first = items[0] if isinstance(items, list) and items else None
-    return isinstance(first, dict) and "item_id" in first
-
-
-def _run_frame(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
+def _run_frame(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     if options.clusters not in (None, "cluster_id"):
         detail = "RunFrames have `clusters=cluster_id` only."
         raise InvalidTest.at("/options/clusters", "invalid_option", detail)
     frame = ndjson.decoded(source.text(notes), source.pointer, source.label)
     if not isinstance(frame, dict) or not isinstance(frame.get("items"), list):
-        detail = f"{source.label}: this is not a RunFrame, an object with a list of items."
-        raise InvalidTest.at(source.at("items"), "missing_field", detail)
+        detail = "this is not a RunFrame, an object with a list of items."
+        raise refused(source, "", "missing_field", detail, "items")
     rows = []
     for index, item in enumerate(frame["items"]):
         path = f"items/{index}"
         if not isinstance(item, dict):
-            raise InvalidTest.at(source.at("items", index), "not_an_object", "An item is not an object.")
+            raise refused(source, path, "not_an_object", "this item is not an object.")
         if "score" not in item:
-            raise InvalidTest.at(
-                source.at("items", index, "score"), "missing_field", "This item has no score."
-            )
+            raise refused(source, path, "missing_field", "this item has no score.", "score")
         cluster = item.get("cluster_id")
         cluster = None if cluster is None else key_of(cluster, source, path, "cluster_id")
         key = key_of(item.get("item_id"), source, path, "item_id")
@@ -348,8 +338,202 @@ def _run_frame(source: Source, options: ReaderOptions, notes: list[str], files: 
         source, rows, str(frame.get("model_id", source.name)), "score",
         measured=metric_of(metric) if isinstance(metric, str) else None,
         agree={name: (frame.get(name), name) for name in ("task_id", "metric_name")},
-        clustered=any(row.cluster is not None for row in rows),
     )  # fmt: skip
+
+
+# promptfoo (`promptfoo eval -o results.json`, version 3): prompts and providers are the systems of one table. A test is identified by its
+# variables and description; in one file also by its assertions. `--repeat` runs a test several times: its scores are averaged. A row
+# with failureReason 2 ended in an error of the provider and has no score, whatever its field says.
+
+OF_A_ROW = frozenset(("promptIdx", "promptId", "prompt", "testCase", "testIdx", "vars", "namedScores"))
+ERROR = 2
+
+
+def _is_promptfoo(look: FirstLook) -> bool:
+    results = look.document.get("results")
+    rows = results.get("results") if isinstance(results, dict) else results
+    first = rows[0] if isinstance(rows, list) and rows else None
+    row = isinstance(first, dict) and "provider" in first and bool(OF_A_ROW & first.keys())
+    return row or {"evalId", "results"} <= look.document.keys()
+
+
+def _promptfoo(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
+    value: Any = ndjson.decoded(source.text(notes), source.pointer, source.label)
+    at = ""
+    while isinstance(value, dict) and "results" in value and at.count("results") < 2:
+        value, at = value["results"], f"{at}/results".lstrip("/")
+    if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+        detail = "there is no list results.results; export with promptfoo eval -o results.json."
+        if value and isinstance(value, dict):
+            detail += " Averages of lm-evaluation-harness have no items: run it with --log_samples, and give samples_*.jsonl."
+        raise refused(source, "", "missing_field", detail, *filter(None, at.split("/")))
+    rows: list[Row] = []
+    systems: dict[str, System] = {}
+    for path, row in objects(source, value, at):
+        provider = inner_object(row, "provider").get("id", row.get("provider"))
+        if not isinstance(provider, str):
+            raise refused(source, path, "missing_field", "this row has no provider.", "provider")
+        prompt = row.get("promptIdx") if isinstance(row.get("promptIdx"), int) else 0
+        title = f"{prompt}:{provider}"
+        systems.setdefault(title, System(provider, _label(row, provider), (provider, str(prompt))))
+        case, numbers = (
+            inner_object(row, "testCase"),
+            {"score": row.get("score"), "success": row.get("success")},
+        )
+        identity = [row.get("vars", case.get("vars")), row.get("description", case.get("description"))]
+        key = json.dumps([*identity, case.get("assert")] if len(files) == 1 else identity, sort_keys=True)
+        named = inner_object(row, "namedScores")
+        if row.get("failureReason") == ERROR:
+            numbers, named = dict.fromkeys(numbers), dict.fromkeys(named)
+        elif options.metric in (None, *numbers) and (options.metric or "score") not in row:
+            missing = options.metric or "score"
+            raise refused(source, path, "missing_field", f"this row has no {missing}.", missing)
+        elif options.metric not in (None, *numbers, *named):
+            why = f"This row has no score {quoted(options.metric)}. "
+            raise choose(
+                f"{source.pointer}/{path}/{escaped(str(options.metric))}",
+                "metric",
+                "score",
+                [*numbers, *named],
+                why,
+            )
+        run = row.get("testIdx")
+        rows.append(Row(
+            key, {**named, **numbers}, path, system=title, cluster=_promptfoo_cluster(source, path, row, options.clusters),
+            context={"assert": case.get("assert") or None}, run=run if type(run) is int else None,
+            places={name: f"{path}/namedScores/{escaped(name)}" for name in named if name not in numbers},
+        ))  # fmt: skip
+    if not rows:
+        raise source.empty()
+    providers = Counter(each.name for each in systems.values())
+    called = {
+        title: each if providers[each.name] == 1 else each._replace(name=title)
+        for title, each in systems.items()
+    }
+    rows.sort(key=lambda row: (int(row.system.partition(":")[0]), row.system))
+    return Rows(
+        source, rows, metric="score", measured=None if options.metric is None else metric_of(options.metric), called="",
+        higher_is_better=True,  # a score is the degree to which an assertion holds
+        systems_called=called, repeats=True, partial=True, at_rows=True,
+    )  # fmt: skip
+
+
+def _label(row: Object, provider: str) -> str:
+    """The labels of a row's provider and prompt; the provider's id if there are none. That of a prompt without one is its own text."""
+    parts = (inner_object(row, "provider"), inner_object(row, "prompt"))
+    labels = [part.get("label") for part in parts if part.get("label") != part.get("raw")]
+    return " ".join(label for label in labels if isinstance(label, str) and label) or provider
+
+
+def _promptfoo_cluster(source: Source, path: str, row: Object, name: str | None) -> str | None:
+    """The cluster: a variable, or a member of the test's metadata."""
+    if name is None:
+        return None
+    for holder in (
+        inner_object(row, "vars"),
+        inner_object(inner_object(row, "testCase"), "metadata"),
+        inner_object(row, "metadata"),
+    ):
+        if isinstance(holder.get(name), str | int):
+            return str(holder[name])
+    raise refused(source, path, "no_cluster", f"neither vars nor metadata of this row have {escaped(name)}.")
+
+
+# Times of benchmarks: pytest-benchmark (`--benchmark-json`) and hyperfine (`--export-json`). A benchmark is an item, identified by its name in
+# pytest and by its command in hyperfine. Its times are averaged where the file has them (pytest-benchmark writes them with
+# --benchmark-save-data), else their mean is taken as it is written. Of more times in one file the first count, as many as the other has: the
+# mean of more times varies less, the least of more is less. Numbers as they are written need as many times in both, or those that
+# pytest-benchmark chose by the same options: then they are part of what is measured.
+
+TIMES, RULES = "times", "options"
+NUMBERS = ("mean", "median", "min", "max")
+
+
+def _benchmarks(at: str, inside: str, times: str, metrics: Sequence[str]) -> RowsOf:
+    """The reader of a tool that keeps its benchmarks there, their numbers and times so."""
+
+    def rows_of(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
+        if options.metric not in (None, *metrics):
+            raise choose(source.pointer, "metric", "number of a benchmark", list(metrics))
+        value = ndjson.decoded(source.text(notes), source.pointer, source.label)
+        rows, failed, metric = [], 0, options.metric or TIMES
+        for path, row in objects(
+            source, value.get(at) if isinstance(value, dict) else None, at, "missing_field"
+        ):
+            numbers, below = (inner_object(row, inside), f"{path}/{inside}") if inside else (row, path)
+            each: Any = numbers.get(times)
+            rounds = numbers.get("rounds")
+            has_times = isinstance(each, list) and len(each) > 0
+            taken = times if metric == TIMES and has_times else "mean" if metric == TIMES else metric
+            if numbers and taken not in numbers:
+                raise refused(source, below, "missing_field", f"this benchmark has no {taken}.", taken)
+            number: Any = numbers.get(taken)
+            for place, one in enumerate(number) if isinstance(number, list) else (("", number),):
+                if isinstance(one, bool):  # though elsewhere it is a score of 1
+                    detail = "this is a boolean; a time in seconds is needed here."
+                    raise refused(source, f"{below}/{taken}", "not_a_number", detail, place)
+            if isinstance(number, list) and None in number:
+                number = None
+            codes = row.get("exit_codes")
+            failed += sum(code != 0 for code in codes) if isinstance(codes, list) else 0
+            rounds = rounds if type(rounds) is int and rounds > 0 else 1
+            rows.append(Row(
+                _benchmark(source, path, row), {metric: number, RULES: row.get(RULES)}, below,
+                places={metric: f"{below}/{taken}"}, runs=len(each) if has_times else rounds,
+            ))  # fmt: skip
+        if failed:
+            notes.append(
+                f"{source.label}: {failed:,} runs ended with another exit code than 0; their times count."
+            )
+        score = "the mean of its times" if options.metric is None else f"the {options.metric} of its times"
+        return Rows(
+            source, rows, metric=TIMES, metrics=metrics, called="", measured="seconds", higher_is_better=False, at_rows=True,
+            notes=(f"A benchmark is an item; its score is {score}, in seconds.",),
+        )  # fmt: skip
+
+    return rows_of
+
+
+def _benchmark(source: Source, path: str, row: Object) -> str:
+    """fullname in pytest, else name; the command in hyperfine, with the values of its parameters if there are any."""
+    for name in (row.get("fullname"), row.get("name"), row.get("command")):
+        if isinstance(name, str) and name:
+            parameters = row.get("parameters")
+            return f"{name} {json.dumps(parameters, sort_keys=True)}" if parameters else name
+    raise refused(source, path, "missing_field", "this benchmark has no name.")
+
+
+def _first_times(u: Rows, v: Rows, systems: Sequence[SystemOutputs], notes: list[Any]) -> tuple[Finding, ...]:
+    """As many times of a benchmark in both files, and what is said where there is one benchmark alone."""
+    mine, others = ({row.key: row.values for row in table.rows} for table in (u, v))
+    cut = 0
+    for key in mine.keys() & others.keys():
+        times: Any = mine[key].get(TIMES), others[key].get(TIMES)
+        rules = mine[key][RULES], others[key][RULES]
+        if all(isinstance(own, list) for own in times):
+            most = min(map(len, times))
+            cut += len(times[0]) != len(times[1])
+            for system in systems:
+                value = system.values[system.index[key]]
+                system.values[system.index[key]] = (value if isinstance(value, tuple) else (value,))[:most]
+                system.runs[key] = most
+        elif isinstance(rules[0], dict) and rules[0] == rules[1]:
+            systems[0].runs[key] = systems[1].runs[key] = 1
+    if cut:
+        notes.append(
+            f"{cut:,} benchmarks have more times in one file: the first count, as many as the other file has."
+        )
+    if [*map(len, systems)] != [1, 1]:
+        return ()
+    detail = (
+        "Each file has one benchmark, which is one item, and its runs are not paired with those of the other: no paired test says "
+        "much of it. Measure several commands or inputs, each an item."
+    )
+    return (Finding("one_item", detail, v.source.pointer),)
+
+
+def _is_pytest(look: FirstLook) -> bool:
+    return isinstance(look.document.get("benchmarks"), list) and "machine_info" in look.document
 
 
 LOGS = (
@@ -358,7 +542,15 @@ LOGS = (
     Shape("lighteval", "lighteval, details of a task: parquet or JSON lines", _is_lighteval, _lighteval),
     Shape("openai-evals", "OpenAI evals, the log of a run", _is_oaieval, _oaieval, uses=USES | {"allow_incomplete"}, aliases=("oaieval",)),
     Shape(
-        "evalsig", "RunFrame {model_id, items: [{item_id, score}]}", _is_run_frame, _run_frame,
+        "evalsig", "RunFrame {model_id, items: [{item_id, score}]}", has("items", "item_id"), _run_frame,
         uses=USES - {"metric"} | {"clusters"}, aliases=("runframe",),
     ),
+    Shape(
+        "pytest-benchmark", "pytest --benchmark-json", _is_pytest, _benchmarks("benchmarks", "stats", "data", NUMBERS), join=_first_times,
+    ),
+    Shape(
+        "hyperfine", "hyperfine --export-json", has("results", "command", "mean"),
+        _benchmarks("results", "", TIMES, (*NUMBERS, "user", "system")), join=_first_times,
+    ),
+    Shape("promptfoo", "promptfoo eval -o results.json", _is_promptfoo, _promptfoo, ROLES_OF_ONE_FILE, OF_ONE_FILE | {"clusters"}),
 )  # fmt: skip

@@ -98,5 +98,11 @@ def _parts(name: str) -> list[str]:
     folders, own = folders[-MAX_FOLDERS:], stem(file)
     if own == PER_INSTANCE and folders:
         return [_OF_MODEL.sub("", part) or part for part in folders]
+    return [*folders, task_in(own) or own]
+
+
+def task_in(name: str) -> str | None:
+    """The task that a tool names a file by, beside when it was written; None where it does not."""
+    own = stem(name.rpartition("/")[2])
     found = next((match for pattern in _NAMED_BY_TOOLS if (match := pattern.fullmatch(own))), None)
-    return [*folders, own if found is None else found["task"]]
+    return None if found is None else found["task"]

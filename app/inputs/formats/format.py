@@ -11,10 +11,9 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Any, Protocol
 
-from .inspect_archive import ZIP_MAGIC
 from .reader import Kind, ReaderOptions, Reading
 from .separators import fields_of, guessed_delimiter, told
-from .source import UTF8_BOM, Source
+from .source import UTF8_BOM, ZIP_MAGIC, Source
 from .wrappers import holds_lists
 
 START_BYTES = 65_536

@@ -7,222 +7,229 @@ Inspect's own accuracy(), C 1, I 0, P 1/2, but N (no answer) is missing: Inspect
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+import io
+import zipfile
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
-from ...errors import Choice, InvalidTest, choices_of
+from ...errors import BodyTooLarge, Choice, Flaw, MalformedBody
 from ...inference.reading import Remark
+from .. import ndjson
 from ..quoting import escaped, quoted
-from .format import FirstLook, Format, Sign
-from .inspect_archive import Log, load
+from .format import FirstLook
 from .json_records import key_of, metadata_key
 from .metrics import metric_of
-from .number_text import Number, NumberReader, parsed
-from .outputs_by_id import SystemOutputs, Value, require_as_many_runs, scores_reading
-from .reader import ReaderOptions, Reading, choose, only_or_chosen
-from .roles import needed
-from .source import Source
+from .number_text import Number, parsed
+from .reader import ReaderOptions, choose, only_or_chosen
+from .shapes import USES, Files, Object, Row, Rows, Shape, refuse_incomplete, refused
+from .source import DAMAGED, READABLE, ZIP_MAGIC, Source
 
-ROLES = ("u", "v")
-USES = frozenset(
-    (
-        "scorer",
-        "metric",
-        "reduce_epochs",
-        "allow_incomplete",
-        "clusters",
-        "on_missing",
-        "on_mismatch",
-        "missing_range",
-        "decimals",
-    )
-)
-CONTEXT = ("input", "target")
+HEADER = "header.json"
+SUMMARIES = "summaries.json"
+SAMPLES = "samples/"
+MAX_MEMBERS = 1_000_000
 LETTERS: Mapping[str, Number] = {"C": 1, "I": 0, "P": 0.5}
-NO_ANSWER, ZERO = "N", "zero"
-EACH_EPOCH = (
-    Choice(
-        "Pair epoch by epoch; a sample's epochs swap as a whole",
-        {"reduce_epochs": "none", "on_missing": "drop"},
-    ),
-)
 WORDS: Mapping[str, Number] = {"yes": 1, "true": 1, "no": 0, "false": 0}  # as Inspect's value_to_float
+NO_ANSWER, ZERO = "N", "zero"
+EACH_EPOCH = Choice(
+    "Pair epoch by epoch; a sample's epochs swap as a whole", {"reduce_epochs": "none", "on_missing": "drop"}
+)
 
 
-def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
-    """Scores of two models, or solvers, on one task."""
-    notes: list[str] = []
-    logs = [_log(needed(files, role, format_), options, notes) for role in ("u", "v")]
-    scorers = [_scorer(log, options) for log in logs]
-    if scorers[0] != scorers[1]:
-        detail = f"u is scored by {quoted(scorers[0])} and v by {quoted(scorers[1])}; choose a scorer that both have."
-        raise InvalidTest.at(logs[1].source.pointer, "scorer_mismatch", detail)
-    if logs[0].task != logs[1].task:
-        notes.append(f"The logs are of two tasks, {logs[0].task[:60]} (u) and {logs[1].task[:60]} (v).")
-    notes.append(f"The scorer is {scorers[0][:60]}.")
-    number_reader = NumberReader.of(options)
-    if options.on_missing == ZERO:
-        notes.append("N, no answer, counts 0 (on_missing: zero), as Inspect's accuracy() counts it.")
-    systems = [_outputs(log, scorers[0], options, number_reader, notes) for log in logs]
-    options = replace(options, on_missing="error") if options.on_missing == ZERO else options
-    require_as_many_runs(systems[0], systems[1], EACH_EPOCH)
-    clustered = options.clusters is not None or options.reduce_epochs == "none"
-    names = (logs[0].model, logs[1].model)
-    metric = scorers[0] if options.metric is None else f"{scorers[0]}/{options.metric}"
-    return scores_reading(
-        systems[0], systems[1], options, notes, format_, clustered=clustered, names=names, metric=metric_of(metric),
-        higher_is_better=True if all(_graded(log, scorers[0]) for log in logs) else None,
-    )  # fmt: skip
+class Sample(NamedTuple):
+    """A sample of a log in one epoch, with its pointer below the file's."""
+
+    path: str
+    value: Object
+
+    @property
+    def scores(self) -> Object:
+        """Its scores by scorer; very early logs have one, without a name."""
+        by_scorer, single = self.value.get("scores"), self.value.get("score")
+        if isinstance(by_scorer, dict):
+            return by_scorer
+        return {"score": single} if isinstance(single, dict) else {}
 
 
-def _graded(log: Log, scorer: str) -> bool:
-    """Whether the scores are letters or booleans (right or wrong), so that higher is better, whatever the scorer's name."""
-    scores = [_scores(sample).get(scorer) for sample in log.samples]
-    values = [score.get("value") for score in scores if isinstance(score, dict)]
-    return all(isinstance(value, bool) or value in (*LETTERS, NO_ANSWER) for value in values)
-
-
-def _log(source: Source, options: ReaderOptions, notes: list[str]) -> Log:
-    log = load(source, options.max_inflated_bytes, notes)
-    if log.status != "success":
-        if not options.allow_incomplete:
-            detail = (
-                f"{source.label}: the status of this log is {quoted(log.status)}, not success. Finish the evaluation, or "
-                "give `allow_incomplete=true` to test the samples that it has."
-            )
-            choices = choices_of("allow_incomplete", {"true": "Test the samples that it has"})
-            raise InvalidTest.at(source.at("status"), "incomplete_log", detail, choices)
-        notes.append(
-            f"{source.label}: the status is {log.status[:20]}; read because of allow_incomplete: true."
-        )
-    if not log.samples:
+def _rows(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
+    header, samples = load(source, options.max_inflated_bytes, notes)
+    status, about = str(header.get("status", "unknown")), header["eval"]
+    if status != "success":
+        why = f"the status of this log is {quoted(status)}, not success"
+        refuse_incomplete(source, why, options, notes, "status")
+    if not samples:
         raise source.empty()
-    return log
-
-
-def _scorer(log: Log, options: ReaderOptions) -> str:
-    """The scorer chosen, or the only one there is."""
-    scorers: dict[str, None] = {}
-    for sample in log.samples:
-        scorers.update(dict.fromkeys(_scores(sample)))
+    scorers = list(dict.fromkeys(name for sample in samples for name in sample.scores))
     if not scorers:
-        detail = f"{log.source.label}: no sample of this log has a score. Score it first (inspect score)."
-        raise InvalidTest.at(f"{log.source.pointer}/{log.path(0)}/scores", "unscored", detail)
-    return only_or_chosen(list(scorers), options.scorer, log.source.pointer, "scorer", "scorer")
-
-
-def _scores(sample: dict[str, Any]) -> dict[str, Any]:
-    by_scorer = sample.get("scores")
-    if isinstance(by_scorer, dict):
-        return by_scorer
-    single = sample.get("score")  # very early logs
-    return {"score": single} if isinstance(single, dict) else {}
-
-
-def _outputs(
-    log: Log, scorer: str, options: ReaderOptions, number_reader: NumberReader, notes: list[Any]
-) -> SystemOutputs:
-    """The log's scores by sample id; epochs are combined, or each is an item."""
-    epochs: dict[str, dict[int, tuple[Value, int]]] = {}
-    for index, sample in enumerate(log.samples):
-        key = key_of(sample.get("id"), log.source, log.path(index), "id")
-        epoch = sample.get("epoch", 1)
+        detail = "no sample of this log has a score. Score it first (inspect score)."
+        raise refused(source, samples[0].path, "unscored", detail, "scores")
+    scorer = only_or_chosen(scorers, options.scorer, source.pointer, "scorer", "scorer")
+    metric = options.metric or scorer
+    epochs: dict[str, set[int]] = {}
+    rows = []
+    for sample in samples:
+        path, value = sample
+        key, epoch = key_of(value.get("id"), source, path, "id"), value.get("epoch", 1)
         if not isinstance(epoch, int):
-            raise InvalidTest.at(
-                f"{log.source.pointer}/{log.path(index)}/epoch", "not_a_key", "An epoch must be an integer."
+            raise refused(source, path, "not_a_key", "an epoch must be an integer.", "epoch")
+        if epoch in epochs.setdefault(key, set()):
+            raise refused(
+                source, path, "duplicate_id", f"the sample {quoted(key)} has epoch {epoch} twice.", "id"
             )
-        of_sample = epochs.setdefault(key, {})
-        if epoch in of_sample:
-            detail = f"{log.source.label}: the sample {quoted(key)} has epoch {epoch} twice."
-            raise InvalidTest.at(f"{log.source.pointer}/{log.path(index)}/id", "duplicate_id", detail)
-        of_sample[epoch] = (_value(log, index, scorer, options, number_reader), index)
-    outputs = SystemOutputs(log.source)
-    context = {name: outputs.context.setdefault(name, []) for name in CONTEXT}
-    for key, runs in epochs.items():
-        described = next(iter(runs.values()))[1]
-        copies = len(runs) if options.reduce_epochs == "none" else 1
-        for name, values in context.items():
-            values.extend([log.samples[described].get(name)] * copies)
+        epochs[key].add(epoch)
+        cluster = metadata_key(value, options.clusters, source, path)
         if options.reduce_epochs == "none":
-            for epoch, (value, index) in runs.items():
-                own = metadata_key(log.samples[index], options.clusters, log.source, log.path(index)) or key
-                outputs.add(f"{key} epoch {epoch}", value, log.path(index), own)
-            continue
-        value, index, outputs.runs[key] = _reduced(log, runs, options, notes)
-        outputs.add(
-            key,
-            value,
-            log.path(index),
-            metadata_key(log.samples[index], options.clusters, log.source, log.path(index)),
+            key, cluster = f"{key} epoch {epoch}", cluster or key
+        number, place = _number(source, sample, scorer, options)
+        context = {name: value.get(name) for name in ("input", "target")}
+        rows.append(
+            Row(
+                key,
+                {metric: number},
+                path,
+                cluster=cluster,
+                places={metric: place},
+                run=epoch,
+                context=context,
+            )
         )
+    said = [f"The scorer is {scorer[:60]}."]
+    if options.on_missing == ZERO:
+        said.append("N, no answer, counts 0 (on_missing: zero), as Inspect's accuracy() counts it.")
     most = max(map(len, epochs.values()))
     if most > 1:
         how = {"mean": "averaged", "max": "reduced to their maximum", "none": "taken as items of one cluster"}
         notes.append(
-            Remark(log.source.role, f"up to {most} epochs of a sample were {how[options.reduce_epochs]}.")
+            Remark(source.role, f"up to {most} epochs of a sample were {how[options.reduce_epochs]}.")
         )
-    return outputs
+    # Letters and booleans are right or wrong, whatever the scorer is called.
+    values = [
+        sample.scores[scorer].get("value")
+        for sample in samples
+        if isinstance(sample.scores.get(scorer), dict)
+    ]
+    graded = all(isinstance(value, bool) or value in (*LETTERS, NO_ANSWER) for value in values)
+    return Rows(
+        source, rows, str(about.get("model", source.name)), metric, called="", measured=metric_of(scorer if options.metric is None else f"{scorer}/{metric}"),
+        higher_is_better=True if graded else None, agree={"scorer": (scorer, "")}, task=str(about.get("task", "")) or None,
+        repeats=True, most=options.reduce_epochs == "max", partial=True, at_rows=True, ways=(EACH_EPOCH,), notes=tuple(said),
+    )  # fmt: skip
 
 
-def _reduced(
-    log: Log, runs: dict[int, tuple[Value, int]], options: ReaderOptions, notes: list[Any]
-) -> tuple[Value, int, int]:
-    """The score of a sample, the epoch to point to, and of how many epochs the score is."""
-    numbers = [value for value, _ in runs.values() if isinstance(value, int | float)]
-    missing = [index for value, index in runs.values() if value is None]
-    first = next(iter(runs.values()))[1]
-    if missing and (not numbers or options.on_missing != "drop"):
-        return None, missing[0], 0
-    if missing:
-        notes.append(
-            Remark(log.source.role, f"{len(missing)} epochs of a sample without a score were left out.")
-        )
-    if options.reduce_epochs == "max":
-        return max(numbers), first, len(numbers)
-    return (tuple(numbers) if len(numbers) > 1 else numbers[0]), first, len(numbers)
-
-
-def _value(
-    log: Log, index: int, scorer: str, options: ReaderOptions, number_reader: NumberReader
-) -> Number | None:
-    """The score of a sample; none when it ended in an error, was invalidated, or was not scored."""
-    sample = log.samples[index]
-    if sample.get("error") is not None or sample.get("invalidation") is not None:
-        return None
-    score = _scores(sample).get(scorer)
-    if not isinstance(score, dict):
-        return None
-    path = [log.path(index), "scores", escaped(scorer), "value"]
+def _number(source: Source, sample: Sample, scorer: str, options: ReaderOptions) -> tuple[Any, str]:
+    """The score of a sample, None when it ended in an error, was invalidated, or was not scored; and where it is."""
+    score, path = sample.scores.get(scorer), f"{sample.path}/scores/{escaped(scorer)}/value"
+    gone = sample.value.get("error") is not None or sample.value.get("invalidation") is not None
+    if gone or not isinstance(score, dict):
+        return None, sample.path
     value = score.get("value")
     if isinstance(value, dict):
         if options.metric is None or options.metric not in value:
-            pointer = "/".join((log.source.pointer, *path))
-            raise choose(pointer, "metric", "value", list(value), f"{quoted(scorer)} gives several values. ")
-        value = value[options.metric]
-        path.append(escaped(options.metric))
-    if value == NO_ANSWER and options.on_missing == ZERO:
-        return 0
-    return _number(value, number_reader, "/".join((log.source.pointer, *path)))
-
-
-def _number(value: Any, number_reader: NumberReader, pointer: str) -> Number | None:
+            why = f"{quoted(scorer)} gives several values. "
+            raise choose(f"{source.pointer}/{path}", "metric", "value", list(value), why)
+        value, path = value[options.metric], f"{path}/{escaped(options.metric)}"
+    if value == NO_ANSWER:
+        return 0 if options.on_missing == ZERO else None, path
     if isinstance(value, str):
-        if value == NO_ANSWER:
-            return None
         number = LETTERS.get(value, WORDS.get(value.lower(), parsed(value)))
         if number is None:
-            detail = "A score must be a number, a boolean, or one of the letters C, I, P and N."
-            raise InvalidTest.at(pointer, "not_a_number", detail)
-        value = number
-    return number_reader.of_json(value, pointer)
+            detail = "a score must be a number, a boolean, or one of the letters C, I, P and N."
+            raise refused(source, path, "not_a_number", detail)
+        return number, path
+    return value, path
 
 
-def _sign(look: FirstLook) -> Sign:
-    log = look.is_archive or (isinstance(look.document.get("eval"), dict) and "status" in look.document)
-    return Sign.MARK if log else Sign.NONE
+def load(source: Source, max_bytes: int, notes: list[Any]) -> tuple[Object, list[Sample]]:
+    """A log in either form: its header and its samples.
+
+    Raises
+    ------
+    MalformedBody
+        It is neither JSON nor a complete zip archive.
+    InvalidTest
+        It is not a log of Inspect, or its compression cannot be read here.
+    BodyTooLarge
+        The members that must be read are over `max_bytes`.
+    """
+    if source.content.startswith(ZIP_MAGIC):
+        return _archive(source, max_bytes)
+    header = _header(source, ndjson.decoded(source.text(notes), source.pointer, source.label), "eval")
+    if header.get("samples") is None:
+        raise refused(source, "", "no_samples", "the log was written without samples.", "samples")
+    return header, _samples(source, header["samples"], "samples")
 
 
-FORMAT = Format(
-    "inspect", read, ROLES, USES, "Inspect logs, .json and .eval", kinds=("scores",), sign=_sign, zero=True
-)
+def _header(source: Source, value: Any, where: str) -> Object:
+    if isinstance(value, dict) and isinstance(value.get("eval"), dict):
+        return value
+    raise refused(source, "", "not_a_log", f"this is not a log of Inspect: there is no object {where}.")
+
+
+def _samples(source: Source, values: Any, under: str) -> list[Sample]:
+    if isinstance(values, list) and all(isinstance(value, dict) for value in values):
+        return [Sample(f"{under}/{index}", value) for index, value in enumerate(values)]
+    raise refused(source, "", "not_a_log", "this is not a log of Inspect: samples are not a list of objects.")
+
+
+def _archive(source: Source, max_bytes: int) -> tuple[Object, list[Sample]]:
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(source.content))
+    except DAMAGED:
+        raise source.malformed(1, "not_a_zip", "the zip archive is damaged or truncated.") from None
+    left = max_bytes
+
+    def unpacked(name: str) -> Any:
+        """A member, as long as all together are within the limit."""
+        nonlocal left
+        info = archive.getinfo(name)
+        if info.file_size > left:
+            raise source.too_large("unpacked, the log is larger than allowed.")
+        if info.compress_type not in READABLE:
+            detail = (
+                f"{name[:80]} is compressed by method {info.compress_type}, and only stored and deflated members are read here. "
+                "Convert it: inspect log convert --to json."
+            )
+            raise refused(source, "", "unsupported_compression", detail, name)
+        try:
+            with archive.open(info) as member:
+                # Without a size it would inflate all of it before it counts.
+                content = member.read(info.file_size + 1)
+        except DAMAGED:
+            detail = f"{source.label}: the member {name[:80]} is damaged."
+            raise MalformedBody(detail, flaws=(Flaw(source.at(name), "not_a_zip", detail),)) from None
+        left -= len(content)
+        text = Source(source.role, source.name, content).text([])
+        return ndjson.decoded(text, source.at(name), f"{source.label}, {name[:80]}")
+
+    with archive:
+        names = archive.namelist()
+        if len(names) > MAX_MEMBERS:
+            raise BodyTooLarge(f"{source.label}: the archive has more than {MAX_MEMBERS:,} members.")
+        if HEADER not in names:
+            detail = f"the archive has no {HEADER}: the evaluation did not finish writing it."
+            raise refused(source, "", "incomplete_log", detail, "status")
+        header = _header(source, unpacked(HEADER), f"eval in {HEADER}")
+        if SUMMARIES in names:
+            return header, _samples(source, unpacked(SUMMARIES), SUMMARIES)
+        each = [(name, unpacked(name)) for name in names if _is_sample(name)]
+        _samples(source, [value for _, value in each], SAMPLES)
+        return header, [Sample(escaped(name), value) for name, value in each]
+
+
+def _is_sample(name: str) -> bool:
+    return name.startswith(SAMPLES) and name.endswith(".json")
+
+
+def is_read(name: str, names: Collection[str]) -> bool:
+    """Whether a member of an archive with these `names` is unpacked."""
+    return name in {HEADER, SUMMARIES} or (_is_sample(name) and SUMMARIES not in names)
+
+
+def _is_log(look: FirstLook) -> bool:
+    return look.is_archive or (isinstance(look.document.get("eval"), dict) and "status" in look.document)
+
+
+SHAPE = Shape(
+    "inspect", "Inspect logs, .json and .eval", _is_log, _rows,
+    uses=USES | {"scorer", "reduce_epochs", "allow_incomplete", "clusters"}, zero=True,
+)  # fmt: skip

@@ -139,11 +139,15 @@ def _is_object(line: str) -> bool:
         return False
 
 
+def lines_of(source: Source, lines: Iterable[str]) -> Iterator[Record]:
+    """The objects of lines of JSON."""
+    for record in ndjson.records(lines, source.pointer):
+        yield Record(f"line/{record.line}", record.value)
+
+
 def _records(source: Source, text: str) -> Iterator[Record]:
     if not text.lstrip().startswith("["):
-        lines = (line.removesuffix("\r") for line in text.split("\n"))
-        for record in ndjson.records(lines, source.pointer):
-            yield Record(f"line/{record.line}", record.value)
+        yield from lines_of(source, (line.removesuffix("\r") for line in text.split("\n")))
         return
     for index, value in enumerate(ndjson.decoded(text, source.pointer, source.label)):
         if isinstance(value, dict):

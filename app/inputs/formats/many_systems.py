@@ -1,4 +1,4 @@
-"""One file, or a body, that holds many systems: tables and lines of JSON, wide or long; shapes of tools, and promptfoo's columns.
+"""One file, or a body, that holds many systems: tables and lines of JSON, wide or long; and shapes of tools.
 
 Wide tables have a column for each system, long ones a row for each item and system. A column of data sets makes a board of
 each. An empty field, NA or NaN is a missing value.
@@ -37,7 +37,7 @@ from ..roles import (
 )
 from ..sides import is_context
 from ..systems_rows import Codes, Keys, LongBoard, LongRows, WideBoard, boards_of, coded_keys
-from . import promptfoo, shapes, tool_shapes
+from . import eval_logs, shapes, tool_shapes
 from .metrics import metric_of, metric_of_columns
 from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs, Value, mismatch
@@ -55,8 +55,8 @@ from .tables import (
     texts_of,
 )
 
-SHAPES = {shape.name: shape for shape in tool_shapes.SHAPES if "file" in shape.roles}
-FORMATS = ("csv", "tsv", "mqm", "jsonl", "promptfoo", *SHAPES)
+SHAPES = {shape.name: shape for shape in (*eval_logs.LOGS, *tool_shapes.SHAPES) if "file" in shape.roles}
+FORMATS = ("csv", "tsv", "mqm", "jsonl", *SHAPES)
 SYSTEMS = "systems"
 # Columns of data sets that are a board each.
 OF_A_BOARD = ("dataset", "dataset_name", "benchmark")
@@ -94,7 +94,7 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
         As the format's reader does; pointers are `/files/file/…`, `/options/<name>`, `/systems`.
     """
     notes: list[Any] = []
-    if format_ == "promptfoo" or format_ in SHAPES:
+    if format_ in SHAPES:
         found, systems = _outputs(source, format_, options, wanted, notes)
         counts = list(map(len, systems.values()))
     else:
@@ -111,10 +111,7 @@ def _outputs(
     source: Source, format_: str, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
 ) -> tuple[ManySystems, dict[str, SystemOutputs]]:
     """The outputs of the systems of a tool's file."""
-    if format_ == "promptfoo":
-        systems, metric, better = _promptfoo(source, options, notes)
-    else:
-        systems, metric, better = shapes.board(SHAPES[format_], source, options, notes)
+    systems, metric, better = shapes.board(SHAPES[format_], source, options, notes)
     if wanted is not None:
         systems = _chosen(systems, wanted, notes)
     return ManySystems(systems, (), metric, better), systems
@@ -442,19 +439,6 @@ def refuse_index(frame: Frame, name: str, values: Column) -> None:
             "name the columns to compare (`systems`)."
         )
         raise InvalidTest.at(frame.at_top(name), "index_column", detail)
-
-
-def _promptfoo(
-    source: Source, options: ReaderOptions, notes: list[Any]
-) -> tuple[dict[str, SystemOutputs], str | None, bool | None]:
-    export = promptfoo.export_of(source, notes)
-    number_reader = NumberReader.of(options)
-    providers = [provider for _, provider in export.columns]
-    systems = {}
-    for column in export.columns:
-        name = column[1] if providers.count(column[1]) == 1 else export.title(column)
-        systems[name] = promptfoo.outputs_of(export, column, options, number_reader, alone=True, notes=notes)
-    return systems, None if options.metric is None else metric_of(options.metric), True
 
 
 def require_alike(systems: dict[str, SystemOutputs], source: Source) -> bool:

@@ -21,12 +21,11 @@ from .. import npy
 from ..delimited import CountTable
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
-from .inspect_archive import DAMAGED, READABLE, ZIP_MAGIC
 from .number_text import NumberReader
 from .outputs_by_id import MEAN, SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading
 from .roles import both
-from .source import Source
+from .source import DAMAGED, READABLE, ZIP_MAGIC, Source
 
 ROLES = ("u", "v", "file")
 USES = frozenset(("on_missing", "missing_range", "decimals", "clusters"))

@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection
 from ...errors import BodyTooLarge
 from ...extras import is_installed
 from .. import npy
-from . import inspect_archive, numpy_files, parquet, spreadsheet, workbook
+from . import inspect_log, numpy_files, parquet, spreadsheet, workbook
 from .reader import ReaderOptions
-from .source import Source
+from .source import ZIP_MAGIC, Source
 
 PER_LINE, PER_BYTE = 2e-6, 1e-7
 PER_PLAIN_BYTE = 3e-8  # of tables that are read as whole columns
@@ -42,7 +42,7 @@ def seconds(source: Source, options: ReaderOptions, *, board: bool = False) -> f
     try:
         if content.startswith(spreadsheet.PARQUET):
             return parquet.seconds(source, options, board=board) if is_installed(spreadsheet.EXTRA) else 0.0
-        if content.startswith(inspect_archive.ZIP_MAGIC):
+        if content.startswith(ZIP_MAGIC):
             return _of_archive(source, options)
         if content.startswith(numpy_files.MAGIC):
             return _of_array(content, len(content), options)
@@ -131,8 +131,8 @@ def _directory_bytes(content: bytes) -> int:
 def _reader_of(names: Collection[str]) -> Callable[[str], bool]:
     """Which members the reader of an archive unpacks."""
     known = frozenset(names)
-    if inspect_archive.HEADER in known:
-        return lambda name: inspect_archive.is_read(name, known)
+    if inspect_log.HEADER in known:
+        return lambda name: inspect_log.is_read(name, known)
     if any(map(_is_array, known)):
         return _is_array
     return workbook.is_read

@@ -135,12 +135,18 @@ def by_names(names: Sequence[str]) -> tuple[str, str] | None:
     return (names[known], names[1 - known]) if roles[known] == "u" else (names[1 - known], names[known])
 
 
-def two_systems(names: Sequence[str], options: ReaderOptions, source: Source, notes: list[str]) -> Systems:
+def two_systems(
+    names: Sequence[str],
+    options: ReaderOptions,
+    source: Source,
+    notes: list[str],
+    labels: Mapping[str, str] = {},
+) -> Systems:
     """The two systems to compare, of those in one file.
 
     Those given by system_u and system_v (of two systems, one is enough); else those named u and v; else by names that
-    tell the candidate and the baseline; else, when there are just two, in the order of the file, which is
-    enough for a test, and not for a gate.
+    tell the candidate and the baseline, or their `labels`; else, when there are just two, in the order of the file,
+    which is enough for a test, and not for a gate.
 
     Raises
     ------
@@ -153,7 +159,10 @@ def two_systems(names: Sequence[str], options: ReaderOptions, source: Source, no
     if {"u", "v"} <= set(folded):
         chosen, how = (folded["u"], folded["v"]), ""
     else:
-        by_role = by_names(names) if len(names) > 1 else None
+        said = [labels.get(name, name) for name in names]
+        by_role = by_names(said) if len(set(said)) == len(names) > 1 else None
+        if by_role is not None:
+            by_role = names[said.index(by_role[0])], names[said.index(by_role[1])]
         if by_role is None and len(names) != 2:
             raise choose(
                 source.pointer, "system_u", "two systems", list(names), "Give `system_u` and `system_v`. "
@@ -167,7 +176,10 @@ def two_systems(names: Sequence[str], options: ReaderOptions, source: Source, no
         more = f" and {len(rest) - 5:,} more" if len(rest) > 5 else ""
         named = ", ".join(quoted(name) for name in rest[:5])
         notes.append(f"{len(rest)} other columns or systems were skipped: {named}{more}.")
-    return Systems(*chosen, role_question(names, chosen) if how == "in the order of the file" else None)
+    asks = how == "in the order of the file"
+    return Systems(
+        *chosen, role_question([labels.get(name, name) for name in names], chosen) if asks else None
+    )
 
 
 def role_question(names: Sequence[str], choices: tuple[str, str]) -> RoleQuestion:

@@ -1,42 +1,57 @@
 """Files of tools whose format is a shape: what marks it, and how it becomes rows of items with named numbers.
 
-A `Shape` is a row of a table (`tool_shapes`): a tool is added by a function from a file to `Rows`. What all share is here:
-which number is compared, which systems, what both files must agree on, how values of one item join. Another package adds a shape
-by an entry point of the group `exactperm.formats`.
+A `Shape` is a row of a table (`tool_shapes`, `eval_logs`): a tool is added by a function from a file to `Rows`. What all share is here:
+which number is compared, which systems, what both files must agree on, which items are others under the same id, how values of
+one item join. Another package adds a shape by an entry point of the group `exactperm.formats`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
-from ...errors import InvalidTest
+from ...errors import Choice, InvalidTest, choices_of
 from ...inference.reading import Remark
+from .. import ndjson
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .json_records import value_of
 from .metrics import metric_of
 from .number_text import Number, NumberReader
-from .outputs_by_id import SystemOutputs, Value, scores_reading
-from .reader import Kind, ReaderOptions, Reading, RoleQuestion, choose, only_or_chosen
-from .roles import both, two_systems
+from .outputs_by_id import (
+    MISMATCH,
+    Check,
+    SystemOutputs,
+    Value,
+    in_words,
+    require_as_many_runs,
+    scores_reading,
+)
+from .reader import Finding, Kind, ReaderOptions, Reading, RoleQuestion, choose, only_or_chosen
+from .roles import needed, two_systems
 from .source import Source, parsed_once
 
 ENTRY_POINTS = "exactperm.formats"
 SCORES: tuple[Kind, ...] = ("scores",)
-USES = frozenset(("metric", "on_missing", "missing_range", "decimals"))
+USES = frozenset(("metric", "on_missing", "on_mismatch", "missing_range", "decimals"))
 OF_ONE_FILE = USES | {"system_u", "system_v"}
+ROLES_OF_ONE_FILE = ("u", "v", "file")
+HASH = "_hash"  # the end of names that only some versions of a tool write
+
+Object = dict[str, Any]
+Files = Mapping[str, Source]
 
 
 class Row(NamedTuple):
     """An item of one system: its numbers by metric, None where one is missing, a list where it has several.
 
     `path` is the row's pointer below the file's. A number stands at `path/below/metric`; at `path`, where `below` is None.
-    `runs` says of how many runs each number is, or that of a metric. `same` is what an item must have in both files, with its
-    pointer: a hash, a question. `places` are those of single metrics.
+    `runs` says of how many runs each number is, or that of a metric; `run` is the number or name of this one. `same` is what an item
+    must have in both files, with its pointer: a hash, a question. `context` describes the item: where it differs for some items, that is
+    a finding. `places` are those of single metrics.
     """
 
     key: str
@@ -47,7 +62,9 @@ class Row(NamedTuple):
     cluster: str | None = None
     runs: int | Mapping[str, int] = 1
     same: Mapping[str, tuple[Any, str]] = {}
+    context: Mapping[str, Any] = {}
     places: Mapping[str, str] = {}
+    run: int | str | None = None
 
     def place(self, metric: str) -> str:
         """Where the number of a metric stands, or the row where it has none."""
@@ -58,13 +75,24 @@ class Row(NamedTuple):
         return "/".join(filter(None, (self.path, self.below, escaped(metric))))
 
 
+class System(NamedTuple):
+    """What a system is called in answers, what may tell its role, and what names it in options beside its name in the rows."""
+
+    name: str
+    label: str
+    aliases: tuple[str, ...] = ()
+
+
 @dataclass(slots=True)
 class Rows:
     """The rows of a file, and what it says of itself.
 
-    `metric` is taken where none is chosen, `metrics` are those to choose from, if not all that have numbers. `agree` holds
-    what must be the same in both files, with its pointer. `repeats` says that an item has several rows, whose numbers are
-    averaged. `absent` is the number of an item that only the other file names.
+    `metric` is taken where none is chosen, `metrics` are those to choose from, if not all that have numbers; `called` is the word for
+    them, empty where no note names the one that is taken. `agree` holds what must be the same in both files, with its pointer; `task` is
+    what the file is of, by its name or header. `repeats` says that an item has several rows, whose numbers are averaged, or the `most` of
+    them taken; `partial` that on_missing drop leaves a run out, and not its item; `ways` are ways out where numbers of runs differ.
+    `at_rows` says that faults of an item point to its row, and not to its number. A list is several numbers of an item, or where
+    `of_corpus` a part of a metric of all items.
     """
 
     source: Source
@@ -72,13 +100,19 @@ class Rows:
     name: str | None = None
     metric: str | None = None
     metrics: Sequence[str] | None = None
+    called: str = "metric"
     measured: str | None = None
     higher_is_better: bool | None = None
     agree: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
+    task: str | None = None
+    systems_called: Mapping[str, System] = field(default_factory=dict)
     by_order: bool = False
     repeats: bool = False
-    clustered: bool = False
-    absent: Number | None = None
+    most: bool = False
+    partial: bool = False
+    ways: tuple[Choice, ...] = ()
+    at_rows: bool = False
+    of_corpus: bool = False
     notes: tuple[str, ...] = ()
 
     @property
@@ -100,13 +134,26 @@ class Rows:
             found.setdefault(row.system, []).append(row)
         return found
 
+    def system(self, name: str | None) -> str | None:
+        """The name in the rows of a system that an option calls so."""
+        named = [own for own, each in self.systems_called.items() if name in each.aliases]
+        return named[0] if len(named) == 1 else name
 
-RowsOf = Callable[[Source, ReaderOptions, list[str], Mapping[str, Source]], Rows]
+    def shown(self, system: str) -> str:
+        """What a system is called in answers."""
+        return self.systems_called[system].name if system in self.systems_called else system
+
+
+RowsOf = Callable[[Source, ReaderOptions, list[str], Files], Rows]
+Join = Callable[[Rows, Rows, Sequence[SystemOutputs], list[str]], tuple[Finding, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What files of one tool are: `marks` sees whether a file is one, `rows` reads it; the rest is as in `Format`."""
+    """What files of one tool are: `marks` sees whether a file is one, `rows` reads it; the rest is as in `Format`.
+
+    `join` changes the outputs of both systems together, where a tool needs it.
+    """
 
     name: str
     summary: str
@@ -115,13 +162,15 @@ class Shape:
     roles: tuple[str, ...] = ("u", "v")
     uses: frozenset[str] = USES
     aliases: tuple[str, ...] = ()
+    join: Join | None = None
+    zero: bool = False
 
     @property
     def format(self) -> Format:
         """The format of these files."""
         return Format(
             self.name, partial(read, self), self.roles, self.uses, self.summary, kinds=SCORES, aliases=self.aliases,
-            sign=lambda look: Sign.MARK if self.marks(look) else Sign.NONE,
+            sign=lambda look: Sign.MARK if self.marks(look) else Sign.NONE, zero=self.zero,
         )  # fmt: skip
 
 
@@ -136,7 +185,78 @@ def installed() -> tuple[Shape, ...]:
     return tuple(found)
 
 
-def read(shape: Shape, files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+# What functions from a file to rows are made of.
+
+
+def document(source: Source, notes: list[Any]) -> Object:
+    """The one JSON object of a file; raises MalformedBody, or InvalidTest where it is none."""
+    value = ndjson.decoded(source.text(notes), source.pointer, source.label)
+    if not isinstance(value, dict):
+        raise InvalidTest.at(source.pointer, "not_an_object", f"{source.label}: this is not one JSON object.")
+    return value
+
+
+def objects(source: Source, value: Any, path: str = "", code: str = "not_a_list") -> list[tuple[str, Object]]:
+    """The objects of a list, with their pointers; raises InvalidTest with the code where it is another thing."""
+    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
+        return [(f"{path}/{index}" if path else str(index), one) for index, one in enumerate(value)]
+    raise refused(
+        source, "", code, f"{path or 'this'} is not a list of objects.", *filter(None, path.split("/"))
+    )
+
+
+def refused(
+    source: Source, path: str, code: str, detail: str, *below: object, choices: tuple[Choice, ...] = ()
+) -> InvalidTest:
+    """The refusal of what is at a path of a file, or of something below it."""
+    pointer = "/".join(filter(None, (source.pointer, path, *map(escaped, below))))
+    where = f"{source.label}, {in_words(path)}" if path else source.label
+    return InvalidTest.at(pointer, code, f"{where}: {detail}", choices)
+
+
+def refuse_incomplete(source: Source, why: str, options: ReaderOptions, notes: list[Any], *at: str) -> None:
+    """Refuse the log of a run that did not finish, unless an option says that it is to be read."""
+    if not options.allow_incomplete:
+        choices = choices_of("allow_incomplete", {"true": "Test the samples that it has"})
+        detail = (
+            f"{why}. Finish the evaluation, or give `allow_incomplete=true` to test the samples that it has."
+        )
+        raise refused(source, "", "incomplete_log", detail, *at, choices=choices)
+    notes.append(Remark(source.role, f"{why}; read because of allow_incomplete: true."))
+
+
+def inner_object(value: Object, name: str) -> Object:
+    """The object in a field; empty where there is none."""
+    inner = value.get(name)
+    return inner if isinstance(inner, dict) else {}
+
+
+def numbers_in(value: Object) -> Object:
+    """The fields that are numbers."""
+    return {name: one for name, one in value.items() if isinstance(one, int | float)}
+
+
+def first_of(value: Object, path: str, *names: str) -> tuple[Any, str]:
+    """The first of these fields that there is, with its pointer; None at the path where there is none."""
+    return next(
+        ((value[name], f"{path}/{name}") for name in names if value.get(name) is not None), (None, path)
+    )
+
+
+def has(at: str, *names: str) -> Callable[[FirstLook], bool]:
+    """The mark of files whose first object at a dotted path has these fields; that of lines or of an array, where it is empty."""
+
+    def marks(look: FirstLook) -> bool:
+        value: Any = look.whole
+        for name in at.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        first = value[0] if isinstance(value, list) and value else None
+        return set(names) <= ((first if isinstance(first, dict) else {}) if at else look.first_object).keys()
+
+    return marks
+
+
+def read(shape: Shape, files: Files, options: ReaderOptions, format_: str) -> Reading:
     """Scores of two systems, each in its file, or both in one.
 
     Raises
@@ -144,28 +264,63 @@ def read(shape: Shape, files: Mapping[str, Source], options: ReaderOptions, form
     MalformedBody, InvalidTest
         A file is not as the tool writes it, the files do not belong together, or a choice must be made.
     """
-    notes: list[str] = []
-    first, second = both(files, format_)
+    notes: list[Any] = []
     rows = parsed_once(shape.rows)
-    u = rows(first, options, notes, files)
-    v = u if first is second else rows(second, options, notes, files)
-    _require_agreement(u, v)
+    u = rows(files.get("file") or needed(files, "u", format_), options, notes, files)
+    v = u if "file" in files else rows(needed(files, "v", format_), options, notes, files)
+    for name, (mine, _) in u.agree.items():
+        other, pointer = v.agree.get(name, (None, ""))
+        if None not in (mine, other) and mine != other:
+            detail = f"{name} is {quoted(mine)} in u and {quoted(other)} in v: compare files of one {name}."
+            raise InvalidTest.at(
+                "/".join(filter(None, (v.source.pointer, pointer))), f"{name}_mismatch", detail
+            )
     metric = metric_chosen(u, options)
     if metric not in v.names and all(metric not in row.values for row in v.rows):
-        why = f"{second.label} has no metric {quoted(metric)}. "
-        raise choose(second.pointer, "metric", "metric", v.names, why, code="no_scores")
+        why = f"{v.source.label} has no metric {quoted(metric)}. "
+        raise choose(v.source.pointer, "metric", "metric", v.names, why, code="no_scores")
     sides, names, question = _two(u, v, options, notes)
-    reader = NumberReader.of(options)
-    systems = [
-        outputs_of(table, rows, metric, reader, notes) for table, rows in zip((u, v), sides, strict=True)
-    ]
-    _count_absent(u, v, systems, notes)
-    notes.append(f"The metric is {escaped(metric)}.")
-    return scores_reading(
-        systems[0], systems[1], options, notes, format_, clustered=u.clustered or v.clustered, check=_checker(*sides),
-        more_notes=tuple(dict.fromkeys((*u.notes, *v.notes))), names=names, metric=u.measured or metric_of(metric),
-        higher_is_better=u.higher_is_better, role_question=question,
+    return reading(
+        u, v, sides, (metric, metric), options, notes, format_, join=shape.join, names=names, role_question=question,
+        metric=u.measured or metric_of(metric),
+        higher_is_better=u.higher_is_better if u.higher_is_better == v.higher_is_better else None,
     )  # fmt: skip
+
+
+def reading(
+    u: Rows,
+    v: Rows,
+    sides: tuple[list[Row], list[Row]],
+    metrics: tuple[str, str],
+    options: ReaderOptions,
+    notes: list[Any],
+    format_: str,
+    *,
+    join: Join | None = None,
+    **known: Any,
+) -> Reading:
+    """The reading of the rows of two systems, of which each has its metric; `known` are further fields of `Reading`."""
+    systems = [
+        outputs_of(table, rows, metric, options, notes)
+        for table, rows, metric in zip((u, v), sides, metrics, strict=True)
+    ]
+    findings = join(u, v, systems, notes) if join is not None else ()
+    if u.called and metrics[0] == metrics[1]:
+        notes.append(f"The {u.called} is {escaped(metrics[0])}.")
+    if u.ways:
+        require_as_many_runs(systems[0], systems[1], u.ways)
+    if options.on_missing == "zero":
+        options = replace(options, on_missing="error")  # they count 0 in the rows
+    more_notes, more = _checked(u, v, sides, options)
+    return scores_reading(
+        systems[0], systems[1], options, notes, format_, check=checker(*sides, options), more_notes=more_notes,
+        clustered=is_clustered(*sides), findings=(*findings, *more), **known,
+    )  # fmt: skip
+
+
+def is_clustered(u: Sequence[Row], v: Sequence[Row]) -> bool:
+    """Whether items have clusters."""
+    return any(row.cluster is not None for rows in (u, v) for row in rows)
 
 
 def metric_chosen(table: Rows, options: ReaderOptions) -> str:
@@ -175,67 +330,117 @@ def metric_chosen(table: Rows, options: ReaderOptions) -> str:
         return options.metric
     if options.metric is None and table.metric is not None:
         return table.metric
+    if not names and table.of_corpus:
+        row = table.rows[0]
+        raise _of_corpus(table, row, next(iter(row.values), ""))
     if not names:
-        detail = f"{table.source.label}: no item has a number."
-        raise InvalidTest.at(table.source.pointer, "no_scores", detail)
+        raise refused(table.source, "", "no_scores", "no item has a number.")
     return only_or_chosen(names, options.metric, table.source.pointer, "metric", "metric")
 
 
 def outputs_of(
-    table: Rows, rows: Sequence[Row], metric: str, reader: NumberReader, notes: list[str]
+    table: Rows, rows: Sequence[Row], metric: str, options: ReaderOptions, notes: list[Any]
 ) -> SystemOutputs:
-    """The numbers of one system by item; those of several rows of an item together."""
-    outputs = SystemOutputs(table.source, by_order=table.by_order)
+    """The numbers of one system by item; those of several rows of an item together, in the order of the runs, or of the numbers."""
+    outputs, reader = SystemOutputs(table.source, by_order=table.by_order), NumberReader.of(options)
+    role = table.source.role
+    who = table.shown(rows[0].system)[:80] if role == "file" and rows and rows[0].system else role
     grouped: dict[str, list[Row]] = {}
-    several = 0
+    several = left_out = 0
     for row in rows:
         grouped.setdefault(row.key, []).append(row)
     for key, every in grouped.items():
         own = [row for row in every if metric in row.values] or every[:1]
-        for again in own if not table.repeats else own[:1]:
-            values = [_value(table, row, metric, reader) for row in (own if table.repeats else (again,))]
-            numbers = [
-                number for value in values if value is not None
-                for number in (value if isinstance(value, tuple) else (value,))
-            ]  # fmt: skip
-            whole = (
-                None if None in values or not numbers else numbers[0] if len(numbers) == 1 else tuple(numbers)
-            )
-            outputs.add(key, whole, again.place(metric) if again is own[0] else again.path, again.cluster)
-        runs = sum(row.runs if isinstance(row.runs, int) else row.runs.get(metric, 1) for row in own)
-        if runs > max(1, len(numbers)):
-            outputs.runs[key] = runs
-        several += len(own) > 1
-    if several:
-        notes.append(f"{table.source.role}: {several:,} items have several scores, which are averaged.")
+        runs = own if table.repeats else own[:1]
+        has_order = all(row.run is not None for row in runs)
+        if has_order:
+            runs = sorted(runs, key=lambda row: (type(row.run).__name__, row.run))
+        read = [_value(table, row, metric, reader) for row in runs]
+        missing = [row for row, value in zip(runs, read, strict=True) if value is None]
+        numbers = [
+            number for value in read if value is not None
+            for number in (value if isinstance(value, tuple) else (value,))
+        ]  # fmt: skip
+        if len(runs) > 1 and not has_order:
+            numbers.sort()
+        if numbers and table.partial and options.on_missing == "drop":
+            left_out += len(missing)
+            missing = []
+        first = (missing or own)[0]
+        path = first.path if table.at_rows else first.place(metric)
+        outputs.add(key, None if missing or not numbers else _joined(numbers, table), path, first.cluster)
+        if len(own) > len(runs):
+            outputs.add(key, None, own[1].path)  # refused, as the id is there twice
+        n = sum(row.runs if isinstance(row.runs, int) else row.runs.get(metric, 1) for row in own)
+        if table.most or n > max(1, len(numbers)):
+            outputs.runs[key] = len(numbers) if table.partial else n
+        several += len(runs) > 1
+        for name, value in _context(every[0], options).items():
+            outputs.context.setdefault(name, [None] * (len(outputs) - 1)).append(value)
+        for column in outputs.context.values():
+            column.extend([None] * (len(outputs) - len(column)))
+    if left_out:
+        notes.append(Remark(who, f"{left_out:,} runs of items without a score were left out."))
+    if several and not table.most:
+        notes.append(Remark(who, f"{several:,} items have several scores, which are averaged."))
     return outputs
 
 
+def _joined(numbers: list[Number], table: Rows) -> Value:
+    if len(numbers) == 1:
+        return numbers[0]
+    return max(numbers) if table.most else tuple(numbers)
+
+
+def _context(row: Row, options: ReaderOptions) -> Mapping[str, Any]:
+    """What describes an item. What must be the same is compared as the rest, where an option says what becomes of others."""
+    if options.on_mismatch == "error" or not row.same:
+        return row.context
+    return {**row.context, **{name: value for name, (value, _) in row.same.items()}}
+
+
 def board(
-    shape: Shape, source: Source, options: ReaderOptions, notes: list[str]
+    shape: Shape, source: Source, options: ReaderOptions, notes: list[Any]
 ) -> tuple[dict[str, SystemOutputs], str | None, bool | None]:
     """The outputs of every system in one file, the metric and its direction; raises InvalidTest."""
     table = shape.rows(source, options, notes, {"file": source})
     metric = metric_chosen(table, options)
-    reader = NumberReader.of(options)
-    systems = {name: outputs_of(table, rows, metric, reader, notes) for name, rows in table.systems().items()}
-    notes += [f"The metric is {escaped(metric)}.", *table.notes]
+    systems = {
+        table.shown(name): outputs_of(table, rows, metric, options, notes)
+        for name, rows in table.systems().items()
+    }
+    if table.called:
+        notes.append(f"The {table.called} is {escaped(metric)}.")
+    notes += table.notes
     return systems, table.measured or metric_of(metric), table.higher_is_better
 
 
 def _value(table: Rows, row: Row, metric: str, reader: NumberReader) -> Value:
     value = row.values.get(metric)
+    if table.of_corpus and isinstance(value, list | dict):
+        raise _of_corpus(table, row, metric)
     return None if value is None else value_of(value, reader, f"{table.source.pointer}/{row.place(metric)}")
+
+
+def _of_corpus(table: Rows, row: Row, metric: str) -> InvalidTest:
+    detail = (
+        f"{escaped(metric)} is a corpus metric: an item has only a part of it and no score of its own, so a mean over items would be "
+        "another metric."
+    )
+    return refused(table.source, row.place(metric), "corpus_metric", detail)
 
 
 def _two(
     u: Rows, v: Rows, options: ReaderOptions, notes: list[Any]
 ) -> tuple[tuple[list[Row], list[Row]], tuple[str, str] | None, RoleQuestion | None]:
     """The rows of both systems, their names, and what a gate must ask."""
+    options = replace(options, system_u=u.system(options.system_u), system_v=v.system(options.system_v))
     if u is v:
         systems = u.systems()
-        chosen = two_systems(list(systems), options, u.source, notes)
-        return (systems[chosen.u], systems[chosen.v]), chosen.names, chosen.question
+        labels = {name: each.label for name, each in u.systems_called.items()}
+        chosen = two_systems(list(systems), options, u.source, notes, labels)
+        shown = None if chosen.names is None else (u.shown(chosen.u), u.shown(chosen.v))
+        return (systems[chosen.u], systems[chosen.v]), shown, chosen.question
     sides, names = [], []
     for table, other, role in ((u, v, "u"), (v, u, "v")):
         systems = table.systems()
@@ -243,51 +448,60 @@ def _two(
         own = [name for name in systems if name not in other.systems()]
         shared = [name for name in systems if name in other.systems()]
         if wanted is None and len(own) == 1 and shared:
-            notes.append(
-                Remark(
-                    role,
-                    f"{quoted(own[0])} is read, and not {', '.join(map(quoted, shared[:3]))}, which both files have.",
-                )
-            )
+            others = ", ".join(map(quoted, shared[:3]))
+            notes.append(Remark(role, f"{quoted(own[0])} is read, and not {others}, which both files have."))
             wanted = own[0]
         name = only_or_chosen(list(systems), wanted, table.source.pointer, f"system_{role}", "system")
         sides.append(systems[name])
-        names.append(name or table.name)
+        names.append(table.shown(name) or table.name)
     return (sides[0], sides[1]), (names[0], names[1]) if all(names) else None, None  # type: ignore[return-value]
 
 
-def _require_agreement(u: Rows, v: Rows) -> None:
-    for name, (mine, _) in u.agree.items():
-        other, pointer = v.agree.get(name, (None, ""))
-        if None not in (mine, other) and mine != other:
-            detail = f"{name} is {quoted(mine)} in u and {quoted(other)} in v: these are different items."
-            raise InvalidTest.at(f"{v.source.pointer}/{pointer}", f"{name}_mismatch", detail)
-
-
-def _checker(u: Sequence[Row], v: Sequence[Row]) -> Callable[[SystemOutputs, int, SystemOutputs, int], None]:
+def checker(u: Sequence[Row], v: Sequence[Row], options: ReaderOptions) -> Check | None:
+    """What refuses an item that has not the same in both files; None where an option says what becomes of it."""
+    if options.on_mismatch != "error":
+        return None
     first, second = ({row.key: row for row in reversed(rows)} for rows in (u, v))
 
     def check(of_u: SystemOutputs, place_u: int, of_v: SystemOutputs, place_v: int) -> None:
-        """What an item must have in both files is the same."""
         mine, other = first.get(of_u.ids[place_u]), second.get(of_v.ids[place_v])
         if mine is None or other is None:
             return
         for name, (value, _) in mine.same.items():
             theirs, pointer = other.same.get(name, (None, ""))
             if None not in (value, theirs) and value != theirs:
-                detail = f"{of_v.source.label}, {other.path}: {name} of {quoted(other.key)} is not that of u at {mine.path}: "
-                detail += "the two files are not about the same items."
-                raise InvalidTest.at(f"{of_v.source.pointer}/{pointer}", f"{name}_mismatch", detail)
+                detail = f"{name} of {quoted(other.key)} is not that of u at {in_words(mine.path)}: the two files are not about the same items."
+                raise refused(of_v.source, pointer, f"{name}_mismatch", detail, choices=MISMATCH)
 
     return check
 
 
-def _count_absent(u: Rows, v: Rows, systems: Sequence[SystemOutputs], notes: list[str]) -> None:
-    """Items that only the other file names, where that says what they count."""
-    for table, mine, other in zip((u, v), systems, systems[::-1], strict=True):
-        absent = [] if table.absent is None else [key for key in other.ids if key not in mine.index]
-        for key in absent:
-            mine.add(key, table.absent, "")
-        if absent:
-            many = f"{len(absent):,} items that only the other file names count {table.absent}."
-            notes.append(f"{mine.source.role}: {many}")
+def _checked(
+    u: Rows, v: Rows, sides: tuple[list[Row], list[Row]], options: ReaderOptions
+) -> tuple[list[str], tuple[Finding, ...]]:
+    """What the files say of themselves, what could not be compared, and whether they are of two tasks."""
+    notes = list(unhashed(*((table.source.role, rows) for table, rows in zip((u, v), sides, strict=True))))
+    notes += dict.fromkeys((*u.notes, *v.notes))
+    if None in (u.task, v.task) or u.task == v.task:
+        return notes, ()
+    detail = f"The files are of two tasks, {quoted(u.task)} (u) and {quoted(v.task)} (v)."
+    told = [{name for row in rows for name, one in _told(row) if one not in (None, "")} for rows in sides]
+    if told[0] & told[1] or options.on_mismatch == "keep":
+        return [*notes, detail], ()
+    detail += " Nothing in them tells whether their items are the same: give `on_mismatch=keep` if they are."
+    return notes, (Finding("item_mismatch", detail, v.source.pointer, MISMATCH[1:]),)
+
+
+def _told(row: Row) -> Iterator[tuple[str, Any]]:
+    yield from row.context.items()
+    yield from ((name, value) for name, (value, _) in row.same.items())
+
+
+def unhashed(*sides: tuple[str, Sequence[Row]]) -> Iterator[str]:
+    """Which hashes some items of which files lack."""
+    for name in dict.fromkeys(name for _, rows in sides for row in rows for name in row.same):
+        without = [
+            role for role, rows in sides if any(row.same.get(name, (None,))[0] is None for row in rows)
+        ]
+        if without and name.endswith(HASH):
+            yield f"{name} is not everywhere in {' and '.join(without)}: it was compared only where it is."

@@ -7,6 +7,9 @@ Pointers are `/files/<role>/line/<n>[/<field>]` for files of lines (counted from
 from __future__ import annotations
 
 import copy
+import struct
+import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
@@ -19,6 +22,12 @@ from .reader import UploadedFile
 SHOWN_NAME_CHARS = 80
 UTF8_BOM = b"\xef\xbb\xbf"
 OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff")
+ZIP_MAGIC = b"PK"
+READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What zipfile raises on archives that are truncated or malicious; RuntimeError asks for a password.
+DAMAGED = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, IndexError, OverflowError, RuntimeError,
+)  # fmt: skip
 
 P = ParamSpec("P")
 Parsed = TypeVar("Parsed")

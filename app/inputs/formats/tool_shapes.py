@@ -13,93 +13,82 @@ import io
 import re
 import string
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
-from ...errors import InvalidTest
+from ...inference.reading import Remark
 from .. import ndjson
 from ..quoting import escaped, quoted
 from .format import FirstLook
 from .json_records import Record, key_of, read_records
 from .number_text import parsed
-from .reader import ReaderOptions
+from .outputs_by_id import SystemOutputs
+from .reader import Finding, ReaderOptions
 from .roles import needed
-from .shapes import OF_ONE_FILE, USES, Row, Rows, Shape, installed
+from .shapes import (
+    OF_ONE_FILE,
+    ROLES_OF_ONE_FILE,
+    Files,
+    Object,
+    Row,
+    Rows,
+    Shape,
+    document,
+    first_of,
+    has,
+    installed,
+    numbers_in,
+    objects,
+    refused,
+)
 from .source import Source
 
-Object = dict[str, Any]
-Files = Mapping[str, Source]
-
-
-def document(source: Source, notes: list[str]) -> Object:
-    """The one JSON object of a file; raises MalformedBody, or InvalidTest where it is none."""
-    value = ndjson.decoded(source.text(notes), source.pointer, source.label)
-    if not isinstance(value, dict):
-        raise InvalidTest.at(source.pointer, "not_an_object", f"{source.label}: this is not one JSON object.")
-    return value
-
-
-def objects(source: Source, value: Any, path: str) -> list[Object]:
-    """A list of objects; raises InvalidTest where it is another thing."""
-    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
-        return value
-    raise InvalidTest.at(
-        f"{source.pointer}/{path}", "not_a_list", f"{source.label}: {path} is not a list of objects."
-    )
-
-
-def inside(source: Source, value: Any, path: str) -> Object:
-    """An object; raises InvalidTest where it is another thing."""
-    if isinstance(value, dict):
-        return value
-    raise InvalidTest.at(
-        f"{source.pointer}/{path}", "not_an_object", f"{source.label}: {path} is not an object."
-    )
-
-
-# SWE-bench: ids of what was resolved, of what was submitted.
+# SWE-bench: ids of what was resolved, of what was submitted. An older file does not name all that was not resolved.
 
 OTHER_IDS = ("submitted_ids", "completed_ids", "unresolved_ids", "error_ids", "empty_patch_ids")
 OLDER_IDS = ("no_generation", "no_logs", "generated", "applied", "no_apply", "with_logs")
+OLDER = "An instance that a file does not name was not resolved; what neither names is left out."
 
 
 def _is_swe(look: FirstLook) -> bool:
-    names = look.whole.keys()
-    return ("resolved_ids" in names and not names.isdisjoint(OTHER_IDS)) or (
-        isinstance(look.whole.get("resolved"), list) and not names.isdisjoint(OLDER_IDS)
+    names, lists = look.whole.keys(), isinstance(look.whole.get("resolved"), list)
+    return ("resolved_ids" in names and bool(names & set(OTHER_IDS))) or (
+        lists and bool(names & set(OLDER_IDS))
     )
 
 
-def _swe(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
+def _swe(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     report = document(source, notes)
     newer = "resolved_ids" in report
-    resolved = "resolved_ids" if newer else "resolved"
     lists = ("submitted_ids",) if report.get("submitted_ids") else OTHER_IDS[1:] if newer else OLDER_IDS
     rows: dict[str, Row] = {}
-    for name in (resolved, *lists):
+    for at, name in enumerate(("resolved_ids" if newer else "resolved", *lists)):
         ids = report.get(name) or []
         if not isinstance(ids, list):
-            raise InvalidTest.at(
-                source.at(name), "not_a_list", f"{source.label}: {name} is not a list of ids."
-            )
+            raise refused(source, "", "not_a_list", f"{name} is not a list of ids.", name)
         for index, key in enumerate(ids):
             text = key_of(key, source, f"{name}/{index}", "id")
-            rows.setdefault(text, Row(text, {"resolved": int(name == resolved)}, f"{name}/{index}", None))
+            rows.setdefault(text, Row(text, {"resolved": int(at == 0)}, f"{name}/{index}", None))
     if not rows:
         raise source.empty()
-    said = (
-        ()
-        if newer
-        else ("An instance that a file does not name was not resolved; what neither names is left out.",)
-    )
-    return Rows(
-        source,
-        list(rows.values()),
-        metric="resolved",
-        higher_is_better=True,
-        absent=None if newer else 0,
-        notes=said,
-    )
+    said = () if newer else (OLDER,)
+    return Rows(source, [*rows.values()], metric="resolved", higher_is_better=True, notes=said)
+
+
+def _count_absent(
+    u: Rows, v: Rows, systems: Sequence[SystemOutputs], notes: list[Any]
+) -> tuple[Finding, ...]:
+    """An instance that only the other file names was not resolved, where a file is an older one."""
+    for table, mine, other in zip((u, v), systems, systems[::-1], strict=True):
+        absent = [key for key in other.ids if key not in mine.index] if OLDER in table.notes else []
+        for key in absent:
+            mine.add(key, 0, "")
+        if absent:
+            notes.append(
+                Remark(mine.source.role, f"{len(absent):,} items that only the other file names count 0.")
+            )
+    return ()
 
 
 # EvalPlus and BigCodeBench: a list of samples of each task.
@@ -107,32 +96,32 @@ def _swe(source: Source, options: ReaderOptions, notes: list[str], files: Files)
 
 def _is_evalplus(look: FirstLook) -> bool:
     tasks = look.whole.get("eval")
-    first = next(iter(tasks.values()), None) if isinstance(tasks, dict) else None
-    samples = first if isinstance(first, list) else []
-    return (
-        bool(samples)
-        and isinstance(samples[0], dict)
-        and not {"base_status", "status"}.isdisjoint(samples[0])
-    )
+    samples = next(iter(tasks.values()), None) if isinstance(tasks, dict) else None
+    first = samples[0] if isinstance(samples, list) and samples else None
+    return isinstance(first, dict) and not {"base_status", "status"}.isdisjoint(first)
 
 
-def _evalplus(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
+def _evalplus(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     rows = []
-    for task, samples in inside(source, document(source, notes).get("eval"), "eval").items():
-        for index, sample in enumerate(objects(source, samples, f"eval/{escaped(task)}")):
-            path = f"eval/{escaped(task)}/{index}"
-            passed = {
-                name.removesuffix("_status"): sample[name] == "pass"
-                for name in ("base_status", "plus_status", "status")
-                if sample.get(name) is not None
-            }
-            if "plus" in passed:
-                passed["plus"] = passed["plus"] and passed["base"]  # as EvalPlus counts it
+    for task, samples in _inside(source, document(source, notes).get("eval"), "eval").items():
+        for path, sample in objects(source, samples, f"eval/{escaped(task)}"):
+            status = ("base_status", "plus_status", "status")
+            passed = {name: sample[name] == "pass" for name in status if sample.get(name) is not None}
             if "status" in passed:
                 passed = {"passed": passed["status"]}
-            rows.append(Row(task, passed, path, None))
+            elif "plus_status" in passed:
+                passed["plus_status"] &= passed["base_status"]  # as EvalPlus counts it
+            rows.append(
+                Row(task, {name.removesuffix("_status"): one for name, one in passed.items()}, path, None)
+            )
     only = "passed" if rows and "passed" in rows[0].values else None
     return Rows(source, rows, metric=only, higher_is_better=True, repeats=True)
+
+
+def _inside(source: Source, value: Any, path: str) -> Object:
+    if isinstance(value, dict):
+        return value
+    raise refused(source, path, "not_an_object", "this is not an object.")
 
 
 # COMET: --to_json, or what it prints.
@@ -143,31 +132,29 @@ TOTAL = re.compile(r"[^\t]+\tscore: \S+")
 
 def _is_comet(look: FirstLook) -> bool:
     if look.is_json:
-        lists = list(look.whole.values())
-        firsts = [one[0] for one in lists if isinstance(one, list) and one and isinstance(one[0], dict)]
-        return 0 < len(lists) == len(firsts) and all({"src", "mt"} <= first.keys() for first in firsts)
+        firsts = [one[0] if isinstance(one, list) and one else None for one in look.whole.values()]
+        return bool(firsts) and all(
+            isinstance(first, dict) and {"src", "mt"} <= first.keys() for first in firsts
+        )
     return bool(look.rows) and SEGMENT.fullmatch(look.rows[0]) is not None
 
 
-def _comet(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
+def _comet(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     rows: list[Row] = []
     if source.text([]).lstrip().startswith("{"):
         for system, segments in document(source, notes).items():
-            for index, segment in enumerate(objects(source, segments, escaped(system))):
-                path = f"{escaped(system)}/{index}"
-                numbers = {name: value for name, value in segment.items() if isinstance(value, int | float)}
+            for index, (path, segment) in enumerate(objects(source, segments, escaped(system))):
                 same = {"src": (segment.get("src"), f"{path}/src")}
-                rows.append(Row(str(index), numbers, path, system=system, same=same))
+                rows.append(Row(str(index), numbers_in(segment), path, system=system, same=same))
         return Rows(source, rows, higher_is_better=True)
     for line, text in enumerate(source.lines(notes), 1):
         found = SEGMENT.fullmatch(text)
         if found is not None:
-            value = parsed(found["score"])
-            rows.append(Row(found["segment"], {"COMET": value}, f"line/{line}", None, found["system"]))
+            numbers = {"COMET": parsed(found["score"])}
+            rows.append(Row(found["segment"], numbers, f"line/{line}", None, found["system"]))
         elif text.strip() and not TOTAL.fullmatch(text):
-            raise source.refused(
-                line, "wrong_field_count", "this is no score of a segment as comet-score prints it."
-            )
+            detail = "this is no score of a segment as comet-score prints it."
+            raise source.refused(line, "wrong_field_count", detail)
     return Rows(source, rows, higher_is_better=True)
 
 
@@ -181,90 +168,77 @@ def _opencompass_details(value: Object) -> tuple[Object, str]:
 
 
 def _is_opencompass(look: FirstLook) -> bool:
-    details, _ = _opencompass_details(look.whole)
-    first: Object = next(iter(details.values()), {})
-    return "correct" in first and not {"prediction", "predictions", "pred", "origin_prediction"}.isdisjoint(
-        first
-    )
+    first: Object = next(iter(_opencompass_details(look.whole)[0].values()), {})
+    said = {"prediction", "predictions", "pred", "origin_prediction"}
+    return "correct" in first and not said.isdisjoint(first)
 
 
-def _opencompass(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
+def _opencompass(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     details, below = _opencompass_details(document(source, notes))
     rows = []
     for key, one in details.items():
-        numbers = {name: value for name, value in one.items() if isinstance(value, int | float)}
-        gold = next((name for name in ("references", "gold", "answer", "refr") if name in one), None)
-        path = f"{below}{key}"
-        same = {} if gold is None else {"gold": (one[gold], f"{path}/{gold}")}
-        rows.append(Row(key, numbers, path, same=same))
+        same = {"gold": first_of(one, below + key, "references", "gold", "answer", "refr")}
+        rows.append(Row(key, numbers_in(one), below + key, same=same))
     return Rows(source, rows, metric="correct", higher_is_better=True)
 
 
-# DeepEval: metrics of test cases.
+# DeepEval: metrics of test cases, in a file of a run, or below `testRunData` of its temporary file.
 
 
 def _is_deepeval(look: FirstLook) -> bool:
-    return isinstance(_deepeval_run(look.whole)[0].get("testCases"), list)
+    inner = look.whole.get("testRunData", look.whole)
+    return isinstance(inner, dict) and isinstance(inner.get("testCases"), list)
 
 
-def _deepeval_run(whole: Object) -> tuple[Object, str]:
-    """The test run, which the temporary file holds below `testRunData`."""
-    inner = whole.get("testRunData")
-    return (inner, "testRunData/") if isinstance(inner, dict) else (whole, "")
-
-
-def _deepeval(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
-    run, below = _deepeval_run(document(source, notes))
-    rows = []
+def _deepeval(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
+    run = document(source, notes)
+    inner = run.get("testRunData")
+    run, below = (inner, "testRunData/") if isinstance(inner, dict) else (run, "")
     cases = objects(source, run.get("testCases"), f"{below}testCases")
-    names = Counter(str(case.get("name")) for case in cases)
-    for index, case in enumerate(cases):
-        path = f"{below}testCases/{index}"
+    names, rows = Counter(str(case.get("name")) for _, case in cases), []
+    for path, case in cases:
         numbers = {
             str(one.get("name")): None if one.get("error") is not None else one.get("score")
-            for one in objects(source, case.get("metricsData") or [], f"{path}/metricsData")
-        }  # fmt: skip
-        asked = case.get("input")
+            for _, one in objects(source, case.get("metricsData") or [], f"{path}/metricsData")
+        }
         # evaluate() numbers its cases (test_case_0), so that a name may be there twice, and the input tells them apart.
-        name = str(case.get("name"))
+        name, asked = str(case.get("name")), case.get("input")
         key = str(asked) if asked is not None and names[name] > 1 else name
-        same = {"input": (asked, f"{path}/input")}
-        rows.append(Row(key, numbers, path, None, same=same))
+        gold = {"expected output": case.get("expectedOutput")}
+        rows.append(Row(key, numbers, path, None, same={"input": (asked, f"{path}/input")}, context=gold))
     return Rows(source, rows)
 
 
 # Terminal-Bench: trials of tasks, whose ids are new in each run.
 
 
-def _is_terminal_bench(look: FirstLook) -> bool:
-    trials = look.whole.get("results")
-    first = trials[0] if isinstance(trials, list) and trials else None
-    return isinstance(first, dict) and {"task_id", "is_resolved"} <= first.keys()
-
-
-def _terminal_bench(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
-    rows = []
-    for index, trial in enumerate(objects(source, document(source, notes).get("results"), "results")):
-        path = f"results/{index}"
-        key = key_of(trial.get("task_id"), source, path, "task_id")
-        rows.append(Row(key, {"is_resolved": trial.get("is_resolved")}, path))
+def _terminal_bench(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
+    rows = [
+        Row(
+            key_of(trial.get("task_id"), source, path, "task_id"),
+            {"is_resolved": trial.get("is_resolved")},
+            path,
+        )
+        for path, trial in objects(source, document(source, notes).get("results"), "results")
+    ]
     return Rows(source, rows, metric="is_resolved", higher_is_better=True, repeats=True)
 
 
 # MT-Bench: a judge's grade of each turn.
 
 
-def _is_mt_bench(look: FirstLook) -> bool:
-    return {"question_id", "model", "judge", "score", "turn"} <= look.first_object.keys()
-
-
-def _mt_bench(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
+def _mt_bench(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     rows, failed = [], 0
     for path, row in read_records(source, notes, flat=False).records:
-        key = key_of(row.get("question_id"), source, path, "question_id")
-        score = row.get("score")
+        key, score, turn = (
+            key_of(row.get("question_id"), source, path, "question_id"),
+            row.get("score"),
+            row.get("turn"),
+        )
         failed += score == -1
-        rows.append(Row(key, {"score": None if score == -1 else score}, path, system=str(row.get("model"))))
+        numbers = {"score": None if score == -1 else score}
+        run = turn if isinstance(turn, int | str) else None
+        rows.append(Row(key, numbers, path, system=str(row.get("model")), run=run))
     said = ["The turns of a question are averaged, and swap as a whole."]
     if failed:
         said.append(f"{source.label}: {failed:,} judgments failed (-1) and are missing.")
@@ -281,6 +255,10 @@ VOTES = (
 IDS = ("question_id", "qid", "uid", "id", "instruction_id", "instruction", "conversation_id")
 COUNTED = {"wins": 1.0, "losses": 0.0, "ties": 0.5}
 TIES = frozenset(("tie", "tie (bothbad)", "bothbad", "both_bad", "draw"))
+OF_COUNTS = (
+    "The file counts votes, and its wins are those of U: give the votes of each item, where they are known."
+)
+OF_VOTES = "A vote is an item: 1 for who won, 0 for who lost, 1/2 each of a tie; p is that of the sign test."
 
 
 def _votes_in(names: Any) -> tuple[str, str, str] | None:
@@ -288,27 +266,22 @@ def _votes_in(names: Any) -> tuple[str, str, str] | None:
 
 
 def _are_votes(look: FirstLook) -> bool:
-    if {"wins", "losses"} <= look.whole.keys() and all(
-        type(look.whole[name]) is int for name in COUNTED if name in look.whole
-    ):
+    counted = [type(look.whole[name]) is int for name in COUNTED if name in look.whole]
+    if {"wins", "losses"} <= look.whole.keys() and all(counted):
         return True
     return _votes_in(look.first_object if look.is_json else look.columns) is not None
 
 
-def _vote_rows(source: Source, notes: list[str]) -> Iterator[Record]:
+def _vote_rows(source: Source, notes: list[Any]) -> Iterator[Record]:
     text = source.text(notes)
     if text.lstrip().startswith(("{", "[")):
         yield from read_records(source, [], flat=False).records
         return
-    table = csv.reader(
-        io.StringIO(text, newline=""), delimiter="\t" if "\t" in text.partition("\n")[0] else ","
-    )
+    delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
+    table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     header = [name.strip() for name in next(table)]
-    for cells in table:
-        if cells:
-            yield Record(
-                f"line/{table.line_num}", dict(zip(header, (cell.strip() for cell in cells), strict=False))
-            )
+    for cells in filter(None, table):
+        yield Record(f"line/{table.line_num}", dict(zip(header, map(str.strip, cells), strict=False)))
 
 
 def _share(row: Object, form: tuple[str, str, str]) -> float | None:
@@ -333,62 +306,41 @@ def _counted_votes(source: Source, counts: Object, options: ReaderOptions) -> Ro
     for name, won in COUNTED.items():
         n = counts.get(name, 0)
         if type(n) is not int or n < 0:
-            raise InvalidTest.at(
-                source.at(name), "not_a_count", f"{source.label}: {name} is not a whole number from 0."
-            )
+            raise refused(source, "", "not_a_count", f"{name} is not a whole number from 0.", name)
         source.refuse_more(len(rows) // 2 + n, options.max_items)
         for system, share in (("u", won), ("v", 1 - won)):
             rows += [Row(f"{name} {index}", {"win rate": share}, name, None, system) for index in range(n)]
-    said = (
-        "The file counts votes, and its wins are those of U: give the votes of each item, where they are known.",
-    )
-    return Rows(source, rows, metric="win rate", higher_is_better=True, notes=said)
+    return Rows(source, rows, metric="win rate", higher_is_better=True, notes=(OF_COUNTS,))
 
 
-def _votes(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
+def _votes(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
+    if b'"wins"' in source.content[:1000]:
+        counts = ndjson.decoded(source.text([]), source.pointer, source.label)
+        if isinstance(counts, dict) and {"wins", "losses"} <= counts.keys():
+            return _counted_votes(source, counts, options)
     rows: list[Row] = []
-    counts = (
-        ndjson.decoded(source.text([]), source.pointer, source.label)
-        if b'"wins"' in source.content[:1000]
-        else None
-    )
-    if isinstance(counts, dict) and {"wins", "losses"} <= counts.keys():
-        return _counted_votes(source, counts, options)
     form = None
     for index, (path, row) in enumerate(_vote_rows(source, notes)):
         form = form or _votes_in(row)
         if form is None:
-            raise InvalidTest.at(
-                f"{source.pointer}/{path}", "missing_field", f"{source.label}, {path}: this is no vote."
-            )
+            raise refused(source, path, "missing_field", "this is no vote.")
         share = _share(row, form)
         id_ = next((row[name] for name in IDS if isinstance(row.get(name), str | int)), index)
         if share is None and row.get(form[2]) not in (None, "", "error"):
-            detail = f"{source.label}, {path}: {quoted(row[form[2]])} says not who won: it is {form[0]}, {form[1]} or tie."
-            raise InvalidTest.at(f"{source.pointer}/{path}/{form[2]}", "not_a_vote", detail)
+            detail = f"{quoted(row[form[2]])} says not who won: it is {form[0]}, {form[1]} or tie."
+            raise refused(source, path, "not_a_vote", detail, form[2])
         names = str(row.get(form[0])), str(row.get(form[1]))
         for name, other, won in ((*names, share), (*names[::-1], None if share is None else 1 - share)):
             key = str(id_) if len(files) > 1 else f"{id_} {' '.join(sorted((name, other)))}"
             rows.append(Row(key, {"win rate": won}, path, None, name))
     if not rows:
         raise source.empty()
-    said = (
-        "A vote is an item: 1 for who won, 0 for who lost, 1/2 each of a tie; p is that of the sign test.",
-    )
-    table = Rows(source, rows, metric="win rate", higher_is_better=True, repeats=True, notes=said)
-    return _between(table, options) if "file" in files else table
-
-
-def _between(table: Rows, options: ReaderOptions) -> Rows:
-    """Votes of one file between the two systems that are compared, where these are chosen."""
     chosen = {options.system_u, options.system_v}
-    if None in chosen:
-        return table
-    keys = Counter(
-        row.key for row in {(row.key, row.system): row for row in table.rows if row.system in chosen}.values()
-    )
-    table.rows = [row for row in table.rows if row.system not in chosen or keys[row.key] == 2]
-    return table
+    if "file" in files and None not in chosen:
+        # Of one file only the votes between the two systems that are compared.
+        keys = Counter(key for key, system in {(row.key, row.system) for row in rows} if system in chosen)
+        rows = [row for row in rows if row.system not in chosen or keys[row.key] == 2]
+    return Rows(source, rows, metric="win rate", higher_is_better=True, repeats=True, notes=(OF_VOTES,))
 
 
 # SQuAD: answers of each question, with its gold.
@@ -398,12 +350,8 @@ NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def _is_squad(look: FirstLook) -> bool:
-    values = list(look.whole.values())
-    return (
-        len(values) > 0
-        and all(isinstance(value, str) for value in values)
-        and not look.roles.isdisjoint(("u", "v"))
-    )
+    texts = all(isinstance(value, str) for value in look.whole.values())
+    return len(look.whole) > 0 and texts and not look.roles.isdisjoint(("u", "v"))
 
 
 def _squad_words(text: str) -> list[str]:
@@ -414,41 +362,40 @@ def _squad_scores(answer: str, golds: list[str]) -> dict[str, float]:
     """Exact match and F1 of an answer, the best over the references."""
     words = _squad_words(answer)
     exact = f1 = 0.0
-    for gold in golds or [""]:
-        reference = _squad_words(gold)
+    for reference in map(_squad_words, golds or [""]):
         shared = sum((Counter(words) & Counter(reference)).values())
         exact = max(exact, float(words == reference))
-        both_empty = not words and not reference
-        f1 = max(
-            f1,
-            1.0 if both_empty else 2 * shared / (len(words) + len(reference)) if words and reference else 0.0,
-        )
+        f1 = max(f1, 2 * shared / (len(words) + len(reference)) if words or reference else 1.0)
     return {"exact": exact, "f1": f1}
 
 
-def _squad_gold(source: Source, notes: list[str]) -> dict[str, list[str]]:
+def _squad_gold(source: Source, notes: list[Any]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for article in objects(source, document(source, notes).get("data") or [], "data"):
-        for paragraph in objects(source, article.get("paragraphs") or [], "data/paragraphs"):
-            for question in objects(source, paragraph.get("qas") or [], "data/paragraphs/qas"):
-                answers = objects(source, question.get("answers") or [], "data/paragraphs/qas/answers")
+
+    def each(value: Object, *path: str) -> list[Object]:
+        return [one for _, one in objects(source, value.get(path[-1]) or [], "/".join(path))]
+
+    for article in each(document(source, notes), "data"):
+        for paragraph in each(article, "data", "paragraphs"):
+            for question in each(paragraph, "data", "paragraphs", "qas"):
+                answers = each(question, "data", "paragraphs", "qas", "answers")
                 texts = [str(answer.get("text", "")) for answer in answers]
                 found[str(question.get("id"))] = [text for text in texts if _squad_words(text)]
     if not found:
-        detail = f"{source.label}: there are no questions in data, paragraphs, qas; give the file of SQuAD's form as gold."
-        raise InvalidTest.at(source.at("data"), "missing_field", detail)
+        detail = "there are no questions in data, paragraphs, qas; give the file of SQuAD's form as gold."
+        raise refused(source, "", "missing_field", detail, "data")
     return found
 
 
-def _squad(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
+def _squad(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     gold = _squad_gold(needed(files, "gold", "squad"), [])
     rows = []
     for key, answer in document(source, notes).items():
         if key not in gold:
-            detail = f"{source.label}: the question {quoted(key)} is not in gold."
-            raise InvalidTest.at(source.at(key), "unmatched_ids", detail)
+            detail = f"the question {quoted(key)} is not in gold."
+            raise refused(source, "", "unmatched_ids", detail, key)
         if not isinstance(answer, str):
-            raise InvalidTest.at(source.at(key), "not_a_text", f"{source.label}: an answer is a text.")
+            raise refused(source, "", "not_a_text", "an answer is a text.", key)
         rows.append(Row(key, _squad_scores(answer, gold[key]), escaped(key), None))
     return Rows(source, rows, higher_is_better=True)
 
@@ -459,14 +406,11 @@ SEG_SCORE = re.compile(r"\.seg\.score(\.gz|\.zst)?\Z")
 
 
 def _is_seg_score(look: FirstLook) -> bool:
-    return (
-        "gold" not in look.roles
-        and SEG_SCORE.search(look.source.name) is not None
-        and all(len(row.split()) == 2 for row in look.rows[:-1])
-    )
+    named = "gold" not in look.roles and SEG_SCORE.search(look.source.name) is not None
+    return named and all(len(row.split()) == 2 for row in look.rows[:-1])
 
 
-def _seg_scores(source: Source, options: ReaderOptions, notes: list[str], files: Files) -> Rows:
+def _seg_scores(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     rows: list[Row] = []
     seen: Counter[str] = Counter()
     for line, text in enumerate(source.lines(notes), 1):
@@ -474,35 +418,33 @@ def _seg_scores(source: Source, options: ReaderOptions, notes: list[str], files:
         if not fields:
             continue
         if len(fields) != 2:
-            raise source.refused(
-                line, "wrong_field_count", "a line is a system and its score, as in a .seg.score file."
-            )
+            detail = "a line is a system and its score, as in a .seg.score file."
+            raise source.refused(line, "wrong_field_count", detail)
         value = parsed(fields[1])
         if value is None and fields[1] != "None":
             raise source.refused(line, "not_a_number", f"{quoted(fields[1])} is no score.", 2)
         seen[fields[0]] += 1
         rows.append(Row(str(seen[fields[0]]), {"score": value}, f"line/{line}", None, fields[0]))
-    if len(set(seen.values())) > 1:
-        (few, least), (many, most) = (
-            min(seen.items(), key=lambda one: one[1]),
-            max(seen.items(), key=lambda one: one[1]),
-        )
-        detail = f"{source.label}: {quoted(few)} has {least:,} segments and {quoted(many)} has {most:,}; segments have no ids."
-        raise InvalidTest.at(source.pointer, "length_mismatch", detail)
+    for (few, least), (many, most) in pairwise(sorted(seen.items(), key=lambda one: one[1])):
+        if least < most:
+            detail = (
+                f"{quoted(few)} has {least:,} segments and {quoted(many)} has {most:,}; segments have no ids."
+            )
+            raise refused(source, "", "length_mismatch", detail)
     metric = SEG_SCORE.sub("", source.name).partition("-")[0]
     return Rows(source, rows, metric="score", measured=metric or None)
 
 
 SHAPES: tuple[Shape, ...] = (
-    Shape("swe-bench", "SWE-bench, the report of a run: what was resolved", _is_swe, _swe),
+    Shape("swe-bench", "SWE-bench, the report of a run: what was resolved", _is_swe, _swe, join=_count_absent),
     Shape("evalplus", "EvalPlus and BigCodeBench, eval_results.json", _is_evalplus, _evalplus),
-    Shape("comet", "COMET, comet-score --to_json or its output", _is_comet, _comet, ("u", "v", "file"), OF_ONE_FILE),
+    Shape("comet", "COMET, comet-score --to_json or its output", _is_comet, _comet, ROLES_OF_ONE_FILE, OF_ONE_FILE),
     Shape("opencompass", "OpenCompass, details of a data set", _is_opencompass, _opencompass),
     Shape("deepeval", "DeepEval, a test run", _is_deepeval, _deepeval),
-    Shape("terminal-bench", "Terminal-Bench, results.json of a run", _is_terminal_bench, _terminal_bench),
-    Shape("mt-bench", "MT-Bench, single grades of a judge", _is_mt_bench, _mt_bench, ("u", "v", "file"), OF_ONE_FILE),
-    Shape("votes", "Votes between two systems: arena, AlpacaEval, MT-Bench pairs", _are_votes, _votes, ("u", "v", "file"), OF_ONE_FILE),
-    Shape("squad", "SQuAD, predictions with the data set as gold", _is_squad, _squad, ("u", "v", "gold"), USES),
-    Shape("seg-score", "mt-metrics-eval, a metric's scores of many systems (SYSTEM SCORE per line)", _is_seg_score, _seg_scores, ("u", "v", "file"), OF_ONE_FILE),
+    Shape("terminal-bench", "Terminal-Bench, results.json of a run", has("results", "task_id", "is_resolved"), _terminal_bench),
+    Shape("mt-bench", "MT-Bench, single grades of a judge", has("", "question_id", "model", "judge", "score", "turn"), _mt_bench, ROLES_OF_ONE_FILE, OF_ONE_FILE),
+    Shape("votes", "Votes between two systems: arena, AlpacaEval, MT-Bench pairs", _are_votes, _votes, ROLES_OF_ONE_FILE, OF_ONE_FILE),
+    Shape("squad", "SQuAD, predictions with the data set as gold", _is_squad, _squad, ("u", "v", "gold")),
+    Shape("seg-score", "mt-metrics-eval, a metric's scores of many systems (SYSTEM SCORE per line)", _is_seg_score, _seg_scores, ROLES_OF_ONE_FILE, OF_ONE_FILE),
     *installed(),
 )  # fmt: skip

@@ -19,9 +19,8 @@ from typing import Any
 from ...errors import BodyTooLarge, InputError
 from .. import tiny_numbers
 from ..delimited import MAX_COLUMNS
-from .inspect_archive import DAMAGED, READABLE
 from .reader import ReaderOptions, choose
-from .source import Source
+from .source import DAMAGED, READABLE, Source
 
 MAX_MEMBERS = 1_000
 # Styles, names and relations, which are read as a whole, unlike sheets and strings.

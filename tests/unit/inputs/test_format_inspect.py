@@ -174,7 +174,7 @@ def test_an_epoch_without_a_score_makes_the_sample_missing_unless_dropped(
     assert refusal("inspect", {"u": u, "v": v}).flaws[0].pointer == "/files/u/samples/1"
     reading = read_files("inspect", {"u": u, "v": v}, on_missing="drop")
     assert plain(scores(reading.data).u) == [1]
-    assert any("1 epochs of a sample without a score" in note for note in reading.notes)
+    assert any("1 runs of items without a score" in note for note in reading.notes)
 
 
 def test_the_same_sample_twice_in_an_epoch_is_refused(refusal: Refusal) -> None:
