@@ -21,6 +21,7 @@ from app.statistics.catalogue import ENTRIES
 from app.statistics.questions import DATA, QUESTIONS, by_data_and_question
 from app.statistics.statistic import Parameter
 from tests import docs_exactness
+from tests.tool_files import TOOLS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- /table -->)", re.DOTALL)
@@ -122,6 +123,22 @@ def options() -> list[str]:
     return _table(["option", "of", "meaning"], rows)
 
 
+def tools() -> list[str]:
+    """Files of tools that are tested: what writes each, and whether it is read at once or asked about."""
+    rows = [
+        _row(
+            name,
+            f"`{tool.file}`",
+            tool.read_at,
+            "asked: " + ", ".join(f"`{option}={value}`" for option, value in tool.asked.items())
+            if tool.asked
+            else "read",
+        )
+        for name, tool in TOOLS.items()
+    ]
+    return _table(["tool", "file", "written by", "without an option"], rows)
+
+
 TABLES: dict[str, Callable[[], list[str]]] = {
     "exactness": exactness,
     "formats": formats,
@@ -131,6 +148,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "questions": questions,
     "settings": settings,
     "statistics": statistics,
+    "tools": tools,
 }
 
 
