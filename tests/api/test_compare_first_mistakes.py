@@ -33,13 +33,18 @@ def test_a_column_that_counts_the_rows_is_no_system_of_a_file(service: Any, firs
     [
         (LONG.replace("system", "sytem"), '"sytem"'),
         (LONG.replace("system", "sytem"), "id, system and score"),
-        (WIDE.replace("id,", "question,"), '"question"'),
     ],
 )
 def test_a_column_without_numbers_is_named(service: Any, table: str, phrase: str) -> None:
     said = problem(service.body("/v1/compare", table.encode(), "text/csv"), 422)
     assert said["errors"][0]["code"] == "choose_systems"
     assert phrase in said["detail"]
+
+
+def test_a_column_of_texts_beside_systems_is_left_out_with_a_note(service: Any) -> None:
+    answer = service.body("/v1/compare", WIDE.replace("id,", "question,").encode(), "text/csv").json()
+    assert [one["name"] for one in answer["systems"]] == ["A", "B"]
+    assert 'Columns of texts are no systems and were left out: "question".' in answer["reading"]["notes"]
 
 
 def test_what_was_read_names_the_files(service: Any) -> None:

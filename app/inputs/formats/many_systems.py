@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import Choice, InvalidTest, choices_of, relocated
+from ...inference.reading import LeftOut
 from ...statistics.direction import of_name
 from ...statistics.paired import Column, Repeated
 from ...statistics.summary_rows import is_summary
 from ...statistics.weights import weights_of
 from .. import columns, nested
 from ..frame import Frame
-from ..names import DATASET, INDEX, folded, gold_among, is_one_of
+from ..names import DATASET, INDEX, SCORE, folded, gold_among, is_one_of
 from ..quoting import quoted
 from ..roles import (
     Key,
@@ -152,8 +153,11 @@ def _systems(
 
 
 def _long(
-    frame: Frame, system: str, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
-) -> tuple[ManySystems, Table]:
+    frame: Frame, system: str, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any],
+    alike: Collection[int] | None = None,
+) -> tuple[ManySystems, Table]:  # fmt: skip
+    """The boards of a long table; where items were left out, of the rows that are `alike`."""
+    before = len(notes)
     score = score_of(frame, options)
     cluster, weight, dataset = (
         cluster_of(frame, options),
@@ -167,6 +171,8 @@ def _long(
         _refuse_unknown(known, wanted)
         _note_skipped([name for name in known if name not in wanted], "systems", notes)
         own = [row for row, name in enumerate(names) if name in wanted]
+    if alike is not None:
+        own = [row for row in own if row in alike]
 
     def coded(name: str | None) -> Keys | None:
         return None if name is None else coded_keys(texts_of(frame, name, own))
@@ -189,10 +195,12 @@ def _long(
     within = (
         ids if dataset is None else list(map("/".join, zip(texts_of(frame, dataset, own), ids, strict=True)))
     )
-    findings = (
-        *samples_finding(frame, key),
-        *_other_items(frame, within, (*taken, *key.columns), own, len(systems.names), options),
-    )
+    unlike, findings = _other_items(frame, within, (*taken, *key.columns), own, len(systems.names), options)
+    if unlike and options.on_mismatch == "drop":
+        alike = frozenset(row for one, row in zip(within, own, strict=True) if one not in unlike)
+        notes[before:] = [LeftOut("their rows", len(unlike), "likeness")]
+        return _long(frame, system, replace(options, on_mismatch="keep"), wanted, notes, alike)
+    findings = (*samples_finding(frame, key), *findings)
     rows = LongRows(
         items, systems, datasets, coded(cluster), missing, coded(weight), key.repeats
     )  # fmt: skip
@@ -215,8 +223,8 @@ def _other_items(
     own: Sequence[int],
     n_systems: int,
     options: ReaderOptions,
-) -> tuple[Finding, ...]:
-    """What is not certain where rows of one id describe different items; raises InvalidTest where most do."""
+) -> tuple[Collection[str], tuple[Finding, ...]]:
+    """The ids whose rows describe different items, and what is not certain of these; raises InvalidTest where most do."""
     found: dict[str, tuple[str, Any, Any]] = {}
     pointer = frame.top
     for name in frame.names:
@@ -229,7 +237,7 @@ def _other_items(
             if first.setdefault(key, values[row]) != values[row] and key not in found:
                 pointer = pointer if found else frame.place(row, name)
                 found[key] = (folded(name), first[key], values[row])
-    return mismatch(found, len(set(ids)), options, pointer, ("one row", "another"))
+    return found, mismatch(found, len(set(ids)), options, pointer, ("one row", "another"))
 
 
 def _quick_key(
@@ -399,6 +407,9 @@ def _columns(
         "columns id, system and score, by these names. "
     )
     numbers = [name for name in names if name not in texts]
+    if len(numbers) > 1 and not any(is_one_of(name, SCORE) for name in numbers):
+        notes.append(f"Columns of texts are no systems and were left out: {some(texts)}.")
+        return numbers
     named = choose(frame.top, SYSTEMS, "columns of the systems", numbers or names, why, values=())
     raise InvalidTest.at(frame.top, named.flaws[0].code, named.detail, _only(numbers))
 

@@ -36,7 +36,6 @@ from ...inputs.systems_rows import LongBoard, WideBoard
 from ..media_types import CSV, TSV
 from ..messages import Job
 from ..multipart import Form
-from ..parse import warnings_of
 from ..parse_files import as_read, option_pointer, read_form, spec_of_kind
 from ..query import OF_A_BOARD
 from ..schema.fields import NO_BOOLEANS
@@ -197,7 +196,7 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Deco
         notes.append(PAIRED_BY_ORDER)
     reading = ReadingRecord(format_, guessed, tuple(notes)) if notes or not source.is_body else None
     return DecodedCompare(
-        choices, boards, beside_files, reading, spec_given, holds.metric, holds.higher_is_better, warnings_of(holds.findings),
+        choices, boards, beside_files, reading, spec_given, holds.metric, holds.higher_is_better, fields.warnings(holds.findings),
     )  # fmt: skip
 
 

@@ -9,11 +9,14 @@ from functools import partial
 from typing import Any, Literal
 
 from ...errors import InvalidTest, marked, relocated
+from ...inference.record import WarningRecord
 from ...inputs.formats import catalogue
 from ...inputs.formats.options import OF_TWO
-from ...inputs.formats.reader import OPTION_NAMES
+from ...inputs.formats.reader import OPTION_NAMES, Finding
+from ...inputs.formats.tables import CHOOSE_RUNS
 from ...inputs.quoting import quoted
 from ...statistics.paired import StatisticSpec
+from ..parse import warnings_of
 from ..parse_files import PARAMETERS, option_pointer
 from ..query import ELSEWHERE, OF_A_BOARD, literal, options_of, parameters_of
 from ..schema.compare import CompareChoices, CompareKind
@@ -117,6 +120,11 @@ class FormFields:
         """The parameters of the statistic."""
         statistic = self.members.get("statistic", {})
         return {name: statistic[name] for name in PARAMETERS if name in statistic}
+
+    def warnings(self, findings: Iterable[Finding]) -> tuple[WarningRecord, ...]:
+        """What was done without certainty, but for what the parameter `repeats` says of several rows of an item."""
+        known = {CHOOSE_RUNS} if "repeats" in self.parameters else set[str]()
+        return warnings_of(finding for finding in findings if finding.code not in known)
 
     def choices(self, kind: CompareKind) -> CompareChoices:
         """The choices without the statistic and the rounding, which the reader has dealt with; raises InvalidTest."""

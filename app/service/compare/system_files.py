@@ -6,6 +6,7 @@ another order) is so checked of all. What was parsed of a file is kept while it 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +20,7 @@ from ...inputs import nested
 from ...inputs.alignment import ById, OnMissingOnBoard, system_pointer
 from ...inputs.formats import catalogue
 from ...inputs.formats.file_names import stem
-from ...inputs.formats.reader import ReaderOptions, Reading, UploadedFile
+from ...inputs.formats.reader import Finding, ReaderOptions, Reading, UploadedFile
 from ...inputs.formats.source import Source, sources
 from ...inputs.formats.spreadsheet import as_text, refuse_others
 from ...inputs.formats.tasks import (
@@ -37,7 +38,6 @@ from ...inputs.nested import NamedCounts
 from ...inputs.quoting import quoted
 from ...statistics.paired import Counts, Predictions, Scores, Segments
 from ..multipart import Form
-from ..parse import warnings_of
 from ..parse_files import option_pointer, spec_of_reading
 from ..schema.compare import CompareKind
 from .board import DecodedCompare, GivenBoard
@@ -48,6 +48,7 @@ MISSING = frozenset(("unmatched_ids", "missing_value"))
 MOST_NOTES = 200
 NAME_CHARS = 40
 COMPLETE = "complete"
+OF_TWO = re.compile(r"\b[uv]\b")
 
 Files = Mapping[str, UploadedFile]
 
@@ -88,7 +89,7 @@ def each_file(form: Form, fields: FormFields, options: ReaderOptions) -> Decoded
     measured = first.kind == "scores" or spec == first.default_statistic
     return DecodedCompare(
         fields.choices(kind), boards, beside_files, record, spec, first.metric if measured else None,
-        first.higher_is_better if measured else None, warnings_of(first.findings),
+        first.higher_is_better if measured else None, fields.warnings(first.findings),
     )  # fmt: skip
 
 
@@ -221,14 +222,16 @@ def read_each(
         of = {"u": name[:NAME_CHARS], "v": shown[0][:NAME_CHARS]}
         renamed = (_named_after(note, of, on_missing, first=pair is pairs[0]) for note in pair.facts)
         notes += [note for note in renamed if note is not None]
-    findings = tuple(
-        replace(finding, detail=f"{finding.detail} (u is {quoted(name)} and v is {quoted(shown[0])})")
-        for name, pair in zip(shown[1:], pairs, strict=True)
-        for finding in pair.findings
-    )
+    findings: dict[str, Finding] = {}
+    for name, pair in zip(shown[1:], pairs, strict=True):
+        for finding in pair.findings:
+            which = (
+                f" (u is {quoted(name)} and v is {quoted(shown[0])})" if OF_TWO.search(finding.detail) else ""
+            )
+            findings.setdefault(finding.detail + which, replace(finding, detail=finding.detail + which))
     facts = (*sheets, *at_most(list(dict.fromkeys(notes)), MOST_NOTES))
     record = ReadingRecord(format_, found is not None, facts)
-    return ReadFiles(replace(pairs[0], findings=findings), board, record)
+    return ReadFiles(replace(pairs[0], findings=tuple(findings.values())), board, record)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 from pathlib import Path
 from typing import Any
 
@@ -184,7 +185,7 @@ REFUSED: dict[str, tuple[list[Part], dict[str, str], str, str]] = {
     ),
     "a text in a table": ([("file", "a.csv", b"id,A,B\nx,1,b\ny,1,1\n")], {}, "/files/file/line/2/3", "not_a_number"),
     "columns of texts": (
-        [("file", "a.csv", b"item_id,text,A,B\nx,hm,1,0\n")], {}, "/files/file/line/1", "choose_systems"
+        [("file", "a.csv", b"item_id,text,score,B\nx,hm,1,0\n")], {}, "/files/file/line/1", "choose_systems"
     ),
     "a column of means": (
         [("file", "a.csv", b"item_id,mean,A,B\nx,1,1,0\n")], {}, "/files/file/line/1/2", "summary_column"
@@ -282,3 +283,96 @@ def test_pack_mqm_of_ten_systems() -> None:
     assert isinstance(two, Scores)
     assert np.asarray(systems.columns[names[3]]).tolist() == np.asarray(two.u).tolist()
     assert np.asarray(systems.columns[names[7]]).tolist() == np.asarray(two.v).tolist()
+
+
+def described(name: str, other: int | None = None, gone: int | None = None) -> Part:
+    """Scores of eight items, one of which is another item, and one of which is missing."""
+    rows = (
+        f"{i},{(7 * i + ord(name)) % 5},{'other' if i == other else f'q{i}'}\n" for i in range(8) if i != gone
+    )
+    return "system", f"{name}.csv", ("id,score,question\n" + "".join(rows)).encode()
+
+
+@pytest.mark.parametrize("missing", ["error", "pairwise", "complete"])
+def test_items_that_files_describe_differently_are_left_out_of_all(missing: str) -> None:
+    gone = None if missing == "error" else 5
+    parts = [described("A"), described("B", other=3), described("C", gone=gone)]
+    comparison = of_form(parts, on_mismatch="drop", on_missing=missing)
+    values = by_id(only(comparison))
+    assert comparison.reading is not None
+    note = "1 items that B and A describe differently were left out (on_mismatch: drop)."
+    assert note in comparison.reading.notes
+    left = {str(i) for i in range(8)} - {"3"}
+    assert set(values["C"]) == left - {str(gone)}
+    assert set(values["A"]) == set(values["B"]) == (left - {"5"} if missing == "complete" else left)
+    assert not any(warning.code == "item_mismatch" for warning in comparison.warnings)
+    warned = of_form(parts, on_missing=missing)
+    assert [warning.code for warning in warned.warnings].count("item_mismatch") == 1
+
+
+def test_rows_of_a_long_table_that_describe_other_items_are_left_out() -> None:
+    rows = [
+        f"{i},{s},{(7 * i + ord(s)) % 5},{'other' if (i, s) == (3, 'B') else f'q{i}'}\n"
+        for s in "ABC"
+        for i in range(8)
+    ]
+    part = ("file", "long.csv", ("id,system,score,question\n" + "".join(rows)).encode())
+    comparison = of_form([part], on_mismatch="drop")
+    assert {tuple(own) for own in by_id(only(comparison)).values()} == {tuple("0124567")}
+    assert comparison.pointer_map("/systems/B/3") == "/files/file/line/14/3"
+    assert comparison.reading is not None
+    assert (
+        "1 items that their rows describe differently were left out (on_mismatch: drop)."
+        in comparison.reading.notes
+    )
+    assert [warning.code for warning in of_form([part]).warnings] == ["item_mismatch"]
+
+
+def test_repeats_says_what_several_rows_of_an_item_are() -> None:
+    parts = [("system", f"{name}.csv", b"id,score\nx,1\nx,2\ny,3\ny,1\n") for name in "abc"]
+    (warning,) = of_form(parts).warnings
+    assert warning.code == "choose_runs"
+    assert "repeats=mean" in warning.detail
+    assert not of_form(parts, repeats="mean").warnings
+    long = b"id,system,score\n" + b"".join(
+        b"%s,%s,%d\n" % (i, s, n) for s in (b"A", b"B") for i in (b"x", b"y") for n in (0, 1)
+    )
+    assert [one.code for one in of_form([("file", "l.csv", long)]).warnings] == ["choose_runs"]
+    assert not of_form([("file", "l.csv", long)], repeats="mean").warnings
+
+
+READ_AS: dict[str, tuple[str, str, dict[str, str]]] = {
+    "csv": ("app.inputs.frame._plain", "id,score\n{rows}", {}),
+    "jsonl": ("app.inputs.formats.json_records._table", "{lines}", {}),
+    "lm-eval": ("app.inputs.formats.source.Source.lines", "{logs}", {"metric": "acc"}),
+}
+
+
+@pytest.mark.parametrize("missing", ["error", "pairwise"])
+@pytest.mark.parametrize("format_", READ_AS)
+def test_each_file_is_parsed_once(format_: str, missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parser, content, fields = READ_AS[format_]
+    parsed: list[Any] = []
+    real = pkgutil.resolve_name(parser)
+
+    def counted(source: Any, *args: Any) -> Any:
+        parsed.append(source.name)
+        return real(source, *args)
+
+    parts = []
+    for name in "abcde":
+        own = [(i, (i * ord(name)) % 3) for i in range(6) if missing == "error" or i != ord(name) % 5]
+        text = content.format(
+            rows="".join(f"{i},{score}\n" for i, score in own),
+            lines="".join(f'{{"id": {i}, "score": {score}}}\n' for i, score in own),
+            logs="".join(
+                f'{{"doc_id": {i}, "filter": "none", "metrics": ["acc"], "acc": {score}}}\n'
+                for i, score in own
+            ),
+        )
+        parts.append(("system", f"{name}.txt", text.encode()))
+    monkeypatch.setattr(parser, counted)
+    values = by_id(only(of_form(parts, format=format_, on_missing=missing, **fields)))
+    assert len(values) == 5
+    assert len(values["e"]) == (6 if missing == "error" else 5)
+    assert sorted(parsed) == [f"{name}.txt" for name in "abcde"]
