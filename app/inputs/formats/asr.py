@@ -22,7 +22,7 @@ from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs, counts, in_words, matched, scores_reading
 from .reader import ReaderOptions, Reading, choose_metric
 from .roles import needed
-from .source import Source
+from .source import Source, parsed_once
 
 ROLES = ("u", "v", "ref", "gold")
 USES = frozenset(("metric", "clusters", "id_column", "delimiter", "on_missing"))
@@ -69,6 +69,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 # Counts
 
 
+@parsed_once
 def _counted(source: Source, options: ReaderOptions, notes: list[Any]) -> SystemOutputs:
     """A table of counts; `errors` is its column or the sum of its parts, which must agree if both are there."""
     if b" #csid " in source.content:
@@ -140,6 +141,7 @@ def _aligned(
     return [_system(references, _transcript(source, notes), options, notes) for source in systems]
 
 
+@parsed_once
 def _transcript(source: Source, notes: list[Any]) -> Transcript:
     """Read a file; raises InvalidTest naming a line without an id, or with one that was there before."""
     read = Transcript(source, {}, {})

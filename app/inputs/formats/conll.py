@@ -35,7 +35,7 @@ from .sentences import (
     require_same,
     sentences,
 )
-from .source import Source
+from .source import Source, parsed_once
 
 ROLES = ("gold", "u", "v", "file", "documents")
 USES = frozenset(
@@ -83,6 +83,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     return Reading("predictions", data, spec, tuple(notes), format_)
 
 
+@parsed_once
 def _tokens(source: Source, notes: list[Any]) -> Sentences:
     """Read a file of columns between tabs or blanks.
 

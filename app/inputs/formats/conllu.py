@@ -25,7 +25,7 @@ from .format import FirstLook, Format, Sign
 from .reader import ReaderOptions, Reading, choose_metric
 from .roles import needed
 from .sentences import Sentences, clustered, document_clusters, require_same, sentences
-from .source import Source
+from .source import Source, parsed_once
 
 ROLES = ("gold", "u", "v")
 USES = frozenset(("metric", "items", "clusters"))
@@ -92,6 +92,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     return Reading("counts", data_counts, StatisticSpec("accuracy"), tuple(notes), format_, **known)
 
 
+@parsed_once
 def _treebank(source: Source, notes: list[Any]) -> Sentences:
     """Read a file; raises MalformedBody or InvalidTest naming the line."""
     multiword = empty_nodes = 0

@@ -16,7 +16,7 @@ from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading
 from .roles import needed
-from .source import Source
+from .source import Source, parsed_once
 
 ROLES = ("u", "v")
 USES = frozenset(("on_missing", "missing_range", "decimals"))
@@ -32,6 +32,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     return scores_reading(first, second, options, notes, format_)
 
 
+@parsed_once
 def _outputs(source: Source, reader: NumberReader, notes: list[str]) -> SystemOutputs:
     scores = ndjson.decoded(source.text(notes), source.pointer, source.label)
     if not isinstance(scores, dict):

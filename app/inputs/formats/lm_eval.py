@@ -46,7 +46,7 @@ from .shapes import (
     refused,
     unhashed,
 )
-from .source import Source
+from .source import Source, parsed_once
 
 MARKS = ("filter", "doc_hash", "filtered_resps")  # beside doc_id; or a list of metrics
 NO_FILTER = "none"
@@ -110,13 +110,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 def _rows(source: Source, role: str, options: ReaderOptions, notes: list[Any]) -> tuple[str, Rows]:
     """The filter that was chosen, or the only one there is, and its documents."""
     wanted = getattr(options, f"filter_{role}") or options.filter
-    by_filter: dict[str, list[tuple[str, Object]]] = {}
-    for path, value in lines_of(source, source.lines(notes)):
-        if "doc_id" not in value:
-            raise refused(
-                source, path, "missing_field", "there is no doc_id; is this a sample log?", "doc_id"
-            )
-        by_filter.setdefault(str(value.get("filter", NO_FILTER)), []).append((path, value))
+    by_filter = _by_filter(source, notes)
     option = "filter" if wanted is None or options.filter is not None else f"filter_{role}"
     several = f"{source.label} has every document under {len(by_filter)} filters. "
     chosen, records = one_of(source, by_filter, wanted, option, "filter", notes, several)
@@ -143,6 +137,18 @@ def _rows(source: Source, role: str, options: ReaderOptions, notes: list[Any]) -
     if usable and all(name in UNITS for name in usable):
         table.metric = usable[0]  # all are the same log-likelihoods
     return chosen, table
+
+
+@parsed_once
+def _by_filter(source: Source, notes: list[Any]) -> dict[str, list[tuple[str, Object]]]:
+    by_filter: dict[str, list[tuple[str, Object]]] = {}
+    for path, value in lines_of(source, source.lines(notes)):
+        if "doc_id" not in value:
+            raise refused(
+                source, path, "missing_field", "there is no doc_id; is this a sample log?", "doc_id"
+            )
+        by_filter.setdefault(str(value.get("filter", NO_FILTER)), []).append((path, value))
+    return by_filter
 
 
 def _repeats(record: Object) -> int:

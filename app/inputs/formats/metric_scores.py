@@ -21,7 +21,7 @@ from .format import FirstLook, Format, Sign
 from .number_text import Number, NumberReader, parsed
 from .reader import ReaderOptions, Reading
 from .roles import needed
-from .source import Source
+from .source import Source, parsed_once
 from .tables import some
 
 ROLES = ("u", "v", "gold", "documents")
@@ -90,6 +90,7 @@ def _choice(name: str, given: str, allowed: tuple[str, ...]) -> str:
     return given
 
 
+@parsed_once
 def _scores(source: Source, reader: NumberReader, notes: list[str]) -> Scores:
     """The scores of each system with their lines, in order; raises InvalidTest."""
     scores: Scores = {}

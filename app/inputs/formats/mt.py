@@ -24,7 +24,7 @@ from .outputs_by_id import counts, matched, scores_reading, values_in
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .sentences import DOCUMENT, from_file
-from .source import Source
+from .source import Source, parsed_once
 
 ROLES = ("u", "v", "ref", "ref2", "ref3", "ref4", "gold", "documents")
 USES = frozenset(("clusters",))
@@ -148,6 +148,7 @@ def _fairseq(sources: Sequence[Source], notes: list[str]) -> list[list[str]]:
     return [[texts[key] for key in sorted(found[0])] for texts in found]
 
 
+@parsed_once
 def _segments(source: Source, notes: list[str]) -> list[str]:
     lines = source.lines(notes)
     if all(map(FAIRSEQ_LINE.match, lines)):

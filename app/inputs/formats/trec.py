@@ -28,7 +28,7 @@ from .number_text import NumberReader, parsed
 from .outputs_by_id import SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
-from .source import Source
+from .source import Source, parsed_once
 
 ROLES = ("u", "v", "qrels")
 USES = frozenset(("measure", "on_missing", "missing_range", "decimals"))
@@ -157,6 +157,7 @@ def is_of_ir_measures(fields: list[str]) -> bool:
     return IR_MEASURE.fullmatch(fields[1]) is not None
 
 
+@parsed_once
 def _rows(source: Source, notes: list[Any]) -> dict[str, list[Row]]:
     """The lines of single queries by measure."""
     by_measure: dict[str, list[Row]] = {}
@@ -272,6 +273,7 @@ def _values(judged: ByQuery, ranked: ByQuery, measure: str) -> dict[str, float]:
     return {query: value for query, values in results.items() for value in values.values()}
 
 
+@parsed_once
 def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]]:
     """The relevance of documents, or their scores in a run, by query; and the first line of each query."""
     judged = source.role == "qrels"
