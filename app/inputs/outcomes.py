@@ -1,15 +1,18 @@
 """Tables of outcomes: how often both systems, one of them or none was right, unrolled into items that are 1 or 0.
 
-A 2x2 table has an outcome for each row and each column, and counts in its cells; a table of frequencies has a row for each pair of
-outcomes, and a column of counts. So have `{"b": 30, "c": 22}` and all four of a, b, c, d, as McNemar's test has them.
+A 2x2 table has an outcome for each row and each column, and counts in its cells, with sums in the margins or without; a table of
+frequencies has a row for each pair of outcomes, and a column of counts. So have `{"b": 30, "c": 22}` and all four of a, b, c, d, as
+McNemar's test has them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ..errors import BodyTooLarge, InvalidTest
 from .names import FREQUENCY, INDEX, find, is_one_of
@@ -19,7 +22,10 @@ RIGHT = frozenset(("right", "correct", "pass", "passed", "yes", "true", "1", "su
 WRONG = frozenset(
     ("wrong", "incorrect", "fail", "failed", "no", "false", "0", "failure", "unsolved", "miss", "error")
 )
-CELLS = ("a", "b", "c", "d")
+# What U and V got right.
+CELLS = {"a": (1, 1), "b": (1, 0), "c": (0, 1), "d": (0, 0)}
+# What R and pandas call the margins of a table.
+MARGINS = ("sum", "all", "total", "totals")
 MOST_ROWS = 4
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 MOST_ITEMS = 10_000_000
@@ -52,47 +58,65 @@ def outcome_of(text: str) -> bool | None:
 def unrolled(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, has_header: bool = True
 ) -> Unrolled | None:
-    """The items of a table of outcomes; None of any other table. Raises BodyTooLarge for too many items.
+    """The items of a table of outcomes; None of any other table.
 
     Without `has_header` the first line has numbers in it, as a 2x2 table of 0 and 1 has beside a name.
+
+    Raises
+    ------
+    InvalidTest, BodyTooLarge
+        It lacks a cell, its margins are not the sums of its cells, or it counts too many items.
     """
     if not rows or not 2 <= len(header) <= MOST_ROWS:
         return None
     if not has_header:
-        return (
-            None if outcome_of(header[0]) is not None or _number_of(header[0]) else _two_by_two(header, rows)
-        )
+        named = outcome_of(header[0]) is None and not _number_of(header[0])
+        return _two_by_two(header, rows) if named else None
     return _cells(header, rows) or _two_by_two(header, rows) or _frequencies(header, rows)
 
 
 def _cells(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unrolled | None:
     """The items of one row of b and c, or of all of a, b, c and d."""
-    if len(rows) > 1 or not {"b", "c"} <= set(header) <= set(CELLS) or len(header) == 3:
+    if len(rows) > 1 or not {"b", "c"} <= set(header) <= CELLS.keys():
         return None
     counts = [_count(field) for field in rows[0]]
     if None in counts:
         return None
     n = dict(zip(header, counts, strict=True))
-    cells = [
-        (list(outcome), n.get(name) or 0, 0)
-        for name, outcome in zip(CELLS, ("11", "10", "01", "00"), strict=True)
-    ]
+    _refuse_part(n)
+    cells = [(list(map(str, outcome)), n.get(name) or 0, 0) for name, outcome in CELLS.items()]
     return _items(["u", "v"], cells, "b and c say how many items only u, and only v, gets right.")
 
 
+def _refuse_part(cells: Collection[str]) -> None:
+    """Refuse a without d, and d without a: it is not known how many items the other one counts."""
+    if ("a" in cells) != ("d" in cells):
+        lacking, other = ("d", "a") if "a" in cells else ("a", "d")
+        detail = f"There is {other} and no {lacking}: give all of a, b, c and d, which counts the items that both get wrong, or b and c alone."
+        raise InvalidTest.at(f"/{lacking}", "missing_field", detail)
+
+
 def _two_by_two(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unrolled | None:
-    if len(header) != 3 or len(rows) != 2:
+    right = len(header) > 3 and header[3].lower() in MARGINS
+    below = len(rows) > 2 and rows[2][0].strip().lower() in MARGINS
+    if len(header) - right != 3 or len(rows) - below != 2:
         return None
-    across, down = [outcome_of(name) for name in header[1:]], [outcome_of(row[0]) for row in rows]
+    across, down = [outcome_of(name) for name in header[1:3]], [outcome_of(row[0]) for row in rows[:2]]
     counts = [[_count(field) for field in row[1:]] for row in rows]
     if set(across) != {True, False} or set(down) != {True, False} or any(None in row for row in counts):
         return None
-    called = [_system_of([row[0] for row in rows]), _system_of(header[1:])]
+    table = np.array(counts, dtype=np.int64)
+    if (right and (table[:, 2] != table[:, :2].sum(axis=1)).any()) or (
+        below and (table[2] != table[:2].sum(axis=0)).any()
+    ):
+        detail = "This is a 2x2 table of outcomes, and its margins are not the sums of its cells."
+        raise InvalidTest.at("", "inconsistent_counts", detail)
+    called = [_system_of([row[0] for row in rows[:2]]), _system_of(header[1:3])]
     named = f" (rows: {quoted(called[0])}, columns: {quoted(called[1])})" if all(called) else ""
     cells = [
-        ([str(int(bool(mine))), str(int(bool(other)))], n or 0, at)
-        for at, (mine, row) in enumerate(zip(down, counts, strict=True))
-        for other, n in zip(across, row, strict=True)
+        ([str(int(bool(mine))), str(int(bool(other)))], int(table[at, to]), at)
+        for at, mine in enumerate(down)
+        for to, other in enumerate(across)
     ]
     note = f"This is a 2x2 table of outcomes{named}: its rows are one system and its columns the other."
     return _items([ROWS, COLUMNS], cells, note)
@@ -142,35 +166,35 @@ def _count(field: str) -> int | None:
 
 
 def _items(header: list[str], cells: list[tuple[list[str], int, int]], note: str) -> Unrolled | None:
-    n = sum(count for _, count, _ in cells)
-    _refuse_too_many(n)
-    if not n:
+    if not _total(count for _, count, _ in cells):
         return None
     rows = [row for row, count, _ in cells for _ in range(count)]
     return Unrolled(header, rows, [at for _, count, at in cells for _ in range(count)], note)
 
 
-def _refuse_too_many(n: int) -> None:
+def _total(counts: Iterable[int]) -> int:
+    """How many items there are; raises BodyTooLarge."""
+    n = sum(counts)
     if n > MOST_ITEMS:
         raise BodyTooLarge(f"The table counts {n:,} items; at most {MOST_ITEMS:,} are allowed.")
+    return n
 
 
 def columns_of(cells: Mapping[str, Any]) -> dict[str, list[int]]:
-    """The scores of both systems, of counts a (both right), b (U alone), c (V alone) and d (neither), 0 where left out.
+    """The scores of both systems, of counts b (U alone is right) and c (V alone), with a (both) and d (neither) or without these.
 
     Raises
     ------
     InvalidTest, BodyTooLarge
-        A cell is no count, or they count too many items.
+        A cell is no count, there is a without d, or they count too many items.
     """
     for name in CELLS:
         if type(cells.get(name, 0)) is not int or cells.get(name, 0) < 0:
             detail = f"{name} counts items, as b counts those that only U gets right: a whole number is needed, 0 or more."
             raise InvalidTest.at(f"/{name}", "not_a_count", detail)
-    _refuse_too_many(sum(cells.get(name, 0) for name in CELLS))
-    outcomes = ((1, 1), (1, 0), (0, 1), (0, 0))
-    counts = [cells.get(name, 0) for name in CELLS]
+    _refuse_part(cells.keys() & CELLS.keys())
+    _total(cells.get(name, 0) for name in CELLS)
     return {
-        role: [outcome[side] for outcome, n in zip(outcomes, counts, strict=True) for _ in range(n)]
+        role: [outcome[side] for name, outcome in CELLS.items() for _ in range(cells.get(name, 0))]
         for side, role in enumerate("uv")
     }

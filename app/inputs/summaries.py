@@ -11,6 +11,8 @@ from .names import CONTEXT, is_one_of
 from .quoting import quoted
 
 CODE = "averages_only"
+# What a column of names of metrics is called.
+METRIC = ("metric", "metrics", "metric_name", "measure")
 NUMBER = re.compile(r"\d+")
 MOST_ROWS = 100  # more rows than any tool has metrics
 NAMED = 3
@@ -67,9 +69,10 @@ def refuse_summaries(
     if rows > MOST_ROWS or any(isinstance(score, list) for score in scored):
         return
     for name, values in columns.items():
-        if name == scores or (key and name not in key) or len(set(map(str, values))) < rows:
+        repeats = len(set(map(str, values))) < rows
+        if name == scores or (key and name not in key) or (repeats and name not in key):
             continue
-        if are_metrics(values):
+        if are_metrics(list(dict.fromkeys(values))) or is_one_of(name, METRIC):
             named = ", ".join(quoted(str(value)) for value in values[:NAMED])
             raise InvalidTest.at(
                 pointer, CODE, f"{where}the rows of {quoted(name)} are metrics, such as {named}. {ADVICE}"

@@ -384,6 +384,10 @@ OUTCOMES: dict[str, tuple[str, bytes, int, int]] = {
     "pass and fail": ("t.csv", b"A,B pass,B fail\nA pass,40,7\nA fail,1,3\n", 7, 1),
     "crosstab of pandas": ("t.csv", b"old,False,True\nFalse,12,9\nTrue,2,90\n", 2, 9),
     "crosstab of numbers": ("t.csv", b"old,0,1\n0,12,9\n1,2,90\n", 2, 9),
+    "margins of pandas": ("t.csv", b"old,False,True,All\nFalse,12,9,21\nTrue,2,90,92\nAll,14,99,113\n", 2, 9),
+    "margins of R": ("t.txt", b'"right" "wrong" "Sum"\n"right" 90 9 99\n"wrong" 2 12 14\n"Sum" 92 21 113\n', 9, 2),
+    "sums of rows": ("t.csv", b",right,wrong,Sum\nright,90,9,99\nwrong,2,12,14\n", 9, 2),
+    "sums of columns": ("t.csv", b",right,wrong\nright,90,9\nwrong,2,12\nTotal,92,21\n", 9, 2),
     "Freq": ("f.csv", b"sys_a,sys_b,Freq\n1,1,87\n1,0,30\n0,1,22\n0,0,74\n", 30, 22),
     "n": ("f.csv", b"sys_a,sys_b,n\n1,1,87\n1,0,12\n0,1,4\n0,0,74\n", 12, 4),
     "index of R": ("f.csv", b'"","a","b","Freq"\n"1",0,0,74\n"2",1,0,12\n"3",0,1,4\n', 12, 4),
@@ -431,6 +435,47 @@ def test_other_small_tables_are_no_tables_of_outcomes(service: Any, table: bytes
     assert said.status_code == 422 or said.json()["items"]["n"] == 2
 
 
+UNCLEAR: dict[str, tuple[bytes, str]] = {
+    "a without d": (b"a,b,c\n87,30,22\n", "missing_field"),
+    "d without a": (b"b,c,d\n30,22,74\n", "missing_field"),
+    "a without d in JSON": (b'{"a": 87, "b": 30, "c": 22}', "missing_field"),
+    "other sums": (b",right,wrong,Sum\nright,90,9,98\nwrong,2,12,14\n", "inconsistent_counts"),
+    "printed by R": (b"       right wrong\nright    90     9\nwrong     2    12\n", "unknown_format"),
+    "printed by R with names": (b"       new\nold     right wrong\n  right    90     9\n  wrong     2    12\n", "unknown_format"),
+    "printed by R with margins": (b"     0  1 Sum\n0   12  9  21\n1    2 90  92\nSum 14 99 113\n", "unknown_format"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("format_", ["auto", "csv"])
+@pytest.mark.parametrize("case", UNCLEAR)
+def test_what_may_be_a_table_of_outcomes_is_never_read_as_items(
+    service: Any, problem_of: Problem, case: str, format_: str
+) -> None:
+    content, code = UNCLEAR[case]
+    for path in ("/v1/tests/files", "/v1/gate"):
+        sent = send(service, path, {"file": ("t.txt", content)}, format=format_)
+        (flaw,) = problem_of(sent, sent.status_code)["errors"]
+        assert (sent.status_code // 100, flaw["code"]) == (4, code) or format_ == "csv", flaw
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        b"metric,new,old\nzorp,0.81,0.78\nquux,0.5,0.4\nblib,0.3,0.2\nblab,0.4,0.3\nblob,0.7,0.5\n",
+        b'{"metric": "zorp", "new": 0.81, "old": 0.78}\n{"metric": "quux", "new": 0.5, "old": 0.4}\n',
+    ],
+)
+def test_rows_of_metrics_that_nobody_knows_are_averages(
+    service: Any, problem_of: Problem, table: bytes
+) -> None:
+    for more in ({}, {"id_column": "metric"}, {"system_u": "new", "system_v": "old"}):
+        for path in ("/v1/tests/files", "/v1/gate"):
+            sent = send(service, path, {"file": ("t.csv", table)}, **more)
+            assert [flaw["code"] for flaw in problem_of(sent, 422)["errors"]] == ["averages_only"]
+    constant = b"metric,new,old\nzorp,1,0\nzorp,0,0\nzorp,1,1\n"  # says what is measured of all items
+    assert send(service, "/v1/tests/files", {"file": ("t.csv", constant)}).json()["items"]["n"] == 3
+
+
 @pytest.mark.parametrize("more", [{}, {"a": 87, "d": 74}])
 def test_counts_of_discordant_items_are_taken_by_every_entrance(service: Any, more: dict[str, int]) -> None:
     request = {"b": 30, "c": 22, **more}
@@ -463,6 +508,8 @@ def test_counts_of_discordant_items_are_taken_in_python(more: dict[str, int]) ->
         with pytest.raises(InvalidTest) as refused:
             exactperm.test({"b": wrong, "c": 2})
         assert [flaw.code for flaw in refused.value.errors] == ["not_a_count"]
+    with pytest.raises(InvalidTest, match="no d"):
+        exactperm.test({"a": 87, "b": 30, "c": 22})
     items = exactperm.scores({"b": 1, "c": 0})  # with a baseline these are items by id
     against = exactperm.gate(items, against={"main": {"b": 0, "c": 0}, "old": {"b": 1, "c": 1}})
     assert [(one.against, one.test.items.n) for one in against.metrics] == [
@@ -473,7 +520,7 @@ def test_counts_of_discordant_items_are_taken_in_python(more: dict[str, int]) ->
 
 @pytest.mark.parametrize(
     ("request_", "pointer", "code"),
-    [({"b": -1, "c": 2}, "/b", "not_a_count"), ({"b": 1, "c": 2.5}, "/c", "not_a_count"), ({"b": 1, "c": True}, "/c", "not_a_count")],
+    [({"a": 9, "b": 1, "c": 2}, "/d", "missing_field"), ({"b": 1, "c": 2, "d": 9}, "/a", "missing_field"), ({"b": -1, "c": 2}, "/b", "not_a_count"), ({"b": 1, "c": 2.5}, "/c", "not_a_count"), ({"b": 1, "c": True}, "/c", "not_a_count")],
 )  # fmt: skip
 def test_what_is_no_count_of_items_is_refused(
     service: Any, problem_of: Problem, request_: dict[str, Any], pointer: str, code: str

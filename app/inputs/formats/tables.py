@@ -447,7 +447,8 @@ def of_outcomes(frame: Frame, options: ReaderOptions, notes: list[str]) -> Frame
         return frame
     rows = [[str(frame.cell(row, name)) for name in frame.names] for row in range(frame.n)]
     header = frame.names if frame.has_header else rows.pop(0)  # 0 and 1 are no names of columns but here
-    found = outcomes.unrolled(header, rows, has_header=frame.has_header)
+    with relocated(lambda _: frame.top):
+        found = outcomes.unrolled(header, rows, has_header=frame.has_header)
     if found is None:
         return frame
     frame.source.refuse_more(len(found.rows), options.max_items)
