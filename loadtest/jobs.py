@@ -31,7 +31,7 @@ from app.execution.ipc import ONE_THREAD, Unbounded
 from app.execution.worker import NICENESS
 from app.jobs import worker
 from app.service import pipeline
-from app.service.compare.parts import slices_of
+from app.service.compare.run import slices_of
 from app.service.limits import limits_of
 from app.service.messages import Body, Job as Call
 from app.settings import Settings

@@ -21,10 +21,9 @@ from ..inference.compare.columns import concatenated
 from ..inference.compare.pair_tests import PairTests
 from ..inference.compare.prepared import PreparedCompare
 from ..service import pipeline, problems
-from ..service.batch import cut
-from ..service.batch.envelope import JSON, Item, call_of
+from ..service.batch.envelope import JSON, Item, call_of, chunk_count, runs_of
 from ..service.compare.parse import ParsedCompare
-from ..service.compare.parts import slices_of
+from ..service.compare.run import slices_of
 from ..service.media_types import OFFERED
 from ..service.messages import Job as Call, Kind, Limits, RenderedResponse
 from ..service.parse import inflated
@@ -112,7 +111,7 @@ def _plan_of_one(envelope: Envelope, cutting: Cutting, body: bytes | bytearray, 
     if isinstance(prepared, PreparedCompare):
         tests = prepared.tests
         boards = [(board.tests, board.planned.seconds) for board in prepared.boards]
-        wanted = cut.chunk_count(
+        wanted = chunk_count(
             sum(own for _, own in boards), cutting.chunk_seconds, min(cutting.most_chunks, max(tests, 1))
         )
         if wanted > 1:
@@ -125,7 +124,7 @@ def _plan_of_one(envelope: Envelope, cutting: Cutting, body: bytes | bytearray, 
 def _plan_of_list(envelope: Envelope, cutting: Cutting, body: bytes | bytearray) -> JobPlan:
     items = envelope.items(body, cutting.most_tests)
     costs = _costs(items, cutting.limits)
-    lengths = cut.runs_of(costs, cutting.chunk_seconds, cutting.most_chunks)
+    lengths = runs_of(costs, cutting.chunk_seconds, cutting.most_chunks)
     pieces, start = [], 0
     for length in lengths:
         pieces.append(_piece(items[start : start + length]))

@@ -17,10 +17,7 @@ def settled(
     `of` a gate or a board; `plain` are scores without a metric's name, of which higher is better, as documented; `question` is
     what a reader needs to be told.
 
-    Raises
-    ------
-    InvalidTest
-        Nothing decides it, at the pointer.
+    Raises InvalidTest: Nothing decides it, at the pointer.
     """
     if requested is None:
         if known is None and (question is not None or not plain):

@@ -254,10 +254,8 @@ def _is_column(value: Any) -> bool:
 def document_of_file(file: RequestFile, fields: Fields) -> Document:
     """The test in a file, with the options sent as fields.
 
-    Raises
-    ------
-        InvalidTest: the request is invalid, a field contradicts it, or it is for a gate; pointers are
-            `/files/file/…` and `/options/<name>`.
+    Raises InvalidTest: the request is invalid, a field contradicts it, or it is for a gate; pointers are `/files/file/…`
+    and `/options/<name>`.
     """
     value, below = file.value, ""
     if file.wrapped:
@@ -279,9 +277,7 @@ def _in_form_or_file(names: Collection[str], below: str, in_value: PointerMap, p
 def with_fields(value: dict[str, Any], fields: Fields, kind: TestKind) -> dict[str, Any]:
     """A test's request with the options sent as fields.
 
-    Raises
-    ------
-        InvalidTest: a field is an option of a reader, or contradicts the request.
+    Raises InvalidTest: a field is an option of a reader, or contradicts the request.
     """
     options = options_of(fields, FIELDS, option_pointer)
     options.pop("format", None)
@@ -312,9 +308,7 @@ def put_once(members: dict[str, Any], name: str, value: Any, pointer: str) -> No
 def kind_of(value: Mapping[str, Any]) -> TestKind:
     """Which test a request is for, by its columns.
 
-    Raises
-    ------
-        InvalidTest: it may be scores by id as well as counts by name.
+    Raises InvalidTest: it may be scores by id as well as counts by name.
     """
     if "stay" in value:
         return "effects"

@@ -33,51 +33,12 @@ class Form:
     repeated: list[UploadedFile] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Part:
     """One part while it is read."""
 
-    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    headers: dict[bytes, bytes] = field(default_factory=dict)
     content: bytearray = field(default_factory=bytearray)
-
-
-class Parts:
-    """The parser's callbacks; they collect the parts."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.parts: list[Part] = []
-        self.complete = False
-        self.name = bytearray()
-        self.value = bytearray()
-
-    def on_part_begin(self) -> None:
-        """Another part."""
-        if len(self.parts) == self.most:
-            raise BodyTooLarge(f"The form has more than {self.most} parts, which is this server's limit.")
-        self.parts.append(Part())
-
-    def on_header_field(self, data: bytes, start: int, end: int) -> None:
-        """A piece of a header's name."""
-        self.name += data[start:end]
-
-    def on_header_value(self, data: bytes, start: int, end: int) -> None:
-        """A piece of a header's value."""
-        self.value += data[start:end]
-
-    def on_header_end(self) -> None:
-        """A header is complete."""
-        self.parts[-1].headers.append((bytes(self.name).lower(), bytes(self.value)))
-        self.name.clear()
-        self.value.clear()
-
-    def on_part_data(self, data: bytes, start: int, end: int) -> None:
-        """A piece of a part's content."""
-        self.parts[-1].content += memoryview(data)[start:end]
-
-    def on_end(self) -> None:
-        """The last boundary was read."""
-        self.complete = True
 
 
 def read(
@@ -94,19 +55,13 @@ def read(
 
     Only the role `repeated` may be there several times; and those in `several`, whose files become the parts of one.
 
-    Raises
-    ------
-    MalformedBody
-        The body is not multipart with this boundary, or truncated; or a file's compressed data is damaged.
-    BodyTooLarge
-        There are more than `most_parts`, or the files have more than `most_bytes` when inflated.
-    InvalidTest
-        A name is repeated; pointers are `/files/<role>` and `/options/<name>`.
+    Raises MalformedBody: The body is not multipart with this boundary, or truncated; or a file's compressed data is
+    damaged; BodyTooLarge: There are more than `most_parts`, or the files have more than `most_bytes` when inflated;
+    InvalidTest: A name is repeated; pointers are `/files/<role>` and `/options/<name>`.
     """
-    files: dict[str, UploadedFile] = {}
     fields: list[tuple[str, str]] = []
     listed: list[UploadedFile] = []
-    bundles: dict[str, list[UploadedFile]] = {}
+    files: dict[str, list[UploadedFile]] = {}
     left = most_bytes
     for number, part in enumerate(_parts(body, boundary, most_parts), 1):
         name, path = _names(part, number)
@@ -121,54 +76,68 @@ def read(
         left -= len(content)
         folder, _, filename = (path or "").rpartition("/")
         file = UploadedFile(filename[:MAX_NAME_CHARS], content, folder[-MAX_NAME_CHARS:])
-        if name == repeated:
-            listed.append(file)
-        else:
-            bundles.setdefault(name, []).append(file)
-            files[name] = file
-    for role, parts in bundles.items():
-        if len(parts) > 1:
-            files[role] = UploadedFile(parts[0].name, b"", parts[0].folder, tuple(parts))
-    return Form(files, fields, listed)
+        (listed if name == repeated else files.setdefault(name, [])).append(file)
+    return Form({role: _whole(parts) for role, parts in files.items()}, fields, listed)
+
+
+def _whole(parts: list[UploadedFile]) -> UploadedFile:
+    """The file of a role, or several as the parts of one."""
+    first = parts[0]
+    return first if len(parts) == 1 else UploadedFile(first.name, b"", first.folder, tuple(parts))
 
 
 def _parts(body: bytes | bytearray, boundary: str, most: int) -> list[Part]:
-    parts = Parts(most)
-    callbacks = {name: getattr(parts, name) for name in vars(Parts) if name.startswith("on_")}
+    parts: list[Part] = []
+    name, value, ends = bytearray(), bytearray(), list[bool]()
+
+    def begin() -> None:
+        if len(parts) == most:
+            raise BodyTooLarge(f"The form has more than {most} parts, which is this server's limit.")
+        parts.append(Part())
+
+    def end_header() -> None:
+        parts[-1].headers[bytes(name).lower()] = bytes(value)
+        name.clear()
+        value.clear()
+
+    callbacks = {
+        "on_part_begin": begin,
+        "on_header_field": lambda data, start, end: name.extend(data[start:end]),
+        "on_header_value": lambda data, start, end: value.extend(data[start:end]),
+        "on_header_end": end_header,
+        "on_part_data": lambda data, start, end: parts[-1].content.extend(memoryview(data)[start:end]),
+        "on_end": lambda: ends.append(True),
+    }
     try:
-        parser = MultipartParser(
+        MultipartParser(
             boundary.encode("latin-1"),
             callbacks,  # type: ignore[arg-type]  # a TypedDict of the same names
             max_header_count=MAX_PART_HEADERS,
             max_header_size=MAX_HEADER_BYTES,
-        )
-        parser.write(bytes(body))
+        ).write(bytes(body))
     except FormParserError:
-        raise MalformedBody(
-            "The body is not a multipart form with the boundary in its Content-Type."
-        ) from None
-    if not parts.complete:
+        detail = "The body is not a multipart form with the boundary in its Content-Type."
+        raise MalformedBody(detail) from None
+    if not ends:
         raise MalformedBody("The multipart body is truncated: its last boundary is missing.")
-    return parts.parts
+    return parts
 
 
 def _names(part: Part, number: int) -> tuple[str, str | None]:
     """The name of a part, and its filename if it has one, with the folders that the caller sent."""
-    headers = dict(part.headers)
     try:
-        kind, options = parse_options_header(headers.get(b"content-disposition", b""))
+        kind, options = parse_options_header(part.headers.get(b"content-disposition", b""))
         name = options[b"name"].decode()
-        filename = options[b"filename"].decode() if b"filename" in options else None
+        filename = options[b"filename"].decode().replace("\\", "/") if b"filename" in options else None
     except (KeyError, ValueError, IndexError):
-        kind = b""
-        name, filename = "", None
+        kind, name, filename = b"", "", None
     if kind != b"form-data" or not name:
         raise MalformedBody(f"Part {number} of the form has no Content-Disposition that names it in UTF-8.")
-    if headers.get(b"content-transfer-encoding", b"").decode("latin-1").strip().lower() not in IDENTITY:
-        raise MalformedBody(
-            f"Part {number} of the form has a Content-Transfer-Encoding; send its bytes as they are."
-        )
-    return name, None if filename is None else filename.replace("\\", "/")
+    coding = part.headers.get(b"content-transfer-encoding", b"").decode("latin-1").strip().lower()
+    if coding not in IDENTITY:
+        detail = f"Part {number} of the form has a Content-Transfer-Encoding; send its bytes as they are."
+        raise MalformedBody(detail)
+    return name, filename
 
 
 def _text(content: bytearray, name: str) -> str:
@@ -188,16 +157,11 @@ def _inflated(content: bytes, role: str, left: int) -> bytes:
     """A file without its compression; errors name the file."""
     try:
         plain = encodings.inflated(content, max_bytes=left)
-    except MalformedBody as error:
-        detail = f"{role[:40]}: {error.detail}"
-        raise MalformedBody(
-            detail, flaws=(Flaw(f"/files/{pointer_token(role[:40])}", "damaged_file", detail),)
-        ) from None
-    except BodyTooLarge as error:
-        detail = f"{role[:40]}: {error.detail}"
-        raise BodyTooLarge(
-            detail, flaws=(Flaw(f"/files/{pointer_token(role[:40])}", "file_too_large", detail),)
-        ) from None
+    except (MalformedBody, BodyTooLarge) as error:
+        detail, code = f"{role[:40]}: {error.detail}", "damaged_file"
+        if isinstance(error, BodyTooLarge):
+            code = "file_too_large"
+        raise type(error)(detail, flaws=(Flaw(f"/files/{pointer_token(role[:40])}", code, detail),)) from None
     if len(plain) > left:
         raise BodyTooLarge(
             f"Inflated, the files have more than {left:,} bytes, which is all that is left of the limit."

@@ -13,30 +13,16 @@ from ..statistics.metrics import METRICS
 
 LIKENESS = 0.7
 # What people call our statistics, beside the names in other tools, which the catalogue knows.
-CALLED: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(
-        (
-            "mean",
-            "average",
-            "mean_diff",
-            "permutation",
-            "randomization",
-            "randomisation",
-            "ttest_rel",
-            "t_test",
-            "ttest",
-            "paired_t",
-        ),
-        ("mean_difference",),
-    ),
-    **dict.fromkeys(("sum", "total"), ("sum_difference",)),
-    **dict.fromkeys(("sign_test", "binom_test", "binomial"), ("sign",)),
-    **dict.fromkeys(("wilcoxon_signed_rank", "signrank", "wilcox", "wilcox_test"), ("signed_rank",)),
-    **dict.fromkeys(("mcnemar_exact", "mcnemar_test"), ("mean_difference",)),
-    "median": ("median_difference",),
-    **dict.fromkeys(("quantile", "percentile"), ("quantile_difference",)),
-    **dict.fromkeys(("auroc", "roc_auc"), ("auc",)),
-    **dict.fromkeys(("matthews", "matthews_correlation"), ("mcc",)),
+CALLED: Mapping[str, str] = {
+    "mean_difference": "mean average mean_diff permutation randomization randomisation ttest_rel t_test ttest paired_t "
+    "mcnemar_exact mcnemar_test",
+    "sum_difference": "sum total",
+    "sign": "sign_test binom_test binomial",
+    "signed_rank": "wilcoxon_signed_rank signrank wilcox wilcox_test",
+    "median_difference": "median",
+    "quantile_difference": "quantile percentile",
+    "auc": "auroc roc_auc",
+    "mcc": "matthews matthews_correlation",
 }
 NEAR = 2  # names that may have been meant
 FEW = 12  # names that a sentence lists
@@ -44,22 +30,23 @@ MOST_CHARS = 40  # of a name that is compared with others
 
 SENT_AS = {"segments": "predictions"}  # translations are predictions, and references gold
 
-# What other libraries, papers and people call our fields; the first that the request has is meant.
-SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("x", "a", "candidate", "new", "system_a", "scores_a", "model_a", "y_pred_a", "pred_u"), ("u",)),
-    **dict.fromkeys(("y", "b", "baseline", "old", "system_b", "scores_b", "model_b", "y_pred_b", "pred_v"), ("v",)),
-    **dict.fromkeys(("y_true", "labels", "reference", "references", "ref", "target", "targets", "truth"), ("gold",)),
-    **dict.fromkeys(("significance_level", "level", "p_threshold"), ("alpha",)),
-    **dict.fromkeys(("n_resamples", "n_permutations", "num_samples", "resamples", "permutations", "R", "B"), ("samples",)),
-    **dict.fromkeys(("random_state", "rng"), ("seed",)),
-    **dict.fromkeys(("side", "tail", "tails"), ("alternative",)),
-    **dict.fromkeys(("confidence", "conf_level", "ci"), ("confidence_level",)),
-    **dict.fromkeys(("group", "documents", "document", "cluster", "strata"), ("clusters",)),
-    **dict.fromkeys(("metric", "measure", "stat"), ("statistic",)),
-    **dict.fromkeys(("timeout", "deadline"), ("timeout_s",)),
-    "models": ("systems",),
-    "id": ("ids",),
-}  # fmt: skip
+# What other libraries, papers and people call our fields.
+SYNONYMS: Mapping[str, str] = {
+    "u": "x a candidate new system_a scores_a model_a y_pred_a pred_u",
+    "v": "y b baseline old system_b scores_b model_b y_pred_b pred_v",
+    "gold": "y_true labels reference references ref target targets truth",
+    "alpha": "significance_level level p_threshold",
+    "samples": "n_resamples n_permutations num_samples resamples permutations R B",
+    "seed": "random_state rng",
+    "alternative": "side tail tails",
+    "confidence_level": "confidence conf_level ci",
+    "clusters": "group documents document cluster strata",
+    "statistic": "metric measure stat",
+    "timeout_s": "timeout deadline",
+    "systems": "models",
+    "ids": "id",
+}
+OURS = {theirs: field for field, names in SYNONYMS.items() for theirs in names.split()}
 
 DATA = {"score", "scores"}  # are no slips of `store`
 
@@ -72,7 +59,7 @@ def no_such(name: str, fields: Collection[str]) -> str:
     >>> no_such("y_true", ["gold", "u"]), no_such("zz", ["u", "v"])
     ('There is no option "y_true" here; did you mean `gold`?', 'There is no option "zz" here; there are `u`, `v`.')
     """
-    meant = [field for field in SYNONYMS.get(name, ()) if field in fields]
+    meant = [OURS[name]] if OURS.get(name) in fields else []
     if not meant and len(name) <= MOST_CHARS:
         likely = [field for field in fields if field != "store" or name.lower() not in DATA]
         meant = difflib.get_close_matches(name.lower(), likely, NEAR, LIKENESS)
@@ -131,7 +118,7 @@ def _all_kinds() -> dict[str, tuple[str, ...]]:
 @cache
 def _tools_names() -> dict[str, list[str]]:
     """Our names by those of other tools: the last part of each that the catalogue knows, and what people call them."""
-    ours: dict[str, list[str]] = {name: list(names) for name, names in CALLED.items()}
+    ours = {theirs: [name] for name, names in CALLED.items() for theirs in names.split()}
     for entries in STATISTICS.values():
         for entry in entries:
             for tool in entry.known_as:

@@ -94,10 +94,7 @@ class ParsedTest:
 def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:
     """The body without its content coding.
 
-    Raises
-    ------
-        MalformedBody: the compressed data is truncated or damaged.
-        BodyTooLarge: there is more than `most` bytes of it.
+    Raises MalformedBody: the compressed data is truncated or damaged; BodyTooLarge: there is more than `most` bytes of it.
     """
     if job.body.coding is None:
         return body
@@ -107,9 +104,7 @@ def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:
 def parse_test(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedTest:
     """Decode, validate and pair a body without content coding; `control` hears of a form before its files are read.
 
-    Raises
-    ------
-        InputError: the request is wrong in one way or another.
+    Raises InputError: the request is wrong in one way or another.
     """
     if job.body.media_type == MULTIPART:
         options_of_query(job.query, ELSEWHERE)

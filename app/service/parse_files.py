@@ -138,9 +138,7 @@ def in_form(pointer: str) -> str:
 def spec_of_reading(reading: Reading, name: str | None, parameters: dict[str, Any]) -> StatisticSpec:
     """The statistic: the requested one, or the reading's own with the requested parameters.
 
-    Raises
-    ------
-        InvalidTest: there is no such statistic of what was read; pointers are those of a JSON request.
+    Raises InvalidTest: there is no such statistic of what was read; pointers are those of a JSON request.
     """
     if reading.format in beside_gold.OUTPUTS and isinstance(reading.data, Predictions):
         parameters = as_read(parameters, reading.data.gold)
@@ -162,9 +160,7 @@ def spec_of_kind(
 ) -> StatisticSpec:
     """The statistic called `name` of data of a kind, or the `default` one, with the requested parameters.
 
-    Raises
-    ------
-        InvalidTest: there is no such statistic; pointers are those of a JSON request.
+    Raises InvalidTest: there is no such statistic; pointers are those of a JSON request.
     """
     if name is None:
         name = default.name

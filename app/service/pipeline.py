@@ -22,16 +22,19 @@ from ..inference.record import reported
 from ..inputs.formats import price
 from ..reports.representations import BY_NAME, JSON
 from . import in_place, problems
-from .answers import Runtime
 from .compare import json_request
 from .compare.parse import ParsedCompare, comparison_of, parse_compare
-from .compare.parts import Slice, Whole, joined, solved, split_of
 from .compare.run import (
+    Slice,
     Told,
+    Whole,
     counting_seconds,
+    joined,
     plan_of_comparison,
     prepare_comparison,
     run_comparison,
+    solved,
+    split_of,
     told,
 )
 from .documents import Document, json_of
@@ -44,15 +47,7 @@ from .pointers import chained, prefixed
 from .power.parse import ParsedPower, parse_power
 from .power.run import PreparedPower, prepare_power, run_power
 from .query import ELSEWHERE, options_of_query
-from .render_json import (
-    answer_id,
-    render_compare,
-    render_compare_plan,
-    render_gate,
-    render_plan,
-    render_power,
-    render_test,
-)
+from .render_json import answer_id, render_compare_plan, render_plan
 from .rendered import content_of, encode, rendered
 from .schema.plan import PlanEnvelope
 from .self_test import KNOWN, self_test
@@ -264,7 +259,7 @@ class Ran:
 def _answer(job: Job, noun: Noun, ran: Ran, started: float, planning: float) -> RenderedResponse:
     """The record in the representation requested."""
     report = getattr(BY_NAME[job.reported_in], noun.name)
-    content = content_of(job, ran.record, noun.render, report, started, planning)
+    content = content_of(job, ran.record, report, started, planning)
     headers = (*ran.headers, ("etag", f'W/"{answer_id(ran.record)}"'))
     return rendered(job, content, headers, job.representation, started, ran.status, ran.computed)
 
@@ -316,18 +311,17 @@ class Noun:
     is_small: Callable[[Any], bool]
     prepare: Callable[[Job, Any], Planned]
     run: Callable[[Any, Any], Ran]
-    render: Callable[[Any, Runtime], dict[str, Any]]
     plan: Callable[[Any, Any], dict[str, Any]] | None = None
 
 
 BOARD = Noun(
-    "compare", in_place.is_small_board, prepare_comparison, _run_board, render_compare,
+    "compare", in_place.is_small_board, prepare_comparison, _run_board,
     lambda _, prepared: render_compare_plan(plan_of_comparison(prepared)),
 )  # fmt: skip
 NOUNS: Mapping[type, Noun] = {
-    ParsedTest: Noun("test", in_place.is_small_test, _prepare_test, _run_test, render_test, _plan_test),
-    ParsedGate: Noun("gate", in_place.is_small_gate, prepare_gate, _run_gate, render_gate),
-    ParsedPower: Noun("power", in_place.is_small_power, prepare_power, _run_power, render_power),
+    ParsedTest: Noun("test", in_place.is_small_test, _prepare_test, _run_test, _plan_test),
+    ParsedGate: Noun("gate", in_place.is_small_gate, prepare_gate, _run_gate),
+    ParsedPower: Noun("power", in_place.is_small_power, prepare_power, _run_power),
     ParsedCompare: BOARD,
 }
 # All other kinds are tests.

@@ -55,9 +55,7 @@ def options_of_query(
 ) -> dict[str, Any]:
     """The query as the members that a JSON body would have; the parameters of `kind`, unless others are `known`.
 
-    Raises
-    ------
-        InvalidTest: a parameter is unknown or given twice; pointers are `/?name`.
+    Raises InvalidTest: a parameter is unknown or given twice; pointers are `/?name`.
     """
     if not query:
         return {}
@@ -140,9 +138,7 @@ def literal(text: str) -> Any:
 def timeout_of_query(query: Query) -> float | None:
     """The deadline in seconds of `?timeout_s=`, which counts before any body is read.
 
-    Raises
-    ------
-        InvalidTest: it is no number, or not more than the least.
+    Raises InvalidTest: it is no number, or not more than the least.
     """
     given = [value for name, value in query if name == "timeout_s"]
     if not given:

@@ -1,4 +1,4 @@
-"""Records become the JSON answer. Every field of a record is written by its name; `answers.FORMS` has the exceptions.
+"""Records become JSON answers: every field of a record is written by its name; `FORMS` lists the few exceptions.
 
 The OpenAPI schemas are derived from the same records and the same exceptions (`app.api.openapi.schemas`).
 """
@@ -11,26 +11,178 @@ from operator import attrgetter
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from ..inference.compare.plan_record import ComparePlanRecord
+from flint import fmpz
+
+from .. import __version__
+from ..inference.compare.plan_record import BoardPlanRecord, ComparePlanRecord
 from ..inference.compare.record import CompareRecord
-from ..inference.gate.record import GateRecord
+from ..inference.gate.record import GateRecord, MetricRecord
+from ..inference.options import Method
 from ..inference.paired_test import ALGORITHM_VERSION
-from ..inference.plan_record import PlanRecord
+from ..inference.plan_record import PlannedMethod, PlanRecord
 from ..inference.power.record import PowerRecord
-from ..inference.record import TestRecord
-from .answers import (
-    FORMS,
-    INLINE,
-    VERSIONS,
-    CompareAnswer,
-    ComparePlanAnswer,
-    GateAnswer,
-    PlanAnswer,
-    PowerAnswer,
-    Runtime,
-    TestAnswer,
-)
+from ..inference.reading import sentences
+from ..inference.record import Fraction2, NullRecord, ReadingRecord, TestRecord
 from .messages import TestKind
+
+LARGEST_EXACT = 2**53
+SHORT_BITS = 10_000
+LARGEST_COST = 1e300
+Record = TestRecord | GateRecord | CompareRecord | PowerRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """Milliseconds: in the engine, since the request arrived, and waiting for a worker."""
+
+    engine_ms: float
+    total_ms: float
+    queue_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The program, and the algorithms; equal algorithm versions give equal bytes."""
+
+    service: str
+    algorithm: str
+
+
+VERSIONS = Versions(__version__, ALGORITHM_VERSION)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A record with its runtime, versions and signature. Everything but `runtime` is a function of the request."""
+
+    record: Any
+    runtime: Runtime
+    versions: Versions
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class TestAnswer(Answer):
+    """The answer to a test. Everything but `runtime` is a function of the request."""
+
+    __test__ = False  # pytest would collect it by its name
+
+    record: TestRecord
+
+
+@dataclass(frozen=True, slots=True)
+class GateAnswer(Answer):
+    """The answer of a gate. Policy, margin and so on are those of the metric that decided."""
+
+    record: GateRecord
+
+
+@dataclass(frozen=True, slots=True)
+class CompareAnswer(Answer):
+    """The answer to a comparison of many systems. Everything but `runtime` is a function of the request.
+
+    One board has `systems`, `pairs`, `groups` and `family` here. Several data sets have each their own in `datasets`, and
+    those four are null; `overall` is the board over all of them.
+    """
+
+    record: CompareRecord
+
+
+@dataclass(frozen=True, slots=True)
+class PowerAnswer(Answer):
+    """The answer to a question about power. Everything but `runtime` is a function of the request."""
+
+    record: PowerRecord
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAnswer:
+    """What a test would do and cost, and what the alternatives would."""
+
+    kind: TestKind
+    record: PlanRecord
+    versions: Versions
+
+
+@dataclass(frozen=True, slots=True)
+class ComparePlanAnswer:
+    """What a comparison would do and cost."""
+
+    kind: Literal["compare"]
+    record: ComparePlanRecord
+    versions: Versions
+
+
+@dataclass(frozen=True, slots=True)
+class Mass:
+    """The probability of one bin of the null distribution."""
+
+    value: float
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A field that JSON has in another form than its record: under another name, or as another type."""
+
+    name: str
+    type: Any
+    write: Callable[[Any], Any]
+
+
+def decimal(number: int) -> str:
+    """An integer of any length in decimal. Python's own conversion is quadratic, and refuses long ones."""
+    return str(number) if number.bit_length() < SHORT_BITS else str(fmpz(number).str())
+
+
+def bounded(cost: float) -> float:
+    """A cost that JSON can hold: exact while small, a double after that, never infinite."""
+    if cost <= LARGEST_EXACT:
+        return cost
+    return float(cost) if cost < LARGEST_COST else LARGEST_COST
+
+
+def _masses(pmf: tuple[tuple[float, float], ...] | None) -> list[dict[str, float]] | None:
+    return None if pmf is None else [{"value": value, "probability": p} for value, p in pmf]
+
+
+def _quantiles(quantiles: tuple[tuple[str, float], ...] | None) -> dict[str, float] | None:
+    return None if quantiles is None else dict(quantiles)
+
+
+def _id(letter: str, *notes: str) -> Form:
+    kind = Annotated[str, {"pattern": f"^{letter}_[0-9a-f]{{16}}$"}, *notes]
+    return Form("id", kind, lambda digest: f"{letter}_{digest[:16]}")
+
+
+FROM_REQUEST = "From the canonical request and the algorithm."
+Decimal = Annotated[str, {"pattern": r"^\d+$"}, "In decimal, as a string: it may have any length."]
+PLANS = (PlannedMethod, PlanRecord)
+FORMS: dict[tuple[type, str], Form] = {
+    (TestRecord, "digest"): _id("t", FROM_REQUEST),
+    (GateRecord, "digest"): _id("g"),
+    (PowerRecord, "digest"): _id("w", FROM_REQUEST),
+    (CompareRecord, "digest"): _id("c", FROM_REQUEST),
+    (ReadingRecord, "facts"): Form("notes", tuple[str, ...], sentences),
+    (Fraction2, "numerator"): Form("numerator", Decimal, decimal),
+    (NullRecord, "quantiles"): Form("quantiles", dict[str, float] | None, _quantiles),
+    (NullRecord, "pmf"): Form("pmf", tuple[Mass, ...] | None, _masses),
+    **{
+        (record, name): Form(name, float, bounded)
+        for record in PLANS for name in ("operations", "bytes", "seconds")
+    },
+    **{(record, "seconds"): Form("seconds", float, bounded) for record in (BoardPlanRecord, ComparePlanRecord)},
+    **{(record, "method"): Form("method", Method, str) for record in PLANS},
+}  # fmt: skip
+# Records whose fields become members of the object around them.
+INLINE: frozenset[tuple[type, str]] = frozenset(
+    (
+        *((answer, "record") for answer in (TestAnswer, GateAnswer, PowerAnswer, CompareAnswer, PlanAnswer, ComparePlanAnswer)),
+        *((record, "sequential") for record in (TestRecord, GateRecord, MetricRecord)),
+        *((record, "terms") for record in (GateRecord, MetricRecord)),
+        (CompareRecord, "board"),
+    )
+)  # fmt: skip
 
 
 def json_types(record: type) -> dict[str, Any]:
@@ -167,12 +319,12 @@ def versions() -> dict[str, str]:
     return dict(as_json(VERSIONS))
 
 
-def answer_id(record: TestRecord | GateRecord | CompareRecord | PowerRecord) -> str:
+def answer_id(record: Record) -> str:
     """Equal for equal requests under the same algorithm version."""
     return str(FORMS[type(record), "digest"].write(record.digest))
 
 
-def signature(record: TestRecord | GateRecord | CompareRecord | PowerRecord) -> str:
+def signature(record: Record) -> str:
     """What was done, in one line for a paper's appendix."""
     if isinstance(record, CompareRecord):
         return _signed(_compared(record), record.digest)
@@ -211,26 +363,22 @@ def _signed(parts: list[str], digest: str) -> str:
     return "|".join(["exactperm", f"alg:{ALGORITHM_VERSION}", *parts, f"sha:{digest[:8]}"])
 
 
-def render_test(record: TestRecord, runtime: Runtime) -> dict[str, Any]:
-    """The JSON answer to a test."""
-    return dict(as_json(TestAnswer(record, runtime, VERSIONS, signature(record))))
+ANSWERS: dict[type, type[Answer]] = {
+    TestRecord: TestAnswer,
+    GateRecord: GateAnswer,
+    CompareRecord: CompareAnswer,
+    PowerRecord: PowerAnswer,
+}
 
 
-def render_gate(record: GateRecord, runtime: Runtime) -> dict[str, Any]:
-    """The JSON answer of a gate."""
-    return dict(as_json(GateAnswer(record, runtime, VERSIONS, signature(record))))
-
-
-def render_compare(record: CompareRecord, runtime: Runtime) -> dict[str, Any]:
-    """The JSON answer to a comparison; warnings about its one board are among those of the answer."""
-    if record.board is not None:
-        record = replace(record, warnings=(*record.warnings, *record.board.warnings))
-    return dict(as_json(CompareAnswer(record.as_listed(), runtime, VERSIONS, signature(record))))
-
-
-def render_power(record: PowerRecord, runtime: Runtime) -> dict[str, Any]:
-    """The JSON answer to a question about power."""
-    return dict(as_json(PowerAnswer(record, runtime, VERSIONS, signature(record))))
+def render(record: Record, runtime: Runtime) -> dict[str, Any]:
+    """The JSON answer; of a comparison, warnings about its one board are among those of the answer."""
+    line, shown = signature(record), record
+    if isinstance(record, CompareRecord):
+        if record.board is not None:
+            record = replace(record, warnings=(*record.warnings, *record.board.warnings))
+        shown = record.as_listed()
+    return dict(as_json(ANSWERS[type(record)](shown, runtime, VERSIONS, line)))
 
 
 def render_compare_plan(plan: ComparePlanRecord) -> dict[str, Any]:

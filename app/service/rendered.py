@@ -14,9 +14,8 @@ from ..inference.gate.record import GateRecord
 from ..inference.power.record import PowerRecord
 from ..inference.record import TestRecord
 from ..reports.representations import BY_NAME, JSON, ReportContext
-from .answers import Runtime
 from .messages import Job, RenderedResponse, WorkStats
-from .render_json import answer_id, signature
+from .render_json import Runtime, answer_id, render, signature
 
 Content = tuple[bytes, bytes, bytes]  # before, own and after of `RenderedResponse`
 Record = TypeVar("Record", TestRecord, GateRecord, CompareRecord, PowerRecord)
@@ -25,7 +24,6 @@ Record = TypeVar("Record", TestRecord, GateRecord, CompareRecord, PowerRecord)
 def content_of(
     job: Job,
     record: Record,
-    render: Callable[[Record, Runtime], dict[str, Any]],
     report: Callable[[Record, ReportContext], bytes] | None,
     started: float,
     planning: float,

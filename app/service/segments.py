@@ -16,9 +16,7 @@ TEXT_STATISTICS = frozenset(entry.name for entry in STATISTICS["segments"])
 def segments(data: Predictions) -> Segments:
     """Texts of both systems, and gold as one or more references each; their number may differ.
 
-    Raises
-    ------
-        InvalidTest: an item is not a text, or has no reference; pointers are `/u/17` or `/gold/17/1`.
+    Raises InvalidTest: an item is not a text, or has no reference; pointers are `/u/17` or `/gold/17/1`.
     """
     u, v = (texts(column, f"/{role}") for role, column in (("u", data.u), ("v", data.v)))
     return Segments(u, v, references(data.gold), data.pairing)

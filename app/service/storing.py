@@ -30,10 +30,7 @@ def store_of(request: BaseModel) -> bool | None:
 def asking(job: Job, store: bool | None) -> Job:
     """The job with what its body says, which travels with the answer.
 
-    Raises
-    ------
-        JobsOff: nothing is kept here.
-        InvalidTest: the request is one of a list, or of a job.
+    Raises JobsOff: nothing is kept here; InvalidTest: the request is one of a list, or of a job.
     """
     if job.keeps == "listed":
         refuse_to_store(store)

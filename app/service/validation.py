@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from decimal import Decimal
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -12,7 +13,6 @@ from pydantic_core import ErrorDetails
 
 from ..errors import MAX_FLAWS, Flaw, InvalidTest, pointer_token, relocated
 from .near_names import elsewhere, no_such
-from .number_hint import number_hint
 from .pointers import beside_statistic
 from .schema.fields import Wire
 
@@ -25,6 +25,11 @@ SENTENCES = {
     "model_type": "An object is needed here.",
     "model_attributes_type": "An object is needed here.",
 }
+MOST_CHARS = 20  # of a number that may have been written for people
+PERCENT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*%")
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
+COMMA = re.compile(r"[+-]?\d+,\d+")
+POINT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?")
 # What objects look like, by the field.
 OBJECTS = {"statistic": '{"name": "sign"}', "sequential": '{"mode": "anytime"}', "names": '{"u": "new"}'}
 
@@ -34,9 +39,7 @@ def validated(
 ) -> Model:
     """Validate a decoded value; pointers get `prefix`.
 
-    Raises
-    ------
-        InvalidTest: the value does not fit the model.
+    Raises InvalidTest: the value does not fit the model.
     """
     if type(value) is not dict:
         raise InvalidTest.at(prefix, "not_an_object", "A request is a JSON object.")
@@ -61,9 +64,7 @@ def validated(
 def with_statistic(value: dict[str, Any], parameters: Collection[str], prefix: str = "") -> dict[str, Any]:
     """A request whose statistic is an object: a name alone becomes one, and parameters beside it become its members.
 
-    Raises
-    ------
-        InvalidTest: a parameter stands in both places, with different values; its pointer is that inside.
+    Raises InvalidTest: a parameter stands in both places, with different values; its pointer is that inside.
     """
     statistic = value.get("statistic", {})
     beside = {name: one for name, one in value.items() if name in parameters}
@@ -137,3 +138,34 @@ def flaws_of(detail: ErrorDetails, prefix: str, choices: tuple[Any, ...] = ()) -
     if choices:
         sentence = f"{sentence[:-1]}: one of {', '.join(map(str, choices))}."
     return [Flaw(pointer, code, sentence)]
+
+
+def number_hint(value: object, *, whole: bool) -> str:
+    """A sentence after " " that says what to write instead; empty where that is not certain.
+
+    >>> number_hint("2%", whole=False), number_hint("0,05", whole=False), number_hint("1e4", whole=True)
+    (' Write 0.02.', ' Write 0.05, with a point.', ' Write 10000.')
+    """
+    text = str(value).strip() if isinstance(value, str | float) else ""
+    if len(text) > MOST_CHARS or not text.isascii():
+        return ""
+    if whole:
+        number = text.replace(",", "") if THOUSANDS.fullmatch(text) else text
+        exact = Decimal(number) if POINT.fullmatch(number) else None
+        return "" if exact is None or exact != int(exact) else f" Write {int(exact)}{_quotes(value, text)}."
+    if percent := PERCENT.fullmatch(text):
+        return f" Write {_plain(Decimal(percent[1].replace(',', '.')) / 100)}."
+    if THOUSANDS.fullmatch(text):
+        return " Write decimals with a point, and nothing between thousands."
+    if COMMA.fullmatch(text):
+        return f" Write {text.replace(',', '.')}, with a point."
+    return f" Write {text}{_quotes(value, text)}." if POINT.fullmatch(text) else ""
+
+
+def _quotes(value: object, text: str) -> str:
+    """Only JSON has quotes: a field or a parameter that is a number as it stands is read as one."""
+    return ", without quotes" if isinstance(value, str) and re.fullmatch(r"[+-]?\d+(?:\.\d+)?", text) else ""
+
+
+def _plain(number: Decimal) -> str:
+    return f"{number.normalize():f}"

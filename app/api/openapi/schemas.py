@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from ...errors import Flaw
 from ...inference.plan_record import PlannedMethod
 from ...inference.record import ConfidenceInterval, Fraction2, TestRecord, WarningRecord
-from ...service.answers import (
+from ...service.problems import Problem as ProblemRecord
+from ...service.render_json import (
     CompareAnswer as CompareRecords,
     ComparePlanAnswer as ComparePlanRecords,
     GateAnswer as GateRecords,
@@ -27,9 +28,8 @@ from ...service.answers import (
     Runtime,
     TestAnswer as TestRecords,
     Versions,
+    json_types,
 )
-from ...service.problems import Problem as ProblemRecord
-from ...service.render_json import json_types
 
 # Components whose names do not follow from those of their records.
 NAMES: dict[type, str] = {

@@ -6,9 +6,10 @@ Nothing is decoded here but the structure, so that a list of 100,000 tests costs
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -58,22 +59,15 @@ def call_of(head: dict[str, Any], limits: Limits, name: str) -> Job:
     )
 
 
-def elements(tests: str | None, most: int, pointer: str) -> list[str]:
-    """The elements of a JSON list as written, each byte for byte; None is a member that is missing.
+def elements(tests: str, most: int, pointer: str) -> list[str]:
+    """The elements of a JSON list as written, each byte for byte.
 
-    Raises
-    ------
-        InvalidTest: it is no list, it is empty, or it has more than `most`.
-        MalformedBody: it is not JSON.
+    Raises InvalidTest: it is no list, it is empty, or it has more than `most`; MalformedBody: it is not JSON.
     """
-    if tests is None or not tests.startswith("["):
-        raise InvalidTest.at(
-            pointer, "missing", 'A list of tests is {"tests": [{"kind": …, "request": …}, …]}.'
-        )
-    found = []
-    for at, (start, stop) in enumerate(_elements(tests)):
-        _require_fewer(at, most, pointer)
-        found.append(tests[start:stop])
+    if not tests.startswith("["):
+        detail = 'A list of tests is {"tests": [{"kind": …, "request": …}, …]}.'
+        raise InvalidTest.at(pointer, "missing", detail)
+    found = [value for _, value in _inside(tests, 0, most, _too_many(most, pointer))[0]]
     _require_some(found, pointer)
     return found
 
@@ -83,7 +77,8 @@ def lines(text: str, most: int) -> list[str]:
     found: list[str] = []
     at = _skipped(text, 0)
     while at < len(text):
-        _require_fewer(len(found), most, "")
+        if len(found) == most:
+            raise _too_many(most, "")
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
         found.append(text[at:end])
@@ -92,9 +87,8 @@ def lines(text: str, most: int) -> list[str]:
     return found
 
 
-def _require_fewer(at: int, most: int, pointer: str) -> None:
-    if at >= most:
-        raise InvalidTest.at(pointer, "too_many_tests", f"At most {most:,} tests are allowed in one list.")
+def _too_many(most: int, pointer: str) -> InvalidTest:
+    return InvalidTest.at(pointer, "too_many_tests", f"At most {most:,} tests are allowed in one list.")
 
 
 def _require_some(found: list[str], pointer: str) -> None:
@@ -131,7 +125,20 @@ def members_of(
     text: str, pointer: str, names: Collection[str] = MEMBERS, optional: Collection[str] = ()
 ) -> dict[str, str]:
     """The members of an object that has exactly these, as written; raises InvalidTest, and MalformedBody."""
-    members, end = object_of(text, 0, pointer)
+    start = _skipped(text, 0)
+    if start == len(text):
+        raise MalformedBody("The body is not valid JSON: it is empty.")
+    if text[start] != "{":
+        raise InvalidTest.at(pointer, "not_an_object", "A JSON object belongs here.")
+    detail = f"More than {MOST_MEMBERS} members are too many here: leave out all that the documentation does not name."
+    excess = InvalidTest.at(pointer, "too_many_members", detail)
+    pairs, end = _inside(text, start, MOST_MEMBERS, excess)
+    members: dict[str, str] = {}
+    for name, value in pairs:
+        if name in members:
+            detail = f"The key {name[:40]!r} occurs twice in one object."
+            raise InvalidTest.at(pointer, "duplicate_key", detail)
+        members[name] = value
     if text[end:].strip(SPACE):
         raise MalformedBody("The body has more than one JSON value.")
     known = {*names, *optional}
@@ -143,55 +150,35 @@ def members_of(
     return members
 
 
-def object_of(text: str, start: int, pointer: str) -> tuple[dict[str, str], int]:
-    """The members of a JSON object as written, and where it ends; raises InvalidTest for a key that comes twice."""
-    at = _skipped(text, start)
-    if at == len(text):
-        raise MalformedBody("The body is not valid JSON: it is empty.")
-    if text[at : at + 1] != "{":
-        raise InvalidTest.at(pointer, "not_an_object", "A JSON object belongs here.")
-    members: dict[str, str] = {}
-    at = _skipped(text, at + 1)
-    if text[at : at + 1] == "}":
-        return members, at + 1
+def _inside(text: str, start: int, most: int, excess: InvalidTest) -> tuple[list[tuple[str, str]], int]:
+    """Keys ("" in a list) and values as written of the object or list that begins at `start`, and where it ends.
+
+    Raises MalformedBody, and `excess` for more than `most`.
+    """
+    closing = "}" if text[start] == "{" else "]"
+    found: list[tuple[str, str]] = []
+    at = _skipped(text, start + 1)
+    if text[at : at + 1] == closing:
+        return found, at + 1
     while True:
-        if text[at : at + 1] != '"':
-            raise MalformedBody("The body is not valid JSON: a key was expected.")
-        key = at
-        at = _end(text, key)
-        name: str = json.loads(text[key:at])
-        at = _skipped(text, at)
-        if text[at : at + 1] != ":":
-            raise MalformedBody("The body is not valid JSON: a colon was expected.")
-        begin = _skipped(text, at + 1)
-        end = _end(text, begin)
-        if name in members:
-            raise InvalidTest.at(
-                pointer, "duplicate_key", f"The key {name[:40]!r} occurs twice in one object."
-            )
-        if len(members) == MOST_MEMBERS:
-            detail = f"More than {MOST_MEMBERS} members are too many here: leave out all that the documentation does not name."
-            raise InvalidTest.at(pointer, "too_many_members", detail)
-        members[name] = text[begin:end]
+        name = ""
+        if closing == "}":
+            if text[at : at + 1] != '"':
+                raise MalformedBody("The body is not valid JSON: a key was expected.")
+            end = _end(text, at)
+            name, at = json.loads(text[at:end]), _skipped(text, end)
+            if text[at : at + 1] != ":":
+                raise MalformedBody("The body is not valid JSON: a colon was expected.")
+            at = _skipped(text, at + 1)
+        end = _end(text, at)
+        if len(found) == most:
+            raise excess
+        found.append((name, text[at:end]))
         at = _skipped(text, end)
-        if text[at : at + 1] == "}":
-            return members, at + 1
+        if text[at : at + 1] == closing:
+            return found, at + 1
         if text[at : at + 1] != ",":
             raise MalformedBody("The body is not valid JSON: a comma was expected.")
-        at = _skipped(text, at + 1)
-
-
-def _elements(text: str) -> Any:
-    """Where the elements of a JSON array are."""
-    at = _skipped(text, 1)
-    if text[at : at + 1] == "]":
-        return
-    while True:
-        end = _end(text, at)
-        yield at, end
-        at = _skipped(text, end)
-        if text[at : at + 1] == "]":
-            return
         at = _skipped(text, at + 1)
 
 
@@ -208,3 +195,28 @@ def _skipped(text: str, at: int) -> int:
     found = BLANK.match(text, at)
     assert found is not None
     return found.end()
+
+
+def chunk_count(seconds: float, chunk_seconds: float, most: int) -> int:
+    """How many chunks work of so many predicted seconds becomes: at least 1, at most `most`."""
+    wanted = seconds / chunk_seconds
+    return max(1, min(most, math.ceil(wanted) if math.isfinite(wanted) else most))
+
+
+def runs_of(costs: Sequence[float], chunk_seconds: float, most: int) -> list[int]:
+    """The lengths of consecutive runs of about the same predicted seconds, at most `most`; they add up to all.
+
+    A test that is longer than a chunk by itself is a run of its own end: nothing follows it in its chunk.
+    """
+    if not costs:
+        return []
+    share = max(chunk_seconds, sum(costs) / most)
+    lengths: list[int] = []
+    length, filled = 0, 0.0
+    for cost in costs:
+        if length and filled + cost > share and len(lengths) < most - 1:
+            lengths.append(length)
+            length, filled = 0, 0.0
+        length += 1
+        filled += cost
+    return [*lengths, length]

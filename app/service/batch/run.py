@@ -16,16 +16,14 @@ from ...execution.ipc import Control
 from ...execution.split import Part, Split
 from ...reports.representations import NDJSON as LINES
 from .. import pipeline, problems
-from ..answers import Runtime
 from ..media_types import JSON, NDJSON
 from ..messages import Job, Limits, RenderedResponse
 from ..parse import inflated
 from ..query import ELSEWHERE, options_of_query
-from ..render_json import as_json
+from ..render_json import Runtime, as_json
 from ..rendered import Content, encode, milliseconds, rendered
 from ..storing import STORE, asking, of_a_list
-from .cut import runs_of
-from .envelope import call_of, elements, item_of, lines, members_of, text_of
+from .envelope import call_of, elements, item_of, lines, members_of, runs_of, text_of
 
 MEMBERS = ("tests",)
 # Predicted seconds of one request: it is decoded, planned, computed and rendered.

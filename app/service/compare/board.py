@@ -141,16 +141,22 @@ def require_names(names: Iterable[str], what: str, pointer: Callable[[str], str]
         if len(name) > most_chars:
             detail = f"A name has at most {most_chars} characters; this one has {len(name):,}."
             raise InvalidTest.at(pointer(name[:40]), "name_too_long", detail)
-        other = seen.setdefault(shown, name)
-        if other is not name:
-            if other == name:
-                detail = f"Two {what}s are called {quoted(name)}: give each a name of its own."
-                raise InvalidTest.at(pointer(name), "duplicate_name", detail)
+        if shown in seen and seen[shown] == name:
+            detail = f"Two {what}s are called {quoted(name)}: give each a name of its own."
+            raise InvalidTest.at(pointer(name), "duplicate_name", detail)
+        if shown in seen:
             detail = (
-                f"{quoted(name)} and {quoted(other)} look the same: they differ in blanks around them, in characters without "
+                f"{quoted(name)} and {quoted(seen[shown])} look the same: they differ in blanks around them, in characters without "
                 f"width or in their Unicode form only. If they are one {what}, write the name the same way; else rename one."
             )
             raise InvalidTest.at(pointer(name), "similar_names", detail)
+        seen[shown] = name
+
+
+def names_of_files(called: list[str], inside: Sequence[str | None]) -> list[str]:
+    """The names of systems that have a file each: those that all files have in them, else those of the files."""
+    names = [name for name in inside if name is not None]
+    return names if len(set(names)) == len(called) else called
 
 
 def _shown(name: str) -> str:

@@ -40,7 +40,7 @@ from ...statistics.paired import Counts, Predictions, Scores, Segments
 from ..multipart import Form
 from ..parse_files import option_pointer, spec_of_reading
 from ..schema.compare import CompareKind
-from .board import DecodedCompare, GivenBoard
+from .board import DecodedCompare, GivenBoard, names_of_files
 from .options import NAMES, SYSTEMS, FormFields, beside_files, in_form
 
 # What only tells that items are missing; which ones, the alignment of all systems says better.
@@ -215,7 +215,8 @@ def read_each(
         pairs, own = reader.read(dropping=True)
         if len({frozenset(side.ids or ()) for side in own.values()}) == 1:
             raise error from None  # of all systems: their alignment would not find it
-    shown = _names_of(pairs, list(files), named=named)
+    inside = [pairs[0].names and pairs[0].names[1], *(pair.names and pair.names[0] for pair in pairs)]
+    shown = list(files) if named else names_of_files(list(files), inside)
     board = _board(dict(zip(shown, own.values(), strict=True)), on_missing)
     notes: list[Note] = [] if found is None else [Guessed(found.looked_at, pairs[0].format)]
     for name, pair in zip(shown[1:], pairs, strict=True):
@@ -344,15 +345,6 @@ def _of_all(choice: Choice) -> Choice:
     """A way to mend two files as one that mends all: what one lacks is left out of all, and not of a pair."""
     complete = {"on_missing": COMPLETE} if choice.fields.get("on_missing") == "drop" else {}
     return Choice(choice.title, {**choice.fields, **complete})
-
-
-def _names_of(pairs: Sequence[Reading], called: list[str], *, named: bool) -> list[str]:
-    """The systems' names: as given, else those that all files have in them, else those of the files."""
-    inside = [pair.names for pair in pairs if pair.names is not None]
-    if named or len(inside) < len(pairs):
-        return called
-    own = [inside[0][1], *(u for u, _ in inside)]
-    return own if len(set(own)) == len(called) else called
 
 
 def _board(own: Mapping[str, Side], on_missing: OnMissingOnBoard) -> GivenBoard:

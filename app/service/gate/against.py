@@ -18,7 +18,7 @@ from ...errors import Flaw, InvalidTest, pointer_token, relocated
 from ...inputs.formats.file_names import stem
 from ...inputs.formats.reader import Reading, UploadedFile
 from ...inputs.quoting import quoted
-from ..compare.board import require_names
+from ..compare.board import names_of_files, require_names
 from ..compare.options import NAMES, listed
 from ..messages import Limits
 from ..multipart import Form
@@ -56,14 +56,10 @@ class Refusals:
             raise self.errors[0]
         if self.errors:
             flaws = dict.fromkeys(flaw for error in self.errors for flaw in error.flaws)
-            details = list(dict.fromkeys(error.detail for error in self.errors))
-            others = len(details) - 1
-            more = (
-                f" {others} more {'baseline has' if others == 1 else 'baselines have'} errors."
-                if others
-                else ""
-            )
-            raise InvalidTest(f"{details[0]}{more}", flaws=tuple(flaws))
+            first, *others = dict.fromkeys(error.detail for error in self.errors)
+            have = "baseline has" if len(others) == 1 else "baselines have"
+            more = f" {len(others)} more {have} errors." if others else ""
+            raise InvalidTest(f"{first}{more}", flaws=tuple(flaws))
 
 
 def _naming(error: InvalidTest, name: str, where: str) -> InvalidTest:
@@ -101,50 +97,35 @@ def requests_of(metric: GateMetric, prefix: str, context: dict[str, Any], limits
         InvalidTest: a request is invalid, or gives its baseline twice; pointers are `<prefix>/request/…` and
             `<prefix>/against/<name>/…`.
     """
-    inside, model = f"{prefix}/request", REQUEST_MODELS[metric.kind]
+    inside, model, given = f"{prefix}/request", REQUEST_MODELS[metric.kind], metric.request
     if metric.against is None:
-        request = validated(model, metric.request, prefix=inside, context=context)
-        pointer_map = chained(beside_statistic(metric.request), _in_request(prefix, f"{inside}/v"))
+        request = validated(model, given, prefix=inside, context=context)
+        pointer_map = chained(beside_statistic(given), partial(_in_request, prefix, f"{inside}/v"))
         return [GivenTest(None, request, pointer_map, inside)]
-    _refuse_two_ways(metric, prefix)
-    places = {name: f"{prefix}/{ROLE}/{pointer_token(name)}" for name in metric.against}
-    require_names(
-        metric.against, WHAT, lambda name: f"{prefix}/{ROLE}/{pointer_token(name)}", limits.max_name_chars
-    )
-    refusals = Refusals()
-    first: list[AnyRequest] = []
-    columns: dict[str, Any] = {}
-    for number, (name, column) in enumerate(metric.against.items()):
-        with refusals.of(name, places[name]), relocated(_in_request(prefix, places[name])):
-            if number == 0:
-                whole = {**metric.request, "v": column}
-                first.append(validated(model, whole, context=context))
-                columns[name] = first[0].v  # type: ignore[union-attr]  # effects were refused
-            else:
-                beside = {**context, ON_MISSING: metric.request.get("on_missing")}
-                given: Any = validated(_column_model(metric.kind), {"v": column}, context=beside)
-                columns[name] = given.v
-    refusals.raise_all()
-    shared = first[0]
-    if "v" in shared.names.model_fields_set:
-        raise _redundant(f"{inside}/names/v", "against names the baselines: leave names.v out.")
-    return [
-        GivenTest(
-            name,
-            shared.model_copy(update={"v": column}),
-            chained(beside_statistic(metric.request), _in_request(prefix, places[name])),
-            places[name],
-        )
-        for name, column in columns.items()
-    ]
-
-
-def _refuse_two_ways(metric: GateMetric, prefix: str) -> None:
     if metric.kind == "effects":
         detail = "Effects are differences between two systems already: against goes with scores, counts and predictions."
         raise InvalidTest.at(f"{prefix}/{ROLE}", "no_baseline", detail)
-    if "v" in metric.request:
-        raise _redundant(f"{prefix}/request/v", "Give the baseline as v, or several in against; not both.")
+    if "v" in given:
+        raise _redundant(f"{inside}/v", "Give the baseline as v, or several in against; not both.")
+    require_names(
+        metric.against, WHAT, lambda name: f"{prefix}/{ROLE}/{pointer_token(name)}", limits.max_name_chars
+    )
+    refusals, tests = Refusals(), list[GivenTest]()
+    for name, column in metric.against.items():
+        where = f"{prefix}/{ROLE}/{pointer_token(name)}"
+        in_request = partial(_in_request, prefix, where)
+        with refusals.of(name, where), relocated(in_request):
+            if not tests and not refusals.errors:
+                request = validated(model, {**given, "v": column}, context=context)
+            else:
+                beside = {**context, ON_MISSING: given.get("on_missing")}
+                own: Any = validated(_column_model(metric.kind), {"v": column}, context=beside)
+                request = tests[0].request.model_copy(update={"v": own.v}) if tests else own
+            tests.append(GivenTest(name, request, chained(beside_statistic(given), in_request), where))
+    refusals.raise_all()
+    if "v" in tests[0].request.names.model_fields_set:
+        raise _redundant(f"{inside}/names/v", "against names the baselines: leave names.v out.")
+    return tests
 
 
 def _redundant(pointer: str, detail: str) -> InvalidTest:
@@ -157,12 +138,8 @@ def _column_model(kind: str) -> type[Wire]:
     return create_model("Baseline", __base__=Wire, v=(COLUMNS[kind], ...))
 
 
-def _in_request(prefix: str, of_v: str) -> PointerMap:
+def _in_request(prefix: str, of_v: str, pointer: str) -> str:
     """The map of pointers into a test's request: v is at `of_v`."""
-    return partial(_place_of, prefix, of_v)
-
-
-def _place_of(prefix: str, of_v: str, pointer: str) -> str:
     if pointer == "/v" or pointer.startswith("/v/"):
         return of_v + pointer.removeprefix("/v")
     return f"{prefix}/request{pointer}"
@@ -172,8 +149,8 @@ def _place_of(prefix: str, of_v: str, pointer: str) -> str:
 class BaselineFile:
     """The file of one baseline; None where the form has its systems in other roles."""
 
-    file: UploadedFile | None
-    where: str
+    file: UploadedFile | None = None
+    where: str = ""
 
     def beside(self, files: Mapping[str, UploadedFile]) -> Mapping[str, UploadedFile]:
         """All files of the test against this baseline."""
@@ -194,7 +171,7 @@ class BaselineFile:
 def files_of(form: Form) -> list[BaselineFile]:
     """The baselines' files in their order, or one that stands for v; raises InvalidTest for a second way to give them."""
     if not form.repeated:
-        return [BaselineFile(None, "")]
+        return [BaselineFile()]
     for role in ("v", "file"):
         if role in form.files:
             detail = f"Give the candidate as u and every baseline as {ROLE}: {role} is for a gate with one baseline."
@@ -202,6 +179,8 @@ def files_of(form: Form) -> list[BaselineFile]:
     if any(name == NAME_V for name, _ in form.fields):
         detail = f"The baselines are named by their files, or by {NAMES}: leave {NAME_V} out."
         raise _redundant(option_pointer(NAME_V), detail)
+    if len(form.repeated) > 1:  # the candidate is read beside each
+        form.files.update({role: replace(file, memo={}) for role, file in form.files.items()})
     return [BaselineFile(file, f"/files/{ROLE}/{index}") for index, file in enumerate(form.repeated)]
 
 
@@ -214,26 +193,18 @@ def names_of(
     ------
         InvalidTest: a name is empty or too long, or two look the same; at `/options/names` or the file.
     """
-    files = [one for one in baselines if one.file is not None]
-    listed_names = None if given is None else listed(NAMES, given, option_pointer(NAMES))
-    if listed_names is not None and len(listed_names) != len(files):
-        detail = f"`names` has {len(listed_names):,} names for {len(files):,} files {ROLE}: give one for each, in their order."
-        raise InvalidTest.at(option_pointer(NAMES), "wrong_number", detail)
+    files, names = [one for one in baselines if one.file is not None], None
+    if given is not None:
+        names = listed(NAMES, given, option_pointer(NAMES))
+        if len(names) != len(files):
+            detail = f"`names` has {len(names):,} names for {len(files):,} files {ROLE}: give one for each, in their order."
+            raise InvalidTest.at(option_pointer(NAMES), "wrong_number", detail)
     if not files:
         return [None]
-    inside = [None if reading is None or reading.names is None else reading.names[1] for reading in readings]
-    if listed_names is not None:
-        names = listed_names
-    elif None not in inside and len(set(inside)) == len(files):
-        names = [name for name in inside if name is not None]
-    else:
-        names = [one.called or "" for one in files]
+    if names is None:
+        inside = [None if one is None or one.names is None else one.names[1] for one in readings]
+        names = names_of_files([str(one.called) for one in files], inside)
     places = dict(zip(names, (one.where for one in files), strict=True))
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            detail = f"Two baselines are called {quoted(name)}: give names, one for each file in their order."
-            pointer = places[name] if given is None else option_pointer(NAMES)
-            raise InvalidTest.at(pointer, "duplicate_name", detail)
     require_names(
         names, WHAT, lambda name: option_pointer(NAMES) if given is not None else places.get(name, f"/files/{ROLE}"),
         limits.max_name_chars,
@@ -243,9 +214,8 @@ def names_of(
 
 def require_alike(tests: Sequence[ParsedTest], baselines: Sequence[BaselineFile]) -> None:
     """Refuse baselines whose files were read as something else than the first one's: u would not be the same candidate."""
-    first = _read_as(tests[0])
     for test, baseline in zip(tests, baselines, strict=True):
-        if _read_as(test) != first:
+        if _read_as(test) != _read_as(tests[0]):
             detail = (
                 "This file and the candidate's were read as another format, metric or direction than with the first "
                 "baseline: set format, metric or statistic, so that all are compared by the same."

@@ -241,9 +241,7 @@ def _fields_of(texts: Mapping[str, str], prefix: str) -> GateFields:
 def gate_form(fields: Iterable[tuple[str, str]]) -> GateForm:
     """A form's fields, those of the gate apart from those of its tests.
 
-    Raises
-    ------
-        InvalidTest: a field is given twice, or its value is invalid; pointers are `/options/<name>`.
+    Raises InvalidTest: a field is given twice, or its value is invalid; pointers are `/options/<name>`.
     """
     terms, others = once(fields, (*FIELDS, "metrics", NAMES), option_pointer)
     metrics, names = terms.pop("metrics", None), terms.pop(NAMES, None)
@@ -483,9 +481,7 @@ def _direction(
 ) -> tuple[bool, tuple[WarningRecord, ...]]:
     """Whether higher is better: as requested, else by the metric's name or the statistic, else the default of scores.
 
-    Raises
-    ------
-        InvalidTest: nothing decides it, at `higher_is_better`.
+    Raises InvalidTest: nothing decides it, at `higher_is_better`.
     """
     what = test.options.metric or test.spec.name
     question = None if test.reading is None else test.reading.direction_question

@@ -112,11 +112,7 @@ AnyStatistic = Annotated[
 
 SMALL_BOARD: dict[str, Any] = {
     "kind": "scores",
-    "systems": {
-        "A": [1, 1, 1, 0, 1, 1, 1, 1],
-        "B": [1, 0, 1, 0, 1, 0, 1, 0],
-        "C": [0, 0, 1, 0, 0, 0, 1, 0],
-    },
+    "systems": {"A": [1, 1, 1, 0, 1, 1, 1, 1], "B": [1, 0, 1, 0, 1, 0, 1, 0], "C": [0, 0, 1, 0, 0, 0, 1, 0]},
 }
 EXAMPLES: list[Any] = [
     SMALL_BOARD,

@@ -281,9 +281,7 @@ WeightColumn = Annotated[
     Any, PlainValidator(_keyed_column("one positive number")), _column_of({"type": ["number", "string"]})
 ]
 EventColumn = Annotated[
-    Any,
-    PlainValidator(_keyed_column("1 (event) or 0 (censored)")),
-    _column_of({"enum": [0, 1, False, True]}),
+    Any, PlainValidator(_keyed_column("1 (event) or 0 (censored)")), _column_of({"enum": [0, 1, False, True]})
 ]
 KeyList = Annotated[Any, PlainValidator(_key_list), WithJsonSchema(_LABELS)]
 KeyColumn = Annotated[Any, PlainValidator(_key_column), _column_of(_LABEL, 0)]

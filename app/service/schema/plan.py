@@ -31,8 +31,5 @@ class PlanEnvelope(Wire):
     model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES})
 
     kind: PlannedKind = Field(description="Which of the tests it is, or a comparison.")
-    request: Annotated[
-        dict[str, Any],
-        Field(json_schema_extra=one_of(model.__name__ for model in PLANNED)),
-    ]
+    request: Annotated[dict[str, Any], Field(json_schema_extra=one_of(model.__name__ for model in PLANNED))]
     store: Store = False

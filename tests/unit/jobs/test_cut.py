@@ -21,8 +21,8 @@ from app.jobs.connected import cutting_of
 from app.jobs.envelope import Envelope, kind_of
 from app.jobs.model import JobPlan
 from app.jobs.work import Submission, plan_job
-from app.service.batch.cut import chunk_count, runs_of
-from app.service.compare.parts import slices_of
+from app.service.batch.envelope import chunk_count, runs_of
+from app.service.compare.run import slices_of
 from app.settings import Settings
 
 COSTS = st.lists(st.floats(0, 1e4) | st.just(0.0), max_size=300)

@@ -12,13 +12,21 @@ import pytest
 from hypothesis import given, strategies as st
 
 from app.errors import InvalidTest
-from app.service.answers import Runtime
 from app.service.compare.parse import parse_compare
-from app.service.compare.parts import Slice, Whole, joined, slices_of, solved, split_of
-from app.service.compare.run import prepare_comparison, run_comparison, told
+from app.service.compare.run import (
+    Slice,
+    Whole,
+    joined,
+    prepare_comparison,
+    run_comparison,
+    slices_of,
+    solved,
+    split_of,
+    told,
+)
 from app.service.limits import limits_of
 from app.service.messages import Body, Job
-from app.service.render_json import render_compare
+from app.service.render_json import Runtime, render
 from app.settings import Settings
 
 RUNTIME = Runtime(0.0, 0.0, 0.0)
@@ -81,14 +89,14 @@ def test_joined_parts_are_the_whole(name: str, wanted: int) -> None:
     asked = job()
     parsed = parse_compare(asked, json.dumps(REQUESTS[name]).encode())
     prepared = prepare_comparison(asked, parsed)
-    alone = render_compare(run_comparison(prepared, told(parsed)), RUNTIME)
+    alone = render(run_comparison(prepared, told(parsed)), RUNTIME)
 
     plan = pickle.dumps(prepare_comparison(asked, parsed))
     parts = slices_of([(board.tests, board.planned.seconds) for board in prepared.boards], wanted)
     results = [solved(plan, slices) for slices in parts]
     passed_on = pickle.loads(pickle.dumps(Whole(asked, told(parsed), plan, parts, 0.0, 0.0)))
     there, tests = joined(passed_on, results)
-    assert render_compare(run_comparison(there, passed_on.told, tests), RUNTIME) == alone
+    assert render(run_comparison(there, passed_on.told, tests), RUNTIME) == alone
 
 
 @given(
