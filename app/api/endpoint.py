@@ -23,7 +23,7 @@ from ..execution.cache import Cache
 from ..execution.executor import Executor
 from ..execution.ipc import TooLong
 from ..service import problems
-from ..service.batch.run import handle_batch
+from ..service.batch import handle_batch
 from ..service.media_types import OFFERED
 from ..service.messages import Job, Kind, Limits, RenderedResponse
 from ..service.pipeline import handle_or_split

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from ..errors import relocated
-from ..service.batch.envelope import (
+from ..service.batch import (
     Item,
     OfAList,
     elements,

@@ -21,10 +21,10 @@ from ..inference.compare.columns import concatenated
 from ..inference.compare.pair_tests import PairTests
 from ..inference.compare.prepared import PreparedCompare
 from ..service import pipeline, problems
-from ..service.batch.envelope import JSON, Item, call_of, chunk_count, runs_of
+from ..service.batch import Item, call_of, chunk_count, runs_of
 from ..service.compare.parse import ParsedCompare
 from ..service.compare.run import slices_of
-from ..service.media_types import OFFERED
+from ..service.media_types import JSON, OFFERED
 from ..service.messages import Job as Call, Kind, Limits, RenderedResponse
 from ..service.parse import inflated
 from ..service.pointers import prefixed

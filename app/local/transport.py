@@ -20,7 +20,7 @@ import httpx
 from ..api.negotiation import board_picture, board_table, body_of, representation, theme
 from ..errors import DeadlineExceeded, ExactpermError, OutOfMemory
 from ..service import problems
-from ..service.batch.run import handle_batch
+from ..service.batch import handle_batch
 from ..service.limits import limits_of
 from ..service.media_types import MULTIPART, OFFERED
 from ..service.messages import Job, Kind, RenderedResponse, TestKind

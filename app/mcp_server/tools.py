@@ -13,7 +13,7 @@ from ..client.requests import GateRequest, Metric, TestRequest
 from ..errors import InvalidTest, pointer_token
 from ..inputs.formats.roles import ROLES
 from ..service.compare.options import OF_QUERY, READER_OPTIONS
-from ..service.gate.parse import FIELDS as OF_A_GATE
+from ..service.gate.gate import FIELDS as OF_A_GATE
 from ..service.parse_files import FIELDS as OF_A_TEST, PARAMETERS
 from ..service.schema.power import FIELDS as OF_POWER, Design
 

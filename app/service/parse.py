@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from ..errors import BodyTooLarge, InvalidTest, relocated
+from ..errors import BodyTooLarge, InvalidTest, choices_of, relocated
 from ..execution.ipc import UNBOUNDED, Control
 from ..extras import require
 from ..inference.options import Options, Resampling, Sequential
@@ -228,6 +228,34 @@ def _warnings_of_order(reading: Reading, options: Options) -> tuple[WarningRecor
 def warnings_of(findings: Iterable[Finding]) -> tuple[WarningRecord, ...]:
     """What was done without certainty; a gate has refused it."""
     return tuple(WarningRecord(finding.code, finding.detail) for finding in findings)
+
+
+DIRECTIONS = choices_of("higher_is_better", {"true": "Higher is better", "false": "Lower is better"})
+
+
+def settled(
+    requested: bool | None, known: bool | None, what: str, of: str, pointer: str, *, plain: bool, question: str | None = None
+) -> tuple[bool, tuple[WarningRecord, ...]]:  # fmt: skip
+    """Whether more is better of a metric or statistic, `what`: as requested, else as is known of it; and a warning where these differ.
+
+    `of` a gate or a board; `plain` are scores without a metric's name, of which higher is better, as documented; `question` is
+    what a reader needs to be told.
+
+    Raises InvalidTest: Nothing decides it, at the pointer.
+    """
+    if requested is None:
+        if known is None and (question is not None or not plain):
+            detail = question or (
+                f"Whether a higher {quoted(what)} is better is not known: set `higher_is_better=true`, or "
+                "`higher_is_better=false` where lower is better."
+            )
+            raise InvalidTest.at(pointer, "choose_direction", detail, DIRECTIONS)
+        return known is not False, ()
+    if known is None or known == requested:
+        return requested, ()
+    usual, other = ("lower", "higher") if requested else ("higher", "lower")
+    detail = f"A {usual} {quoted(what)} is usually better; this {of} prefers the {other} one, as higher_is_better asks."
+    return requested, (WarningRecord("direction_contradicts_name", detail),)
 
 
 def unit_findings(data: Paired, metric: str | None) -> tuple[Finding, ...]:

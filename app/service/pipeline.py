@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 from ..engine.plan import Budget
 from ..errors import BodyTooLarge, ExactpermError, InputError, relocated
 from ..execution.ipc import UNBOUNDED, Control
@@ -21,35 +23,30 @@ from ..inference.paired_test import Prepared, finish, plan_record, prepare
 from ..inference.record import reported
 from ..inputs.formats import price
 from ..reports.representations import BY_NAME, JSON
-from . import in_place, problems
-from .compare import json_request
-from .compare.parse import ParsedCompare, comparison_of, parse_compare
-from .compare.run import (
-    Slice,
-    Told,
-    Whole,
-    counting_seconds,
-    joined,
-    plan_of_comparison,
-    prepare_comparison,
-    run_comparison,
-    solved,
-    split_of,
-    told,
+from ..statistics.paired import (
+    Counts,
+    Effects,
+    Paired,
+    Predictions,
+    Repeated,
+    Scores,
+    Segments,
+    StatisticSpec,
 )
+from . import problems
+from .compare import json_request, run as boards
+from .compare.parse import ParsedCompare, comparison_of, parse_compare
 from .documents import Document, json_of
-from .gate.parse import ParsedGate, parse_gate
-from .gate.run import PreparedGate, prepare_gate, run_gate
+from .gate.gate import ParsedGate, PreparedGate, parse_gate, prepare_gate, run_gate
 from .media_types import JSON as JSON_BODY, MULTIPART
 from .messages import Job, RenderedResponse, TestKind
-from .parse import ParsedTest, inflated, parse_document, parse_test
+from .parse import ParsedTest, inflated, n_items, parse_document, parse_test
 from .pointers import chained, prefixed
-from .power.parse import ParsedPower, parse_power
-from .power.run import PreparedPower, prepare_power, run_power
+from .power import ParsedPower, PreparedPower, parse_power, prepare_power, run_power
 from .query import ELSEWHERE, options_of_query
 from .render_json import answer_id, render_compare_plan, render_plan
 from .rendered import content_of, encode, rendered
-from .schema.plan import PlanEnvelope
+from .schema.compare import PlanEnvelope
 from .self_test import KNOWN, self_test
 from .storing import asking, store_of
 from .validation import validated
@@ -93,7 +90,7 @@ def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> Rend
         assert isinstance(prepared, PreparedCompare)
         assert isinstance(parsed, ParsedCompare)
         asked = job if parsed.store is None else asking(job, parsed.store)
-        split = split_of(asked, parsed, prepared, (run_pairs, join_pairs), started, planning)
+        split = boards.split_of(asked, parsed, prepared, (run_pairs, join_pairs), started, planning)
         if split is not None:
             return split
         control.plan(prepared.seconds)
@@ -114,7 +111,9 @@ def planned(job: Job, body: bytes | bytearray, control: Control) -> tuple[Parsed
     if parsed.timeout_s is not None:
         control.deadline(parsed.timeout_s)
     planning = time.monotonic()
-    counting = parsed.counting_seconds if not isinstance(parsed, ParsedCompare) else counting_seconds(parsed)
+    counting = (
+        parsed.counting_seconds if not isinstance(parsed, ParsedCompare) else boards.counting_seconds(parsed)
+    )
     if job.kind != "plan" or isinstance(parsed, ParsedCompare):
         control.plan(counting)  # texts are counted before there is a plan
     return parsed, _prepared(job, parsed), planning
@@ -127,18 +126,20 @@ def answer_comparison(
 
     def steps(started: float) -> RenderedResponse:
         with relocated(parsed.pointer_map):
-            return _answer(job, BOARD, _board(prepared, told(parsed), tests), started, started)
+            return _answer(job, BOARD, _board(prepared, boards.told(parsed), tests), started, started)
 
     return _never_raising(job, steps)
 
 
-def run_pairs(slices: tuple[Slice, ...], plan: bytes | bytearray, control: Control) -> bytes | InputError:
+def run_pairs(
+    slices: tuple[boards.Slice, ...], plan: bytes | bytearray, control: Control
+) -> bytes | InputError:
     """Run the tests of some pairs of a comparison that was planned."""
-    return solved(plan, slices)
+    return boards.solved(plan, slices)
 
 
 def join_pairs(
-    known: tuple[Whole, tuple[bytes | InputError, ...]], body: bytes | bytearray, control: Control
+    known: tuple[boards.Whole, tuple[bytes | InputError, ...]], body: bytes | bytearray, control: Control
 ) -> RenderedResponse:
     """Answer a comparison whose tests were run in parts; the body is read again only to say where it is wrong."""
     whole, results = known
@@ -146,7 +147,7 @@ def join_pairs(
 
     def steps(_: float) -> RenderedResponse:
         try:
-            prepared, tests = joined(whole, results)
+            prepared, tests = boards.joined(whole, results)
             return _answer(job, BOARD, _board(prepared, whole.told, tests), whole.started, whole.planning)
         except InputError as error:
             parsed = parse_compare(job, inflated(job, body, job.limits.max_body_bytes))
@@ -295,12 +296,105 @@ def _run_power(parsed: ParsedPower, prepared: PreparedPower) -> Ran:
 
 def _run_board(parsed: ParsedCompare, prepared: PreparedCompare) -> Ran:
     with relocated(parsed.pointer_map):
-        return _board(prepared, told(parsed))
+        return _board(prepared, boards.told(parsed))
 
 
-def _board(prepared: PreparedCompare, told: Told, tests: Sequence[PairTests] | None = None) -> Ran:
+def _board(prepared: PreparedCompare, told: boards.Told, tests: Sequence[PairTests] | None = None) -> Ran:
     """A comparison; with its `tests` if they have been run already."""
-    return Ran(run_comparison(prepared, told, tests), ("compare", prepared.tests))
+    return Ran(boards.run_comparison(prepared, told, tests), ("compare", prepared.tests))
+
+
+# Which requests the web process may compute itself: those whose cost is known before anything is prepared. All others, and health
+# probes, wait while it computes. So only tests whose cost depends on the number of items alone are allowed, and few items; the cost
+# of a formula, an interval or a resampling depends on the data. The planner's prediction has to allow them as well.
+# Their costs are numbers of steps; those of other methods depend on the data.
+METHODS = frozenset({"auto", "fft", "dp", "enumeration", "meet_in_the_middle", "monte_carlo"})
+LABEL_STATISTICS = frozenset({"accuracy", "exact_match", "token_accuracy"})
+COUNT_STATISTICS = frozenset({"f1", "precision", "recall", "accuracy", "jaccard", "ratio"})
+ADDITIVE_EXPRESSIONS = frozenset({None, "x1"})
+SIZE = "abs(x1)"
+MOST_JOINT_ITEMS = 500  # the lattice of several sums comes from all their columns together
+MOST_INTERVAL_ITEMS = 500
+MOST_METRICS = 4
+ADJUSTED_IN_PLACE = frozenset({"bonferroni", "holm", "hochberg", "bh", "by", "none"})
+# Of a comparison: pairs on all data sets, and values of all systems.
+MOST_PAIRS = 100
+MOST_VALUES = 5_000
+
+
+def is_small_power(parsed: ParsedPower) -> bool:
+    """Whether a question about power has no pilot, or a small one."""
+    return parsed.pilot is None or is_small_test(parsed.pilot)
+
+
+def is_small_gate(parsed: ParsedGate) -> bool:
+    """Whether a gate is of few small tests."""
+    return len(parsed.metrics) <= MOST_METRICS and all(
+        is_small_test(metric.test) for metric in parsed.metrics
+    )
+
+
+def is_small_test(parsed: ParsedTest) -> bool:
+    """Whether a test is certain to be prepared within milliseconds."""
+    options, items = parsed.options, n_items(parsed.data)
+    return (
+        options.test == "permutation"
+        and options.method in METHODS
+        and options.pmf != "full"
+        and not options.exact_fraction
+        and (options.confidence_level is None or items <= MOST_INTERVAL_ITEMS)
+        and (_simple(parsed.data, parsed.spec, items) or _is_tail_of_size(parsed))
+    )
+
+
+def _is_tail_of_size(parsed: ParsedTest) -> bool:
+    """Whether |S| is tested for being large, which is S in two tails.
+
+    A test for being small takes what no plan knows: the least |S| that there is, and its law even where none is shown.
+    """
+    data, options = parsed.data, parsed.options
+    return (
+        isinstance(data, Effects)
+        and data.stay.ndim == 1
+        and parsed.spec.parameters.get("expression") == SIZE
+        and options.alternative != "less"
+        and options.pmf == "summary"
+    )
+
+
+def is_small_board(parsed: ParsedCompare) -> bool:
+    """Whether a comparison is of few scores in few pairs, without intervals."""
+    comparison = parsed.comparison
+    options = comparison.options
+    pairs = values = 0
+    for board in comparison.datasets.values():
+        pairs += len(board.columns) ** 2 // 2
+        for column in board.columns.values():
+            if not isinstance(column, np.ndarray | Repeated):
+                return False
+            values += len(column)
+    return (
+        options.method in METHODS - {"monte_carlo"}
+        and options.confidence_level is None
+        and comparison.adjust in ADJUSTED_IN_PLACE
+        and pairs <= MOST_PAIRS
+        and values <= MOST_VALUES
+    )
+
+
+def _simple(data: Paired, spec: StatisticSpec, items: int) -> bool:
+    """Whether there is no formula, text or structure to evaluate."""
+    match data:
+        case Scores():
+            return True
+        case Effects():
+            return data.stay.ndim == 1 and spec.parameters.get("expression") in ADDITIVE_EXPRESSIONS
+        case Counts():
+            return spec.name in COUNT_STATISTICS and items <= MOST_JOINT_ITEMS
+        case Predictions():
+            return spec.name in LABEL_STATISTICS
+        case Segments():
+            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,13 +409,13 @@ class Noun:
 
 
 BOARD = Noun(
-    "compare", in_place.is_small_board, prepare_comparison, _run_board,
-    lambda _, prepared: render_compare_plan(plan_of_comparison(prepared)),
+    "compare", is_small_board, boards.prepare_comparison, _run_board,
+    lambda _, prepared: render_compare_plan(boards.plan_of_comparison(prepared)),
 )  # fmt: skip
 NOUNS: Mapping[type, Noun] = {
-    ParsedTest: Noun("test", in_place.is_small_test, _prepare_test, _run_test, _plan_test),
-    ParsedGate: Noun("gate", in_place.is_small_gate, prepare_gate, _run_gate),
-    ParsedPower: Noun("power", in_place.is_small_power, prepare_power, _run_power),
+    ParsedTest: Noun("test", is_small_test, _prepare_test, _run_test, _plan_test),
+    ParsedGate: Noun("gate", is_small_gate, prepare_gate, _run_gate),
+    ParsedPower: Noun("power", is_small_power, prepare_power, _run_power),
     ParsedCompare: BOARD,
 }
 # All other kinds are tests.

@@ -15,9 +15,8 @@ from app.inference.gate.record import GateRecord, MetricRecord
 from app.inference.plan_record import PlanRecord
 from app.inference.record import ReadingRecord, TestRecord
 from app.service.problems import Problem
-from app.service.schema.compare import CompareRequest
+from app.service.schema.compare import CompareRequest, PlanEnvelope
 from app.service.schema.gate import GateRequest
-from app.service.schema.plan import PlanEnvelope
 from app.service.schema.requests import REQUEST_MODELS
 
 ROOT = Path(__file__).resolve().parents[2]

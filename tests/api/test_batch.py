@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from app.execution.ipc import Unbounded
-from app.service.batch.run import handle_batch
+from app.service.batch import handle_batch
 from app.service.limits import limits_of
 from app.service.messages import Body, Job, RenderedResponse
 from app.service.pipeline import handle

@@ -12,7 +12,7 @@ import pytest
 
 from app.api.openapi.export import exported
 from app.jobs import envelope
-from app.service.batch.envelope import OF_A_LIST
+from app.service.batch import OF_A_LIST
 from tests.api.conftest import problem
 
 ROOT = Path(__file__).parents[2]

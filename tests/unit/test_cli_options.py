@@ -21,7 +21,7 @@ from app.inputs.formats.catalogue import FORMATS
 from app.inputs.formats.options import CHOICES
 from app.inputs.formats.roles import ROLES
 from app.reports.representations import OF_A_GATE, OF_A_TEST
-from app.service.gate.parse import FIELDS as GATE_FIELDS
+from app.service.gate.gate import FIELDS as GATE_FIELDS
 from app.service.parse_files import FIELDS
 from app.statistics.catalogue import ENTRIES
 from app.statistics.questions import DATA, QUESTIONS

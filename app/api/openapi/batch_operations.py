@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...service import media_types
-from ...service.batch.envelope import OfAList
+from ...service.batch import OfAList
 from ...service.schema.compare import CompareRequest
 from ...service.schema.fields import Store, Wire
 from ...service.schema.gate import GateRequest

@@ -12,9 +12,8 @@ from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 from pydantic.json_schema import models_json_schema
 
 from ... import __version__
-from ...service.schema.compare import CompareRequest, Dataset
+from ...service.schema.compare import CompareRequest, Dataset, PlanEnvelope
 from ...service.schema.gate import GateRequest
-from ...service.schema.plan import PlanEnvelope
 from ...service.schema.power import PowerRequest
 from ...service.schema.requests import REQUEST_MODELS
 from .batch_operations import ANSWERS as LIST_ANSWERS, REQUESTS as LIST_REQUESTS, batch_operation

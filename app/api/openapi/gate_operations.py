@@ -7,7 +7,7 @@ from typing import Any
 
 from ...reports.representations import OF_A_GATE
 from ...service import media_types
-from ...service.gate.parse import FIELDS
+from ...service.gate.gate import FIELDS
 from ...service.schema.gate import FAIL, GateFields, GateRequest
 from .operations import BINARY, as_text, form_schema, json_content, operation, reference, report_content
 from .parameters import CODING, THEME, TIMEOUT, format_parameter, header, parameter

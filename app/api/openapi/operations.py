@@ -17,7 +17,7 @@ from ...service import media_types, problems
 from ...service.messages import TestKind
 from ...service.parse_files import FIELDS
 from ...service.query import LITERAL, NAMES, TEXT, parameters_of
-from ...service.schema.plan import PlanEnvelope
+from ...service.schema.compare import PlanEnvelope
 from ...service.schema.requests import REQUEST_MODELS, Choices
 from ...service.schema.statistics import STATISTIC_MODELS
 from .parameters import (

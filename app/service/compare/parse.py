@@ -19,9 +19,9 @@ from ...inputs.quoting import quoted
 from ...inputs.sides import unit_mismatch
 from ...statistics.direction import of_kind, of_name
 from ...statistics.paired import StatisticSpec
-from ..direction import settled
 from ..media_types import CSV, JSON, MULTIPART, NDJSON, TSV
 from ..messages import Job
+from ..parse import settled
 from ..pointers import PointerMap, chained
 from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
 from ..schema.compare import CompareChoices

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema
 
 from ...inference.compare.record import MOST_LISTED, Adjust, Aggregate, Combine, Family, ListedPairs
@@ -26,7 +26,7 @@ from .fields import (
     one_of,
     option,
 )
-from .requests import MAX_SEED
+from .requests import MAX_SEED, REQUEST_MODELS, SMALL_SCORES
 from .statistics import STATISTIC_MODELS, parameters_of_model, schema_of_names, schemas_of_parameters
 
 CompareKind = Literal["scores", "counts", "predictions"]
@@ -247,3 +247,27 @@ class CompareRequest(CompareChoices, Columns):
         schema = handler.resolve_ref_schema(handler(core))
         schema["properties"] |= schemas_of_parameters(get_args(CompareKind))
         return schema
+
+
+PLANNED: tuple[type[BaseModel], ...] = (*REQUEST_MODELS.values(), CompareRequest)
+PLANS: list[Any] = [
+    {"kind": "scores", "request": SMALL_SCORES},
+    {
+        "kind": "compare",
+        "request": {"kind": "scores", "systems": {"A": [1, 1, 1, 0], "B": [1, 0, 1, 0], "C": [0, 0, 1, 0]}},
+    },
+]
+
+
+# One literal: a union of two has pointers into its parts.
+PlannedKind = Literal["effects", "scores", "counts", "predictions", "compare"]
+
+
+class PlanEnvelope(Wire):
+    """A request for a test or a comparison, wrapped: the answer is only what it would cost."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": PLANS})
+
+    kind: PlannedKind = Field(description="Which of the tests it is, or a comparison.")
+    request: Annotated[dict[str, Any], Field(json_schema_extra=one_of(model.__name__ for model in PLANNED))]
+    store: Store = False

@@ -26,11 +26,11 @@ from app.inputs.formats.reader import ReaderOptions, UploadedFile
 from app.inputs.formats.separators import guessed_delimiter
 from app.inputs.formats.source import Source
 from app.service.compare.parse import parse_compare
-from app.service.gate.parse import parse_gate
+from app.service.gate.gate import parse_gate
 from app.service.limits import limits_of
 from app.service.messages import Body, Job, Kind
 from app.service.parse import parse_test
-from app.service.power.parse import parse_power
+from app.service.power import parse_power
 from app.settings import Settings
 from app.statistics.paired import Scores
 

@@ -21,7 +21,7 @@ from app.jobs.connected import cutting_of
 from app.jobs.envelope import Envelope, kind_of
 from app.jobs.model import JobPlan
 from app.jobs.work import Submission, plan_job
-from app.service.batch.envelope import chunk_count, runs_of
+from app.service.batch import chunk_count, runs_of
 from app.service.compare.run import slices_of
 from app.settings import Settings
 

@@ -1,4 +1,4 @@
-"""A body becomes a question about power: a design, and which of its numbers is asked for."""
+"""A body becomes a question about power: a design, and which of its numbers is asked for; and it is answered."""
 
 from __future__ import annotations
 
@@ -6,23 +6,30 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from ...errors import Flaw, InvalidTest, relocated
-from ...execution.ipc import UNBOUNDED, Control
-from ...inference.digest import request_digest
-from ...inference.paired_test import ALGORITHM_VERSION
-from ...inference.power.binary import BinaryDesign, as_written, from_accuracies
-from ...inference.power.design import Question
-from ...inference.power.normal import NormalDesign
-from ..documents import Document, json_of
-from ..media_types import MULTIPART
-from ..messages import Job
-from ..parse import ParsedTest, parse_files, parse_request
-from ..parse_files import option_pointer, read_form
-from ..pointers import prefixed
-from ..query import ELSEWHERE, literal, once, options_of_query
-from ..schema.power import FIELDS, Design, PowerFields, PowerRequest
-from ..storing import refuse_inside, store_of
-from ..validation import validated
+from ..engine.plan import Budget, Cost
+from ..engine.power.tilted_sum import LevelTest
+from ..errors import Flaw, InvalidTest, PlanTooLarge, relocated
+from ..execution.ipc import UNBOUNDED, Control
+from ..inference.digest import request_digest
+from ..inference.options import Alternative
+from ..inference.paired_test import ALGORITHM_VERSION, planned_test
+from ..inference.power.answer import answer
+from ..inference.power.binary import BinaryDesign, as_written, from_accuracies
+from ..inference.power.design import Design, Question
+from ..inference.power.normal import NormalDesign
+from ..inference.power.pilot import PilotDesign
+from ..inference.power.record import PowerRecord
+from ..inference.power.sizes import sizes_of
+from .documents import Document, json_of
+from .media_types import MULTIPART
+from .messages import Job
+from .parse import ParsedTest, parse_files, parse_request
+from .parse_files import option_pointer, read_form
+from .pointers import prefixed
+from .query import ELSEWHERE, literal, once, options_of_query
+from .schema.power import FIELDS, Design as DesignFields, PowerFields, PowerRequest
+from .storing import refuse_inside, store_of
+from .validation import validated
 
 REQUEST = "/design/request"
 DEFAULT_POWER = 0.8
@@ -104,7 +111,7 @@ def _question(request: PowerFields) -> Question:
     return Question(solve, n, power, request.effect, request.alpha, request.alternative, request.comparisons)
 
 
-def _require_a_set(design: Design) -> None:
+def _require_a_set(design: DesignFields) -> None:
     """Exactly the fields of one way to give a design of its kind."""
     given = {name for name in design.model_fields_set if name != "kind" and getattr(design, name) is not None}
     sets = _SETS[design.kind]
@@ -123,7 +130,7 @@ def _require_a_set(design: Design) -> None:
     raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=tuple(flaws))
 
 
-def _design(design: Design, question: Question) -> BinaryDesign | NormalDesign | None:
+def _design(design: DesignFields, question: Question) -> BinaryDesign | NormalDesign | None:
     if design.kind == "sd":
         assert design.sd is not None
         return NormalDesign(design.sd, question.level, question.alternative)
@@ -145,7 +152,7 @@ def _design(design: Design, question: Question) -> BinaryDesign | NormalDesign |
     )
 
 
-def _pilot(design: Design, job: Job, context: dict[str, bool]) -> ParsedTest:
+def _pilot(design: DesignFields, job: Job, context: dict[str, bool]) -> ParsedTest:
     """The test whose data is the pilot; its own alpha and alternative are those of its p-value, and not used."""
     assert design.request_kind is not None
     document = Document(design.request_kind, design.request, prefixed(REQUEST), context)
@@ -166,3 +173,73 @@ def _digest(named: object) -> str:
 def _plain(value: object) -> object:
     """Columns as lists."""
     return value.tolist() if hasattr(value, "tolist") else repr(value)
+
+
+# Of a sum over the discordant items: each, and each of them.
+_SECONDS_OF_SUM, _SECONDS_OF_TERM = 2e-4, 5e-7
+# Sums of a search with a binary design; numbers of items of a curve; those that a search among pilots looks at with rounded sizes,
+# and with the sizes themselves, which are no dearer than those of one of these multiples of the pilot's.
+_SUMS, _CURVE, _SEARCHED, _GALLOPED, _MULTIPLES = 40, 18, 45, 20, (1, 16, 1_024)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedPower:
+    """A question with its design, and what answering it is predicted to take."""
+
+    parsed: ParsedPower
+    design: Design
+    seconds: float
+
+    @property
+    def longest_seconds(self) -> float:
+        """A search may take as long as it takes: only single numbers are certain to be quick."""
+        return float("inf") if self.parsed.question.solve == "n" else self.seconds
+
+
+def prepare_power(job: Job, parsed: ParsedPower) -> PreparedPower:
+    """Reduce the pilot, if there is one; raises InputError."""
+    numbers = max(len(parsed.question.n), 1)
+    if parsed.design is not None:
+        most = max(parsed.question.n, default=10_000)
+        each = _SECONDS_OF_SUM + _SECONDS_OF_TERM * 20.0 * most**0.5
+        sums = _SUMS * 10 if parsed.question.solve == "n" else _SUMS * numbers
+        return PreparedPower(parsed, parsed.design, each * (sums + _CURVE))
+    assert parsed.pilot is not None
+    pilot, limits = parsed.pilot, job.limits
+    budget = Budget(limits.engine_budget_operations, limits.engine_budget_bytes)
+    with relocated(pilot.pointer_map):
+        test = planned_test(pilot.data, pilot.spec, pilot.options, budget)
+    sizes = sizes_of(test.problem)
+    side: Alternative = "two-sided" if parsed.question.alternative == "two-sided" else "greater"
+    design = PilotDesign(sizes, LevelTest(parsed.question.level, side))
+    if design.own_n == 0:
+        raise InvalidTest.at(REQUEST, "empty", "The pilot has no items.")
+    costs, seconds = _costs(parsed.question, design)
+    if not all(cost.fits(budget) for cost in costs):
+        detail = "The pilot's differences take too many digits or items for so many laws of their sum: round them (`decimals`)."
+        raise PlanTooLarge(detail, flaws=())
+    return PreparedPower(parsed, design, seconds)
+
+
+def _costs(question: Question, design: PilotDesign) -> tuple[list[Cost], float]:
+    """The cost of each number of items that is asked for, and the seconds of all, the curve included."""
+    own, solved = design.own_n, question.solve == "effect"
+    numbers = question.n or (own,)
+    costs = [design.cost(n, solved=solved) for n in numbers]
+    seconds = sum(cost.seconds for cost in costs)
+    # A curve goes up to four times the items, where a level may be attainable that is not below.
+    drawn = [own, 4 * numbers[0]] if design.sizes.grows else [own]
+    rough = max(design.rough.cost(n, solved=False).seconds for n in drawn)
+    if question.solve == "n":
+        # How many items will be needed is not known yet.
+        tried = _MULTIPLES if design.sizes.grows == "mean" else (1,)
+        rough = max(design.rough.cost(own * times, solved=False).seconds for times in tried)
+        costs = [design.cost(own * times, solved=False) for times in tried]
+        seconds = _SEARCHED * rough + _GALLOPED * max(cost.seconds for cost in costs)
+    return costs, seconds + (_CURVE * rough if len(numbers) == 1 else 0.0)
+
+
+def run_power(prepared: PreparedPower) -> PowerRecord:
+    """Answer it; raises InvalidTest."""
+    parsed = prepared.parsed
+    return answer(parsed.question, prepared.design, parsed.digest)

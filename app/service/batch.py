@@ -1,0 +1,446 @@
+"""`POST /v1/batch`: a list of small requests, answered in order as each one's own endpoint would, by one worker or by several.
+
+Nothing of a list is decoded but its structure, so that 100,000 tests cost no more than their bytes: each stays byte for byte
+what its own endpoint would get. One bad request does not spoil the others: it has its problem in its place, and so has a request
+that is predicted to take longer than `batch_test_seconds`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import re
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from ..errors import ExactpermError, InvalidTest, MalformedBody, PlanTooLarge, pointer_token
+from ..execution.ipc import Control
+from ..execution.split import Part, Split
+from ..inputs.quoting import quoted
+from ..reports.representations import NDJSON as LINES
+from . import pipeline, problems
+from .media_types import JSON, NDJSON
+from .messages import Body, Job, Limits, RenderedResponse
+from .parse import inflated
+from .query import ELSEWHERE, options_of_query
+from .render_json import Runtime, as_json
+from .rendered import Content, encode, milliseconds, rendered
+from .storing import STORE, asking, of_a_list
+
+OfAList = Literal["effects", "scores", "counts", "predictions", "gate", "compare", "power"]
+OF_A_LIST: tuple[str, ...] = get_args(OfAList)
+SPACE = " \t\n\r"
+OF_A_TEST = {"kind", "request"}
+MOST_MEMBERS = 100  # of an object of which a few are known: more are not even listed
+BLANK = re.compile(f"[{SPACE}]*")
+
+_ignore: Callable[[str], int] = len
+# Numbers are not converted: integers of any length are skipped, and nothing is computed.
+SKIP = json.JSONDecoder(parse_int=_ignore, parse_float=_ignore, parse_constant=_ignore)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One request: what there is of it besides its body, and its body."""
+
+    head: dict[str, Any]
+    content: bytes
+
+
+def head_of(kind: str, representation: str = "json") -> dict[str, Any]:
+    """What there is of a request besides its body."""
+    return {"kind": kind, "body": {"media_type": JSON}, "query": [], "representation": representation}
+
+
+def call_of(head: dict[str, Any], limits: Limits, name: str) -> Job:
+    """The call of the pipeline that answers a request of a list; `name` is the instance of its problem."""
+    at = time.monotonic()
+    return Job(
+        kind=head["kind"],
+        body=Body(**head["body"]),
+        query=tuple((str(key), str(value)) for key, value in head["query"]),
+        representation=head["representation"],
+        request_id=name,
+        received_at=at,
+        submitted_at=at,
+        limits=limits,
+        keeps="listed",
+    )
+
+
+def elements(tests: str, most: int, pointer: str) -> list[str]:
+    """The elements of a JSON list as written, each byte for byte.
+
+    Raises InvalidTest: it is no list, it is empty, or it has more than `most`; MalformedBody: it is not JSON.
+    """
+    if not tests.startswith("["):
+        detail = 'A list of tests is {"tests": [{"kind": …, "request": …}, …]}.'
+        raise InvalidTest.at(pointer, "missing", detail)
+    found = [value for _, value in _inside(tests, 0, most, _too_many(most, pointer))[0]]
+    _require_some(found, pointer)
+    return found
+
+
+def lines(text: str, most: int) -> list[str]:
+    """The lines of a text that are not empty; raises InvalidTest for none, and for more than `most`."""
+    found: list[str] = []
+    at = _skipped(text, 0)
+    while at < len(text):
+        if len(found) == most:
+            raise _too_many(most, "")
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        found.append(text[at:end])
+        at = _skipped(text, end)
+    _require_some(found, "")
+    return found
+
+
+def _too_many(most: int, pointer: str) -> InvalidTest:
+    return InvalidTest.at(pointer, "too_many_tests", f"At most {most:,} tests are allowed in one list.")
+
+
+def _require_some(found: list[str], pointer: str) -> None:
+    if not found:
+        raise InvalidTest.at(pointer, "empty", "The list has no tests.")
+
+
+def item_of(text: str, pointer: str = "") -> Item:
+    """One element of a list; raises InvalidTest with `pointer` before its own, and MalformedBody."""
+    members = members_of(text, pointer)
+    return Item(head_of(one_of(members["kind"], OF_A_LIST, f"{pointer}/kind")), members["request"].encode())
+
+
+def one_of(written: str, kinds: tuple[str, ...], pointer: str) -> str:
+    """The kind that a JSON text is; raises InvalidTest."""
+    try:
+        kind = json.loads(written)
+    except ValueError:
+        kind = None
+    if not isinstance(kind, str) or kind not in kinds:
+        raise InvalidTest.at(pointer, "unknown_kind", f"kind is one of {', '.join(kinds)}.")
+    return kind
+
+
+def text_of(body: bytes | bytearray) -> str:
+    """A body as text; raises MalformedBody."""
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        raise MalformedBody("The body is not UTF-8.") from None
+
+
+def members_of(
+    text: str, pointer: str, names: Collection[str] = OF_A_TEST, optional: Collection[str] = ()
+) -> dict[str, str]:
+    """The members of an object that has exactly these, as written; raises InvalidTest, and MalformedBody."""
+    start = _skipped(text, 0)
+    if start == len(text):
+        raise MalformedBody("The body is not valid JSON: it is empty.")
+    if text[start] != "{":
+        raise InvalidTest.at(pointer, "not_an_object", "A JSON object belongs here.")
+    detail = f"More than {MOST_MEMBERS} members are too many here: leave out all that the documentation does not name."
+    excess = InvalidTest.at(pointer, "too_many_members", detail)
+    pairs, end = _inside(text, start, MOST_MEMBERS, excess)
+    members: dict[str, str] = {}
+    for name, value in pairs:
+        if name in members:
+            detail = f"The key {name[:40]!r} occurs twice in one object."
+            raise InvalidTest.at(pointer, "duplicate_key", detail)
+        members[name] = value
+    if text[end:].strip(SPACE):
+        raise MalformedBody("The body has more than one JSON value.")
+    known = {*names, *optional}
+    for name in sorted(set(members) - known):
+        detail = f"There is no member {quoted(name)} here; there is {' and '.join(sorted(known))}."
+        raise InvalidTest.at(f"{pointer}/{pointer_token(name[:40])}", "unknown_field", detail)
+    for name in sorted(set(names) - set(members)):
+        raise InvalidTest.at(f"{pointer}/{name}", "missing", f"{name} is missing.")
+    return members
+
+
+def _inside(text: str, start: int, most: int, excess: InvalidTest) -> tuple[list[tuple[str, str]], int]:
+    """Keys ("" in a list) and values as written of the object or list that begins at `start`, and where it ends.
+
+    Raises MalformedBody, and `excess` for more than `most`.
+    """
+    closing = "}" if text[start] == "{" else "]"
+    found: list[tuple[str, str]] = []
+    at = _skipped(text, start + 1)
+    if text[at : at + 1] == closing:
+        return found, at + 1
+    while True:
+        name = ""
+        if closing == "}":
+            if text[at : at + 1] != '"':
+                raise MalformedBody("The body is not valid JSON: a key was expected.")
+            end = _end(text, at)
+            name, at = json.loads(text[at:end]), _skipped(text, end)
+            if text[at : at + 1] != ":":
+                raise MalformedBody("The body is not valid JSON: a colon was expected.")
+            at = _skipped(text, at + 1)
+        end = _end(text, at)
+        if len(found) == most:
+            raise excess
+        found.append((name, text[at:end]))
+        at = _skipped(text, end)
+        if text[at : at + 1] == closing:
+            return found, at + 1
+        if text[at : at + 1] != ",":
+            raise MalformedBody("The body is not valid JSON: a comma was expected.")
+        at = _skipped(text, at + 1)
+
+
+def _end(text: str, start: int) -> int:
+    """Where the JSON value ends that begins at `start`."""
+    try:
+        return int(SKIP.raw_decode(text, start)[1])
+    except (ValueError, StopIteration, RecursionError):
+        raise MalformedBody("The body is not valid JSON.") from None
+
+
+def _skipped(text: str, at: int) -> int:
+    """Where something other than space comes next, or the text ends; a megabyte of space takes a millisecond."""
+    found = BLANK.match(text, at)
+    assert found is not None
+    return found.end()
+
+
+def chunk_count(seconds: float, chunk_seconds: float, most: int) -> int:
+    """How many chunks work of so many predicted seconds becomes: at least 1, at most `most`."""
+    wanted = seconds / chunk_seconds
+    return max(1, min(most, math.ceil(wanted) if math.isfinite(wanted) else most))
+
+
+def runs_of(costs: Sequence[float], chunk_seconds: float, most: int) -> list[int]:
+    """The lengths of consecutive runs of about the same predicted seconds, at most `most`; they add up to all.
+
+    A test that is longer than a chunk by itself is a run of its own end: nothing follows it in its chunk.
+    """
+    if not costs:
+        return []
+    share = max(chunk_seconds, sum(costs) / most)
+    lengths: list[int] = []
+    length, filled = 0, 0.0
+    for cost in costs:
+        if length and filled + cost > share and len(lengths) < most - 1:
+            lengths.append(length)
+            length, filled = 0, 0.0
+        length += 1
+        filled += cost
+    return [*lengths, length]
+
+
+# Predicted seconds of one request: it is decoded, planned, computed and rendered.
+SECONDS, SECONDS_PER_BYTE = 1e-3, 2e-7
+# A list shorter than this many times a long call is not worth a second worker.
+_LONG = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Some requests in a row: the position of the first, and how many bytes their answers may have."""
+
+    job: Job
+    start: int
+    most_bytes: int
+
+
+class Priced:
+    """The control of requests that share a call: one that is predicted to take long is refused.
+
+    When all that were planned come to more than a short call, the whole is asked for as a long one.
+    """
+
+    def __init__(self, control: Control, limits: Limits, requests: int) -> None:
+        self._control = control
+        self._limits = limits
+        self._requests = requests
+        self._begun = 0
+        self._seconds = 0.0
+        self._asked = False
+        self._most = limits.batch_test_seconds
+
+    def begin(self) -> None:
+        """The next request."""
+        self._begun += 1
+        self._most = self._limits.batch_test_seconds
+
+    def deadline(self, seconds: float) -> None:
+        """What a request allows itself: it is not begun if it is predicted to take longer."""
+        self._most = min(self._most, seconds)
+
+    def plan(self, seconds: float) -> None:
+        """Price a request; raises PlanTooLarge."""
+        if seconds > self._most:
+            detail = (
+                f"The test was not started: it is predicted to take {seconds:.3g} s, and one test of a list may take {self._most:g} s. "
+                "Send it by itself, or choose a cheaper method."
+            )
+            raise PlanTooLarge(detail)
+        self._seconds += seconds
+        if self._seconds > self._limits.long_test_seconds and not self._asked:
+            self._asked = True
+            self._control.plan(self._seconds * self._requests / self._begun)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What is sent of one request, and whether it was answered: a gate that failed was.
+
+    `size` is that of its answer, also where there was no room for it (`full`); 0 where nothing was computed.
+    """
+
+    content: bytes
+    ok: bool
+    size: int = 0
+    full: bool = False
+
+
+def handle_batch(job: Job, body: bytes | bytearray, control: Control) -> RenderedResponse | Split:
+    """Answer a list of requests, errors included; or divide it among several workers."""
+    started = time.monotonic()
+    try:
+        options_of_query(job.query, ELSEWHERE)
+        written, store = _written(job, text_of(inflated(job, body, job.limits.max_body_bytes)))
+        if store is not None:
+            job = asking(job, store)
+    except ExactpermError as error:
+        wait_s = job.limits.retry_after_s
+        return problems.of_error(error, job.request_id, retry_after_s=wait_s, media_type=job.body.media_type)
+    if job.timeout_s is not None:
+        control.deadline(job.timeout_s)
+    seconds = [SECONDS + SECONDS_PER_BYTE * len(text) for text in written]
+    workers, long_s = job.limits.workers, job.limits.long_test_seconds
+    if workers > 1 and sum(seconds) > _LONG * long_s:
+        return _divided(job, written, seconds, started)
+    control.plan(sum(seconds))
+    most = job.limits.batch_answer_bytes
+    return _joined(job, _answered(Run(job, 0, most), written, control), started)
+
+
+def _written(job: Job, text: str) -> tuple[list[str], bool | None]:
+    """The requests as written, and whether their answer is to be kept."""
+    most = job.limits.max_batch_tests
+    if job.body.media_type == NDJSON:
+        return lines(text, most), None
+    members = members_of(text, "", ("tests",), (STORE,))
+    return elements(members["tests"], most, "/tests"), of_a_list(members.get(STORE))
+
+
+def _divided(job: Job, written: list[str], seconds: list[float], started: float) -> Split:
+    """Runs of about the same predicted seconds, each a short call."""
+    lengths = runs_of(seconds, job.limits.long_test_seconds / 4, 2 * job.limits.workers)
+    most = job.limits.batch_answer_bytes
+    parts, start = [], 0
+    for length in lengths:
+        some = slice(start, start + length)
+        run = Run(job, start, most * length // len(written))
+        parts.append(Part((run, written[some]), sum(seconds[some])))
+        start += length
+    return Split(
+        function=run_some,
+        parts=tuple(parts),
+        body=b"",
+        join=join_runs,
+        job=(job, started),
+        at_once=job.limits.workers,
+        seconds=sum(seconds),
+    )
+
+
+def run_some(known: tuple[Run, list[str]], body: bytes | bytearray, control: Control) -> bytes:
+    """The answers of one run, pickled: the web process passes them on as they are."""
+    return pickle.dumps(_answered(*known, control), pickle.HIGHEST_PROTOCOL)
+
+
+def join_runs(
+    known: tuple[tuple[Job, float], tuple[bytes, ...]], body: bytes | bytearray, control: Control
+) -> RenderedResponse:
+    """All answers, in the order of the requests.
+
+    Each run has its share of the room. Where one did not have enough, what fits is decided again for the list as a whole, so
+    that it does not depend on how many workers there are.
+    """
+    (job, started), results = known
+    answered = [one for result in results for one in pickle.loads(result)]  # noqa: S301  (written by `run_some`)
+    if any(one.full for one in answered):
+        written, _ = _written(job, text_of(inflated(job, body, job.limits.max_body_bytes)))
+        answered = _fitted(job, answered, written, control)
+    return _joined(job, answered, started)
+
+
+def _fitted(
+    job: Job, answered: Sequence[Answered], written: Sequence[str], control: Control
+) -> list[Answered]:
+    """The answers as one worker would have given them: only those that fit after all are computed again."""
+    left, fitted = job.limits.batch_answer_bytes, []
+    priced = Priced(control, job.limits, len(written))
+    for at, (given, text) in enumerate(zip(answered, written, strict=True)):
+        one = given
+        priced.begin()
+        if given.full and given.size <= left:
+            one = _one(job, at, text, left, priced)
+        elif given.size > max(left, 0) and not given.full:
+            one = _sent(problems.of_error(PlanTooLarge(_FULL), f"{job.request_id}:{at}"))
+        left -= len(one.content)
+        fitted.append(one)
+    return fitted
+
+
+def _answered(run: Run, written: Sequence[str], control: Control) -> list[Answered]:
+    answered, size = [], 0
+    priced = Priced(control, run.job.limits, len(written))
+    for at, text in enumerate(written, start=run.start):
+        priced.begin()
+        one = _one(run.job, at, text, run.most_bytes - size, priced)
+        size += len(one.content)
+        answered.append(one)
+    return answered
+
+
+def _one(job: Job, at: int, text: str, most_bytes: int, control: Control) -> Answered:
+    name = f"{job.request_id}:{at}"
+    size, full = 0, False
+    try:
+        item = item_of(text)
+        full = most_bytes <= 0
+        if not full:
+            answer = pipeline.handle(call_of(item.head, job.limits, name), item.content, control)
+            size = answer.size
+            full = size > most_bytes
+        if full:
+            raise PlanTooLarge(_FULL)
+    except ExactpermError as error:
+        answer = problems.of_error(error, name, media_type=JSON)
+    return _sent(answer, size, full=full)
+
+
+def _sent(answer: RenderedResponse, size: int = 0, *, full: bool = False) -> Answered:
+    ok = answer.began_at is not None
+    member = b"answer" if ok else b"problem"
+    return Answered(b'{"status":%d,"%b":%b}' % (answer.status, member, answer.body.rstrip()), ok, size, full)
+
+
+_FULL = "The answers before it fill what one list may be answered with. Send this test in another list, or ask for a shorter pmf."
+
+
+def _joined(job: Job, answered: Sequence[Answered], started: float) -> RenderedResponse:
+    contents = [one.content for one in answered]
+    computed = ("batch", len(answered))
+    if job.representation == LINES:
+        return rendered(job, (b"\n".join(contents) + b"\n", b"", b""), (), LINES, started, computed=computed)
+    good = sum(one.ok for one in answered)
+    counts = {"tests": len(answered), "answered": good, "problems": len(answered) - good}
+    now = time.monotonic()
+    runtime = Runtime(
+        engine_ms=milliseconds(now - started),
+        total_ms=milliseconds(now - job.received_at),
+        queue_ms=milliseconds(started - job.submitted_at),
+    )
+    before = b'{"results":[%b],"counts":%b,"runtime":' % (b",".join(contents), encode(counts).rstrip())
+    content: Content = (before, encode(as_json(runtime)).rstrip(), b"}\n")
+    return rendered(job, content, (), job.representation, started, computed=computed)

@@ -1,1 +1,0 @@
-"""Many small requests in one: a list of them, answered in order."""

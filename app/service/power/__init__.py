@@ -1,1 +1,0 @@
-"""Questions about power, from bytes to a record."""
