@@ -154,9 +154,14 @@ def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> 
             Key(columns, chosen=True) for columns in chosen
         ]
     named = _named(sides)
+    first = None
     for columns in named:
         if _unique(sides, columns):
-            return [Key(each) for each in columns]
+            if len(named) == 1 or not _are_of_runs(sides, columns):
+                return [Key(each) for each in columns]
+            first = first or columns
+    if first:
+        return [Key(each) for each in first]
     if named:
         return _with_repeats(sides, named, options, parts=True) or [Key(each) for each in named[0]]
     for name in (*PART_OF_KEY, *RUN, *DATASET):
@@ -216,6 +221,12 @@ def _same(
     if options is not None and options.on_missing != "error":
         return 2 * len(common) >= min(map(len, sets)) > 0
     return all(own == common for own in sets)
+
+
+def _are_of_runs(sides: Sequence[Side], columns: Sequence[Sequence[str]]) -> bool:
+    """Whether the files have no key in common: a tool gave its rows ids of their own in each run."""
+    keys = [side.keys(each) or () for side, each in zip(sides, columns, strict=True)]
+    return any(set(keys[0]).isdisjoint(other) for other in keys[1:])
 
 
 def _has_averages(sides: Sequence[Side], columns: Sequence[Sequence[str]]) -> bool:

@@ -23,7 +23,7 @@ OF_ROWS = (
 )
 SUMMARY = re.compile(
     r"(?:(?:macro|micro|weighted|samples?|overall|grand|unweighted|global)[ -]*)?"
-    rf"(?:{'|'.join(OF_ROWS)}|score)(?:[ -]*score)?|all|overall|macro|micro|aggregate|summary|accuracy"
+    rf"(?:{'|'.join(OF_ROWS)}|score)(?:[ -]*score)?|all|overall|combined|macro|micro|aggregate|summary|accuracy"
 )
 # Next to such a row these are summaries, too (mean, std, min, max); alone they may be the names of items.
 WEAK = re.compile(

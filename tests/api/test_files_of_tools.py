@@ -193,6 +193,7 @@ REFUSED: dict[str, tuple[str, str, str, str]] = {
     "parts": (json.dumps({"train": {"accuracy": 0.9}, "test": {"accuracy": 0.8}}), "averages_only", "items", "metrics.json"),
     "Markdown table": ("| id | score |\n|---|---:|\n| a | 0.5 |\n", "markdown_table", "CSV", "table.md"),
     "mean and deviation": ("id,score\na,0.81 ± 0.02\nb,0.75 ± 0.01\n", "not_a_number", "average", "table.csv"),
+    "TrackEval, with its row of all sequences": ("seq,HOTA___AUC\nMOT17-02,0.5\nMOT17-04,0.6\nCOMBINED,0.55\n", "summary_row", "id_column", "pedestrian_detailed.csv"),
     "SQuAD predictions alone": (TOOLS["SQuAD"].write(RIGHT[0], "new"), "missing_file", "gold", "predictions.json"),
 }  # fmt: skip
 

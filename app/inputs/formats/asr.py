@@ -17,7 +17,8 @@ from ...inference.reading import Remark
 from ...statistics.paired import StatisticSpec
 from ..quoting import quoted
 from .count_files import CountFile, count_file, require_same
-from .format import FirstLook, Format, Sign
+from .format import MAX_LINES, START_BYTES, FirstLook, Format, Sign
+from .json_records import read_records
 from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs, counts, in_words, matched, scores_reading
 from .reader import ReaderOptions, Reading, choose_metric
@@ -32,7 +33,22 @@ NAMES = ("errors", "ref_words")
 PARTS = ("substitutions", "deletions", "insertions")
 IDS = ("utterance", "utt_id", "utt", "id", "segment")
 CLUSTERS = ("call", "speaker", "session", "cluster")
-PER_UTTERANCE = re.compile(r"(?P<key>\S+)\s+#csid\s+(?P<counts>\d{1,9}(?:\s+\d{1,9}){3})\s*", re.ASCII)
+# What marks the line with the counts of an utterance, as tools print it, the line with its id, and the counts: of correct,
+# substituted, deleted and inserted words, or of errors and words. Other lines hold words.
+PRINTED = tuple(
+    (mark, re.compile(key), re.compile(re.sub(r"(\w+)=N", r"(?P<\1>[0-9]{1,9})", counts)))
+    for mark, key, counts in (
+        # kaldi-asr/kaldi, egs/wsj/s5/utils/scoring/wer_per_utt_details.pl
+        (" #csid", r"(\S+)\s+#csid.*", r"\S+\s+#csid\s+c=N\s+s=N\s+i=N\s+d=N\s*"),
+        # speechbrain/speechbrain, speechbrain/dataio/wer.py
+        (", %WER ", r"(.+), %WER .*", r".+, %WER \S+ \[ errors=N / words=N, .*"),
+        # wenet-e2e/wenet, tools/compute-wer.py
+        ("WER: ", r"utt: (.+)", r"WER: +\S+ % N=words=N C=c=N S=s=N D=d=N I=i=N\s*"),
+        # usnistgov/SCTK, sclite -o pra
+        ("Scores: (#C", r"id: \((.+)\)\s*", r"Scores: \(#C #S #D #I\) c=N s=N d=N i=N\s*"),
+    )
+)
+TEXT, HEARD = "text", "pred_text"  # of NeMo's manifests, and those of the Open ASR Leaderboard
 SPEAKER = re.compile(r"[^-_]+")
 UTTERANCE = re.compile(r"(?P<words>.*)\((?P<id>[^()\s]+)\)\s*")
 IN_FRONT = re.compile(r"(?P<id>[^\s;|]+)(?:[ \t]*\|\|\|[ \t]*|\t|;|(?P<blank> +)|$)(?P<words>.*)")
@@ -72,8 +88,11 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 @parsed_once
 def _counted(source: Source, options: ReaderOptions, notes: list[Any]) -> SystemOutputs:
     """A table of counts; `errors` is its column or the sum of its parts, which must agree if both are there."""
-    if b" #csid " in source.content:
-        return _per_utterance(source, notes)
+    printed = _printed_in(source.content[:START_BYTES].decode("utf-8", "replace").splitlines())
+    if printed is not None:
+        return _per_utterance(source, *printed, notes)
+    if source.content.lstrip()[:1] == b"{":
+        return _manifest(source, notes)
     file = count_file(source, IDS, CLUSTERS, options, notes)
     parts = all(part in file.header for part in PARTS)
     if "ref_words" not in file.header or not (parts or "errors" in file.header):
@@ -88,18 +107,39 @@ def _counted(source: Source, options: ReaderOptions, notes: list[Any]) -> System
     return outputs
 
 
-def _per_utterance(source: Source, notes: list[Any]) -> SystemOutputs:
-    """Kaldi's per_utt: `utterance #csid correct substituted inserted deleted`, between lines of words."""
-    outputs = SystemOutputs(source)
+def _printed_in(lines: Sequence[str]) -> tuple[str, re.Pattern[str], re.Pattern[str]] | None:
+    """How the counts of utterances are printed in the first lines of a file; None where they are not."""
+    return next((each for each in PRINTED if any(map(each[2].fullmatch, lines[:MAX_LINES]))), None)
+
+
+def _per_utterance(
+    source: Source, mark: str, id_of: re.Pattern[str], counts_of: re.Pattern[str], notes: list[Any]
+) -> SystemOutputs:
+    """The counts of utterances between lines of words."""
+    outputs, key = SystemOutputs(source), ""
     for line, text in enumerate(source.lines(notes), 1):
-        found = PER_UTTERANCE.fullmatch(text)
+        named, found = id_of.fullmatch(text), counts_of.fullmatch(text)
+        key = named[1] if named is not None else key
         if found is not None:
-            correct, substituted, inserted, deleted = map(int, found["counts"].split())
-            errors = substituted + inserted + deleted
-            outputs.add(found["key"], (errors, correct + substituted + deleted), f"line/{line}")
-        elif " #csid" in text:
-            detail = "#csid is followed by four counts: correct, substituted, inserted and deleted words."
+            count = {name: int(value) for name, value in found.groupdict().items()}
+            errors = count.get("errors", sum(count.get(name, 0) for name in "sdi"))
+            words = count.get("words", sum(count.get(name, 0) for name in "csd"))
+            outputs.add(key, (errors, words), f"line/{line}")
+        elif mark in text and text.index(mark) <= len(key):
+            detail = f"{mark.strip()} is followed by the counts of words and errors, which are whole numbers."
             raise source.refused(line, "not_a_count", detail)
+    return outputs
+
+
+def _manifest(source: Source, notes: list[Any]) -> SystemOutputs:
+    """Lines of JSON with what was said and what was heard."""
+    outputs, records = SystemOutputs(source), read_records(source, notes, flat=False).records
+    said, heard = ([str(row.get(name) or "").split() for _, row in records] for name in (TEXT, HEARD))
+    for index, (record, errors) in enumerate(zip(records, word_errors(said, heard), strict=True)):
+        key = record.value.get("audio_filepath")
+        missing_text = not isinstance(record.value.get(HEARD), str)
+        outputs.add(str(key or index), None if missing_text else (errors, len(said[index])), record.path)
+    notes.append("Words are compared as they are written: capitals and punctuation count.")
     return outputs
 
 
@@ -254,7 +294,7 @@ def ids_in_front(files: Sequence[Sequence[str]]) -> list[InFront] | None:
 
 
 def _sign(look: FirstLook) -> Sign:
-    if any(map(PER_UTTERANCE.fullmatch, look.rows)):
+    if _printed_in(look.rows) is not None or (look.record or {}).keys() >= {TEXT, HEARD}:
         return Sign.MARK
     if {"ref_words"} < look.columns:
         return Sign.HEADER
@@ -264,6 +304,6 @@ def _sign(look: FirstLook) -> Sign:
 
 
 FORMAT = Format(
-    "asr", read, ROLES, USES, "word errors per utterance (also Kaldi's per_utt), or .trn transcripts",
+    "asr", read, ROLES, USES, "word errors per utterance (also as Kaldi, sclite, SpeechBrain and WeNet print them), or .trn transcripts",
     statistics=STATISTICS, aliases=("trn",), sign=_sign,
 )  # fmt: skip

@@ -53,9 +53,8 @@ OLDER = "An instance that a file does not name was not resolved; what neither na
 
 def _is_swe(look: FirstLook) -> bool:
     names, lists = look.whole.keys(), isinstance(look.whole.get("resolved"), list)
-    return ("resolved_ids" in names and bool(names & set(OTHER_IDS))) or (
-        lists and bool(names & set(OLDER_IDS))
-    )
+    newer = "resolved_ids" in names and "results" not in names  # Terminal-Bench lists them beside its results
+    return (newer and bool(names & set(OTHER_IDS))) or (lists and bool(names & set(OLDER_IDS)))
 
 
 def _swe(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
