@@ -35,7 +35,7 @@ from ..statistics.corpus import counting_seconds
 from ..statistics.paired import Counts, Effects, Paired, Predictions, Scores, Segments, StatisticSpec
 from ..statistics.pairwise.price import reduction_seconds
 from .documents import Document, document_of, document_of_file, request_in, test_kind
-from .item_columns import events_for, groups_for, typed, weights_for
+from .item_columns import as_gold, events_for, groups_for, typed, weights_for
 from .media_types import CSV, MULTIPART, TSV
 from .messages import Job, Limits, TestKind
 from .parse_files import in_form, read_files, read_form
@@ -50,7 +50,6 @@ from .schema.requests import (
     SequentialChoice,
 )
 from .schema.statistics import spec_of
-from .segments import TEXT_STATISTICS, as_gold, segments
 from .storing import store_of
 
 MOST_METRIC_CHARS = 80
@@ -156,7 +155,7 @@ def parse_request(kind: TestKind, request: AnyRequest, pointer_map: PointerMap, 
     with relocated(pointer_map):
         spec = spec_of(request.statistic, kind)
         if isinstance(data, Predictions):
-            data = segments(data) if spec.name in TEXT_STATISTICS else typed(data, spec)
+            data = typed(data, spec)
         options = _options(request, data, spec)
     if isinstance(data, Segments):
         pointer_map = chained(as_gold, pointer_map)

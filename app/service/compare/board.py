@@ -26,11 +26,10 @@ from ...statistics.pairwise.gold import PAIRWISE
 from ...statistics.repeats import per_item_systems
 from ...statistics.summary_rows import summary_warning
 from ...statistics.systems import Systems, SystemsKind
-from ..item_columns import events_for, groups_for, outputs_of, require_taken, weights_for
+from ..item_columns import TEXT_STATISTICS, events_for, groups_for, outputs_of, require_taken, weights_for
 from ..messages import Limits
 from ..pointers import PointerMap
 from ..schema.compare import CompareChoices, CompareKind
-from ..segments import TEXT_STATISTICS, references, texts
 
 NAMED_SYSTEMS = 5
 # Where an item of a column stands (its position there, the rest of the pointer); the whole column, where the item is None.
@@ -278,10 +277,8 @@ def board_of(
             _require_same_counts(dict(zip(given.systems, taken.values(), strict=True)))
         elif kind == "scores":
             taken = dict(per_item_systems(taken, aligned.present, spec))
-        elif spec.name in TEXT_STATISTICS:
-            systems_kind, gold = "segments", taken.pop(GOLD)
-            taken = {at: texts(column, at) for at, column in taken.items()} | {GOLD: references(gold)}
         else:
+            systems_kind = "segments" if spec.name in TEXT_STATISTICS else kind
             taken = outputs_of(taken, spec)
         _require_used(given, kind, spec)
         systems = Systems(

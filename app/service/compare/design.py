@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import Choice, InvalidTest, choices_of
-from ...inference.compare.record import Aggregate, Design, Family
+from ...inference.compare.record import Aggregate, Design
 from ...inputs.quoting import quoted
 from ..messages import Limits
 from ..schema.compare import CompareChoices
@@ -60,11 +60,6 @@ def aggregate_of(choices: CompareChoices, *, several: bool) -> Aggregate | None:
     if not several:
         return None
     return choices.aggregate if "aggregate" in choices.model_fields_set else "macro"
-
-
-def family_of(choices: CompareChoices) -> Family:
-    """Each data set by itself, unless something else is asked for."""
-    return choices.family or "dataset"
 
 
 def design_of(choices: CompareChoices) -> tuple[Design, tuple[Pair, ...]]:

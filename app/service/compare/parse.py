@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ...errors import InvalidTest, pointer_token, relocated
@@ -18,7 +18,7 @@ from ...inputs.formats.metrics import two_metrics
 from ...inputs.quoting import quoted
 from ...inputs.sides import unit_mismatch
 from ...statistics.direction import of_kind, of_name
-from ...statistics.paired import StatisticSpec
+from ...statistics.systems import Systems
 from ..media_types import CSV, JSON, MULTIPART, NDJSON, TSV
 from ..messages import Job
 from ..parse import settled
@@ -84,7 +84,10 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
             detail = f"At most {limits.max_samples:,} samples are allowed."
             raise InvalidTest.at("/samples", "too_many_samples", detail)
         design.require_sense(choices, several=several)
-        spec = _spec(choices) if decoded.spec is None else decoded.spec
+        spec = decoded.spec
+        if spec is None:
+            model = STATISTIC_MODELS[choices.kind]
+            spec = spec_of(validated(model, choices.statistic or {}, prefix="/statistic"), choices.kind)
         if several:
             names = [name for name in decoded.boards if name is not None]
             require_names(
@@ -121,96 +124,72 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
     chosen = {
         option.name: getattr(choices, option.name) for option in fields(Options) if option.name in _CHOSEN
     }
+    all_listed = choices.pairs == "auto" and (n <= MOST_LISTED or which != "all_pairs")
     comparison = Comparison(
         datasets={name: board.systems for name, board in boards.items()},
         spec=spec,
         options=Options(**chosen, metric=decoded.metric, higher_is_better=higher),
         design=which,
-        baseline=choices.baseline,
         pairs=pairs,
-        adjust=choices.adjust,
-        family=design.family_of(choices),
+        family=choices.family or "dataset",
         aggregate=aggregate,
-        combine=choices.combine,
-        listed="all"
-        if choices.pairs == "auto" and (n <= MOST_LISTED or which != "all_pairs")
-        else choices.pairs,
+        listed="all" if all_listed else choices.pairs,
+        **{name: getattr(choices, name) for name in ("baseline", "adjust", "combine")},
     )
-    warnings = (
-        *decoded.warnings,
-        *turned,
-        *(_of_sides(boards, decoded.metric) if higher else ()),
-        *_of_boards(boards),
-    )
-    pointer_map = chained(_in_boards(boards), decoded.pointer_map)
+    sides = {
+        name: _of_sides(board.systems, decoded.metric) if higher else () for name, board in boards.items()
+    }
+    own = {name: board.warnings for name, board in boards.items()}
+    of_boards = _named((name, each) for found in (sides, own) for name in boards for each in found[name])
     return ParsedCompare(
-        comparison, _deadline(choices, job), pointer_map, decoded.reading, warnings, store_of(choices)
-    )
+        comparison, job.deadline_s(choices.timeout_s), chained(_in_boards(boards), decoded.pointer_map), decoded.reading,
+        (*decoded.warnings, *turned, *of_boards), store_of(choices),
+    )  # fmt: skip
 
 
 MOST_NAMES = 1_000  # of more systems the names are not looked at
 _CHOSEN = frozenset(CompareChoices.model_fields) - {"higher_is_better"}
 
 
-def _spec(choices: CompareChoices) -> StatisticSpec:
-    statistic = validated(STATISTIC_MODELS[choices.kind], choices.statistic or {}, prefix="/statistic")
-    return spec_of(statistic, choices.kind)
-
-
-def _deadline(choices: CompareChoices, job: Job) -> float | None:
-    """The shortest deadline in seconds that body and query ask for, within the server's limit; None for its default."""
-    timeouts = [seconds for seconds in (choices.timeout_s, job.timeout_s) if seconds is not None]
-    return min([job.limits.max_timeout_s, *timeouts]) if timeouts else None
-
-
 OF_A_DATASET = frozenset(("systems", "scores", "gold", "ids", "clusters", "weights", "groups", "event"))
+
+
+def _prefix(name: str | None) -> str:
+    return "" if name is None else f"/datasets/{pointer_token(name)}"
 
 
 def _in_dataset(name: str | None) -> PointerMap:
     """The map for pointers into one data set of a JSON request; places in tables and files have no data set."""
-    prefix = "" if name is None else f"/datasets/{pointer_token(name)}"
+    prefix = _prefix(name)
     return lambda pointer: prefix + pointer if pointer[1:].split("/")[0] in OF_A_DATASET else pointer
 
 
 def _in_boards(boards: Mapping[str | None, Board]) -> PointerMap:
     """The map for pointers to items in the boards' common orders."""
-    by_token = {None if name is None else pointer_token(name): name for name in boards}
 
     def pointer_map(pointer: str) -> str:
-        if None in by_token:
-            return boards[None].pointer_map(pointer)
-        tokens = pointer.split("/", 3)
-        if len(tokens) < 4 or tokens[1] != "datasets" or tokens[2] not in by_token:
-            return pointer
-        name = by_token[tokens[2]]
-        return _in_dataset(name)(boards[name].pointer_map("/" + tokens[3]))
+        for name, board in boards.items():
+            if pointer.startswith(f"{_prefix(name)}/"):
+                return _in_dataset(name)(board.pointer_map(pointer.removeprefix(_prefix(name))))
+        return pointer
 
     return pointer_map
 
 
-def _of_sides(boards: Mapping[str | None, Board], metric: str | None) -> tuple[WarningRecord, ...]:
+def _of_sides(systems: Systems, metric: str | None) -> Iterator[WarningRecord]:
     """Warnings where the systems of a board have different units, or are named after different metrics."""
-    warnings = []
-    for name, board in boards.items():
-        if board.systems.kind != "scores":
-            continue
-        within = "" if name is None else f"{quoted(name)}: "
-        columns: Any = board.systems.columns
-        two = two_metrics(list(columns)) if len(columns) <= MOST_NAMES else None
-        if two is not None:
-            warnings.append(WarningRecord("metric_mismatch", within + two))
-        units = unit_mismatch(columns, metric)
-        if units is not None:
-            share, percent = map(quoted, units)
-            detail = f"{within}the scores of {share} lie between 0 and 1 and those of {percent} are as large as percent: they seem to have different units."
-            warnings.append(WarningRecord("unit_mismatch", detail))
-    return tuple(warnings)
+    columns: Any = systems.columns if systems.kind == "scores" else {}
+    two = two_metrics(list(columns)) if 0 < len(columns) <= MOST_NAMES else None
+    if two is not None:
+        yield WarningRecord("metric_mismatch", two)
+    units = unit_mismatch(columns, metric) if columns else None
+    if units is not None:
+        share, percent = map(quoted, units)
+        detail = f"the scores of {share} lie between 0 and 1 and those of {percent} are as large as percent: they seem to have different units."
+        yield WarningRecord("unit_mismatch", detail)
 
 
-def _of_boards(boards: Mapping[str | None, Board]) -> tuple[WarningRecord, ...]:
-    """The warnings about the data, which name their data set where there are several."""
-    return tuple(
-        warning if name is None else WarningRecord(warning.code, f"{quoted(name)}: {warning.detail}")
-        for name, board in boards.items()
-        for warning in board.warnings
-    )
+def _named(warnings: Iterable[tuple[str | None, WarningRecord]]) -> Iterator[WarningRecord]:
+    """Warnings about data sets, which are named where there are several."""
+    for name, warning in warnings:
+        yield warning if name is None else replace(warning, detail=f"{quoted(name)}: {warning.detail}")
