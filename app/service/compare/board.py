@@ -170,9 +170,8 @@ def without_ids(
 
     `others` are the members that the request has beside its systems.
 
-    Raises
-    ------
-        InvalidTest: a column is called what clusters, weights or gold are, which the request does not have; or ids are missing.
+    Raises InvalidTest: a column is called what clusters, weights or gold are, which the request does not have; or ids are
+    missing.
     """
     ordered = {name: systems[name] for name in sorted(systems)}
     if len(systems) < 3 or any(isinstance(column, Mapping) for column in systems.values()):
@@ -226,12 +225,8 @@ class Board:
 def require_systems(board: GivenBoard, kind: CompareKind, limits: Limits) -> None:
     """Refuse too few systems or too many, their names, and gold where it is not needed or missing.
 
-    Raises
-    ------
-    InvalidTest
-        Pointers are `/systems`, `/systems/<name>` and `/gold`.
-    BodyTooLarge
-        A column has more items than the server accepts.
+    Raises InvalidTest: pointers are `/systems`, `/systems/<name>` and `/gold`. BodyTooLarge: a column has more items than the
+    server accepts.
     """
     n = len(board.systems)
     if n < 2:
@@ -257,11 +252,8 @@ def board_of(
 ) -> Board:  # fmt: skip
     """Align and check the systems of one data set.
 
-    Raises
-    ------
-    InvalidTest
-        As `inputs.alignment.align`; or the counts have other names, texts are no texts, labels another type than gold's.
-        Pointers are into the data set as it was given.
+    Raises InvalidTest: as `inputs.alignment.align`; or the counts have other names, texts are no texts, labels another type
+    than gold's. Pointers are into the data set as it was given.
     """
     columns = given.columns()
     with relocated(given.whole):

@@ -29,9 +29,7 @@ OF_A_DATASET = ("gold", "ids", "clusters", "weights", "groups", "event")
 def decoded(value: Any, context: dict[str, Any]) -> DecodedCompare:
     """The request in a decoded JSON body, with the columns of its data sets by name in code-point order.
 
-    Raises
-    ------
-        InvalidTest: it is not a valid request; pointers are into it.
+    Raises InvalidTest: it is not a valid request; pointers are into it.
     """
     context = {**context, ON_MISSING: value.get("on_missing") if type(value) is dict else None}
     request = validated(CompareRequest, value, context=context)

@@ -43,10 +43,7 @@ def options_of_board(
 ) -> tuple[dict[str, Any], list[str] | None]:
     """The members of `CompareChoices`, and the names in `systems` if it is there.
 
-    Raises
-    ------
-    InvalidTest
-        A name is unknown or given twice, or the kind is not one of `kinds`.
+    Raises InvalidTest: a name is unknown or given twice, or the kind is not one of `kinds`.
     """
     parameters = tuple(dict.fromkeys(name for kind in kinds for name in parameters_of(kind)))
     own: dict[str, Any] = {}

@@ -121,11 +121,8 @@ def _read_tasks(
 ) -> tuple[dict[str | None, GivenBoard], Reading, ReadingRecord]:
     """A board for each task, the reading of the first two files, and how all were read.
 
-    Raises
-    ------
-    InvalidTest
-        Two files of a system are of one task, or not all systems have a task; or as their reader does, with pointers
-        `/files/<system>/<task>/…`.
+    Raises InvalidTest: two files of a system are of one task, or not all systems have a task; or as their reader does, with
+    pointers `/files/<system>/<task>/…`.
     """
     by_system: dict[str, list[UploadedFile]] = {}
     for name, file in zip(names, form.repeated, strict=True):
@@ -186,10 +183,7 @@ def read_each(
 ) -> ReadFiles:
     """Read the files of systems by name, with gold, references or judgements in `others`; `named`, these are the names to show.
 
-    Raises
-    ------
-    MalformedBody, InvalidTest
-        As the format's reader does; pointers are `/files/<system>/…`.
+    Raises MalformedBody, InvalidTest: as the format's reader does; pointers are `/files/<system>/…`.
     """
     every = [Source(who, file.name, file.content) for who, file in (*files.items(), *others.items())]
     numbered = {str(at): source for at, source in enumerate(every)}
@@ -384,10 +378,7 @@ def _board(own: Mapping[str, Side], on_missing: OnMissingOnBoard) -> GivenBoard:
 def _by_id(own: Mapping[str, Side], what: str) -> dict[str, Any] | None:
     """What is known of the items, by id, of all that any system has: with items missing, each was read by itself.
 
-    Raises
-    ------
-    InvalidTest
-        Two files disagree about the gold or the weight of an item, or only some have weights.
+    Raises InvalidTest: two files disagree about the gold or the weight of an item, or only some have weights.
     """
     lacking = [name for name, side in own.items() if side.of_items.get(what) is None]
     if lacking and (what != "weights" or len(lacking) == len(own)):

@@ -92,10 +92,8 @@ class GivenTest:
 def requests_of(metric: GateMetric, prefix: str, context: dict[str, Any], limits: Limits) -> list[GivenTest]:
     """The request of a metric; or one for each baseline, which share everything but v.
 
-    Raises
-    ------
-        InvalidTest: a request is invalid, or gives its baseline twice; pointers are `<prefix>/request/…` and
-            `<prefix>/against/<name>/…`.
+    Raises InvalidTest: a request is invalid, or gives its baseline twice; pointers are `<prefix>/request/…` and
+    `<prefix>/against/<name>/…`.
     """
     inside, model, given = f"{prefix}/request", REQUEST_MODELS[metric.kind], metric.request
     if metric.against is None:
@@ -189,9 +187,7 @@ def names_of(
 ) -> list[str | None]:
     """The baselines' names: those in the field `names`, else those that all files have in them, else their files'.
 
-    Raises
-    ------
-        InvalidTest: a name is empty or too long, or two look the same; at `/options/names` or the file.
+    Raises InvalidTest: a name is empty or too long, or two look the same; at `/options/names` or the file.
     """
     files, names = [one for one in baselines if one.file is not None], None
     if given is not None:
