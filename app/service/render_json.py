@@ -225,27 +225,20 @@ class _Writer:
     """How the records of a class are written; found once, because a leaderboard has hundreds of thousands of them.
 
     `others` are the members that are no JSON types yet, with whether None is written otherwise; `inline` those that become
-    members of the object around them: each with the names that it has there, which are null when it is None, and whether
-    these are all of its names.
+    members of the object around them: each with the names that it has there, which are null when it is None.
     """
 
     names: tuple[str, ...]
     members: Callable[[Any], tuple[Any, ...]]
     others: tuple[tuple[str, Callable[[Any], Any], bool], ...]
-    inline: dict[str, tuple[tuple[str, ...], bool]]
+    inline: dict[str, tuple[str, ...]]
 
     def inlined(self, members: dict[str, Any]) -> dict[str, Any]:
         """The members with those of inline records in their place."""
         written: dict[str, Any] = {}
         for name, member in members.items():
-            if name not in self.inline:
-                written[name] = member
-                continue
-            names, are_all = self.inline[name]
-            if not member:
-                written |= dict.fromkeys(names)
-            else:
-                written |= member if are_all else {inner: member.get(inner) for inner in names}
+            inner = self.inline.get(name, ())
+            written |= {each: (member or {}).get(each) for each in inner} if inner else {name: member}
         return written
 
 
@@ -264,14 +257,10 @@ def _writer(record: type) -> _Writer:
         names=tuple(written_as.values()),
         members=getter if len(names) > 1 else lambda value: (getter(value),),
         others=tuple((written_as[name], write, name in forms) for name, write in others.items()),
-        inline={name: _inline(record, name, hints[name]) for name in names if (record, name) in INLINE},
+        inline={
+            name: tuple(_inner_types(record, name, hints[name])) for name in names if (record, name) in INLINE
+        },
     )
-
-
-def _inline(record: type, name: str, kind: Any) -> tuple[tuple[str, ...], bool]:
-    """The names of an inline record's members in the object around it, and whether these are all of its names."""
-    names = tuple(_inner_types(record, name, kind))
-    return names, len(names) == len(json_types(_inner_of(kind)))
 
 
 def _write_of(kind: Any) -> Callable[[Any], Any]:

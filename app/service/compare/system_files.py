@@ -73,20 +73,21 @@ def each_file(form: Form, fields: FormFields, options: ReaderOptions) -> Decoded
     on_missing = fields.members.get("on_missing", "error")
     boards: dict[str | None, GivenBoard]
     if names is not None and len(set(names)) < len(names):
-        boards, first, record = _read_tasks(form, names, fields.format, options, on_missing)
+        boards, first = _read_tasks(form, names, fields.format, options, on_missing)
     else:
         role = next((role for role, file in form.files.items() if file.parts), None)
         if role is not None:
             detail = f"There are several files {role}: that goes with a file of every system for each task, and names that say whose it is."
             raise InvalidTest.at(f"/files/{role}", "duplicate_file", detail)
-        read = read_each(
-            _by_name(files, names), form.files, fields.format, options, named=names is not None, on_missing=on_missing
-        )  # fmt: skip
-        boards, first, record = {None: read.board}, read.first, read.record
+        board, first = read_each(
+            _by_name(files, names), form.files, fields.format, options, on_missing, named=names is not None
+        )
+        boards = {None: board}
     kind: CompareKind = "predictions" if first.kind in ("segments", "predictions") else first.kind  # type: ignore[assignment]
     with relocated(in_form):
         spec = spec_of_reading(first, options.statistic, fields.parameters)
     measured = first.kind == "scores" or spec == first.default_statistic
+    record = ReadingRecord(first.format, first.guessed, first.facts)
     return DecodedCompare(
         fields.choices(kind), boards, beside_files, record, spec, first.metric if measured else None,
         first.higher_is_better if measured else None, fields.warnings(first.findings),
@@ -118,8 +119,8 @@ def _pointer(name: str) -> str:
 
 def _read_tasks(
     form: Form, names: Sequence[str], format_: str, options: ReaderOptions, on_missing: OnMissingOnBoard
-) -> tuple[dict[str | None, GivenBoard], Reading, ReadingRecord]:
-    """A board for each task, the reading of the first two files, and how all were read.
+) -> tuple[dict[str | None, GivenBoard], Reading]:
+    """A board for each task, and how all were read.
 
     Raises InvalidTest: two files of a system are of one task, or not all systems have a task; or as their reader does, with
     pointers `/files/<system>/<task>/…`.
@@ -140,48 +141,34 @@ def _read_tasks(
     common, lacking = common_tasks(groups, drop=COMPLETE, dropped=on_missing == COMPLETE)
     if options.clusters == ITEM:
         options = replace(options, clusters=None)
-    divided, read = {*map(pointer_token, systems), *beside}, dict[str, ReadFiles]()
+    divided = {*map(pointer_token, systems), *beside}
+    boards: dict[str | None, GivenBoard] = {}
+    read: dict[str, Reading] = {}
     for task in common:
         files = {name: tasks[task] for name, tasks in systems.items()}
         others = {role: tasks[task] for role, tasks in beside.items()} | alone
         with relocated(in_task(task, divided)):
-            read[task] = read_each(files, others, format_, options, named=True, on_missing=on_missing)
-        require_alike(task, read[task].first, common[0], read[common[0]].first, _pointer(names[0]))
-    first, facts = read[common[0]], {task: one.record.facts for task, one in read.items()}
+            board, read[task] = read_each(files, others, format_, options, on_missing, named=True)
+        boards[task] = board.within(in_task(task, set(map(pointer_token, systems))))
+        require_alike(task, read[task], common[0], read[common[0]], _pointer(names[0]))
+    facts = {task: one.facts for task, one in read.items()}
     notes: list[Note] = [f"{len(read):,} tasks were read, each a data set: {some(common)}."]
     missing = sorted(set().union(*lacking))
     if missing:
         notes.append(f"{len(missing):,} tasks that not all systems have were left out: {some(missing)}.")
     notes += [*totals_read(list(facts.values())), *of_tasks(facts, MOST_NOTES)]
-    return (
-        {task: one.board.within(in_task(task, set(map(pointer_token, systems)))) for task, one in read.items()},
-        replace(first.first, findings=tuple(each for one in read.values() for each in one.first.findings)),
-        replace(first.record, facts=tuple(at_most(notes, MOST_NOTES))),
-    )  # fmt: skip
+    findings = tuple(finding for one in read.values() for finding in one.findings)
+    return boards, replace(read[common[0]], facts=tuple(at_most(notes, MOST_NOTES)), findings=findings)
 
 
 # One file for each system
 
 
-@dataclass(frozen=True, slots=True)
-class ReadFiles:
-    """The board of a file for each system, how they were read, and the reading of the first two, with what is not certain of any."""
-
-    first: Reading
-    board: GivenBoard
-    record: ReadingRecord
-
-
 def read_each(
-    files: Files,
-    others: Files,
-    format_: str,
-    options: ReaderOptions,
-    *,
-    named: bool,
-    on_missing: OnMissingOnBoard,
-) -> ReadFiles:
-    """Read the files of systems by name, with gold, references or judgements in `others`; `named`, these are the names to show.
+    files: Files, others: Files, format_: str, options: ReaderOptions, on_missing: OnMissingOnBoard, *, named: bool
+) -> tuple[GivenBoard, Reading]:  # fmt: skip
+    """The board of a file for each system, with gold, references or judgements in `others`; and the reading of the first two, with
+    the notes of all, and what is not certain of any. The files are `named` as the systems are to be shown.
 
     Raises MalformedBody, InvalidTest: as the format's reader does; pointers are `/files/<system>/…`.
     """
@@ -190,10 +177,8 @@ def read_each(
     refuse_others(numbered)
     as_read, sheets = as_text(numbered, options)
     parsed = [UploadedFile(one.name, one.content, memo={}) for one in as_read.values()]
-    files, others = (
-        dict(zip(files, parsed, strict=False)),
-        dict(zip(others, parsed[len(files) :], strict=True)),
-    )
+    others = dict(zip(others, parsed[len(files) :], strict=True))
+    files = dict(zip(files, parsed, strict=False))
     options = replace(options, sheet=None)
     found = None
     if format_ == catalogue.AUTO:
@@ -202,31 +187,31 @@ def read_each(
         format_ = found.name
     reader = _Reader(files, others, format_, options)
     try:
-        pairs, own = reader.read(dropping=reader.takes_missing and on_missing != "error")
+        pairs, own, unlike = reader.read(dropping=reader.takes_missing and on_missing != "error")
     except InvalidTest as error:
         if not reader.takes_missing or MISSING.isdisjoint(flaw.code for flaw in error.flaws):
             raise
-        pairs, own = reader.read(dropping=True)
+        pairs, own, unlike = reader.read(dropping=True)
         if len({frozenset(side.ids or ()) for side in own.values()}) == 1:
             raise error from None  # of all systems: their alignment would not find it
     inside = [pairs[0].names and pairs[0].names[1], *(pair.names and pair.names[0] for pair in pairs)]
     shown = list(files) if named else names_of_files(list(files), inside)
-    board = _board(dict(zip(shown, own.values(), strict=True)), on_missing)
-    notes: list[Note] = [] if found is None else [Guessed(found.looked_at, pairs[0].format)]
+    board = _board(dict(zip(shown, own.values(), strict=True)), unlike, on_missing)
+    notes: list[Note] = [] if found is None else [Guessed(found.looked_at, format_)]
+    findings: dict[str, Finding] = {}
     for name, pair in zip(shown[1:], pairs, strict=True):
         of = {"u": name[:NAME_CHARS], "v": shown[0][:NAME_CHARS]}
         renamed = (_named_after(note, of, on_missing, first=pair is pairs[0]) for note in pair.facts)
         notes += [note for note in renamed if note is not None]
-    findings: dict[str, Finding] = {}
-    for name, pair in zip(shown[1:], pairs, strict=True):
         for finding in pair.findings:
-            which = (
+            roles = (
                 f" (u is {quoted(name)} and v is {quoted(shown[0])})" if OF_TWO.search(finding.detail) else ""
             )
-            findings.setdefault(finding.detail + which, replace(finding, detail=finding.detail + which))
+            findings.setdefault(finding.detail + roles, replace(finding, detail=finding.detail + roles))
     facts = (*sheets, *at_most(list(dict.fromkeys(notes)), MOST_NOTES))
-    record = ReadingRecord(format_, found is not None, facts)
-    return ReadFiles(replace(pairs[0], findings=tuple(findings.values())), board, record)
+    return board, replace(
+        pairs[0], guessed=found is not None, facts=facts, findings=tuple(findings.values())
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,18 +221,6 @@ class Side:
     values: Any
     ids: list[str] | None
     of_items: Mapping[str, Any]
-
-    def without(self, keys: set[str]) -> Side:
-        """The same without some of the items."""
-        left = [at for at, key in enumerate(self.ids or ()) if key not in keys]
-        return Side(
-            nested.taken(self.values, np.array(left, dtype=np.int64)),
-            [(self.ids or [])[at] for at in left],
-            {
-                name: column if column is None else [_listed(column)[at] for at in left]
-                for name, column in self.of_items.items()
-            },
-        )
 
 
 def side_of(reading: Reading, role: str) -> Side:
@@ -284,26 +257,27 @@ class _Reader:
     def takes_missing(self) -> bool:
         return self.format in catalogue.FORMATS and "on_missing" in catalogue.FORMATS[self.format].uses
 
-    def read(self, *, dropping: bool) -> tuple[list[Reading], dict[str, Side]]:
-        """The readings of each file beside the first, and the side of each system.
+    def read(self, *, dropping: bool) -> tuple[list[Reading], dict[str, Side], set[str]]:
+        """The readings of each file beside the first, the side of each system, and items to leave out as they differ.
 
-        Where items are missing (`dropping`), or left out as they differ, each side is all of its file, as a pair has less.
+        Where items are missing (`dropping`), or are left out, each side is all of its file, as a pair has less.
         """
         first, *rest = self.files
-        unlike, apart = self.options.on_mismatch == "drop", dropping or self.options.on_mismatch == "drop"
+        without_unlike = self.options.on_mismatch == "drop"
         pairs: list[Reading] = []
         own: dict[str, Side] = {}
-        gone: set[str] = set()
+        unlike: set[str] = set()
         for name in rest:
             pairs.append(self._pair(name, first, dropping=dropping))
+            apart = dropping or without_unlike
             if not own:
                 own[first] = self._alone(first) if apart else side_of(pairs[0], "v")
             own[name] = self._alone(name) if apart else side_of(pairs[-1], "u")
-            if unlike:
+            if without_unlike:
                 both = set(own[first].ids or ()) & set(own[name].ids or ())
-                gone |= both - set(side_of(pairs[-1], "u").ids or ())
+                unlike |= both - set(side_of(pairs[-1], "u").ids or ())
             (self.files[name].memo or {}).clear()
-        return pairs, {name: side.without(gone) if gone else side for name, side in own.items()}
+        return pairs, own, unlike
 
     def _alone(self, name: str) -> Side:
         return side_of(self._pair(name, name, dropping=self.takes_missing), "u")
@@ -341,7 +315,7 @@ def _of_all(choice: Choice) -> Choice:
     return Choice(choice.title, {**choice.fields, **complete})
 
 
-def _board(own: Mapping[str, Side], on_missing: OnMissingOnBoard) -> GivenBoard:
+def _board(own: Mapping[str, Side], unlike: set[str], on_missing: OnMissingOnBoard) -> GivenBoard:
     first = next(iter(own.values()))
     pointers = {system_pointer(name): _pointer(name) for name in own}
     pointers |= {"/weights": "/files", "/gold": "/files/gold"}
@@ -367,10 +341,17 @@ def _board(own: Mapping[str, Side], on_missing: OnMissingOnBoard) -> GivenBoard:
         for name in ("clusters", "weights", "gold", "groups", "event")
     }
     gold = of_items.pop("gold")
+
+    def column(ids: Sequence[str], values: Any) -> ById:
+        if not unlike:
+            return ById(list(ids), values)
+        left = np.array([at for at, key in enumerate(ids) if key not in unlike], dtype=np.int64)
+        return ById([ids[at] for at in left.tolist()], nested.taken(values, left))
+
     return GivenBoard(
-        {name: ById(own[name].ids or [], own[name].values) for name in sorted(own)},
+        {name: column(own[name].ids or (), own[name].values) for name in sorted(own)},
         place,
-        None if gold is None else ById(list(gold), list(gold.values())),
+        None if gold is None else column(list(gold), list(gold.values())),
         **of_items,
     )
 
