@@ -91,7 +91,7 @@ class Gates:
 def markdown(result: GateResult) -> str:
     """The verdict with its reason; each metric with its reason, where there are several, and its figures; what was read."""
     from .client.notebook import VERDICTS, read_rows, test_sentence
-    from .reports.escaping import prose_for_markdown
+    from .presentation.escaping import prose_for_markdown
 
     lines = [f"**{VERDICTS[result.verdict]}** – {prose_for_markdown(result.reason)}"]
     for metric in result.metrics:

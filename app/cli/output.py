@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from ..errors import place_of
-from ..reports.escaping import single_line
+from ..presentation.escaping import single_line
 from ..reports.representations import BY_SUFFIX
 from .compare_options import SECTIONS as OF_A_BOARD
 from .options import SECTIONS as OF_TWO, option_of

@@ -17,7 +17,7 @@ from ..client import Client, ExactpermError, ProblemError, UnreadableAnswer
 from ..client.calls import VERDICT, Call, call_of, checked, compare_result, plan_call
 from ..client.permalinks import permalink_of
 from ..client.requests import files as files_of, gate as gate_of
-from ..reports.number_format import SMALLEST_WRITTEN, number
+from ..presentation.numbers import SMALLEST_WRITTEN, number
 from ..reports.representations import BY_NAME, JSON
 from .arguments import PREFIX, Form, form_of, read
 from .output import (

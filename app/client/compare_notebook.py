@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
+from ..presentation.columns import PAIR, SYSTEM, board_row, values
+from ..presentation.escaping import single_line
 from .board_picture import board_picture
-from .compare_words import compare_sentence, found, kinds, table
-from .notebook import frame_of, notes_of, one_line, read_rows
+from .compare_words import compare_sentence, found, table
+from .notebook import frame_of, notes_of, read_rows
 
 if TYPE_CHECKING:
-    from .compare_results import Board, CompareResult, PairResult, SystemResult
+    from .compare_results import Board, CompareResult
 
 MAX_ROWS = 60  # of a table in a notebook
 LEFT, RIGHT = "text-align:left", "text-align:right"
@@ -26,7 +28,7 @@ class CompareInNotebook:
     __slots__ = ()
 
     def __str__(self) -> str:
-        return one_line(compare_sentence(cast("CompareResult", self)))
+        return single_line(compare_sentence(cast("CompareResult", self)))
 
     def _repr_html_(self) -> str:
         result = cast("CompareResult", self)
@@ -56,7 +58,7 @@ class CompareInNotebook:
         return _frame(
             result,
             [
-                {**before, **_system_fields(one), **after}
+                {**before, **values(SYSTEM, one), **after}
                 for board, before, after in _boards(result)
                 for one in board.systems
             ],
@@ -71,7 +73,7 @@ class CompareInNotebook:
         return _frame(
             result,
             [
-                {**before, **_pair_fields(one), **after}
+                {**before, **values(PAIR, one), **after}
                 for board, before, after in _boards(result)
                 for one in board.pairs
             ],
@@ -104,67 +106,6 @@ def _boards(result: CompareResult) -> Iterator[tuple[Board, dict[str, Any], dict
     """Every board with the columns before and after those of a system or a pair."""
     for name, board in result.boards.items():
         kind = "dataset" if name is not None else "overall" if result.datasets is not None else None
-        codes = dict.fromkeys(warning.code for warning in (*result.warnings, *board.warnings))
         before = {"id": result.id, "board": kind, "dataset": name}
-        after = {
-            "statistic": result.statistic,
-            "metric": result.metric,
-            "higher_is_better": result.higher_is_better,
-            "compare": result.compare,
-            "baseline": result.baseline,
-            "adjust": board.family.adjust,
-            "family_size": board.family.size,
-            "alpha": board.family.alpha,
-            "certainty": " ".join(f"{kind}:{count}" for kind, count in kinds(board).items()),
-            "warnings": " ".join(codes),
-        }
+        after = board_row(values, result, board)
         yield board, before, after
-
-
-def _system_fields(one: SystemResult) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "score": one.score,
-        "n": one.n,
-        "rank": one.rank,
-        "rank_low": one.rank_low,
-        "rank_high": one.rank_high,
-        "cluster": one.cluster,
-        "tier": one.tier,
-        "letters": one.letters,
-        "in_best_set": one.in_best_set,
-        "better_than": one.better_than,
-        "worse_than": one.worse_than,
-    }
-
-
-def _pair_fields(one: PairResult) -> dict[str, Any]:
-    interval = one.confidence_interval
-    return {
-        "u": one.u,
-        "v": one.v,
-        "n": one.n,
-        "difference": one.difference,
-        "p_value": one.p_value,
-        "log10_p_value": one.log10_p_value,
-        "p_value_low": one.p_value_bounds[0],
-        "p_value_high": one.p_value_bounds[1],
-        "p_value_bounds_kind": one.p_value_bounds_kind,
-        "p_adjusted": one.p_adjusted,
-        "log10_p_adjusted": one.log10_p_adjusted,
-        "p_adjusted_low": one.p_adjusted_bounds[0],
-        "p_adjusted_high": one.p_adjusted_bounds[1],
-        "p_adjusted_bounds_kind": one.p_adjusted_bounds_kind,
-        "relation": one.relation,
-        "min_attainable_p": one.min_attainable_p,
-        "wins": one.wins,
-        "ties": one.ties,
-        "losses": one.losses,
-        "method": one.method,
-        "exact": one.exact,
-        "confidence_level": None if interval is None else interval.level,
-        "interval_low": None if interval is None else interval.low,
-        "interval_high": None if interval is None else interval.high,
-        "interval_method": None if interval is None else interval.method,
-        "interval_kind": None if interval is None else interval.kind,
-    }

@@ -53,6 +53,7 @@ class PairResult:
     log10_p_adjusted: float
     p_adjusted_bounds: tuple[float, float]
     p_adjusted_bounds_kind: str
+    p_adjusted_certainty: str
     relation: Relation
     min_attainable_p: float | None
     wins: int

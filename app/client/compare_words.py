@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .notebook import measured, one_line, probability
+from ..presentation.escaping import single_line
+from ..presentation.numbers import enclosing, known_digits, probability
+from .notebook import measured
 
 if TYPE_CHECKING:
     from .compare_results import Board, CompareResult, PairResult, SystemResult
@@ -55,17 +57,9 @@ def _sure(board: Board) -> str:
     return "".join(f", {count:,} {kind}" for kind, count in known.items())
 
 
-def kind_of_pair(pair: PairResult) -> str:
-    """How certain an adjusted p-value is; that of an exact test may be bracketed or sampled."""
-    if "confidence" in {pair.p_value_bounds_kind, pair.p_adjusted_bounds_kind}:
-        return "sampled"
-    low, high = pair.p_adjusted_bounds
-    return "exact" if pair.exact and high - low <= max(3e-6 * high, 2e-323) else "bracketed"
-
-
 def short(name: str) -> str:
     """A name in one line, cut where it is very long."""
-    text = one_line(name)
+    text = single_line(name)
     return text if len(text) <= NAME_CHARS else text[: NAME_CHARS - 1] + "…"
 
 
@@ -103,9 +97,15 @@ def table(result: CompareResult, board: Board, size: int | None = None) -> tuple
 def cells_of(pair: PairResult, alpha: float) -> list[str]:
     """The difference of a pair, its adjusted p-value, and the relation."""
     low, high = pair.p_adjusted_bounds
-    p = probability(pair.p_adjusted, pair.log10_p_adjusted, alpha)
-    kind = kind_of_pair(pair)
-    sure = "" if kind == "exact" else f" ({kind}, {low:.4g} to {high:.4g})"
+    digits = known_digits(
+        pair.p_adjusted, "confidence" if pair.p_adjusted_certainty == "sampled" else "", low, high
+    )
+    p = probability(pair.p_adjusted, pair.log10_p_adjusted, alpha, digits=digits)
+    sure = (
+        ""
+        if pair.p_adjusted_certainty == "exact"
+        else f" ({pair.p_adjusted_certainty}, {' to '.join(enclosing(low, high, alpha))})"
+    )
     return [f"{pair.difference:+.4g}", p + sure, pair.relation]
 
 

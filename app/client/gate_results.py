@@ -63,6 +63,11 @@ class MetricResult(Evidence):
     test: TestResult
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 
+    @property
+    def terms(self) -> MetricResult:
+        """What the metric had to show: policy, margin, alpha and higher_is_better are its own members."""
+        return self
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult(GateInNotebook, Evidence):

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
+from ..presentation.columns import POINT, POWER, values
+from ..presentation.escaping import single_line
 from .compare_words import short
-from .notebook import INK, REST, TAIL, block, frame_of, one_line, two_columns
+from .notebook import INK, REST, TAIL, block, frame_of, two_columns
 
 if TYPE_CHECKING:
     from .compare_results import BoardPlan, ComparePlan
@@ -31,7 +33,7 @@ class PowerInNotebook:
     __slots__ = ()
 
     def __str__(self) -> str:
-        return one_line(cast("PowerResult", self).sentence)
+        return single_line(cast("PowerResult", self).sentence)
 
     def _repr_html_(self) -> str:
         result = cast("PowerResult", self)
@@ -40,9 +42,13 @@ class PowerInNotebook:
         )
 
     def to_frame(self) -> Any:
-        """A pandas.DataFrame with a row for each point of the curve. Raises ImportError without pandas."""
-        points = cast("PowerResult", self).curve
-        return frame_of([{"n": one.n, "effect": one.effect, "power": one.power} for one in points])
+        """A pandas.DataFrame with a row for each point of the curve; its columns are those of the CSV report.
+
+        Raises ImportError without pandas.
+        """
+        result = cast("PowerResult", self)
+        common = {"id": result.id, **values(POWER, result)}
+        return frame_of([{**common, **values(POINT, point)} for point in result.curve])
 
 
 class PlanInNotebook:
@@ -52,7 +58,7 @@ class PlanInNotebook:
 
     def __str__(self) -> str:
         plan = cast("Plan", self)
-        return f"{plan.method} ({_exactly(plan)}), {_cost(plan)}: {one_line(plan.reason)}"
+        return f"{plan.method} ({_exactly(plan)}), {_cost(plan)}: {single_line(plan.reason)}"
 
     def _repr_html_(self) -> str:
         methods = self._methods()
@@ -218,5 +224,5 @@ def _curve(result: PowerResult) -> str:
 def _svg(height: int, label: str, drawn: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" role="img" '
-        f'aria-label="{escape(one_line(label))}" font-size="12" fill="{INK}">{drawn}</svg>'
+        f'aria-label="{escape(single_line(label))}" font-size="12" fill="{INK}">{drawn}</svg>'
     )

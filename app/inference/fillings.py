@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..errors import InvalidTest
+from ..presentation.numbers import number
 from ..statistics.gaps import filled, missing_outcomes, require_bounded
 from ..statistics.paired import Paired, Scores, StatisticSpec
 from .certificate import require
 from .data_record import MissingRecord
-from .exactness import written
 from .options import Options
 from .p_value import significant
 from .prepared import PlannedTest, Result
@@ -76,6 +76,6 @@ def missing_warning(missing: MissingRecord, complete: int, alpha: float) -> Warn
     detail = (
         f"{missing.n:,} outcomes are missing: everything but `missing` is of the {complete:,} items that both systems have. "
         f"Whatever the missing ones are, p lies in "
-        f"[{written(low, alpha)}, {written(high, alpha)}], and `significant` holds for all of it."
+        f"[{number(low, alpha, 1.0)}, {number(high, alpha, 1.0)}], and `significant` holds for all of it."
     )
     return WarningRecord("missing_outcomes", detail)

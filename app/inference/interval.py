@@ -10,6 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ..engine.plan import Budget
+from ..presentation.numbers import number
 from ..statistics.joint_problem import Joint
 from ..statistics.paired_binary import binary_of
 from ..statistics.pairwise.correlation import Correlation
@@ -24,7 +25,6 @@ from .confidence import (
     level_of,
     pairs_not_shifted,
 )
-from .exactness import written
 from .options import Options
 from .percentile import Percentile
 from .prepared import PlannedTest, Result
@@ -73,7 +73,7 @@ def interval_of(planned: PlannedInterval, options: Options, result: Result) -> I
     if contains_zero(computed.interval) == inside:
         return computed
     detail = (
-        f"The interval {'leaves out 0' if inside else 'contains 0'}, and the two-sided p-value {written(p, float(1 - level))} is "
+        f"The interval {'leaves out 0' if inside else 'contains 0'}, and the two-sided p-value {number(p, float(1 - level), 1.0)} is "
         f"{'above' if inside else 'not above'} {float(1 - level):.6g}: the interval is by "
         f"{_METHODS[computed.interval.method]}, the p-value by the test. Where they differ, the test decides."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .exactness import written
+from ..presentation.numbers import number
 from .options import Options
 from .p_value import mid_p_value, undecided
 from .prepared import Result
@@ -26,7 +26,7 @@ def warnings_of(
         warnings.append(
             WarningRecord(
                 "alpha_unattainable",
-                f"No outcome on these items could have p below {written(attainable, options.alpha, digits=3)}, which is above alpha = "
+                f"No outcome on these items could have p below {number(attainable, options.alpha, 1.0, digits=3)}, which is above alpha = "
                 f"{options.alpha}: {_units(items.nonzero)} too few.",
             )
         )
@@ -35,7 +35,7 @@ def warnings_of(
         warnings.append(
             WarningRecord(
                 "clusters_decide",
-                f"By item the p-value would be {written(item_level.p_value, options.alpha, digits=3)}, on the other side of alpha = "
+                f"By item the p-value would be {number(item_level.p_value, options.alpha, 1.0, digits=3)}, on the other side of alpha = "
                 f"{options.alpha}: items of a cluster are not independent, so the clustered test counts.",
             )
         )
@@ -93,7 +93,7 @@ def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[War
             WarningRecord(
                 "alpha_within_bounds",
                 f"alpha = {options.alpha} lies inside p_value_bounds "
-                f"[{written(low, options.alpha)}, {written(high, options.alpha)}]: {advice}.",
+                f"[{number(low, options.alpha, 1.0)}, {number(high, options.alpha, 1.0)}]: {advice}.",
             )
         )
     return warnings

@@ -5,10 +5,17 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from ..inference.exactness import known_digits
 from ..inference.gate.record import Decision, MetricRecord, digits_of_decision
 from ..inference.record import ConfidenceInterval, ItemLevel, MonteCarloRecord, TestRecord
-from .number_format import SMALLEST_WRITTEN, enclosing, exactly, number, percent, probability
+from ..presentation.numbers import (
+    SMALLEST_WRITTEN,
+    enclosing,
+    exactly,
+    known_digits,
+    number,
+    percent,
+    probability,
+)
 
 Kind = Literal["exact", "bracketed", "sampled", "asymptotic"]
 

@@ -9,6 +9,17 @@ from dataclasses import dataclass
 from ..inference.gate.record import MetricRecord, Procedure, digits_of_decision
 from ..inference.options import Alternative, Resampling
 from ..inference.record import ConfidenceInterval, Discordant, MonteCarloRecord, TestRecord
+from ..presentation.escaping import short, single_line
+from ..presentation.numbers import (
+    SMALLEST_WRITTEN,
+    apart,
+    enclosing,
+    exactly,
+    number,
+    percent,
+    probability,
+    signed,
+)
 from ..statistics.measured import direction
 from .certainty import (
     decision_p_text,
@@ -20,17 +31,6 @@ from .certainty import (
     of_the_interval,
     p_text,
     plain_probability,
-)
-from .escaping import short, single_line
-from .number_format import (
-    SMALLEST_WRITTEN,
-    apart,
-    enclosing,
-    exactly,
-    number,
-    percent,
-    probability,
-    signed,
 )
 from .sentence import over_items
 from .titles import by_name, measured_in, names_of

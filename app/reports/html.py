@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import Moved, TestRecord
+from ..presentation.escaping import for_sentence, short, single_line
 from ..statistics.measured import directed
 from .certainty import kind, manner_of_decision, of_the_p_value, undecided
-from .escaping import for_sentence, short, single_line
 from .facts import groups, key_facts, key_facts_of_metric, terms_group
 from .markdown import verdict
 from .sentence import metric_sentences, sentences, summary

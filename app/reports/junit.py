@@ -9,9 +9,9 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 from ..inference.gate.record import GateRecord, MetricRecord
-from .csv_row import missing_values
-from .escaping import for_sentence, for_xml
-from .number_format import exactly
+from ..presentation.columns import MISSING, cells
+from ..presentation.escaping import for_sentence, for_xml
+from ..presentation.numbers import exactly
 from .sentence import metric_sentences
 
 _CLASS = "exactperm.gate"
@@ -100,7 +100,7 @@ def _properties(gate: GateRecord, gate_id: str, metric: MetricRecord) -> dict[st
         **({} if record.statistic.metric is None else {"metric": record.statistic.metric}),
         "observed": repr(record.statistic.observed),
         "items": str(record.items.n),
-        **{name: repr(value) for name, value in missing_values(record).items() if value is not None},
+        **{name: value for name, value in cells(MISSING, record).items() if value},
         "warnings": " ".join(warning.code for warning in record.warnings),
     }
     interval = record.confidence_interval

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from ..inference.gate.record import GateRecord, MetricRecord, Verdict
 from ..inference.record import TestRecord, WarningRecord
+from ..presentation.escaping import for_markdown, prose_for_markdown
+from ..presentation.numbers import apart, enclosing, exactly, number, percent, signed
 from ..statistics.measured import NO_NAME, directed, metric_title
 from .certainty import (
     decision_p_text,
@@ -16,8 +18,6 @@ from .certainty import (
     p_text,
     undecided,
 )
-from .escaping import for_markdown, prose_for_markdown
-from .number_format import apart, enclosing, exactly, number, percent, signed
 from .sentence import metric_sentences, sentences, summary
 from .titles import SYMBOLS, VERDICTS, by_name, head, metric_name
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from ..inference.gate.record import GateRecord, MetricRecord, Verdict
 from ..inference.record import ItemsRecord, TestRecord
+from ..presentation.escaping import for_sentence
+from ..presentation.numbers import apart, counted, exactly, number, probability
 from ..statistics.measured import Say, directed, metric_title
 from .certainty import interval_sentence, item_level_p_text, of_the_missing, undecided, with_probability
-from .escaping import for_sentence
-from .number_format import apart, counted, exactly, number, probability
 from .titles import Names, capitalised, head, metric_name, names_of
 
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.reading import Guessed, Note, Read
 from ..inference.record import TestRecord
+from ..presentation.escaping import for_line
+from ..presentation.numbers import apart, enclosing, exactly, number
 from ..statistics.measured import direction
 from .certainty import decision_p_text, ends, item_level_p_text, manner, manner_of_decision, p_text, undecided
-from .escaping import for_line
-from .number_format import apart, enclosing, exactly, number
 from .titles import VERDICTS, head
 
 

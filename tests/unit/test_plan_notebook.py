@@ -179,8 +179,10 @@ def test_frames_have_the_rows_of_the_answers(
 ) -> None:
     pytest.importorskip("pandas")
     report = list(csv.DictReader(io.StringIO(client.report(question(BINARY, "n"), "csv"))))
-    frame = many.to_frame().to_dict("records")
-    assert [{name: float(row[name]) for name in ("n", "effect", "power")} for row in report] == frame
+    frame = many.to_frame()
+    assert list(frame.columns) == list(report[0])
+    for name in ("n", "effect", "power", "solution_n", "wanted_power"):
+        assert [float(row[name]) for row in report] == list(frame[name])
     methods, planned = plan.to_frame(), [plan.raw, *plan.raw["alternatives"]]
     assert list(methods["method"]) == [one["method"] for one in planned]
     assert list(methods["seconds"]) == [one["seconds"] for one in planned]

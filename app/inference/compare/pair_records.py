@@ -16,8 +16,9 @@ from ...engine.probability import SMALLEST
 from ..record import BoundsKind, ConfidenceInterval
 from .adjusted import Adjusted, Flags
 from .attainable import smallest_p
+from .certainty import certainty_codes
 from .pair_tests import PairTests
-from .record import Design, ListedPairs, PairRecord
+from .record import CERTAINTIES, Design, ListedPairs, PairRecord
 from .relations import BETTER, RELATIONS, TURNED, WORSE
 
 _KINDS: dict[bool, BoundsKind] = {False: "certified", True: "confidence"}
@@ -94,6 +95,7 @@ def pair_records(
         log10_p_adjusted=ours(adjusted.log10_p),
         p_adjusted_bounds=adjusted_bounds,
         p_adjusted_bounds_kind=[_KINDS[sampled] for sampled in ours(_sampled(tests, adjusted))],
+        p_adjusted_certainty=[CERTAINTIES[code] for code in ours(certainty_codes(tests, adjusted))],
         relation=[RELATIONS[code] for code in sided(relation, TURNED[relation])],
         min_attainable_p=[None if math.isnan(p) else p for p in ours(np.maximum(smallest, SMALLEST))],
         wins=sided(tests.wins, tests.losses),

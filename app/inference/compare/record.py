@@ -17,6 +17,8 @@ ListedPairs = Literal["auto", "all", "significant", "none"]
 # Of an answer, shared by its boards, unless the request asks for all: some 4 MB of JSON.
 MOST_LISTED = 10_000
 LEFT_OUT = "pairs_left_out"
+Certainty = Literal["exact", "bracketed", "sampled"]
+CERTAINTIES: tuple[Certainty, ...] = ("exact", "bracketed", "sampled")
 Relation = Literal["better", "worse", "tied", "undecided", "untestable"]
 
 
@@ -63,6 +65,9 @@ class PairRecord:
     log10_p_adjusted: Log10PValue
     p_adjusted_bounds: tuple[float, float]
     p_adjusted_bounds_kind: BoundsKind
+    p_adjusted_certainty: Annotated[
+        Certainty, "That of an exact test is bracketed or sampled where its adjustment is."
+    ]
     relation: Annotated[
         Relation,
         "better or worse: p_adjusted <= alpha for certain; undecided: its bounds do not tell; untestable: no outcome "

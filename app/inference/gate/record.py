@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from ..exactness import known_digits
+from ...presentation.numbers import known_digits
 from ..options import Alternative
 from ..reading import Note, sentences
 from ..record import BoundsKind, Log10PValue, PValue, SensitivityRecord, SequentialRecord, TestRecord

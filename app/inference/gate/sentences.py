@@ -6,8 +6,8 @@ import math
 import unicodedata
 from collections.abc import Sequence
 
+from ...presentation.numbers import exactly, probability
 from ...statistics.measured import direction, measured
-from ..exactness import MOST_DIGITS, written
 from ..record import StatisticRecord, TestRecord
 from .decision import Judgement
 from .record import GateTerms, MetricRecord, OnInconclusive, Policy, Verdict, digits_of_decision, family_of
@@ -75,7 +75,7 @@ def reason(
     if judgement.finding == "unattainable" and same:
         sentences.append("No item differs between the two.")
     elif judgement.finding == "unattainable":
-        least = _written(judgement.attainable, log10_p=math.log10(judgement.attainable), alpha=terms.alpha)
+        least = probability(judgement.attainable, math.log10(judgement.attainable), terms.alpha)
         sentences.append(f"No outcome on these items could have had p below {least}: too few of them differ.")
     if judgement.finding == "not_known":
         sentences.append(
@@ -89,7 +89,7 @@ def reason(
 
 
 def _words(terms: GateTerms, against: str | None) -> dict[str, str]:
-    return {"baseline": _baseline(against), "by": _by(terms), "margin": _plain(terms.margin)}
+    return {"baseline": _baseline(against), "by": _by(terms), "margin": exactly(terms.margin)}
 
 
 def _different(terms: GateTerms, judgement: Judgement, family: str | None, against: str | None) -> str:
@@ -100,21 +100,21 @@ def _different(terms: GateTerms, judgement: Judgement, family: str | None, again
     log10_p = min(0.0, math.log10(judgement.family) + equivalence.log10_p_value_different)
     adjusted = f" (Bonferroni-adjusted over {family})" if family is not None else ""
     return (
-        f"p = {_written(p, log10_p, terms.alpha)} <= alpha = {_plain(terms.alpha)}{adjusted}: the candidate is shown to "
-        f"differ from {_baseline(against)} by {_plain(terms.margin)} or more."
+        f"p = {probability(p, log10_p, terms.alpha)} <= alpha = {exactly(terms.alpha)}{adjusted}: the candidate is shown to "
+        f"differ from {_baseline(against)} by {exactly(terms.margin)} or more."
     )
 
 
 def _comparison(terms: GateTerms, judgement: Judgement, family: str | None) -> str:
     decision, alpha = judgement.decision, terms.alpha
     digits = digits_of_decision(decision)
-    p = _written(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha, digits)
+    p = probability(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha, digits=digits)
     adjusted = f" (Holm-adjusted over {family})" if family is not None else ""
     if judgement.finding in {"bounds_straddle", "missing_straddle"}:
         low, high = judgement.bounds
-        return f"p = {p} lies in [{low!r}, {high!r}], on both sides of alpha = {_plain(alpha)}{adjusted}"
+        return f"p = {p} lies in [{low!r}, {high!r}], on both sides of alpha = {exactly(alpha)}{adjusted}"
     sign = "<=" if judgement.bounds[1] <= alpha else ">"
-    return f"p = {p} {sign} alpha = {_plain(alpha)}{adjusted}"
+    return f"p = {p} {sign} alpha = {exactly(alpha)}{adjusted}"
 
 
 def _procedure(terms: GateTerms, judgement: Judgement, record: TestRecord) -> list[str]:
@@ -172,18 +172,4 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _by(terms: GateTerms) -> str:
-    return f" by more than {_plain(terms.margin)}" if terms.margin else ""
-
-
-def _plain(value: float) -> str:
-    """The shortest decimal of a number that the caller wrote."""
-    return repr(float(value)).removesuffix(".0")
-
-
-def _written(p: float, log10_p: float, alpha: float, digits: int = MOST_DIGITS) -> str:
-    """As `written`; as a power of ten where it is too small for a double."""
-    if p < _SMALLEST_WRITTEN:
-        exponent = math.floor(log10_p)
-        mantissa = f"{10 ** (log10_p - exponent):.4g}"
-        return f"1e{exponent + 1}" if mantissa == "10" else f"{mantissa}e{exponent}"
-    return written(p, alpha, digits=digits)
+    return f" by more than {exactly(terms.margin)}" if terms.margin else ""

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ...inference.compare.record import LEFT_OUT, BoardRecord, CompareRecord, PairRecord, SystemRecord
+from ...presentation.escaping import for_sentence, short, single_line
+from ...presentation.numbers import counted, enclosing, exactly, number, percent, signed
 from ..certainty import interval_text
-from ..escaping import for_sentence, short, single_line
 from ..facts import Fact
 from ..html import rendered
-from ..number_format import counted, enclosing, exactly, number, percent, signed
 from .words import (
     ADJUSTMENTS,
     RELATIONS,
@@ -19,7 +19,6 @@ from .words import (
     all_warnings,
     certainty_sentences,
     confidence,
-    kind_of_pair,
     kinds_in_words,
     named_boards,
     neighbours,
@@ -192,8 +191,8 @@ def _pair(pair: PairRecord, alpha: float) -> dict[str, Any]:
         "tone": "plain" if pair.relation in {"tied", "undecided", "untestable"} else "sure",
         "difference": signed(pair.difference).replace("-", "\N{MINUS SIGN}"),
         "p": p_adjusted(pair, alpha),
-        "kind": kind_of_pair(pair),
-        "bounds": "" if kind_of_pair(pair) == "exact" else f"{low} to {high}",
+        "kind": pair.p_adjusted_certainty,
+        "bounds": "" if pair.p_adjusted_certainty == "exact" else f"{low} to {high}",
         "interval": "" if interval is None else interval_text(interval),
         "counts": f"{pair.wins:,} / {pair.ties:,} / {pair.losses:,}",
         "n": f"{pair.n:,}",

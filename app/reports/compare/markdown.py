@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...inference.compare.record import BoardRecord, CompareRecord, PairRecord
+from ...presentation.escaping import for_markdown, prose_for_markdown
+from ...presentation.numbers import counted, percent, signed
 from ..certainty import interval_text
-from ..escaping import for_markdown, prose_for_markdown
 from ..markdown import reading, table
-from ..number_format import counted, percent, signed
 from .words import (
     RELATIONS,
     NamedBoard,

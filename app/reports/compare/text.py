@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...inference.compare.record import BoardRecord, CompareRecord
-from ..escaping import for_line
-from ..number_format import counted, exactly
+from ...presentation.escaping import for_line
+from ...presentation.numbers import counted, exactly
 from ..text import better, read
 from .words import NamedBoard, all_warnings, kinds, named_boards, scores_of, toward
 

@@ -8,12 +8,11 @@ from decimal import Decimal
 from itertools import pairwise
 
 from ...inference.compare.record import Adjust, BoardRecord, CompareRecord, PairRecord, Relation, SystemRecord
-from ...inference.exactness import is_tight, known_digits
 from ...inference.record import WarningRecord
+from ...presentation.escaping import single_line
+from ...presentation.numbers import counted, exactly, known_digits, number, percent, probability
 from ...statistics.measured import Say, direction, measured, metric_title
 from ..certainty import Kind
-from ..escaping import single_line
-from ..number_format import counted, exactly, number, percent, probability
 from ..titles import by_name
 
 ADJUSTMENTS: dict[Adjust, str] = {
@@ -109,22 +108,16 @@ def confidence(alpha: float) -> str:
 
 def p_adjusted(pair: PairRecord, alpha: float) -> str:
     """The adjusted p-value, on its own side of alpha; a sampled one with the digits of its interval."""
-    kind = "confidence" if kind_of_pair(pair) == "sampled" else "certified"
+    kind = "confidence" if pair.p_adjusted_certainty == "sampled" else "certified"
     digits = known_digits(pair.p_adjusted, kind, *pair.p_adjusted_bounds)
     return probability(pair.p_adjusted, pair.log10_p_adjusted, alpha, digits=digits)
 
 
-def kind_of_pair(pair: PairRecord) -> Kind:
-    """How certain an adjusted p-value is, in one word; that of an exact test may be sampled."""
-    if "confidence" in {pair.p_value_bounds_kind, pair.p_adjusted_bounds_kind}:
-        return "sampled"
-    return "exact" if pair.exact and is_tight(*pair.p_adjusted_bounds) else "bracketed"
-
-
 def p_and_kind(pair: PairRecord, alpha: float) -> str:
     """The adjusted p-value, and what it is unless it is exact."""
-    kind = kind_of_pair(pair)
-    return p_adjusted(pair, alpha) + ("" if kind == "exact" else f" ({kind})")
+    return p_adjusted(pair, alpha) + (
+        "" if pair.p_adjusted_certainty == "exact" else f" ({pair.p_adjusted_certainty})"
+    )
 
 
 def kinds(board: BoardRecord) -> dict[Kind, int]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...inference.compare.record import SystemRecord
-from ..escaping import short
-from ..number_format import counted
+from ...presentation.escaping import short
+from ...presentation.numbers import counted
 from .axis import Axis, score_axis
 from .board_scene import MOST_NAME, BoardScene, refusal, sentence_of
 from .canvas import LEAST_WIDTH, LINE, MARGIN, SMALL, Canvas, Drawing, head_height, note_lines

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from ...errors import InvalidTest
 from ...inference.compare.record import BoardRecord, CompareRecord, SystemRecord
+from ...presentation.escaping import short, single_line
+from ...presentation.numbers import counted, number
 from ..compare.words import (
     NamedBoard,
     adjustment,
@@ -15,8 +17,6 @@ from ..compare.words import (
     what_was_measured,
     which_is_better,
 )
-from ..escaping import short, single_line
-from ..number_format import counted, number
 from .style import BoardPalette
 
 # Rows of a few systems have room; those of many are as close as their texts allow.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from ..escaping import single_line
+from ...presentation.escaping import single_line
 from .fonts import FAMILIES
 from .labels import POINTS_PER_INCH, width, wrapped
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from ...inference.compare.record import PairRecord
-from ..number_format import exactly, number
+from ...presentation.numbers import exactly, number
 
 MINUS = "\N{MINUS SIGN}"
 SIGNIFICANT, MOST_DECIMALS = 3, 9

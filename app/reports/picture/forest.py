@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from ...inference.compare.record import PairRecord, Relation
 from ...inference.record import ConfidenceInterval
+from ...presentation.escaping import short
+from ...presentation.numbers import counted, number, percent
 from ..compare.words import RELATIONS, against, p_adjusted, toward
-from ..escaping import short
-from ..number_format import counted, number, percent
 from .axis import Axis, score_axis
 from .board_scene import MOST_NAME, BoardScene, refusal
 from .canvas import LEAST_WIDTH, LINE, MARGIN, SMALL, Canvas, Drawing, head_height, note_lines

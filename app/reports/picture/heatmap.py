@@ -13,9 +13,9 @@ from decimal import Decimal
 from itertools import groupby
 
 from ...inference.compare.record import BoardRecord, PairRecord
+from ...presentation.escaping import short
+from ...presentation.numbers import counted, number
 from ..compare.words import RELATIONS, p_adjusted, toward
-from ..escaping import short
-from ..number_format import counted, number
 from .board_scene import BoardScene, refusal, sentence_of
 from .canvas import LEAST_WIDTH, LINE, MARGIN, SMALL, Box, Canvas, Drawing, Point, head_height, note_lines
 from .figures import limit_text, short_p

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from ..escaping import single_line
+from ...presentation.escaping import single_line
 from .fonts import advance
 
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"

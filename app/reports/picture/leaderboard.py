@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from ...inference.compare.record import SystemRecord
+from ...presentation.numbers import counted
 from ..compare.words import RELATIONS, against, confidence, toward
-from ..number_format import counted
 from .axis import Axis, score_axis
 from .board_scene import MOST_NAME, BoardScene, sentence_of
 from .canvas import LEAST_WIDTH, MARGIN, SMALL, Canvas, Drawing, Point, head_height, note_lines

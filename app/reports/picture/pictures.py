@@ -15,8 +15,8 @@ from functools import partial
 from ...inference.compare.record import CompareRecord
 from ...inference.power.record import PowerRecord
 from ...inference.record import TestRecord
+from ...presentation.escaping import what_was_read
 from ..compare.words import NamedBoard, named_boards
-from ..escaping import what_was_read
 from .bars import bars
 from .board_scene import BoardScene
 from .canvas import Drawing

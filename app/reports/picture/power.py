@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...inference.power.record import PowerRecord
-from ..number_format import exactly, number
+from ...presentation.numbers import exactly, number
 from .axis import across, axis_of, upwards
 from .canvas import TEXT, Canvas, Drawing
 from .drawing import BOTTOM, DASHES, HEIGHT, LABEL_SIZE, LEFT, RIGHT, TOP, WIDTH, base, grid, head

@@ -11,10 +11,10 @@ from itertools import pairwise
 
 from ...inference.options import Alternative
 from ...inference.record import TestRecord
+from ...presentation.escaping import single_line, what_was_read
+from ...presentation.numbers import number
 from ...statistics.measured import direction
 from ..certainty import kind, manner, p_text
-from ..escaping import single_line, what_was_read
-from ..number_format import number
 from ..titles import measured_in
 
 # The axis is stretched to the observed value while the null keeps at least this share of it.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...inference.power.record import PowerRecord, Solve
-from ..escaping import single_line
+from ...presentation.escaping import single_line
+from ...presentation.numbers import exactly, number
 from ..facts import Fact
 from ..html import rendered
-from ..number_format import exactly, number
 from .text import facts
 
 QUESTIONS: dict[Solve, str] = {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ...inference.power.record import PowerRecord
-from ..csv_row import optional, written
-from ..escaping import prose_for_markdown
+from ...presentation.columns import POINT, POWER, cells
+from ...presentation.escaping import prose_for_markdown
+from ...presentation.numbers import exactly, number
+from ..csv_row import written
 from ..markdown import quoted, table
-from ..number_format import exactly, number
 
 
 def power_line(record: PowerRecord, power_id: str) -> str:
@@ -55,27 +56,8 @@ def facts(record: PowerRecord) -> list[str]:
 
 def power_csv(record: PowerRecord, power_id: str) -> str:
     """The curve, a row for each point; what was asked for is in every row."""
-    solution = record.solution
-    common = {
-        "id": power_id,
-        "solve": record.solve,
-        "solution_n": optional(solution.n),
-        "solution_n_always": optional(solution.n_always),
-        "solution_effect": optional(solution.effect),
-        "solution_power": optional(solution.power),
-        "wanted_power": optional(record.wanted_power),
-        "alpha": repr(record.alpha),
-        "comparisons": str(record.comparisons),
-        "alternative": record.alternative,
-        "critical_difference": optional(record.critical_difference),
-        "actual_alpha": optional(record.actual_alpha),
-        "method": record.method.name,
-        "warnings": " ".join(warning.code for warning in record.warnings),
-    }
-    points = [
-        {"n": str(point.n), "effect": repr(point.effect), "power": repr(point.power)}
-        for point in record.curve
-    ] or [{"n": "", "effect": "", "power": ""}]
+    common = {"id": power_id, **cells(POWER, record)}
+    points = [cells(POINT, point) for point in record.curve] or [{column.name: "" for column in POINT}]
     return written([{**common, **point} for point in points])
 
 

@@ -14,14 +14,8 @@ export const significant = ({ relation }) => relation === "better" || relation =
 
 /** The adjusted p-value, on its own side of α. */
 export function adjusted(pair, alpha) {
-  const kind = kindOf(pair);
-  return shortProbability(pair.p_adjusted, pair.log10_p_adjusted, alpha) + (kind === "exact" ? "" : ` (${kind})`);
-}
-
-/** How certain an adjusted p-value is: that of an exact test may be bracketed or sampled. */
-function kindOf({ p_value_bounds_kind, p_adjusted_bounds_kind, p_adjusted_bounds: [low, high], exact }) {
-  if ([p_value_bounds_kind, p_adjusted_bounds_kind].includes("confidence")) return "sampled";
-  return exact && high - low <= Math.max(3e-6 * high, 2e-323) ? "exact" : "bracketed";
+  const { p_adjusted_certainty: certainty } = pair;
+  return shortProbability(pair.p_adjusted, pair.log10_p_adjusted, alpha) + (certainty === "exact" ? "" : ` (${certainty})`);
 }
 
 /** `Holm over 66 tests, α = 0.05`. */

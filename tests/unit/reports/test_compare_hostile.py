@@ -11,7 +11,7 @@ import pytest
 
 from app.inference.compare.record import BoardRecord, CompareRecord
 from app.inference.record import ReadingRecord, WarningRecord
-from app.reports.escaping import single_line
+from app.presentation.escaping import single_line
 from app.reports.representations import BY_NAME, ReportContext
 from tests.unit.reports.compare_records import compared, some_scores
 from tests.unit.reports.test_hostile import (

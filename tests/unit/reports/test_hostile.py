@@ -14,8 +14,7 @@ from hypothesis import given, strategies as st
 
 from app.inference.gate.record import GateRecord
 from app.inference.record import Moved, NamesRecord, ReadingRecord, StatisticRecord, TestRecord, WarningRecord
-from app.reports.csv_row import gate_rows, row
-from app.reports.escaping import (
+from app.presentation.escaping import (
     LONGEST,
     for_csv,
     for_line,
@@ -25,6 +24,7 @@ from app.reports.escaping import (
     prose_for_markdown,
     single_line,
 )
+from app.reports.csv_row import gate_rows, row
 from app.reports.html import gate_html, html
 from app.reports.junit import junit
 from app.reports.markdown import gate_markdown, markdown

@@ -277,6 +277,6 @@ def test_every_field_of_a_pair_is_filled() -> None:
     pair = board(np.array([[1, 1, 0], [0, 1, 0]])).pairs[0]
     assert pair == PairRecord(
         "s000", "s001", 3, 1 / 3, 1.0, 0.0, (1.0 - 2**-53, 1.0), "certified", 1.0, 0.0, (1.0, 1.0),
-        "certified", "untestable", 1.0, 1, 2, 0, "fft", True,
+        "certified", "exact", "untestable", 1.0, 1, 2, 0, "fft", True,
     )  # fmt: skip
     assert hash(pair) == hash(replace(pair))

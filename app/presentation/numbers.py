@@ -41,6 +41,18 @@ def probability(p: float, log10_p: float, *landmarks: float, digits: int = _DIGI
     return f"{mantissa}e{exponent}"
 
 
+def known_digits(p: float, bounds_kind: str, low: float, high: float) -> int:
+    """The significant digits that are worth printing: of a sampled p-value those down to a tenth of its interval's width.
+
+    >>> known_digits(0.2643256, "confidence", 0.26332, 0.26534), known_digits(0.2643256, "certified", 0.26332, 0.26534)
+    (4, 6)
+    """
+    if bounds_kind != "confidence" or not (p > 0.0 and high > low):
+        return _DIGITS
+    digits = math.floor(math.log10(p)) - math.floor(math.log10(high - low)) + 2
+    return min(max(digits, 1), _DIGITS)
+
+
 def apart(first: float, second: float) -> tuple[str, str]:
     """Two numbers with as many digits as it takes to see which is larger."""
     for digits in range(_DIGITS, _ALL_DIGITS):

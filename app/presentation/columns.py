@@ -1,0 +1,271 @@
+"""The columns of answers as tables: those of CSV reports and of data frames, of a test, a gate's metrics, and boards.
+
+A path leads from an answer to a value by attributes and places, as `p_value_bounds.0`; where something on the way is
+None, there is no value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from operator import attrgetter
+from typing import Any, Literal
+
+from .escaping import for_csv, single_line
+
+# text: somebody else's; word: ours; codes: of warnings; counts: of p-values by how certain they are.
+Kind = Literal["number", "flag", "text", "word", "list", "notes", "codes", "counts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: where its value is, and what it holds."""
+
+    name: str
+    path: str
+    kind: Kind = "number"
+
+    def value(self, answer: Any) -> Any:
+        """The value in a data frame; lists are written as JSON."""
+        found = _getter(self.path)(answer)
+        if self.kind == "notes" or (self.kind == "list" and found is not None):
+            return as_list(found or ())
+        if self.kind == "codes":
+            return " ".join(dict.fromkeys(warning.code for warning in found or ()))
+        if self.kind == "counts":
+            known = ((kind, getattr(found, kind)) for kind in ("exact", "bracketed", "sampled"))
+            return " ".join(f"{kind}:{count}" for kind, count in known if count)
+        return found
+
+    def cell(self, answer: Any) -> str:
+        """The value in CSV: numbers in full, flags as JSON has them, empty where there is none."""
+        found = self.value(answer)
+        if found is None:
+            return ""
+        if self.kind == "number":
+            return repr(found)
+        if self.kind == "flag":
+            return "true" if found else "false"
+        return for_csv(found) if self.kind == "text" else str(found)
+
+
+def as_list(texts: Iterable[str]) -> str:
+    """Ids or notes as a list of JSON."""
+    return json.dumps(list(map(single_line, texts)))
+
+
+def values(columns: Iterable[Column], answer: Any) -> dict[str, Any]:
+    """The row of an answer in a data frame."""
+    return {column.name: column.value(answer) for column in columns}
+
+
+def cells(columns: Iterable[Column], answer: Any) -> dict[str, str]:
+    """The row of an answer in CSV."""
+    return {column.name: column.cell(answer) for column in columns}
+
+
+def below(path: str, columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The same columns of what is at a path of another answer."""
+    return tuple(replace(column, path=f"{path}.{column.path}") for column in columns)
+
+
+@cache
+def _getter(path: str) -> Callable[[Any], Any]:
+    """What finds the value at a path; made once, as a board has hundreds of thousands of them."""
+    if "." not in path:
+        return attrgetter(path)
+    parts = [int(part) if part.isdecimal() else part for part in path.split(".")]
+
+    def get(answer: Any) -> Any:
+        for part in parts:
+            if answer is None:
+                return None
+            answer = answer[part] if isinstance(part, int) else getattr(answer, part)
+        return answer
+
+    return get
+
+
+_P_VALUE = (
+    Column("p_value", "p_value"),
+    Column("log10_p_value", "log10_p_value"),
+    Column("p_value_low", "p_value_bounds.0"),
+    Column("p_value_high", "p_value_bounds.1"),
+    Column("p_value_bounds_kind", "p_value_bounds_kind", "word"),
+)
+# How many outcomes are missing, and both ends of the difference and the p-value over all that they may be.
+MISSING = (
+    Column("missing", "missing.n"),
+    Column("missing_difference_worst", "missing.difference.0"),
+    Column("missing_difference_best", "missing.difference.1"),
+    Column("missing_p_value_least", "missing.p_value.0"),
+    Column("missing_p_value_greatest", "missing.p_value.1"),
+)
+_DATA = (
+    Column("statistic", "statistic.name", "text"),
+    Column("observed", "statistic.observed"),
+    Column("name_u", "names.u", "text"),
+    Column("u", "statistic.u"),
+    Column("name_v", "names.v", "text"),
+    Column("v", "statistic.v"),
+    Column("n", "items.n"),
+    Column("nonzero", "items.nonzero"),
+    Column("clusters", "items.clusters"),
+    Column("wins", "items.wins"),
+    Column("ties", "items.ties"),
+    Column("losses", "items.losses"),
+    *MISSING,
+)
+_INTERVAL = (
+    Column("confidence_level", "confidence_interval.level"),
+    Column("interval_low", "confidence_interval.low"),
+    Column("interval_high", "confidence_interval.high"),
+    Column("interval_method", "confidence_interval.method", "word"),
+    Column("interval_kind", "confidence_interval.kind", "word"),
+)
+_DESCRIPTION = (
+    *_INTERVAL,
+    Column("interval_resolution", "confidence_interval.resolution"),
+    Column("cohens_d_z", "effect_size.cohens_d_z"),
+    Column("cliffs_delta", "effect_size.cliffs_delta"),
+    Column("only_u", "effect_size.discordant.only_u"),
+    Column("only_v", "effect_size.discordant.only_v"),
+    Column("odds", "effect_size.discordant.odds"),
+    Column("odds_low", "effect_size.discordant.odds_low"),
+    Column("odds_high", "effect_size.discordant.odds_high"),
+    Column("moved_toward_u", "moved.toward_u", "list"),
+    Column("moved_toward_v", "moved.toward_v", "list"),
+)
+# With an `interval_method`, an empty end is unbounded; with `only_u` and `only_v`, empty odds are infinite.
+TEST = (
+    *_P_VALUE,
+    Column("significant", "significant", "flag"),
+    Column("alpha", "alpha"),
+    Column("min_attainable_p", "min_attainable_p"),
+    Column("alternative", "alternative", "word"),
+    Column("test", "test", "word"),
+    Column("metric", "statistic.metric", "text"),
+    Column("higher_is_better", "statistic.higher_is_better", "flag"),
+    *_DATA,
+    Column("item_level_p_value", "item_level.p_value"),
+    Column("method", "method.name", "word"),
+    Column("exact", "method.exact", "flag"),
+    Column("relative_error_bound", "method.relative_error_bound"),
+    Column("warnings", "warnings", "codes"),
+    *_DESCRIPTION,
+    Column("notes", "reading.notes", "notes"),
+)
+# Of a metric of a gate. `p_value_adjusted` is what was compared with `alpha`.
+METRIC = (
+    Column("metric", "name", "text"),
+    Column("against", "against", "text"),
+    Column("verdict", "verdict", "word"),
+)
+TERMS = (
+    Column("policy", "terms.policy", "word"),
+    Column("margin", "terms.margin"),
+    Column("alpha", "terms.alpha"),
+    Column("higher_is_better", "terms.higher_is_better", "flag"),
+)
+GATE = (
+    Column("gate_verdict", "verdict", "word"),
+    Column("gate_passed", "passed", "flag"),
+)
+GATE_TERMS = (
+    Column("on_inconclusive", "on_inconclusive", "word"),
+    Column("correction", "correction", "word"),
+)
+DECISION = (
+    Column("procedure", "decision.procedure", "word"),
+    Column("alternative", "decision.alternative", "word"),
+    Column("difference", "decision.difference"),
+    *below("decision", _P_VALUE),
+    Column("exact", "decision.exact", "flag"),
+    Column("min_attainable_p", "decision.min_attainable_p"),
+    Column("p_value_adjusted", "decision.p_value_adjusted"),
+    Column("log10_p_value_adjusted", "decision.log10_p_value_adjusted"),
+    Column("significant", "decision.significant", "flag"),
+    *below("test", _DATA),
+    Column("method", "test.method.name", "word"),
+    Column("warnings", "test.warnings", "codes"),
+    *below("test", _DESCRIPTION),
+    Column("reason", "reason", "text"),
+    Column("notes", "test.reading.notes", "notes"),
+)
+SYSTEM = (
+    Column("name", "name", "text"),
+    *(Column(name, name) for name in ("score", "n", "rank", "rank_low", "rank_high", "cluster", "tier")),
+    Column("letters", "letters", "word"),
+    Column("in_best_set", "in_best_set", "flag"),
+    Column("better_than", "better_than"),
+    Column("worse_than", "worse_than"),
+)
+PAIR = (
+    Column("u", "u", "text"),
+    Column("v", "v", "text"),
+    Column("n", "n"),
+    Column("difference", "difference"),
+    *_P_VALUE,
+    Column("p_adjusted", "p_adjusted"),
+    Column("log10_p_adjusted", "log10_p_adjusted"),
+    Column("p_adjusted_low", "p_adjusted_bounds.0"),
+    Column("p_adjusted_high", "p_adjusted_bounds.1"),
+    Column("p_adjusted_bounds_kind", "p_adjusted_bounds_kind", "word"),
+    Column("p_adjusted_certainty", "p_adjusted_certainty", "word"),
+    Column("relation", "relation", "word"),
+    Column("min_attainable_p", "min_attainable_p"),
+    Column("wins", "wins"),
+    Column("ties", "ties"),
+    Column("losses", "losses"),
+    Column("method", "method", "word"),
+    Column("exact", "exact", "flag"),
+    *_INTERVAL,
+)
+COMPARISON = (
+    Column("statistic", "statistic", "text"),
+    Column("metric", "metric", "text"),
+    Column("higher_is_better", "higher_is_better", "flag"),
+    Column("compare", "compare", "word"),
+    Column("baseline", "baseline", "text"),
+)
+FAMILY = (
+    Column("adjust", "family.adjust", "word"),
+    Column("family_size", "family.size"),
+    Column("alpha", "family.alpha"),
+    Column("certainty", "family.certainty", "counts"),
+)
+# Of an answer about power; then a column for each number of a point of the curve.
+POWER = (
+    Column("solve", "solve", "word"),
+    *(Column(f"solution_{name}", f"solution.{name}") for name in ("n", "n_always", "effect", "power")),
+    Column("wanted_power", "wanted_power"),
+    Column("alpha", "alpha"),
+    Column("comparisons", "comparisons"),
+    Column("alternative", "alternative", "word"),
+    Column("critical_difference", "critical_difference"),
+    Column("actual_alpha", "actual_alpha"),
+    Column("method", "method.name", "word"),
+    Column("warnings", "warnings", "codes"),
+)
+POINT = tuple(Column(name, name) for name in ("n", "effect", "power"))
+
+Row = Callable[[Iterable[Column], Any], dict[str, Any]]  # `values` or `cells`
+
+
+def metric_row(row: Row, gate: Any, metric: Any) -> dict[str, Any]:
+    """A metric of a gate."""
+    return {
+        **row(METRIC, metric),
+        **row(GATE, gate),
+        **row(TERMS, metric),
+        **row(GATE_TERMS, gate),
+        **row(DECISION, metric),
+    }
+
+
+def board_row(row: Row, comparison: Any, board: Any) -> dict[str, Any]:
+    """What is behind the systems and the pairs of a board."""
+    codes = dict.fromkeys(warning.code for warning in (*comparison.warnings, *board.warnings))
+    return {**row(COMPARISON, comparison), **row(FAMILY, board), "warnings": " ".join(codes)}
