@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Flaw, InvalidTest, choices_of, pointer_token
+from ..statistics.item_order import taken
 from ..statistics.paired import Column, Gaps, Pairing, Repeated, Scores
-from .nested import taken
 from .quoting import quoted
 
 OnMissing = Literal["error", "drop", "bounds"]  # of a test

@@ -6,8 +6,7 @@ relative to the column: `/17/2` is the third number of the eighteenth item, `/tp
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -15,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Flaw, InvalidTest
-from ..statistics import item_order
-from ..statistics.paired import Column, Repeated
+from ..statistics.paired import Column, NamedCounts, Repeated
 from . import columns
 from .columns import NAMES
 from .quoting import escaped, quoted
@@ -25,18 +23,6 @@ MAX_COUNT_NAMES = 1_000
 MAX_TUPLE = 100
 MAX_COUNT = 2**53
 MAX_DECIMALS = 12
-
-
-@dataclass(frozen=True, slots=True)
-class NamedCounts:
-    """Counts by name, shape (n,) each. `by_item` is true if they came as one object per item."""
-
-    columns: Mapping[str, Column]
-    by_item: bool = False
-
-    def __len__(self) -> int:
-        """How many items there are."""
-        return len(next(iter(self.columns.values()), ()))
 
 
 def samples(values: list[Any], *, may_hold_booleans: bool = True) -> Column | Repeated:
@@ -147,13 +133,6 @@ def to_decimals(values: Column | Repeated, decimals: int) -> Column | Repeated:
     scaled = values * 10.0**decimals
     few = np.abs(scaled) < MAX_COUNT  # larger numbers have no decimals
     return np.where(few, np.rint(np.where(few, scaled, 0.0)) / 10.0**decimals, values)
-
-
-def taken(values: Any, order: NDArray[np.int64]) -> Any:
-    """The items of a column of any kind in this order."""
-    if isinstance(values, NamedCounts):
-        return NamedCounts(item_order.taken(values.columns, order), values.by_item)
-    return item_order.taken(values, order)
 
 
 def _begins_with_list(values: list[Any]) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidTest
+from ..statistics.item_order import taken
 from ..statistics.paired import Repeated
-from .nested import taken
 from .quoting import quoted
 
 Codes = NDArray[np.int64]

@@ -25,14 +25,23 @@ from ..inputs.alignment import (
 )
 from ..inputs.formats.reader import Finding, Kind, Reading, UploadedFile
 from ..inputs.formats.tables import OF_TABLES
-from ..inputs.nested import NamedCounts
 from ..inputs.quoting import quoted
 from ..inputs.sides import unit_mismatch
 from ..inputs.summaries import refuse_metrics_for_ids
 from ..reports.representations import BY_NAME
 from ..statistics import direction
 from ..statistics.corpus import counting_seconds
-from ..statistics.paired import Counts, Effects, Paired, Predictions, Scores, Segments, StatisticSpec
+from ..statistics.item_order import taken
+from ..statistics.paired import (
+    Counts,
+    Effects,
+    NamedCounts,
+    Paired,
+    Predictions,
+    Scores,
+    Segments,
+    StatisticSpec,
+)
 from ..statistics.pairwise.price import reduction_seconds
 from .documents import Document, document_of, document_of_file, request_in, test_kind
 from .item_columns import as_gold, events_for, groups_for, typed, weights_for
@@ -381,7 +390,7 @@ def _names(column: Any, order: Positions | None) -> list[str] | None:
 def _taken(column: Any, order: Positions | None) -> Any:
     """The values of a column at these positions."""
     values = column.values if isinstance(column, ById | Gapped) else column
-    return values if order is None else nested.taken(values, order)
+    return values if order is None else taken(values, order)
 
 
 def _require_scores(request: AnyRequest) -> None:

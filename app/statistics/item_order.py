@@ -12,7 +12,7 @@ import numpy as np
 
 from ..engine.lattice import EXACT_DOUBLE, Integers
 from ..errors import InvalidTest
-from .paired import Counts, Effects, Paired, Pairing, Predictions, Repeated, Scores, Segments
+from .paired import Counts, Effects, NamedCounts, Paired, Pairing, Predictions, Repeated, Scores, Segments
 from .weights import taken_weights
 
 # A longer number is text.
@@ -34,6 +34,8 @@ def taken(column: AnyColumn, items: Integers) -> AnyColumn:
         # Sample i of an item stands i places behind the first one.
         first = np.repeat(starts[items] - (np.cumsum(kept) - kept), kept)
         return Repeated(values.values[first + np.arange(len(first))], kept)  # type: ignore[return-value]
+    if isinstance(values, NamedCounts):
+        return NamedCounts(taken(values.columns, items), values.by_item)  # type: ignore[return-value]
     if isinstance(values, Mapping):
         return {key: counts[items] for key, counts in values.items()}  # type: ignore[return-value]
     return [values[item] for item in items.tolist()]  # type: ignore[return-value]

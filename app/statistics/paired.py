@@ -63,6 +63,17 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedCounts:
+    """Counts by name, shape (n,) each. `by_item` is true if they came as one object per item."""
+
+    columns: Mapping[str, Column]
+    by_item: bool = False
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+
+@dataclass(frozen=True, slots=True)
 class Weights:
     """What each item counts for: unit * values, positive integers without a common divisor, shape (n,).
 

@@ -198,9 +198,8 @@ def _oaieval(source: Source, options: ReaderOptions, notes: list[Any], files: Fi
         kind, data = value.get("type"), value.get("data", {})
         if isinstance(value.get(SPEC), dict) and "type" not in value:
             if spec:
-                raise refused(
-                    source, path, "several_runs", "a second run begins here: give each run its own file."
-                )
+                detail = "a second run begins here: give each run its own file."
+                raise refused(source, path, "several_runs", detail)
             spec = value[SPEC]
         elif REPORT in value and "type" not in value:
             finished = True
@@ -209,11 +208,9 @@ def _oaieval(source: Source, options: ReaderOptions, notes: list[Any], files: Fi
             raise refused(source, path, "not_an_event", detail)
         elif value.get("sample_id") is not None:  # else it is of the whole run
             key = key_of(value["sample_id"], source, path, "sample_id")
-            context = samples.setdefault(key, Row(key, {}, path, context={})).context
-            assert isinstance(context, dict)
-            for name in ("expected", "prompt"):
-                if data.get(name) is not None:
-                    context.setdefault(name, data[name])
+            context: Any = samples.setdefault(key, Row(key, {}, path, context={})).context
+            for name in {"expected", "prompt"} & data.keys():
+                context.setdefault(name, data[name])
             if kind in events:
                 events[kind].append(Row(key, numbers_in(data), path, "data"))
     if not samples:
@@ -221,23 +218,18 @@ def _oaieval(source: Source, options: ReaderOptions, notes: list[Any], files: Fi
     if not finished:
         refuse_incomplete(source, f"the log has no {REPORT}: the run did not finish", options, notes)
     if any("expected" in row.context for row in samples.values()):
-        samples = {
-            key: row._replace(context={"expected": row.context.get("expected")})
-            for key, row in samples.items()
-        }
-    named = {
-        kind: list(dict.fromkeys(name for row in rows for name in row.values))
-        for kind, rows in events.items()
-    }
-    if not any(named.values()):
+        for row in samples.values():
+            row.context.pop("prompt", None)  # type: ignore[attr-defined]
+    names = list(dict.fromkeys(name for row in events[METRICS] for name in row.values))
+    if not names and not any(row.values for row in events[MATCH]):
         detail = "there are no match and no metrics events with numbers: this eval scores nothing by sample."
         raise refused(source, "", "no_scores", detail)
-    kind = METRICS if options.metric in named[METRICS] or not events[MATCH] else MATCH
+    kind = METRICS if options.metric in names or not events[MATCH] else MATCH
     functions = spec.get("completion_fns")
     name = ", ".join(map(str, functions)) if isinstance(functions, list) and functions else source.name
-    names = [*named[METRICS], *(["correct"] if events[MATCH] else [])]
     agree = {"eval": (spec.get("eval_name"), f"line/1/{SPEC}/eval_name")}
     metric = "correct" if kind == MATCH and options.metric is None else None
+    names += ["correct"] if events[MATCH] else []
     return Rows(source, [*samples.values(), *events[kind]], name, metric, names, agree=agree, repeats=True)
 
 
@@ -270,23 +262,12 @@ def _eee(source: Source, options: ReaderOptions, notes: list[Any], files: Files)
         if not failed and metric not in numbers:
             detail = f"there is no evaluation.{escaped(metric)}."
             raise refused(source, path, "missing_field", detail, "evaluation", metric)
-        key, cluster = (
-            key_of(value.get("sample_id"), source, path, "sample_id"),
-            metadata_key(value, options.clusters, source, path),
-        )
-        same = {"sample_hash": (value.get("sample_hash"), f"{path}/sample_hash")}
-        context = {name: inner_object(value, "input").get(name) for name in ("raw", "reference")}
-        rows.append(
-            Row(
-                key,
-                {metric: numbers.get(metric)},
-                path,
-                "evaluation",
-                cluster=cluster,
-                same=same,
-                context=context,
-            )
-        )
+        rows.append(Row(
+            key_of(value.get("sample_id"), source, path, "sample_id"), {metric: numbers.get(metric)}, path, "evaluation",
+            cluster=metadata_key(value, options.clusters, source, path),
+            same={"sample_hash": (value.get("sample_hash"), f"{path}/sample_hash")},
+            context={name: inner_object(value, "input").get(name) for name in ("raw", "reference")},
+        ))  # fmt: skip
     said = f"The number is evaluation.{metric}; whether lower is better is in the aggregate file, not in this one."
     return Rows(source, rows, models[0], metric, measured=metric, task=task, notes=(said,))
 
@@ -298,12 +279,11 @@ def one_of(
     option: str,
     what: str,
     notes: list[Any],
-    several: str = "",
 ) -> tuple[str, list[tuple[str, Object]]]:
     """The group of lines that was chosen, or the only one there is, with its name."""
     if not groups:
         raise source.empty()
-    several = several or f"{source.label} has several {what}s. "
+    several = f"{source.label} has lines of {len(groups)} {what}s. "
     chosen = only_or_chosen(list(groups), wanted, source.pointer, option, what, several)
     others = sum(map(len, groups.values())) - len(groups[chosen])
     if others:
@@ -376,26 +356,16 @@ def _promptfoo(source: Source, options: ReaderOptions, notes: list[Any], files: 
         prompt = row.get("promptIdx") if isinstance(row.get("promptIdx"), int) else 0
         title = f"{prompt}:{provider}"
         systems.setdefault(title, System(provider, _label(row, provider), (provider, str(prompt))))
-        case, numbers = (
-            inner_object(row, "testCase"),
-            {"score": row.get("score"), "success": row.get("success")},
-        )
+        case, numbers = inner_object(row, "testCase"), {name: row.get(name) for name in ("score", "success")}
         identity = [row.get("vars", case.get("vars")), row.get("description", case.get("description"))]
         key = json.dumps([*identity, case.get("assert")] if len(files) == 1 else identity, sort_keys=True)
-        named = inner_object(row, "namedScores")
+        named, metric = inner_object(row, "namedScores"), options.metric or "score"
         if row.get("failureReason") == ERROR:
             numbers, named = dict.fromkeys(numbers), dict.fromkeys(named)
-        elif options.metric in (None, *numbers) and (options.metric or "score") not in row:
-            missing = options.metric or "score"
-            raise refused(source, path, "missing_field", f"this row has no {missing}.", missing)
-        elif options.metric not in (None, *numbers, *named):
-            why = f"This row has no score {quoted(options.metric)}. "
+        elif metric not in (row if metric in numbers else named):
+            why = f"This row has no score {quoted(metric)}. "
             raise choose(
-                f"{source.pointer}/{path}/{escaped(str(options.metric))}",
-                "metric",
-                "score",
-                [*numbers, *named],
-                why,
+                f"{source.pointer}/{path}/{escaped(metric)}", "metric", "score", [*numbers, *named], why
             )
         run = row.get("testIdx")
         rows.append(Row(
@@ -406,15 +376,13 @@ def _promptfoo(source: Source, options: ReaderOptions, notes: list[Any], files: 
     if not rows:
         raise source.empty()
     providers = Counter(each.name for each in systems.values())
-    called = {
-        title: each if providers[each.name] == 1 else each._replace(name=title)
-        for title, each in systems.items()
-    }
+    for title, each in systems.items():
+        systems[title] = each if providers[each.name] == 1 else each._replace(name=title)
     rows.sort(key=lambda row: (int(row.system.partition(":")[0]), row.system))
     return Rows(
         source, rows, metric="score", measured=None if options.metric is None else metric_of(options.metric), called="",
         higher_is_better=True,  # a score is the degree to which an assertion holds
-        systems_called=called, repeats=True, partial=True, at_rows=True,
+        systems_called=systems, repeats=True, partial=True, at_rows=True,
     )  # fmt: skip
 
 
@@ -429,12 +397,8 @@ def _promptfoo_cluster(source: Source, path: str, row: Object, name: str | None)
     """The cluster: a variable, or a member of the test's metadata."""
     if name is None:
         return None
-    for holder in (
-        inner_object(row, "vars"),
-        inner_object(inner_object(row, "testCase"), "metadata"),
-        inner_object(row, "metadata"),
-    ):
-        if isinstance(holder.get(name), str | int):
+    for holder in (row.get("vars"), inner_object(row, "testCase").get("metadata"), row.get("metadata")):
+        if isinstance(holder, dict) and isinstance(holder.get(name), str | int):
             return str(holder[name])
     raise refused(source, path, "no_cluster", f"neither vars nor metadata of this row have {escaped(name)}.")
 
@@ -457,9 +421,8 @@ def _benchmarks(at: str, inside: str, times: str, metrics: Sequence[str]) -> Row
             raise choose(source.pointer, "metric", "number of a benchmark", list(metrics))
         value = ndjson.decoded(source.text(notes), source.pointer, source.label)
         rows, failed, metric = [], 0, options.metric or TIMES
-        for path, row in objects(
-            source, value.get(at) if isinstance(value, dict) else None, at, "missing_field"
-        ):
+        benchmarks = value.get(at) if isinstance(value, dict) else None
+        for path, row in objects(source, benchmarks, at, "missing_field"):
             numbers, below = (inner_object(row, inside), f"{path}/{inside}") if inside else (row, path)
             each: Any = numbers.get(times)
             rounds = numbers.get("rounds")
@@ -482,9 +445,8 @@ def _benchmarks(at: str, inside: str, times: str, metrics: Sequence[str]) -> Row
                 places={metric: f"{below}/{taken}"}, runs=len(each) if has_times else rounds,
             ))  # fmt: skip
         if failed:
-            notes.append(
-                f"{source.label}: {failed:,} runs ended with another exit code than 0; their times count."
-            )
+            said = f"{failed:,} runs ended with another exit code than 0; their times count."
+            notes.append(Remark(source.role, said))
         score = "the mean of its times" if options.metric is None else f"the {options.metric} of its times"
         return Rows(
             source, rows, metric=TIMES, metrics=metrics, called="", measured="seconds", higher_is_better=False, at_rows=True,
@@ -521,7 +483,7 @@ def _first_times(u: Rows, v: Rows, systems: Sequence[SystemOutputs], notes: list
             systems[0].runs[key] = systems[1].runs[key] = 1
     if cut:
         notes.append(
-            f"{cut:,} benchmarks have more times in one file: the first count, as many as the other file has."
+            f"{cut:,} benchmarks have more times in one file: the first count, as many as the other has."
         )
     if [*map(len, systems)] != [1, 1]:
         return ()

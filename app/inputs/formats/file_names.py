@@ -3,31 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 
 SUFFIXES = (
-    ".gz",
-    ".zst",
-    ".zip",
-    ".json",
-    ".jsonl",
-    ".ndjson",
-    ".csv",
-    ".tsv",
-    ".txt",
-    ".conllu",
-    ".conll",
-    ".eval",
-    ".run",
-    ".trec",
-    ".score",
-    ".seg",
-    ".npy",
-    ".npz",
-    ".parquet",
-    ".xlsx",
-)
+    ".gz", ".zst", ".zip", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".conllu", ".conll", ".eval", ".run", ".trec", ".score",
+    ".seg", ".npy", ".npz", ".parquet", ".xlsx",
+)  # fmt: skip
 _TIME = r"\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d[\d.+:-]*"
 # Tools that write a file for each task name it by the task, and by when it was written.
 _NAMED_BY_TOOLS = (
@@ -60,17 +41,10 @@ def by_folders(paths: Sequence[Sequence[str]]) -> list[str] | None:
     >>> by_folders([("runs", "a", "out"), ("runs", "b", "out")])
     ['a', 'b']
     """
-    size = next(
-        (
-            size
-            for size in range(1, max(map(len, paths)) + 1)
-            if max(Counter(tuple(own[-size:]) for own in paths).values()) == 1
-        ),
-        None,
-    )
-    if size is None:
+    of_sizes = ([tuple(own[-size:]) for own in paths] for size in range(1, max(map(len, paths)) + 1))
+    tails = next((own for own in of_sizes if len(set(own)) == len(own)), None)
+    if tails is None:
         return None
-    tails = [tuple(own[-size:]) for own in paths]
     while len(tails[0]) > 1 and len({own[-1] for own in tails}) == 1 and min(map(len, tails)) > 1:
         tails = [own[:-1] for own in tails]
     return ["/".join(own) for own in tails]

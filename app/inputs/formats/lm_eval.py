@@ -112,8 +112,7 @@ def _rows(source: Source, role: str, options: ReaderOptions, notes: list[Any]) -
     wanted = getattr(options, f"filter_{role}") or options.filter
     by_filter = _by_filter(source, notes)
     option = "filter" if wanted is None or options.filter is not None else f"filter_{role}"
-    several = f"{source.label} has every document under {len(by_filter)} filters. "
-    chosen, records = one_of(source, by_filter, wanted, option, "filter", notes, several)
+    chosen, records = one_of(source, by_filter, wanted, option, "filter", notes)
     # Older logs have no hashes.
     described = [
         name for name in ("doc", "target") if not any(f"{name}_hash" in value for _, value in records)

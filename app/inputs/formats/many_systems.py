@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from ...errors import Choice, InvalidTest, choices_of, relocated
 from ...inference.reading import LeftOut
 from ...statistics.direction import of_name
+from ...statistics.item_order import taken
 from ...statistics.paired import Column, Repeated
 from ...statistics.summary_rows import is_summary
 from ...statistics.weights import weights_of
-from .. import columns, nested
+from .. import columns
 from ..frame import Frame
 from ..names import DATASET, INDEX, SCORE, folded, gold_among, is_one_of
 from ..quoting import quoted
@@ -350,7 +351,7 @@ def _board(
     absent = {name: mask[rows] for name, mask in gone.items()}
     own = {name: column for name, column in scores.items() if name not in absent or not absent[name].all()}
     if len(rows) < frame.n:
-        own = {name: nested.taken(column, rows) for name, column in own.items()}
+        own = {name: taken(column, rows) for name, column in own.items()}
     ids = ids_of(frame, key, listed) if key.columns else None
     clusters, weights = (
         None if name is None else texts_of(frame, name, listed) for name in (cluster, weight)
@@ -366,7 +367,7 @@ def _board(
     order = np.argsort(items.codes, kind="stable")
     lengths = np.bincount(items.codes)
     first = order[np.concatenate(([0], np.cumsum(lengths)[:-1]))]
-    own = {name: Repeated(nested.taken(column, order), lengths) for name, column in own.items()}
+    own = {name: Repeated(taken(column, order), lengths) for name, column in own.items()}
     clusters, weights = (column and [column[at] for at in first.tolist()] for column in (clusters, weights))
     return WideBoard(own, {}, items.names, clusters, rows[first], weights)
 

@@ -28,14 +28,10 @@ class ReaderOption:
 
     def described(self) -> dict[str, Any]:
         """As `GET /v1/meta` shows it."""
+        choices = [{"value": value, "title": title} for value, title in self.choices.items()]
         return {
-            "name": self.name,
-            "title": self.title,
-            "help": self.help,
-            "choices": [{"value": value, "title": title} for value, title in self.choices.items()],
-            "default": self.default,
-            "type": self.type,
-        }
+            "name": self.name, "title": self.title, "help": self.help, "choices": choices, "default": self.default, "type": self.type,
+        }  # fmt: skip
 
 
 READER_OPTIONS = (
@@ -135,13 +131,4 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 INTEGERS = tuple(one.name for one in READER_OPTIONS if one.type == "integer")
 
 # They tell one of two systems from the other: a board of many has none of them.
-OF_TWO = (
-    "filter_u",
-    "filter_v",
-    "metric_u",
-    "metric_v",
-    "system_u",
-    "system_v",
-    "tag_column_u",
-    "tag_column_v",
-)
+OF_TWO = tuple(f"{name}_{role}" for name in ("filter", "metric", "system", "tag_column") for role in "uv")

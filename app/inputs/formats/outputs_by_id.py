@@ -12,12 +12,12 @@ import numpy as np
 
 from ...errors import Choice, Flaw, InvalidTest, relocated
 from ...inference.reading import LeftOut, Read
+from ...statistics.item_order import taken
 from ...statistics.paired import Column, Counts, Pairing, Repeated, Scores, StatisticSpec
 from ...statistics.repeats import unequal_runs
 from ...statistics.weights import weights_of
 from .. import columns, sides
 from ..alignment import BOUNDS, DROP, NAMED_IDS, Aligned, ById, Positions, align, bounded_scores
-from ..nested import taken
 from ..quoting import quoted
 from .number_text import Number, NumberReader
 from .reader import Finding, OnMissingOutcome, ReaderOptions, Reading, no_bounds

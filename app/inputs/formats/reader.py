@@ -19,18 +19,8 @@ from .options import CHOICES, INTEGERS
 OnMissingOutcome = Literal["error", "drop", "bounds", "zero"]
 Kind = Literal["scores", "counts", "predictions", "segments", "effects"]
 
-DELIMITERS = {
-    "comma": ",",
-    "tab": "\t",
-    "pipe": "|",
-    "semicolon": ";",
-    "blank": " ",
-    ",": ",",
-    "\t": "\t",
-    "|": "|",
-    ";": ";",
-    " ": " ",
-}
+DELIMITERS = {"comma": ",", "tab": "\t", "pipe": "|", "semicolon": ";", "blank": " "}
+DELIMITERS |= {sign: sign for sign in DELIMITERS.values()}
 DECIMAL_MARKS = ("point", "comma", ".", ",")
 MAX_COLUMN = 1_000
 MAX_INFLATED_BYTES = 256 * 2**20
@@ -108,9 +98,7 @@ class ReaderOptions:
     missing_range: str | None = None  # what a missing outcome may be, with on_missing bounds: "0,1"
     decimals: int | None = None  # round scores to so many decimals
     items: Literal["sentence", "word"] = "sentence"  # CoNLL-U
-    ner_mode: Literal["lenient", "strict"] = (
-        "lenient"  # strict is scheme IOB2, IOBES or BILOU, as seqeval has it
-    )
+    ner_mode: Literal["lenient", "strict"] = "lenient"  # strict: IOB2, IOBES or BILOU, as seqeval
     scheme: Literal["BIO", "IOB2", "IOBES", "BILOU"] = "BIO"
     token_column: int | None = None  # counted from one
     tag_column: int | None = None
@@ -133,9 +121,9 @@ class ReaderOptions:
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
                 raise _refused(name, f"{name} must be from {least} to {most}.")
-        if self.delimiter is not None and self.delimiter not in DELIMITERS:
+        if self.delimiter not in (None, *DELIMITERS):
             raise _refused("delimiter", "delimiter must be comma, tab, pipe, semicolon or blank.")
-        if self.decimal is not None and self.decimal not in DECIMAL_MARKS:
+        if self.decimal not in (None, *DECIMAL_MARKS):
             raise _refused("decimal", "decimal must be point or comma.")
         if self.missing_range is not None and self.on_missing != BOUNDS:
             detail = "`missing_range` is of `on_missing=bounds`: set that as well, or leave it out."
@@ -158,13 +146,11 @@ class ReaderOptions:
         max_items: int = MAX_ITEMS,
     ) -> ReaderOptions:
         """The options in form fields or query parameters; every name must be one of `OPTION_NAMES`."""
-        values: dict[str, str | int | bool] = {}
+        values: dict[str, Any] = {}
         for name, text in form.items():
             if name not in OPTION_NAMES:
-                raise _refused(
-                    name[:40],
-                    f"There is no option {quoted(name)} here; there are {', '.join(map(marked, OPTION_NAMES))}.",
-                )
+                detail = f"There is no option {quoted(name)} here; there are {', '.join(map(marked, OPTION_NAMES))}."
+                raise _refused(name[:40], detail)
             if name in INTEGERS:
                 if not (text.isascii() and text.isdigit() and len(text) < 10):
                     raise _refused(name, f"{marked(name)} must be a whole number.")
@@ -175,12 +161,11 @@ class ReaderOptions:
                 values[name] = text == "true"
             elif text:
                 values[name] = text
-        return cls(max_inflated_bytes=max_inflated_bytes, max_items=max_items, **values)  # type: ignore[arg-type]
+        return cls(max_inflated_bytes=max_inflated_bytes, max_items=max_items, **values)
 
     def given(self) -> frozenset[str]:
         """The names of the options that differ from their defaults."""
-        blank = _DEFAULTS
-        return frozenset(name for name in OPTION_NAMES if getattr(self, name) != getattr(blank, name))
+        return frozenset(name for name in OPTION_NAMES if getattr(self, name) != getattr(_DEFAULTS, name))
 
     def names_column(self, name: str) -> bool:
         """Whether an option chooses the column or field `name`, which then is what the option says."""

@@ -118,14 +118,9 @@ class Rows:
     @property
     def names(self) -> list[str]:
         """The metrics to choose from."""
-        if self.metrics is not None:
-            return list(self.metrics)
-        return list(
-            dict.fromkeys(
-                name for row in self.rows for name, value in row.values.items()
-                if isinstance(value, int | float | list)
-            )
-        )  # fmt: skip
+        own = (each for row in self.rows for each in row.values.items())
+        found = (name for name, value in own if isinstance(value, int | float | list))
+        return list(dict.fromkeys(found if self.metrics is None else self.metrics))
 
     def systems(self) -> dict[str, list[Row]]:
         """The rows of each system."""
@@ -163,6 +158,7 @@ class Shape:
     uses: frozenset[str] = USES
     aliases: tuple[str, ...] = ()
     join: Join | None = None
+    sign: Sign = Sign.MARK
     zero: bool = False
 
     @property
@@ -170,7 +166,7 @@ class Shape:
         """The format of these files."""
         return Format(
             self.name, partial(read, self), self.roles, self.uses, self.summary, kinds=SCORES, aliases=self.aliases,
-            sign=lambda look: Sign.MARK if self.marks(look) else Sign.NONE, zero=self.zero,
+            sign=lambda look: self.sign if self.marks(look) else Sign.NONE, zero=self.zero,
         )  # fmt: skip
 
 
@@ -192,7 +188,7 @@ def document(source: Source, notes: list[Any]) -> Object:
     """The one JSON object of a file; raises MalformedBody, or InvalidTest where it is none."""
     value = ndjson.decoded(source.text(notes), source.pointer, source.label)
     if not isinstance(value, dict):
-        raise InvalidTest.at(source.pointer, "not_an_object", f"{source.label}: this is not one JSON object.")
+        raise refused(source, "", "not_an_object", "this is not one JSON object.")
     return value
 
 
@@ -200,9 +196,8 @@ def objects(source: Source, value: Any, path: str = "", code: str = "not_a_list"
     """The objects of a list, with their pointers; raises InvalidTest with the code where it is another thing."""
     if isinstance(value, list) and all(isinstance(one, dict) for one in value):
         return [(f"{path}/{index}" if path else str(index), one) for index, one in enumerate(value)]
-    raise refused(
-        source, "", code, f"{path or 'this'} is not a list of objects.", *filter(None, path.split("/"))
-    )
+    below = filter(None, path.split("/"))
+    raise refused(source, "", code, f"{path or 'this'} is not a list of objects.", *below)
 
 
 def refused(
@@ -218,10 +213,8 @@ def refuse_incomplete(source: Source, why: str, options: ReaderOptions, notes: l
     """Refuse the log of a run that did not finish, unless an option says that it is to be read."""
     if not options.allow_incomplete:
         choices = choices_of("allow_incomplete", {"true": "Test the samples that it has"})
-        detail = (
-            f"{why}. Finish the evaluation, or give `allow_incomplete=true` to test the samples that it has."
-        )
-        raise refused(source, "", "incomplete_log", detail, *at, choices=choices)
+        why += ". Finish the evaluation, or give `allow_incomplete=true` to test the samples that it has."
+        raise refused(source, "", "incomplete_log", why, *at, choices=choices)
     notes.append(Remark(source.role, f"{why}; read because of allow_incomplete: true."))
 
 
@@ -238,9 +231,8 @@ def numbers_in(value: Object) -> Object:
 
 def first_of(value: Object, path: str, *names: str) -> tuple[Any, str]:
     """The first of these fields that there is, with its pointer; None at the path where there is none."""
-    return next(
-        ((value[name], f"{path}/{name}") for name in names if value.get(name) is not None), (None, path)
-    )
+    found = ((value[name], f"{path}/{name}") for name in names if value.get(name) is not None)
+    return next(found, (None, path))
 
 
 def has(at: str, *names: str) -> Callable[[FirstLook], bool]:
@@ -271,10 +263,8 @@ def read(shape: Shape, files: Files, options: ReaderOptions, format_: str) -> Re
     for name, (mine, _) in u.agree.items():
         other, pointer = v.agree.get(name, (None, ""))
         if None not in (mine, other) and mine != other:
-            detail = f"{name} is {quoted(mine)} in u and {quoted(other)} in v: compare files of one {name}."
-            raise InvalidTest.at(
-                "/".join(filter(None, (v.source.pointer, pointer))), f"{name}_mismatch", detail
-            )
+            detail = f"{name} is {quoted(other)} here and {quoted(mine)} in u: compare files of one {name}."
+            raise refused(v.source, pointer, f"{name}_mismatch", detail)
     metric = metric_chosen(u, options)
     if metric not in v.names and all(metric not in row.values for row in v.rows):
         why = f"{v.source.label} has no metric {quoted(metric)}. "

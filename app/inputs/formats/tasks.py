@@ -8,7 +8,7 @@ their own keep them. Of a board each task is a data set (`service.compare.system
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -58,16 +58,11 @@ def read(files: Files, options: ReaderOptions, read_one: ReadOne, *, drops: bool
             detail = f"With several files give both systems, u and v, as many as there are tasks; {role} is missing."
             raise InvalidTest.at(f"/files/{role}", "missing_file", detail)
     alone = {role: file for role, file in files.items() if role not in SYSTEMS and not file.parts}
-    by_role = {
-        role: tasks_by_name(file.parts or (file,), f"/files/{role}")
-        for role, file in files.items()
-        if role not in alone
-    }
+    shared = {role: file.parts or (file,) for role, file in files.items() if role not in alone}
+    by_role = {role: tasks_by_name(parts, f"/files/{role}") for role, parts in shared.items()}
     way = "; a whole task that is missing has no bounds" if options.on_missing == BOUNDS else ""
-    tasks, lacking = common_tasks(
-        {f"/files/{role}": (role, own) for role, own in by_role.items()},
-        drop="drop", dropped=options.on_missing == "drop", way=way,
-    )  # fmt: skip
+    pointers = {f"/files/{role}": (role, own) for role, own in by_role.items()}
+    tasks, lacking = common_tasks(pointers, drop="drop", dropped=options.on_missing == "drop", way=way)
     notes: list[Any] = [
         f"{len(missing):,} tasks without a file of {role} were left out (on_missing: drop): {some(missing)}."
         for role, missing in zip(by_role, lacking, strict=True)
@@ -161,27 +156,21 @@ def joined_readings(readings: Mapping[str, Reading], notes: Sequence[Note], swap
     for task, reading in readings.items():
         require_alike(task, reading, tasks[0], first, f"/files/u/{pointer_token(task)}")
     by_item, own_clusters = swap == ITEM, swap != TASK and first.data.pairing.clusters is not None
+    parts = {task: reading.data for task, reading in readings.items()}
     if swap == TASK:
-        readings = {
-            task: replace(reading, data=_unclustered(reading.data)) for task, reading in readings.items()
-        }
-    data = _joined_data({task: reading.data for task, reading in readings.items()}, by_item=by_item)
-    names = {reading.names for reading in readings.values()}
-    score_names = {reading.score_names for reading in readings.values()}
+        parts = {task: _unclustered(data) for task, data in parts.items()}
+    every = list(readings.values())
+    names, score_names = {each.names for each in every}, {each.score_names for each in every}
     facts = [*_facts(readings, own_clusters=own_clusters, by_item=by_item), *notes]
     facts += of_tasks({task: reading.facts for task, reading in readings.items()}, MOST_NOTES)
     if len(names) > 1:
         facts.append("The files of the tasks name different systems, so that none of the names is shown.")
     return replace(
-        first,
-        data=data,
-        facts=tuple(facts),
-        names=first.names if len(names) == 1 else None,
-        score_names=first.score_names if len(score_names) == 1 else None,
-        role_question=_first(reading.role_question for reading in readings.values()),
-        direction_question=_first(reading.direction_question for reading in readings.values()),
-        findings=tuple(finding for reading in readings.values() for finding in reading.findings),
-    )
+        first, data=_joined_data(parts, by_item=by_item), facts=tuple(facts), names=first.names if len(names) == 1 else None,
+        score_names=first.score_names if len(score_names) == 1 else None, role_question=next((each.role_question for each in every if each.role_question), None),
+        direction_question=next((each.direction_question for each in every if each.direction_question), None),
+        findings=tuple(finding for each in every for finding in each.findings),
+    )  # fmt: skip
 
 
 def _unclustered(data: Paired) -> Paired:
@@ -192,24 +181,15 @@ def _unclustered(data: Paired) -> Paired:
     return replace(plain, gaps=replace(plain.gaps, clusters=None, n_clusters=None))
 
 
-def _first(values: Iterable[Any]) -> Any:
-    return next((value for value in values if value is not None), None)
-
-
 def _holds(reading: Reading) -> tuple[Any, ...]:
-    """What the readings of all tasks must share."""
-    data = reading.data
+    """What the readings of all tasks must share, as `WHAT` calls it."""
+    data, pairing = reading.data, reading.data.pairing
+    names = tuple(data.u) if isinstance(data, Counts) else ()
+    has_weights = isinstance(data, Scores) and data.weights is not None
     return (
-        reading.kind,
-        reading.format,
-        reading.metric,
-        reading.default_statistic,
-        reading.higher_is_better,
-        tuple(data.u) if isinstance(data, Counts) else (),
-        isinstance(data, Scores) and data.weights is not None,
-        data.pairing.clusters is not None,
-        data.pairing.ids is not None,
-    )
+        reading.kind, reading.format, reading.metric, reading.default_statistic, reading.higher_is_better, names, has_weights,
+        pairing.clusters is not None, pairing.ids is not None,
+    )  # fmt: skip
 
 
 def require_alike(task: str, reading: Reading, other: str, first: Reading, pointer: str) -> None:
@@ -281,18 +261,15 @@ def _joined_data(tasks: Mapping[str, Paired], *, by_item: bool) -> Paired:
     parts: list[Any] = list(tasks.values())
     pairing = _pairing(tasks, by_item=by_item)
 
-    def column(name: str) -> Any:
-        return joined([getattr(part, name) for part in parts], _inexact(name))
-
-    first = parts[0]
-    if isinstance(first, Scores):
-        weights = joined_weights([(part.weights, len(part.u)) for part in parts])
-        return Scores(column("u"), column("v"), pairing, weights, _gaps(parts, by_item=by_item))
-    if isinstance(first, Counts):
-        return Counts(column("u"), column("v"), pairing)
-    if isinstance(first, Segments):
-        return Segments(column("u"), column("v"), column("references"), pairing)
-    return Predictions(column("gold"), column("u"), column("v"), pairing)
+    kind = type(parts[0])
+    names = [name for name in ("u", "v", "gold", "references") if hasattr(parts[0], name)]
+    columns: dict[str, Any] = {
+        name: joined([getattr(part, name) for part in parts], _inexact(name)) for name in names
+    }
+    if kind is Scores:
+        columns["weights"] = joined_weights([(part.weights, len(part.u)) for part in parts])
+        columns["gaps"] = _gaps(parts, by_item=by_item)
+    return kind(**columns, pairing=pairing)  # type: ignore[no-any-return]
 
 
 def _inexact(name: str) -> InvalidTest:
@@ -311,15 +288,11 @@ def _pairing(tasks: Mapping[str, Paired], *, by_item: bool) -> Pairing:
     clusters = _clusters([part.clusters for part in parts], sizes, [part.n_clusters for part in parts])
     codes, n_clusters = (None, None) if by_item else clusters
     return Pairing(
-        codes,
-        n_clusters,
-        by_id=by_id,
-        matched=sum(one for one in matched if one is not None) if None not in matched else None,
-        only_u=sum(part.only_u for part in parts),
-        only_v=sum(part.only_v for part in parts),
+        codes, n_clusters, by_id=by_id, ids=ids,
+        matched=None if None in matched else sum(one or 0 for one in matched),
+        only_u=sum(part.only_u for part in parts), only_v=sum(part.only_v for part in parts),
         largest=sum(part.largest or size for part, size in zip(parts, sizes, strict=True)),
-        ids=ids,
-    )
+    )  # fmt: skip
 
 
 def _clusters(

@@ -19,8 +19,10 @@ from typing import Any
 
 from ...inference.reading import Remark
 from .. import ndjson
+from ..names import ID, SCORE, SYSTEM, find
 from ..quoting import escaped, quoted
-from .format import FirstLook
+from ..summaries import refuse_metrics_for_ids
+from .format import FirstLook, Sign
 from .json_records import Record, key_of, read_records
 from .number_text import parsed
 from .outputs_by_id import SystemOutputs
@@ -29,6 +31,7 @@ from .roles import needed
 from .shapes import (
     OF_ONE_FILE,
     ROLES_OF_ONE_FILE,
+    USES,
     Files,
     Object,
     Row,
@@ -434,6 +437,35 @@ def _seg_scores(source: Source, options: ReaderOptions, notes: list[Any], files:
     return Rows(source, rows, metric="score", measured=metric or None)
 
 
+# One object of each system, `{"id": score}`, which is the whole file and holds scores alone; a line with fields such as id and score is
+# one of JSON lines.
+
+OF_A_LINE = (*ID, *SCORE, *SYSTEM, "run", "u", "v")
+
+
+def _is_score(value: Any) -> bool:
+    one = isinstance(value, list) and all(isinstance(one, int | float) for one in value)
+    return one or value is None or isinstance(value, int | float)
+
+
+def _is_json_object(look: FirstLook) -> bool:
+    whole = look.whole if look.text.lstrip().startswith("{") and {"u", "v"} <= look.roles else {}
+    return len(whole) > 0 and all(map(_is_score, whole.values())) and find(whole, OF_A_LINE) is None
+
+
+def _json_object(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
+    scores = document(source, notes)
+    if not scores:
+        raise source.empty()
+    refuse_metrics_for_ids(scores, source.at(next(iter(scores))), f"{source.label}: ")
+    rows = [Row(key, {"score": score}, escaped(key), None) for key, score in scores.items()]
+    return Rows(source, rows, metric="score", called="")
+
+
+JSON_OBJECT = Shape(
+    "json-object", 'one object {"id": score} for each system', _is_json_object, _json_object,
+    uses=USES - {"metric", "on_mismatch"}, aliases=("json-scores",), sign=Sign.SHAPE,
+)  # fmt: skip
 SHAPES: tuple[Shape, ...] = (
     Shape("swe-bench", "SWE-bench, the report of a run: what was resolved", _is_swe, _swe, join=_count_absent),
     Shape("evalplus", "EvalPlus and BigCodeBench, eval_results.json", _is_evalplus, _evalplus),

@@ -17,11 +17,11 @@ from ...inference.record import ReadingRecord, WarningRecord
 from ...inputs import nested
 from ...inputs.alignment import GOLD, Aligned, ById, Gapped, Given, OnMissingOnBoard, align, system_pointer
 from ...inputs.names import CLUSTER, INDEX, RUN, WEIGHT, find, gold_among, is_key, is_one_of
-from ...inputs.nested import NamedCounts
 from ...inputs.quoting import quoted
 from ...statistics.counts import board_totals_warning
+from ...statistics.item_order import taken
 from ...statistics.label_match import UNSEEN, GoldLabels
-from ...statistics.paired import StatisticSpec
+from ...statistics.paired import NamedCounts, StatisticSpec
 from ...statistics.pairwise.gold import PAIRWISE
 from ...statistics.repeats import per_item_systems
 from ...statistics.summary_rows import summary_warning
@@ -301,7 +301,7 @@ def _taken(given: Given, aligned: Aligned, pointer: str, decimals: int | None) -
     values: Any = given.values if isinstance(given, ById | Gapped) else given
     order = aligned.order[pointer]
     if order is not None:
-        values = nested.taken(values, order)
+        values = taken(values, order)
     if isinstance(values, NamedCounts):
         return values.columns
     return values if decimals is None else nested.to_decimals(values, decimals)

@@ -16,7 +16,6 @@ import numpy as np
 from ...errors import Choice, InputError, InvalidTest, pointer_token, relocated
 from ...inference.reading import Guessed, LeftOut, Note, Read
 from ...inference.record import ReadingRecord
-from ...inputs import nested
 from ...inputs.alignment import ById, OnMissingOnBoard, system_pointer
 from ...inputs.formats import catalogue
 from ...inputs.formats.file_names import stem
@@ -34,9 +33,9 @@ from ...inputs.formats.tasks import (
     tasks_by_name,
     totals_read,
 )
-from ...inputs.nested import NamedCounts
 from ...inputs.quoting import quoted
-from ...statistics.paired import Counts, Predictions, Scores, Segments
+from ...statistics.item_order import taken
+from ...statistics.paired import Counts, NamedCounts, Predictions, Scores, Segments
 from ..multipart import Form
 from ..parse_files import option_pointer, spec_of_reading
 from ..schema.compare import CompareKind
@@ -346,7 +345,7 @@ def _board(own: Mapping[str, Side], unlike: set[str], on_missing: OnMissingOnBoa
         if not unlike:
             return ById(list(ids), values)
         left = np.array([at for at, key in enumerate(ids) if key not in unlike], dtype=np.int64)
-        return ById([ids[at] for at in left.tolist()], nested.taken(values, left))
+        return ById([ids[at] for at in left.tolist()], taken(values, left))
 
     return GivenBoard(
         {name: column(own[name].ids or (), own[name].values) for name in sorted(own)},

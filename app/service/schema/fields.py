@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 from ...errors import Flaw, InvalidTest, pointer_token
 from ...inputs import columns, nested
 from ...inputs.alignment import ById, Gapped, Given
+from ...statistics.paired import NamedCounts
 
 # Set in the validation context when the decoder knows that the body has no true or false.
 NO_BOOLEANS = "no_booleans"
@@ -159,7 +160,7 @@ def _lists(value: dict[str, Any]) -> list[Any]:
     return values
 
 
-def _count_columns(value: Any, info: ValidationInfo) -> Given | nested.NamedCounts:
+def _count_columns(value: Any, info: ValidationInfo) -> Given | NamedCounts:
     promised = _may_hold_booleans(info)
     if type(value) not in {dict, list}:
         raise _refusal("not_a_column", COUNTS_NEEDED)

@@ -10,7 +10,8 @@ from hypothesis import given, strategies as st
 
 from app.errors import InvalidTest
 from app.inputs.item_lines import read
-from app.inputs.nested import MAX_COUNT_NAMES, counts_by_item, named_counts, samples, taken, tuples
+from app.inputs.nested import MAX_COUNT_NAMES, counts_by_item, named_counts, samples, tuples
+from app.statistics.item_order import taken
 from app.statistics.paired import Repeated
 
 RAGGED = st.lists(st.lists(st.integers(-9, 9), min_size=1, max_size=4), min_size=1, max_size=8)
