@@ -26,7 +26,7 @@ from ..statistics.catalogue import STATISTICS
 from .media_types import CSV, JSON, NDJSON, NPY
 from .messages import Job, TestKind
 from .parse_files import FIELDS, in_form, option_pointer
-from .pointers import FIELD, PointerMap, beside_statistic, chained, in_lines, in_query, item_of, option_of
+from .pointers import FIELD, PointerMap, beside_statistic, chained, in_line, in_query, item_of, option_of
 from .query import known_of, options_of, options_of_query, parameters_of
 from .schema.fields import NO_BOOLEANS
 from .schema.gate import GateRequest
@@ -139,7 +139,7 @@ def _lines(options: Options, body: bytes | bytearray, kind: TestKind) -> Documen
     if kind == "scores" and not item_lines.has_fields(body, (*REQUIRED[kind], *OPTIONAL[kind])):
         return None
     read = item_lines.read(body, REQUIRED[kind], OPTIONAL.get(kind, ()))
-    return Document(kind, {**options, **read.columns}, in_lines(read.lines))
+    return Document(kind, {**options, **read.columns}, partial(in_line, read.lines))
 
 
 def _array(options: Options, body: bytes | bytearray, kind: TestKind) -> Document:

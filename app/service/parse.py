@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 from ..errors import BodyTooLarge, InvalidTest, choices_of, relocated
@@ -160,7 +161,7 @@ def parse_request(kind: TestKind, request: AnyRequest, pointer_map: PointerMap, 
         if isinstance(data, Scores) and order:
             refuse_metrics_for_ids(next(iter(order.values())), "/u")
     if order is not None:
-        pointer_map = chained(by_id(order, item_first=_by_item(request)), pointer_map)
+        pointer_map = chained(partial(by_id, order, _by_item(request)), pointer_map)
     with relocated(pointer_map):
         spec = spec_of(request.statistic, kind)
         if isinstance(data, Predictions):

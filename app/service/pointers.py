@@ -82,12 +82,8 @@ def in_query(pointer: str) -> str:
     return pointer if option is None else f"/?{option}"
 
 
-def in_lines(lines: Sequence[int]) -> PointerMap:
+def in_line(lines: Sequence[int], pointer: str) -> str:
     """The map for items sent one per line, with options in the query; `lines` are the items' line numbers."""
-    return partial(_in_line, lines)
-
-
-def _in_line(lines: Sequence[int], pointer: str) -> str:
     item = item_of(pointer, len(lines))
     if item is None:
         return in_query(pointer)
@@ -95,12 +91,8 @@ def _in_line(lines: Sequence[int], pointer: str) -> str:
     return "/".join(["/line", str(lines[index]), FIELD.get(column, column), *rest])
 
 
-def by_id(ids: Mapping[str, Sequence[str]], *, item_first: bool) -> PointerMap:
-    """The map for columns keyed by id: an index becomes the id. Counts by item have their name after it."""
-    return partial(_at_id, ids, item_first)
-
-
-def _at_id(ids: Mapping[str, Sequence[str]], item_first: bool, pointer: str) -> str:
+def by_id(ids: Mapping[str, Sequence[str]], item_first: bool, pointer: str) -> str:
+    """The map for columns keyed by id: an index becomes the id. Counts by item (`item_first`) have their name after it."""
     item = item_of(pointer, max(map(len, ids.values()), default=0))
     if item is None or (item[0] not in ids and not item_first):
         return pointer
@@ -109,12 +101,12 @@ def _at_id(ids: Mapping[str, Sequence[str]], item_first: bool, pointer: str) -> 
     return "/".join(["", column, pointer_token(key), *rest])
 
 
-def item_of(pointer: str, n: int) -> tuple[str, int, list[str]] | None:
-    """Column, index of the item, and the rest of `/u/17/…` or of a named count `/u/tp/17`; None for other pointers."""
-    column, *rest = pointer[1:].split("/")
-    if column not in COLUMNS or not rest:
-        return None
-    for at in range(min(2, len(rest))):
+def item_of(pointer: str, n: int = 10**9) -> tuple[str, int, list[str]] | None:
+    """Column, index of the item, and the rest of `/u/17/…`, `/systems/A/17`, or a named count `/u/tp/17`; None for other pointers."""
+    tokens = pointer[1:].split("/")
+    head = 2 if tokens[0] == "systems" else int(tokens[0] in COLUMNS)
+    column, rest = "/".join(tokens[:head]), tokens[head:]
+    for at in range(min(2, len(rest)) if head else 0):
         if rest[at].isdecimal() and rest[at].isascii() and len(rest[at]) < 10 and int(rest[at]) < n:
             return column, int(rest[at]), rest[:at] + rest[at + 1 :]
     return None

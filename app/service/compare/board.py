@@ -28,7 +28,7 @@ from ...statistics.summary_rows import summary_warning
 from ...statistics.systems import Systems, SystemsKind
 from ..item_columns import TEXT_STATISTICS, events_for, groups_for, outputs_of, require_taken, weights_for
 from ..messages import Limits
-from ..pointers import PointerMap
+from ..pointers import PointerMap, item_of
 from ..schema.compare import CompareChoices, CompareKind
 
 NAMED_SYSTEMS = 5
@@ -61,10 +61,10 @@ class GivenBoard:
 
     def whole(self, pointer: str) -> str:
         """The map for pointers to whole columns, and to ids and clusters, before items are aligned."""
-        column, index, rest = split(pointer)
-        if self.place is None or (index is not None and column not in ("/ids", "/clusters")):
+        column, index, rest = item_of(pointer) or ("", None, [])
+        if self.place is None or (index is not None and column not in ("ids", "clusters")):
             return pointer
-        return self.place(column, index, rest)
+        return self.place(pointer if index is None else f"/{column}", index, rest)
 
     def within(self, outer: PointerMap) -> GivenBoard:
         """The same board, whose places are inside of something else."""
@@ -77,9 +77,10 @@ class GivenBoard:
         columns = self.columns()
 
         def pointer_map(pointer: str) -> str:
-            column, index, rest = split(pointer)
-            if index is None:
+            item = item_of(pointer)
+            if item is None:
                 return self.whole(pointer)
+            column, index, rest = f"/{item[0]}", *item[1:]
             given, order = columns.get(column), aligned.order.get(column)
             if order is not None:
                 if index >= len(order):
@@ -95,17 +96,6 @@ class GivenBoard:
             return "/".join([column, key, *rest])
 
         return pointer_map
-
-
-def split(pointer: str) -> tuple[str, int | None, list[str]]:
-    """Column, item and rest of `/systems/A/17/…`, `/systems/A/tp/17` or `/gold/17`; an item of None for other pointers."""
-    tokens = pointer[1:].split("/")
-    head = 2 if tokens[0] == "systems" else 1 if tokens[0] in ("gold", "ids", "clusters") else 0
-    column, rest = "/" + "/".join(tokens[:head]), tokens[head:]
-    for at in range(min(2, len(rest)) if head else 0):
-        if rest[at].isdecimal() and rest[at].isascii() and len(rest[at]) < 10:
-            return column, int(rest[at]), rest[:at] + rest[at + 1 :]
-    return pointer, None, []
 
 
 @dataclass(frozen=True, slots=True)
