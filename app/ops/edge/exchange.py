@@ -82,18 +82,18 @@ class Exchange:
         """Let the application answer."""
         try:
             await self._wire.app(self._scope, self.receive, self.send)
-            failed = not self.done and not self.gone
         except asyncio.CancelledError:  # at the end of the grace period
             self._wire.transport.abort()
             return
         except Exception:
             log.exception("the application failed")
-            failed = not self.gone
-        if failed and not self.begun:
+        if self.done or self.gone:
+            return
+        if not self.begun:
             headers = [(b"content-length", b"0"), CLOSE]
             await self.send({"type": "http.response.start", "status": 500, "headers": headers})
             await self.send({"type": "http.response.body"})
-        elif failed:
+        else:
             self._wire.transport.abort()
 
     async def receive(self) -> Message:

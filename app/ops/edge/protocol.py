@@ -26,7 +26,17 @@ from .chunked import ChunkedBody
 from .exchange import Exchange, head_of
 from .limits import CROWDED, CROWDED_HEAD_BYTES, CROWDED_HEAD_S, SLOW_HEAD, Edge
 from .peer import unread_bytes, untaken_bytes, was_reset
-from .request_head import END, LARGE_HEAD, LINE_ENDS, Refusal, Refused, RequestHead, read_head, unclear
+from .request_head import (
+    END,
+    LARGE_HEAD,
+    LINE_ENDS,
+    NOT_HTTP,
+    Refusal,
+    Refused,
+    RequestHead,
+    read_head,
+    unclear,
+)
 from .request_turns import kind_of
 from .scope import CONNECTION, Connection
 
@@ -34,6 +44,7 @@ LINGER_S = 5.0
 LAST_HEAD_S = 1.0  # time for the head of a last request during shutdown
 RESET_WITHIN_S = 0.1  # a client that has gone resets the connection within a round trip
 HIGH_WATER_BYTES = 65_536  # of a body that the application has not received yet
+MOST_EMPTY_LINES = 16  # before a request: one is usual, a flood of them costs time and says nothing
 
 
 class Phase(Enum):
@@ -63,6 +74,7 @@ class HTTPProtocol(asyncio.Protocol):
         self._phase, self._since = Phase.HEAD, self.loop.time()
         self._buffer = bytearray()
         self._seen = 0  # bytes of a head that have been looked at
+        self._empty_lines = 0  # before it
         self._received = 0  # bytes of the body
         self._left: int | None = None  # bytes of the body that are to come, where it has a length
         self._chunks: ChunkedBody | None = None
@@ -108,8 +120,6 @@ class HTTPProtocol(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes of the current or the next request."""
-        if self._phase is Phase.IDLE:
-            self._enter(Phase.HEAD)
         self._buffer += data
         self._advance()
         if self._crowded and self._phase is Phase.HEAD and len(self._buffer) > CROWDED_HEAD_BYTES:
@@ -153,7 +163,13 @@ class HTTPProtocol(asyncio.Protocol):
         there, most = self._buffer, self._edge.limits.max_header_bytes
         while there.startswith(b"\r\n"):  # RFC 9112, 2.2
             del there[:2]
-            self._seen = 0
+            self._seen, self._empty_lines = 0, self._empty_lines + 1
+            if self._empty_lines > MOST_EMPTY_LINES:
+                raise Refused(NOT_HTTP)
+        if self._phase is Phase.IDLE:
+            if not there:
+                return False
+            self._enter(Phase.HEAD)
         end = there.find(END, max(0, self._seen - 3))
         stop = len(there) if end < 0 else end + len(END)
         if unclear(there, self._seen, stop):
@@ -168,7 +184,7 @@ class HTTPProtocol(asyncio.Protocol):
             return False
         head = bytes(there[:stop])
         del there[:stop]
-        self._seen, self._is_first = 0, False
+        self._seen, self._empty_lines, self._is_first = 0, 0, False
         self._start(read_head(head))
         return True
 
@@ -211,9 +227,11 @@ class HTTPProtocol(asyncio.Protocol):
             self._buffer.clear()
             body = self._chunks.read(there)
             over = self._chunks.over
-            if self._chunks.followed and self._exchange is not None:
+            if self._chunks.followed:
                 # Where the next request begins is not known: the client has to send it again (RFC 9112, 9.3).
-                self._exchange.closes = True
+                self._closes = True
+                if self._exchange is not None:
+                    self._exchange.closes = True
         else:
             assert self._left is not None
             body = bytes(memoryview(self._buffer)[: self._left])
@@ -231,7 +249,7 @@ class HTTPProtocol(asyncio.Protocol):
         self._left = self._chunks = None
         if self._phase is Phase.LINGER:
             self._enter(Phase.IDLE)
-            if self._closes:
+            if self._closes or self._leaving:
                 self.transport.close()
             return
         self._enter(Phase.ANSWER)
@@ -252,7 +270,7 @@ class HTTPProtocol(asyncio.Protocol):
             self.transport.close()
             return
         else:
-            self._enter(Phase.HEAD if self._buffer else Phase.IDLE)
+            self._enter(Phase.IDLE)
         self._advance()
         if self._half_closed and self._phase is not Phase.ANSWER and not self._deferred:
             self.transport.close()
@@ -364,7 +382,8 @@ class HTTPProtocol(asyncio.Protocol):
         """Answer with a problem, if that is still possible, and close."""
         if self.transport.is_closing():
             return
-        if self._exchange is None or not self._exchange.begun:
+        answered = self._phase is Phase.LINGER or (self._exchange is not None and self._exchange.begun)
+        if not answered:
             headers, body = self._edge.answer(refusal)
             self.transport.write(head_of(refusal.status, [*self.default_headers, *headers]) + body)
         else:

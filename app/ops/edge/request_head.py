@@ -13,8 +13,9 @@ from typing import NamedTuple
 import httptools
 
 # Read here, so that each method and version has its answer: httptools knows a list of methods.
-REQUEST_LINE = re.compile(rb"([!#-'*+.^_`|~0-9A-Za-z-]+) ([\x21-\x7e]+) HTTP/(\d)\.(\d)\r\n")
-ABSOLUTE = re.compile(rb"https?://([^/?#]*)([^#]*)\Z", re.IGNORECASE)
+# A target has no fragment (RFC 9112, 3.2): some would cut it off, others not.
+REQUEST_LINE = re.compile(rb"([!#-'*+.^_`|~0-9A-Za-z-]+) ([\x21\x22\x24-\x7e]+) HTTP/(\d)\.(\d)\r\n")
+ABSOLUTE = re.compile(rb"https?://([^/?]*)(.*)\Z", re.IGNORECASE)
 HOST = re.compile(rb"[A-Za-z0-9._~%!$&'()*+,;=:\[\]-]*\Z")
 UNCLEAR = re.compile(rb"(?<!\r)\n|\r(?=[^\n])|\n[ \t]|\0")
 OTHER_CODING = re.compile(rb"\r\ntransfer-encoding:(?![ \t]*chunked[ \t]*\r)", re.IGNORECASE)
@@ -125,7 +126,7 @@ def read_head(head: bytes) -> RequestHead:
     expects = [value.lower() for value in values.get(b"expect", ())]
     return RequestHead(
         method, target, f"1.{minor.decode()}", headers, _length(values, minor),
-        minor == b"0" or b"close" in options, b"100-continue" in expects,
+        minor == b"0" or b"close" in options, minor == b"1" and b"100-continue" in expects,
     )  # fmt: skip
 
 

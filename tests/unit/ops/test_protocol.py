@@ -18,7 +18,7 @@ from uvicorn.server import ServerState
 from app.ops.edge import protocol as protocols
 from app.ops.edge.chunked import FREE_CHUNKS, FREE_CHUNKS_ANSWERED, FREE_FRAMING_BYTES, LEAST_MEAN_CHUNK
 from app.ops.edge.limits import Edge, Limits
-from app.ops.edge.protocol import HTTPProtocol
+from app.ops.edge.protocol import MOST_EMPTY_LINES, HTTPProtocol
 from app.settings import Settings
 
 LIMIT = 8_192
@@ -180,6 +180,8 @@ HEADS = {
     "blanks": (b"GET / HTTP/1.1\r\nACCEPT:*/*\r\nhost:a\r\nX-Empty:\r\nX-Blank: \t \r\n\r\n", 200),
     "high bytes": (b"POST / HTTP/1.1\r\n" + HOST + b"content-length: 000\r\nX: \xe9 \t\xff\t\r\n\r\n", 200),
     "an empty line before": (b"\r\nGET / HTTP/1.1\r\n" + HOST + b"\r\n", 200),
+    "empty lines before": (b"\r\n" * MOST_EMPTY_LINES + b"GET / HTTP/1.1\r\n" + HOST + b"\r\n", 200),
+    "a flood of empty lines": (b"\r\n" * (MOST_EMPTY_LINES + 1) + b"GET / HTTP/1.1\r\n" + HOST + b"\r\n", 400),
     "old": (b"GET / HTTP/1.0\r\n\r\n", 200),
     "an unknown method": (b"BREW / HTTP/1.1\r\n" + HOST + b"\r\n", 200),
     "connect": (b"CONNECT a:1 HTTP/1.1\r\n" + HOST + b"\r\n", 200),
@@ -265,8 +267,19 @@ def test_a_whole_uri_is_a_target_too(target: str, read_as: str) -> None:
     assert read([f"GET {target} HTTP/1.1\r\nHost: other\r\n\r\n".encode()])[::2] == (read_as, 200)
 
 
-@pytest.mark.parametrize("target", ["http:///x", "http://a b/x", "http://user@host/x", "http://ho\\st/"])
-def test_a_uri_without_a_host_is_refused(target: str) -> None:
+@pytest.mark.parametrize(
+    "target",
+    [
+        "http:///x",
+        "http://a b/x",
+        "http://user@host/x",
+        "http://ho\\st/",
+        "/x#y",
+        "http://host/x#y",
+        "/x?y#z",
+    ],
+)
+def test_a_uri_without_a_host_or_with_a_fragment_is_refused(target: str) -> None:
     assert read([f"GET {target} HTTP/1.1\r\nHost: other\r\n\r\n".encode()])[2] == 400
 
 
@@ -302,6 +315,44 @@ def test_what_follows_a_body_in_chunks_in_one_piece_has_to_be_sent_again(after: 
     assert seen.bodies == [b"a"]
     assert b"connection: close\r\n" in wire.written
     assert wire.closed
+
+
+async def early(scope: Scope, receive: Receive, send: Send) -> None:
+    """An application that answers without a look at the body."""
+    await send({"type": "http.response.start", "status": 413, "headers": [OK]})
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+async def answered_early(*pieces: bytes) -> tuple[HTTPProtocol, Wire]:
+    """A connection on which a request was answered before its body was complete, and then came so much."""
+    wire = Wire()
+    connection = connected(early, wire)
+    connection.data_received(CHUNKED + chunk(b"a"))
+    await settle()
+    assert wire.written.startswith(b"HTTP/1.1 413 ")
+    assert not wire.closed
+    for piece in pieces:
+        if not wire.closed:
+            connection.data_received(piece)
+            await settle()
+    return connection, wire
+
+
+def test_what_follows_a_body_that_was_not_waited_for_is_never_cut_in_two() -> None:
+    """Part of a request would be lost, and its body read as the next request."""
+    lost = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(GET)
+    _, wire = asyncio.run(answered_early(b"0\r\n\r\n" + lost, GET))
+    assert wire.closed
+    assert wire.written.count(b"HTTP/1.1 ") == 1
+    _, wire = asyncio.run(answered_early(b"0\r\n\r\n", lost + GET))
+    assert not wire.closed
+    assert wire.written.count(b"HTTP/1.1 ") == 2
+
+
+def test_a_request_has_one_answer_even_if_its_body_turns_out_to_be_none() -> None:
+    _, wire = asyncio.run(answered_early(b"no size\r\n"))
+    assert wire.closed
+    assert wire.written.count(b"HTTP/1.1 ") == 1
 
 
 def test_trailers_have_the_limit_of_headers_however_they_come() -> None:
@@ -481,6 +532,43 @@ def test_a_body_of_another_length_than_its_head_says_ends_the_connection(pieces:
     assert wire.closed
 
 
+@pytest.mark.parametrize("minor", [0, 1])
+def test_an_interim_answer_is_only_for_clients_that_know_it(minor: int) -> None:
+    async def scenario() -> bytes:
+        wire = Wire()
+        connection = connected(Seen().application, wire)
+        head = b"POST / HTTP/1.%d\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n"
+        connection.data_received(head % minor)
+        await settle()
+        return wire.written
+
+    assert asyncio.run(scenario()) == (b"HTTP/1.1 100 Continue\r\n\r\n" if minor else b"")
+
+
+def test_what_fails_after_the_answer_ends_no_other_request() -> None:
+    async def scenario() -> Wire:
+        wire, may_fail = Wire(), asyncio.Event()
+
+        async def application(scope: Scope, receive: Receive, send: Send) -> None:
+            for message in RESPONSES[0]:
+                await send(message)
+            await may_fail.wait()
+            raise ValueError
+
+        connection = connected(application, wire)
+        connection.data_received(GET)
+        await settle()
+        may_fail.set()
+        await settle()
+        connection.data_received(GET)
+        await settle()
+        return wire
+
+    wire = asyncio.run(scenario())
+    assert wire.written.count(b"HTTP/1.1 200 ") == 2
+    assert not wire.closed
+
+
 def test_messages_out_of_turn_are_an_error() -> None:
     body: Message = {"type": "http.response.body", "body": b""}
     for messages in ([body], [*RESPONSES[0], body], [RESPONSES[0][0], RESPONSES[0][0]]):
@@ -488,6 +576,43 @@ def test_messages_out_of_turn_are_an_error() -> None:
 
 
 # -- what is idle, and what leaves ------------------------------------------------------------------------
+
+
+def test_a_connection_waits_for_no_next_request_once_its_server_leaves() -> None:
+    async def scenario() -> bool:
+        connection, wire = await answered_early()
+        connection._leaving = True  # something of the body is not read yet
+        connection.data_received(b"0\r\n\r\n")
+        return wire.closed
+
+    assert asyncio.run(scenario())
+
+
+def test_a_next_request_that_began_behind_a_body_has_the_deadline_of_a_head() -> None:
+    async def scenario() -> None:
+        wire = Wire()
+        connection = connected(early, wire)
+        connection.data_received(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n")
+        await settle()
+        connection.data_received(b"a" + GET[:20])
+        connection.look(connection.loop.time() + Settings().header_timeout_s)
+        assert wire.written.count(b"HTTP/1.1 408 ") == 1
+
+    asyncio.run(scenario())
+
+
+def test_an_empty_line_after_a_request_begins_no_other() -> None:
+    async def scenario() -> None:
+        seen, wire = Seen(), Wire()
+        connection = connected(seen.application, wire)
+        connection.data_received(GET)
+        await settle()
+        connection.data_received(b"\r\n")
+        connection.look(connection.loop.time() + Settings().keep_alive_s + connection._edge.look_every_s)
+        assert wire.closed
+        assert wire.written.count(b"HTTP/1.1 ") == 1
+
+    asyncio.run(scenario())
 
 
 class Clock(asyncio.SelectorEventLoop):
