@@ -318,7 +318,7 @@ def judged() -> None:
 
 
 def translations() -> None:
-    """COMET's --to_json, scores of segments in mt-metrics-eval's form, and the output of fairseq-generate, in its order.
+    """COMET's --to_json, sacreBLEU's --sentence-level, scores of segments in mt-metrics-eval's form, and the output of fairseq-generate, in its order.
 
     (Unbabel/COMET cli/score.py; google-research/mt-metrics-eval data.py; facebookresearch/fairseq fairseq_cli/generate.py.)
     """
@@ -341,6 +341,10 @@ def translations() -> None:
                 f"D-{number}\t-0.5\t{' '.join(words)}\n",
             ]  # fmt: skip
         (TOOLS / f"fairseq.{model}.txt").write_text("".join(generated))
+        signature = "BLEU|nrefs:1|case:mixed|eff:yes|tok:13a|smooth:exp|version:2.6.0"
+        parts = "75.0/50.0/25.0/12.5 (BP = 1.000 ratio = 1.000 hyp_len = 8 ref_len = 8)"
+        printed = [f"{signature} = {100 * score:.1f} {parts}\n" for score in scores]
+        (TOOLS / f"sacrebleu.{model}.txt").write_text("".join(printed))
     (TOOLS / "COMET-refA.seg.score").write_text("".join(rows))
 
 

@@ -160,6 +160,47 @@ def _comet(source: Source, options: ReaderOptions, notes: list[Any], files: File
     return Rows(source, rows, higher_is_better=True)
 
 
+# Scores of sentences, a line each, between other lines: what the first line is where it is none of them, and the lines of scores.
+
+PRINTED = tuple(
+    (re.compile(first), re.compile(line))
+    for first, line in (
+        # mjpost/sacrebleu, --sentence-level
+        ("", r"(?P<metric>BLEU|TER|chrF\d\+*)\|\S+ = (?P<score>\S+)(?: .*)?"),
+        # m-popovic/chrF, chrF++.py -s
+        ("", r"(?P<key>\d+)::(?P<metric>\S+)\t(?P<score>\S+)"),
+        # cmu-mtlab/meteor
+        ("Meteor version.*", r"Segment (?P<key>\d+) score:\s+(?P<METEOR>\S+)"),
+        # Tiiiger/bert_score, -s
+        (r"\S+_L\d+_\S+ P: \S+ R: \S+ F1: \S+", r"(?P<P>\S+)\t(?P<R>\S+)\t(?P<F1>\S+)"),
+    )
+)
+
+
+def _printed_as(row: str) -> re.Pattern[str] | None:
+    return next((line for first, line in PRINTED if (first if first.pattern else line).fullmatch(row)), None)
+
+
+def _printed(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
+    lines = [(at, text) for at, text in enumerate(source.lines(notes), 1) if text.strip()]
+    form = _printed_as(lines[0][1]) if lines else None
+    found = [] if form is None else [form.fullmatch(text) for _, text in lines]
+    at_scores = [at for at, match in enumerate(found) if match is not None]
+    if not at_scores:
+        raise source.empty()
+    rows: list[Row] = []
+    for at in range(at_scores[0], at_scores[-1] + 1):
+        line, match = lines[at][0], found[at]
+        groups = {} if match is None else match.groupdict()
+        key, metric = groups.pop("key", None) or str(len(rows) + 1), groups.pop("metric", "score")
+        numbers = {metric if name == "score" else name: parsed(text) for name, text in groups.items()}
+        if not numbers or None in numbers.values():
+            raise source.refused(line, "not_a_number", "this is no line of scores, as those around it are.")
+        rows.append(Row(key, numbers, f"line/{line}", None))
+    higher = "TER" not in rows[0].values
+    return Rows(source, rows, higher_is_better=higher, by_order="key" not in (form or ARTICLES).groupindex)
+
+
 # OpenCompass: details of a result, or details alone.
 
 
@@ -263,8 +304,30 @@ OF_COUNTS = (
 OF_VOTES = "A vote is an item: 1 for who won, 0 for who lost, 1/2 each of a tie; p is that of the sign test."
 
 
+# lmarena/arena-hard-auto, gen_judgment.py: the baseline is A in the first game, and B in the second.
+GAMES = frozenset(("games", "model", "baseline"))
+VERDICT = re.compile(r"([AB])(?:>>?|(=)|(<<?))([AB])")
+
+
 def _votes_in(names: Any) -> tuple[str, str, str] | None:
-    return next((each for each in VOTES if set(each) <= set(names)), None)
+    return next(
+        (each for each in VOTES if set(each) <= set(names)), VOTES[0] if set(names) >= GAMES else None
+    )
+
+
+def _of_games(records: list[Record]) -> Iterator[Record]:
+    """Two votes for a record with two games; a verdict counts once, however clear it is."""
+    for path, row in records:
+        if not row.keys() >= GAMES:
+            yield Record(path, row)
+            continue
+        first, second = str(row["baseline"]), str(row["model"])
+        for a, b, game in zip((first, second), (second, first), row["games"] or (), strict=False):
+            said = VERDICT.fullmatch(str((game or {}).get("score")))
+            winner = (
+                None if said is None else "tie" if said[2] else f"model_{said[4 if said[3] else 1].lower()}"
+            )
+            yield Record(path, {"uid": row.get("uid"), "model_a": a, "model_b": b, "winner": winner})
 
 
 def _are_votes(look: FirstLook) -> bool:
@@ -277,7 +340,7 @@ def _are_votes(look: FirstLook) -> bool:
 def _vote_rows(source: Source, notes: list[Any]) -> Iterator[Record]:
     text = source.text(notes)
     if text.lstrip().startswith(("{", "[")):
-        yield from read_records(source, [], flat=False).records
+        yield from _of_games(read_records(source, [], flat=False).records)
         return
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
     table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -347,13 +410,20 @@ def _votes(source: Source, options: ReaderOptions, notes: list[Any], files: File
 
 # SQuAD: answers of each question, with its gold.
 
+WHOLLY = frozenset(("yes", "no", "noanswer"))
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def _is_squad(look: FirstLook) -> bool:
-    texts = all(isinstance(value, str) for value in look.whole.values())
+    texts = all(isinstance(value, str) for value in _answers(look.whole).values())
     return len(look.whole) > 0 and texts and not look.roles.isdisjoint(("u", "v"))
+
+
+def _answers(value: Object) -> Object:
+    """The answers by question, which HotpotQA has beside supporting facts."""
+    inner = value.get("answer")
+    return inner if isinstance(inner, dict) and "sp" in value else value
 
 
 def _squad_words(text: str) -> list[str]:
@@ -373,6 +443,9 @@ def _squad_scores(answer: str, golds: list[str]) -> dict[str, float]:
 
 def _squad_gold(source: Source, notes: list[Any]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
+    if source.text([]).lstrip().startswith("["):  # HotpotQA
+        rows = objects(source, ndjson.decoded(source.text(notes), source.pointer, source.label))
+        return {str(row.get("_id")): [str(row.get("answer", ""))] for _, row in rows}
 
     def each(value: Object, *path: str) -> list[Object]:
         return [one for _, one in objects(source, value.get(path[-1]) or [], "/".join(path))]
@@ -391,14 +464,19 @@ def _squad_gold(source: Source, notes: list[Any]) -> dict[str, list[str]]:
 
 def _squad(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     gold = _squad_gold(needed(files, "gold", "squad"), [])
-    rows = []
-    for key, answer in document(source, notes).items():
+    rows, whole = [], document(source, notes)
+    for key, answer in _answers(whole).items():
         if key not in gold:
             detail = f"the question {quoted(key)} is not in gold."
             raise refused(source, "", "unmatched_ids", detail, key)
         if not isinstance(answer, str):
             raise refused(source, "", "not_a_text", "an answer is a text.", key)
-        rows.append(Row(key, _squad_scores(answer, gold[key]), escaped(key), None))
+        scores = _squad_scores(answer, gold[key])
+        if _answers(whole) is not whole and not WHOLLY.isdisjoint(
+            " ".join(_squad_words(text)) for text in (answer, *gold[key])
+        ):
+            scores["f1"] = scores["exact"]  # as HotpotQA counts it
+        rows.append(Row(key, scores, escaped(key), None))
     return Rows(source, rows, higher_is_better=True)
 
 
@@ -470,12 +548,13 @@ SHAPES: tuple[Shape, ...] = (
     Shape("swe-bench", "SWE-bench, the report of a run: what was resolved", _is_swe, _swe, join=_count_absent),
     Shape("evalplus", "EvalPlus and BigCodeBench, eval_results.json", _is_evalplus, _evalplus),
     Shape("comet", "COMET, comet-score --to_json or its output", _is_comet, _comet, ROLES_OF_ONE_FILE, OF_ONE_FILE),
+    Shape("sentence-scores", "Scores of sentences as sacreBLEU -sl, BERTScore -s, chrF++ and METEOR print them", lambda look: bool(look.rows) and _printed_as(look.rows[0]) is not None, _printed),
     Shape("opencompass", "OpenCompass, details of a data set", _is_opencompass, _opencompass),
     Shape("deepeval", "DeepEval, a test run", _is_deepeval, _deepeval),
     Shape("terminal-bench", "Terminal-Bench, results.json of a run", has("results", "task_id", "is_resolved"), _terminal_bench),
     Shape("mt-bench", "MT-Bench, single grades of a judge", has("", "question_id", "model", "judge", "score", "turn"), _mt_bench, ROLES_OF_ONE_FILE, OF_ONE_FILE),
-    Shape("votes", "Votes between two systems: arena, AlpacaEval, MT-Bench pairs", _are_votes, _votes, ROLES_OF_ONE_FILE, OF_ONE_FILE),
-    Shape("squad", "SQuAD, predictions with the data set as gold", _is_squad, _squad, ("u", "v", "gold")),
+    Shape("votes", "Votes between two systems: arena, Arena-Hard, AlpacaEval, MT-Bench pairs", _are_votes, _votes, ROLES_OF_ONE_FILE, OF_ONE_FILE),
+    Shape("squad", "SQuAD and HotpotQA, predictions with the data set as gold", _is_squad, _squad, ("u", "v", "gold")),
     Shape("seg-score", "mt-metrics-eval, a metric's scores of many systems (SYSTEM SCORE per line)", _is_seg_score, _seg_scores, ROLES_OF_ONE_FILE, OF_ONE_FILE),
     *installed(),
 )  # fmt: skip
