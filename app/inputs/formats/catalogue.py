@@ -52,25 +52,12 @@ KINDS: Mapping[Kind, str] = {
 }
 # In the order in which they are listed; of equal signs the first decides.
 _ALL: tuple[Format, ...] = (
-    asr.FORMAT,
-    mt.COUNTS,
-    gold_formats.OF_LABELS,
-    metric_scores.FORMAT,
-    gold_formats.OF_SCORES,
-    delimited_formats.MQM,
-    delimited_formats.TSV,
-    delimited_formats.CSV,
-    delimited_formats.JSONL,
-    tool_shapes.JSON_OBJECT.format,
-    numpy_files.FORMAT,
-    lm_eval.FORMAT,
+    asr.FORMAT, mt.COUNTS, gold_formats.OF_LABELS, metric_scores.FORMAT, gold_formats.OF_SCORES,
+    delimited_formats.MQM, delimited_formats.TSV, delimited_formats.CSV, delimited_formats.JSONL,
+    tool_shapes.JSON_OBJECT.format, numpy_files.FORMAT, lm_eval.FORMAT,
     *(shape.format for shape in (inspect_log.SHAPE, *eval_logs.LOGS, *tool_shapes.SHAPES)),
-    conllu.FORMAT,
-    conll.FORMAT,
-    trec.FORMAT,
-    mt.FAIRSEQ,
-    mt.TEXTS,
-)
+    conllu.FORMAT, conll.FORMAT, trec.FORMAT, mt.FAIRSEQ, mt.TEXTS,
+)  # fmt: skip
 FORMATS: Mapping[str, Format] = {format_.name: format_ for format_ in _ALL}
 if len(FORMATS) < len(_ALL):
     _twice = next(name for name in FORMATS if sum(format_.name == name for format_ in _ALL) > 1)

@@ -105,11 +105,10 @@ def read_records(source: Source, notes: list[str], path: str | None = None, *, f
     if table is None and path is not None:
         detail = "path names the list of items in a JSON document, and this file has a row on each line."
         raise InvalidTest.at("/options/path", "unused_option", detail)
-    records = (
-        _at_once(text) or list(_checked(source, _records(source, text)))
-        if table is None
-        else [Record(*row) for row in table.rows]
-    )
+    if table is not None:
+        records = [Record(*row) for row in table.rows]
+    else:
+        records = _at_once(text) or list(_checked(source, _records(source, text)))
     within = {} if table is None else dict(table.within)
     inside = wrappers.nested(records[0].value) if flat and records else {}
     if inside:

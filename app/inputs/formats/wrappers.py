@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from ...errors import InvalidTest
@@ -100,11 +101,7 @@ def nested(row: Object) -> dict[str, tuple[str, ...]]:
             elif above:
                 yield here
 
-    found: dict[str, tuple[str, ...]] = {}
-    for parts in paths(row, ()):
-        if len(found) == MOST_NESTED:
-            break
-        found.setdefault(".".join(parts), parts)
+    found = {".".join(parts): parts for parts in islice(paths(row, ()), MOST_NESTED)}
     return {name: parts for name, parts in found.items() if name not in row}
 
 
@@ -179,11 +176,8 @@ def _form(document: Object) -> str | None:
     if scalars and all(keys == inner[0] for keys in inner) and _rows_are_inside(list(document), inner[0]):
         return "columns"
     common = set(inner[0]).intersection(*inner)
-    return (
-        "rows"
-        if len(values) > 1 and any(isinstance(values[0][name], int | float) for name in common)
-        else None
-    )
+    has_numbers = any(isinstance(values[0][name], int | float) for name in common)
+    return "rows" if len(values) > 1 and has_numbers else None
 
 
 def _are_columns(document: Object) -> bool:
@@ -191,22 +185,19 @@ def _are_columns(document: Object) -> bool:
     lengths = {len(value) for value in document.values()}
     texts = any(isinstance(one, str) for value in document.values() for one in value)
     flat_lists = not any(isinstance(one, dict | list) for value in document.values() for one in value)
-    return (
-        flat_lists
-        and len(lengths) == 1
-        and 0 not in lengths
-        and (texts or not KEYS.isdisjoint(map(str.lower, document)))
-    )
+    named = texts or not KEYS.isdisjoint(map(str.lower, document))
+    return flat_lists and len(lengths) == 1 and 0 not in lengths and named
 
 
 def _rows_are_inside(outer: list[str], inner: list[str]) -> bool:
     """Whether the keys inside are rows, so that the outer ones are columns: they count, or only the outer ones are known."""
     if _count(inner):
         return not _count(outer)
-    known = [
-        any(name.lower() in KEYS or of_name(name) is not None for name in names) for names in (outer, inner)
-    ]
-    return known == [True, False]
+
+    def are_known(names: list[str]) -> bool:
+        return any(name.lower() in KEYS or of_name(name) is not None for name in names)
+
+    return are_known(outer) and not are_known(inner)
 
 
 def _count(names: Sequence[str]) -> bool:
@@ -218,26 +209,18 @@ def _whole(document: Object, pointer: str) -> Table | None:
     if form == "split":
         return _split(document, pointer)
     if form == "lists":
-        count = len(next(iter(document.values())))
-        rows = [(str(row), {name: values[row] for name, values in document.items()}) for row in range(count)]
+        each = zip(*document.values(), strict=True)
+        rows = [(str(row), dict(zip(document, cells, strict=True))) for row, cells in enumerate(each)]
         return Table(rows, by_column=True)
     if form == "columns":
         keys = list(next(iter(document.values())))
         has_ids = not KEYS.isdisjoint(map(str.lower, document.keys() - set(SCORE)))
-        named = not _count(keys) and not has_ids
-        return Table(
-            [
-                (
-                    escaped(key),
-                    {
-                        **({"id": key} if named else {}),
-                        **{name: values[key] for name, values in document.items()},
-                    },
-                )
-                for key in keys
-            ],
-            by_column=True,
-        )
+        ids: dict[str, Object] = {} if _count(keys) or has_ids else {key: {"id": key} for key in keys}
+        rows = [
+            (escaped(key), ids.get(key, {}) | {name: values[key] for name, values in document.items()})
+            for key in keys
+        ]
+        return Table(rows, by_column=True)
     if form == "rows":
         return Table([(escaped(key), {"id": key, **row}) for key, row in document.items()])
     return None
@@ -252,11 +235,7 @@ def _split(document: Object, pointer: str) -> Table:
             detail = f"This row has {len(cells)} cells, and there are {len(header)} columns."
             raise InvalidTest.at(f"{pointer}/data/{number}", "wrong_field_count", detail)
         rows.append((f"data/{number}", dict(zip(header, cells, strict=True))))
-    if (
-        "id" not in header
-        and isinstance(index, list)
-        and len(index) == len(rows)
-        and not _count(list(map(str, index)))
-    ):
+    is_of_rows = isinstance(index, list) and len(index) == len(rows) and not _count(list(map(str, index)))
+    if is_of_rows and "id" not in header:
         rows = [(path, {"id": key, **row}) for (path, row), key in zip(rows, index, strict=True)]
     return Table(rows, {name: str(place) for place, name in enumerate(header)})
