@@ -284,7 +284,7 @@ def _run_test(parsed: ParsedTest, prepared: Prepared) -> Ran:
 
 
 def _run_gate(parsed: ParsedGate, prepared: PreparedGate) -> Ran:
-    gate = run_gate(prepared)
+    gate = run_gate(parsed, prepared)
     test, headers = gate.deciding.test, (("x-verdict", gate.verdict), ("x-p-value", repr(gate.p_value)))
     return Ran(gate, (test.method.name, test.items.n), headers, 200 if gate.passed else parsed.fail_status)
 

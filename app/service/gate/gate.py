@@ -9,7 +9,7 @@ better, is refused. A request that contradicts the names is followed, with a war
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, get_args
@@ -22,7 +22,7 @@ from ...inference.gate.record import GateRecord, GateTerms, OnInconclusive
 from ...inference.paired_test import ALGORITHM_VERSION
 from ...inference.record import TestRecord, WarningRecord, reported
 from ...inputs import json_body
-from ...inputs.formats.reader import Reading
+from ...inputs.formats.reader import Reading, UploadedFile
 from ...inputs.formats.roles import ROLES, roles_of
 from ...inputs.quoting import quoted
 from ...statistics.direction import of_name
@@ -32,7 +32,6 @@ from ..compare.options import NAMES
 from ..documents import ROLE as FILE, Fields, RequestFile, json_of, kind_of, put_once, request_in, with_fields
 from ..media_types import MULTIPART
 from ..messages import Job, TestKind
-from ..multipart import Form
 from ..parse import (
     ParsedTest,
     n_items,
@@ -44,7 +43,7 @@ from ..parse import (
     unit_findings,
     with_picture_data,
 )
-from ..parse_files import in_form, option_pointer, read_form
+from ..parse_files import METRICS, in_form, option_pointer, read_form
 from ..pointers import PointerMap, chained, in_query, option_of
 from ..query import ELSEWHERE, literal, once, options_of_query
 from ..schema.gate import GateFields, GateMetric, GateRequest, Terms
@@ -57,27 +56,23 @@ SINGLE = ("kind", "request", "against")  # members of a gate without metrics
 UNNAMED = ("candidate", "baseline")  # names of systems that have none
 # Fields of a form: those that are texts, those that a metric may have of its own, and those of the gate.
 TEXTS = ("policy", "on_inconclusive", "name")
-OF_A_METRIC = ("name", "policy", "margin", "higher_is_better")
-FIELDS = ("policy", "margin", "higher_is_better", "on_inconclusive", "fail_status", "store")
+TERMS = ("policy", "margin", "higher_is_better")
+OF_A_METRIC = ("name", *TERMS)
+FIELDS = (*TERMS, "on_inconclusive", "fail_status", "store")
 MOST_DROPPED = 2  # items of which one may be left
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedMetric:
-    """One metric of a gate.
+    """One metric of a gate: what is asked, and its test, whose map is for pointers to terms as well.
 
-    `pointer_map` is for its terms, as `test.pointer_map` is for its test. `interval_requested` is false where the
-    interval is only there for the reports; `warnings` are about roles and direction. `against` is the baseline's name,
-    where there are several.
+    `interval_requested` is false where the interval is only there for the reports; `warnings` are about roles and direction.
     """
 
-    name: str
+    asked: Metric
     test: ParsedTest
-    terms: GateTerms
-    pointer_map: PointerMap
     interval_requested: bool
-    warnings: tuple[WarningRecord, ...] = ()
-    against: str | None = None
+    warnings: tuple[WarningRecord, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +110,11 @@ def _gate(
     """The gate of metrics, each against all its baselines; reports tell them apart by their names."""
     seen: set[str] = set()
     for index, metric in ((index, metric) for index, each in enumerate(metrics) for metric in each):
-        if metric.name in seen:
-            detail = f"Two metrics are called {quoted(metric.name)}: give each a name of its own."
+        name = metric.asked.name
+        if name in seen:
+            detail = f"Two metrics are called {quoted(name)}: give each a name of its own."
             raise InvalidTest.at(f"{pointer}/{index}/name", "duplicate_name", detail)
-        seen.add(metric.name)
+        seen.add(name)
     status = common.fail_status
     for text in [value for name, value in job.query if name == "fail_status"]:
         with relocated(in_query):
@@ -197,59 +193,42 @@ def _unless_sequential(inside: PointerMap, pointer: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class GateForm:
-    """The gate's fields, the fields of all its tests, what differs by metric, and the baselines' names as given."""
+class MetricForm:
+    """What one of `metrics` has of its own, and the fields that all have: a form by itself."""
 
-    common: GateFields
-    fields: Sequence[tuple[str, str]]
-    overrides: Sequence[Mapping[str, str]]
-    names: str | None
+    index: int
+    own: Mapping[str, str]
+    common: Sequence[tuple[str, str]]
 
-    def terms(self, index: int) -> GateFields:
-        """The terms of one metric; raises InvalidTest."""
-        terms = {name: text for name, text in self.overrides[index].items() if name in OF_A_METRIC}
-        return _fields_of(terms, f"/options/metrics/{index}")
+    @property
+    def terms(self) -> GateFields:
+        """Its terms; raises InvalidTest."""
+        terms = {name: text for name, text in self.own.items() if name in OF_A_METRIC}
+        return _fields_of(terms, f"/options/metrics/{self.index}")
 
-    def fields_of(self, index: int) -> list[tuple[str, str]]:
-        """The fields of the test of one metric."""
-        override = self.overrides[index]
-        fields = [(name, text) for name, text in self.fields if name not in override]
-        return fields + [(name, text) for name, text in override.items() if name not in OF_A_METRIC]
+    @property
+    def fields(self) -> list[tuple[str, str]]:
+        """The fields of its test."""
+        fields = [(name, text) for name, text in self.common if name not in self.own]
+        return fields + [(name, text) for name, text in self.own.items() if name not in OF_A_METRIC]
 
-    def by_metric(self, index: int) -> GateForm | None:
+    @property
+    def by_metric(self) -> MetricForm | None:
         """The form with a name as that of a metric of the files instead of a statistic; None where it is neither."""
-        override = self.overrides[index]
-        if override != {"name": override.get("name"), "statistic": override.get("name")}:
-            return None
-        overrides = [*self.overrides]
-        overrides[index] = {"name": override["name"], "metric": override["name"]}
-        return replace(self, overrides=overrides)
+        name = self.own.get("name", "")
+        alone = self.own == {"name": name, "statistic": name}
+        return replace(self, own={"name": name, "metric": name}) if alone else None
 
-    def place(self, index: int) -> PointerMap:
-        """The map for one metric: fields that it sets itself are in `metrics`."""
-        return partial(_in_override, frozenset(self.overrides[index]), index)
-
-
-def _in_override(override: Collection[str], index: int, pointer: str) -> str:
-    name = pointer.removeprefix("/options/")
-    own = pointer.startswith("/options/") and name.partition("/")[0] in override
-    return f"/options/metrics/{index}/{name}" if own else pointer
+    def place(self, pointer: str) -> str:
+        """The map for pointers into the form: fields that the metric sets itself are in `metrics`."""
+        name = pointer.removeprefix("/options/")
+        own = pointer.startswith("/options/") and name.partition("/")[0] in self.own
+        return f"/options/metrics/{self.index}/{name}" if own else pointer
 
 
 def _fields_of(texts: Mapping[str, str], prefix: str) -> GateFields:
     values = {name: text if name in TEXTS else literal(text) for name, text in texts.items()}
     return validated(GateFields, values, prefix=prefix)
-
-
-def gate_form(fields: Iterable[tuple[str, str]]) -> GateForm:
-    """A form's fields, those of the gate apart from those of its tests.
-
-    Raises InvalidTest: a field is given twice, or its value is invalid; pointers are `/options/<name>`.
-    """
-    terms, others = once(fields, (*FIELDS, "metrics", NAMES), option_pointer)
-    metrics, names = terms.pop("metrics", None), terms.pop(NAMES, None)
-    overrides = [{}] if metrics is None else _overrides(metrics)
-    return GateForm(_fields_of(terms, "/options"), others, overrides, names)
 
 
 def _overrides(text: str) -> list[dict[str, str]]:
@@ -267,7 +246,7 @@ def _overrides(text: str) -> list[dict[str, str]]:
         if not isinstance(member, dict) or member.get("name") == "":
             raise _not_metrics(f"/options/metrics/{index}")
         for name in member:
-            if name in ROLES or name in ("metrics", NAMES):
+            if name in ROLES or name in (METRICS, NAMES):
                 detail = f"{quoted(name)} cannot differ by metric."
                 raise InvalidTest.at(f"/options/metrics/{index}", "not_by_metric", detail)
     return [
@@ -287,55 +266,54 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGa
     request = None if form.repeated else request_in(form.files, form.fields)
     if request is not None:
         return _parse_file(job, request, form.fields)
-    gate, baselines = gate_form(form.fields), against.files_of(form)
-    several = "/options/metrics" if len(gate.overrides) > 1 else f"/files/{against.ROLE}"
-    _refuse_too_many(len(gate.overrides) * len(baselines), job, several)
+    terms, fields = once(form.fields, (*FIELDS, METRICS, NAMES), option_pointer)
+    several, names_given = terms.pop(METRICS, None), terms.pop(NAMES, None)
+    overrides = [{}] if several is None else _overrides(several)
+    common, baselines = _fields_of(terms, "/options"), against.files_of(form)
+    counted = "/options/metrics" if len(overrides) > 1 else f"/files/{against.ROLE}"
+    _refuse_too_many(len(overrides) * len(baselines), job, counted)
     metrics, names = [], None
-    for index in range(len(gate.overrides)):
-        terms = gate.terms(index)
-        gate, tests = _tests_by_name(job, form, gate, index, baselines)
+    for index, override in enumerate(overrides):
+        metric = MetricForm(index, override, fields)
+        own = metric.terms
+        metric, tests = _tests_by_name(job, form.files, metric, baselines)
         if names is None:
-            names = against.names_of(gate.names, baselines, [test.reading for test in tests], job.limits)
-        in_terms = chained(in_form, gate.place(index))
-        given = {name for test in tests for name in test.given}
+            names = against.names_of(names_given, baselines, [test.reading for test in tests], job.limits)
+        place, given = chained(in_form, metric.place), {name for test in tests for name in test.given}
         named = zip(tests, names, strict=True)
-        metrics.append(
-            [_metric(job, terms, gate.common, test, in_terms, given, name) for test, name in named]
-        )
-    return _gate(job, metrics, gate.common, "/options/metrics")
+        metrics.append([_metric(job, own, common, test, place, given, name) for test, name in named])
+    return _gate(job, metrics, common, "/options/metrics")
 
 
 def _tests_by_name(
-    job: Job, form: Form, gate: GateForm, index: int, baselines: Sequence[against.BaselineFile]
-) -> tuple[GateForm, list[ParsedTest]]:
+    job: Job, files: Mapping[str, UploadedFile], metric: MetricForm, baselines: Sequence[against.BaselineFile]
+) -> tuple[MetricForm, list[ParsedTest]]:
     """The tests of one metric; a name that is no statistic of the files may be a metric that they hold."""
     try:
-        return gate, _tests_of_files(job, form, gate, index, baselines)
+        return metric, _tests_of_files(job, files, metric, baselines)
     except InvalidTest as refused:
-        named = gate.by_metric(index)
+        named = metric.by_metric
         if named is None:
             raise
         try:
-            tests = _tests_of_files(job, form, named, index, baselines)
+            tests = _tests_of_files(job, files, named, baselines)
         except InvalidTest as error:
             lists_metrics = bool(error.flaws) and error.flaws[0].code == "choose_metric"
             raise (error if lists_metrics else refused) from None
-        metric = named.overrides[index]["metric"].lower()
-        if not all(metric in (test.options.metric or "").lower() for test in tests):
+        if not all(named.own["metric"].lower() in (test.options.metric or "").lower() for test in tests):
             raise  # nothing in the files is called so
         return named, tests
 
 
 def _tests_of_files(
-    job: Job, form: Form, gate: GateForm, index: int, baselines: Sequence[against.BaselineFile]
+    job: Job, files: Mapping[str, UploadedFile], metric: MetricForm, baselines: Sequence[against.BaselineFile]
 ) -> list[ParsedTest]:
     """One metric of files, against each baseline."""
-    fields = gate.fields_of(index)
     refusals, tests = against.Refusals(), []
     for baseline in baselines:
-        pointer_map = chained(gate.place(index), baseline.pointer_map)
+        pointer_map = chained(metric.place, baseline.pointer_map)
         with refusals.of(baseline.called, baseline.where), relocated(pointer_map):
-            test = parse_files(baseline.beside(form.files), fields, job)
+            test = parse_files(baseline.beside(files), metric.fields, job)
             assert test.reading is not None
             _require_certain(test.reading)
             tests.append(replace(test, pointer_map=chained(in_form, pointer_map)))
@@ -363,12 +341,10 @@ def _parse_file(job: Job, file: RequestFile, fields: Fields) -> ParsedGate:
     with relocated(pointer_map):
         gate = _parse_request(job, value, file.context)
 
-    def in_file(metric: ParsedMetric) -> ParsedMetric:
-        test = read_from_file(metric.test)
-        test = replace(test, pointer_map=chained(test.pointer_map, pointer_map))
-        return replace(metric, test=test, pointer_map=chained(metric.pointer_map, pointer_map))
-
-    return replace(gate, metrics=tuple(map(in_file, gate.metrics)))
+    tests = [read_from_file(metric.test) for metric in gate.metrics]
+    tests = [replace(test, pointer_map=chained(test.pointer_map, pointer_map)) for test in tests]
+    metrics = zip(gate.metrics, tests, strict=True)
+    return replace(gate, metrics=tuple(replace(metric, test=test) for metric, test in metrics))
 
 
 def _in_file(names: Collection[str], wrapped: bool, pointer: str) -> str:
@@ -399,7 +375,7 @@ def _metric(
     """The metric with what a gate's reports need: names, an interval that fits its level, a picture's data."""
     with relocated(test.pointer_map):
         refuse_inside(test.store)
-    terms = {name: _term(own, common, name) for name in ("policy", "margin", "higher_is_better")}
+    terms = {name: _term(own, common, name) for name in TERMS}
     _require_items(test)
     higher, turned = _direction(terms.pop("higher_is_better"), test, pointer_map)
     # Where lower is better they are no shares.
@@ -419,17 +395,22 @@ def _metric(
     if name is not None and len(name) > job.limits.max_name_chars:
         detail = f"A name has at most {job.limits.max_name_chars} characters; this one has {len(name):,}."
         raise InvalidTest.at(pointer_map("/name"), "name_too_long", detail)
-    test = with_picture_data(replace(test, options=options), job.representation)
+    place = partial(_in_terms, pointer_map, test.pointer_map)
+    test = with_picture_data(replace(test, options=options, pointer_map=place), job.representation)
     name = name or _name(test)
-    return ParsedMetric(
+    asked = Metric(
         name if baseline is None else f"{name} {against.ROLE} {baseline}",
-        test,
+        test.data,
+        test.spec,
+        test.options,
         GateTerms(alpha=alpha, higher_is_better=higher, **shown),
-        pointer_map,
-        "confidence_level" in given,
-        (*turned, *_swapped(test)),
         baseline,
     )
+    return ParsedMetric(asked, test, "confidence_level" in given, (*turned, *_swapped(test)))
+
+
+def _in_terms(of_terms: PointerMap, of_test: PointerMap, pointer: str) -> str:
+    return (of_terms if pointer[1:].partition("/")[0] in TERMS else of_test)(pointer)
 
 
 def _term(own: Terms, common: Terms, name: str) -> Any:
@@ -515,14 +496,10 @@ def _swapped(test: ParsedTest) -> tuple[WarningRecord, ...]:
     return ()
 
 
-NO_INTERVAL = "interval_not_available"
-
-
 @dataclass(frozen=True, slots=True)
 class PreparedGate:
     """A gate that is validated and planned, and has not run."""
 
-    parsed: ParsedGate
     metrics: tuple[PreparedMetric, ...]
 
     @property
@@ -538,35 +515,24 @@ class PreparedGate:
 
 def prepare_gate(job: Job, gate: ParsedGate) -> PreparedGate:
     """Validate and plan every metric; raises InputError with pointers into what the client sent."""
-    budget = Budget(job.limits.engine_budget_operations, job.limits.engine_budget_bytes)
-    return PreparedGate(gate, tuple(_prepared(metric, budget) for metric in gate.metrics))
+    budget, metrics = Budget(job.limits.engine_budget_operations, job.limits.engine_budget_bytes), []
+    for metric in gate.metrics:
+        with relocated(metric.test.pointer_map):
+            metrics.append(prepare_metric(metric.asked, budget))
+    return PreparedGate(tuple(metrics))
 
 
-def _prepared(metric: ParsedMetric, budget: Budget) -> PreparedMetric:
-    test = metric.test
-
-    def pointer_map(pointer: str) -> str:
-        of_terms = pointer.partition("/")[2].partition("/")[0] in {"policy", "margin", "higher_is_better"}
-        return metric.pointer_map(pointer) if of_terms else test.pointer_map(pointer)
-
-    with relocated(pointer_map):
-        asked = Metric(metric.name, test.data, test.spec, test.options, metric.terms, metric.against)
-        return prepare_metric(asked, budget)
-
-
-def run_gate(prepared: PreparedGate) -> GateRecord:
+def run_gate(parsed: ParsedGate, prepared: PreparedGate) -> GateRecord:
     """Run every metric and decide."""
-    gate = finish_gate(prepared.metrics, prepared.parsed.on_inconclusive, ALGORITHM_VERSION)
-    metrics = tuple(
-        replace(metric, test=_test(parsed, metric.test))
-        for parsed, metric in zip(prepared.parsed.metrics, gate.metrics, strict=True)
-    )
+    gate = finish_gate(prepared.metrics, parsed.on_inconclusive, ALGORITHM_VERSION)
+    both = zip(parsed.metrics, gate.metrics, strict=True)
+    metrics = tuple(replace(metric, test=_test(asked, metric.test)) for asked, metric in both)
     return replace(gate, metrics=metrics)
 
 
 def _test(parsed: ParsedMetric, record: TestRecord) -> TestRecord:
     """The test with what is known from parsing, and without a warning about an interval that was not requested."""
     if not parsed.interval_requested:
-        kept = tuple(warning for warning in record.warnings if warning.code != NO_INTERVAL)
-        record = replace(record, warnings=kept)
+        kept = (warning for warning in record.warnings if warning.code != "interval_not_available")
+        record = replace(record, warnings=tuple(kept))
     return reported(record, parsed.test.reading_record, parsed.warnings)
