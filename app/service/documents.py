@@ -35,14 +35,14 @@ from .schema.statistics import spec_of
 from .validation import validated, with_statistic
 
 REQUIRED: dict[TestKind, tuple[str, ...]] = {
-    "effects": ("stay",),
-    "scores": ("u", "v"),
-    "counts": ("u", "v"),
-    "predictions": ("gold", "u", "v"),
+    kind: tuple(name for name, field in model.model_fields.items() if field.is_required())
+    for kind, model in REQUEST_MODELS.items()
 }
+# Fields of a line that it may leave out.
 OPTIONAL: dict[TestKind, tuple[str, ...]] = {
     "effects": ("swap",),
     "scores": ("weight",),
+    "counts": (),
     "predictions": ("group", "event"),
 }
 ROLE = "file"
@@ -136,22 +136,23 @@ def _refuse_contradictions(options: Options, request: AnyRequest, kind: TestKind
 
 def _lines(options: Options, body: bytes | bytearray, kind: TestKind) -> Document | None:
     """Lines with the fields of a request; None for lines of scores with others."""
-    if kind == "scores" and not item_lines.has_fields(body, (*REQUIRED[kind], *OPTIONAL[kind])):
+    required, optional = REQUIRED[kind], OPTIONAL[kind]
+    if kind == "scores" and not item_lines.has_fields(body, (*required, *optional)):
         return None
-    read = item_lines.read(body, REQUIRED[kind], OPTIONAL.get(kind, ()))
+    read = item_lines.read(body, required, optional)
     return Document(kind, {**options, **read.columns}, partial(in_line, read.lines))
 
 
 def _array(options: Options, body: bytes | bytearray, kind: TestKind) -> Document:
     table = npy.read(body, may_be_missing=options.get("on_missing", "error") != "error")
     if isinstance(table, delimited.CountTable) != (kind == "counts"):
-        columns = (
+        needed = (
             "four columns (tp_u, incorrect_u, tp_v, incorrect_v)"
             if kind == "counts"
             else "two columns (u, v)"
         )
-        raise InvalidTest.at("", "wrong_shape", f"The array needs {columns} here.")
-    names = ["u", "v"] if kind == "scores" else list(delimited.HEADERLESS_COUNTS)
+        raise InvalidTest.at("", "wrong_shape", f"The array needs {needed} here.")
+    names = ("u", "v") if kind == "scores" else delimited.HEADERLESS_COUNTS
     place = _in_rows(names, len(body), lambda row, column: f"/{row}/{column}")
     return Document(kind, {**options, "u": table.u, "v": table.v}, place)
 
@@ -161,7 +162,8 @@ def _table(
 ) -> Document | None:
     """The usual table, cut at C speed; None for any other."""
     columns: dict[str, Any] = {}
-    names, header = list(delimited.HEADERLESS_COUNTS), False
+    names: Sequence[str] = ("u", "v") if kind == "scores" else delimited.HEADERLESS_COUNTS
+    header = False
     if kind == "counts":
         counts = delimited.plain_counts(body, delimiter)
         columns = {} if counts is None else {"u": counts.u, "v": counts.v}
@@ -170,15 +172,11 @@ def _table(
         if table.weights is not None:
             columns["weights"] = table.weights
         first = bytes(body).partition(b"\n")[0].decode("ascii", "replace")
-        names = [name.strip().lower() for name in first.split(delimiter)]
-        header = "u" in names
+        named = [name.strip().lower() for name in first.split(delimiter)]
+        names, header = (named, True) if "u" in named else (names, False)
     if not columns:
         return None
-    place = _in_rows(
-        names if header or kind == "counts" else ["u", "v"],
-        len(body),
-        lambda row, column: f"/line/{row + 1 + header}/{column + 1}",
-    )
+    place = _in_rows(names, len(body), lambda row, column: f"/line/{row + 1 + header}/{column + 1}")
     return Document(kind, {**options, **columns}, place)
 
 
@@ -287,13 +285,13 @@ def with_fields(value: dict[str, Any], fields: Fields, kind: TestKind) -> dict[s
             raise InvalidTest.at(option_pointer(name), "unused_option", detail)
     whole = with_statistic(value, parameters_of(kind))
     for name, option in options.items():
-        members = {f"/{name}/{inner}": one for inner, one in option.items()} if type(option) is dict else {}
-        if not members or type(whole.get(name, {})) is not dict:
+        inside = whole.get(name, {})
+        if type(option) is not dict or type(inside) is not dict:
             put_once(whole, name, option, f"/{name}")
             continue
-        whole[name] = dict(whole.get(name, {}))
-        for pointer, one in members.items():
-            put_once(whole[name], pointer.rpartition("/")[2], one, pointer)
+        whole[name] = dict(inside)
+        for member, value_given in option.items():
+            put_once(whole[name], member, value_given, f"/{name}/{member}")
     return whole
 
 
@@ -323,8 +321,8 @@ def kind_of(value: Mapping[str, Any]) -> TestKind:
         return "counts" if type(u) is dict else "scores"
     if not any(map(_is_column, u.values())):
         return "scores"
-    named = value.get("statistic")
-    name = named.get("name") if type(named) is dict else None
+    statistic = value.get("statistic")
+    name = statistic.get("name") if type(statistic) is dict else statistic
     if name is not None:
         return "scores" if any(entry.name == name for entry in STATISTICS["scores"]) else "counts"
     if type(v) is dict and set(u) == set(v) and set(u) <= COUNT_NAMES:

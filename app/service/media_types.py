@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import get_args
 
 from ..reports.representations import (
     JSON as JSON_NAME,
@@ -12,7 +13,7 @@ from ..reports.representations import (
     OF_A_TEST,
     OF_POWER,
 )
-from .messages import Kind
+from .messages import Kind, TestKind
 
 JSON = "application/json"
 CSV = "text/csv"
@@ -35,10 +36,7 @@ CONSUMED: Mapping[Kind, tuple[str, ...]] = {
     "batch": (JSON, NDJSON),
 }
 OFFERED: Mapping[Kind, tuple[str, ...]] = {
-    "effects": OF_A_TEST,
-    "scores": OF_A_TEST,
-    "counts": OF_A_TEST,
-    "predictions": OF_A_TEST,
+    **dict.fromkeys(get_args(TestKind), OF_A_TEST),
     "files": OF_A_TEST,
     "plan": (JSON_NAME,),
     "gate": OF_A_GATE,

@@ -28,7 +28,7 @@ from .parse_files import option_pointer, read_form
 from .pointers import prefixed
 from .query import ELSEWHERE, literal, once, options_of_query
 from .schema.power import FIELDS, Design as DesignFields, PowerFields, PowerRequest
-from .storing import refuse_inside, store_of
+from .storing import INSIDE, refuse_to_store, store_of
 from .validation import validated
 
 REQUEST = "/design/request"
@@ -161,7 +161,7 @@ def _pilot(design: DesignFields, job: Job, context: dict[str, bool]) -> ParsedTe
         if request.test == "bootstrap":
             detail = "Power is that of the permutation test: leave test out."
             raise InvalidTest.at("/test", "no_power", detail)
-        refuse_inside(store_of(request))
+        refuse_to_store(store_of(request), INSIDE)
     return parse_request(document.kind, request, document.place, job)
 
 

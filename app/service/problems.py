@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -18,7 +19,6 @@ from ..errors import (
     MAX_FLAWS,
     BodyTooSlow,
     CapacityError,
-    Choice,
     ExactpermError,
     Flaw,
     TooManyConnections,
@@ -153,24 +153,20 @@ def of_status(
     status: int, detail: str | None, request_id: str, headers: Iterable[tuple[str, str]] = ()
 ) -> RenderedResponse:
     """The problem for a status that HTTP itself gives rise to, such as 404."""
-    if status in BY_STATUS:
-        kind = TYPES[BY_STATUS[status]]
-    else:
-        phrase = HTTPStatus(status).phrase
-        kind = ProblemType(phrase.lower().replace(" ", "-"), status, phrase, phrase)
+    phrase = HTTPStatus(status).phrase
+    kind = TYPES.get(
+        BY_STATUS.get(status, ""), ProblemType(phrase.lower().replace(" ", "-"), status, phrase, phrase)
+    )
     return render(kind, detail or kind.advice, request_id, headers=tuple(headers))
 
 
 def of_bug(error: Exception, request_id: str) -> RenderedResponse:
     """The problem for an unexpected exception. Its type and position are logged, never its message."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    position = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"
+    frames = traceback.extract_tb(error.__traceback__)
     log.error(
         "unexpected %s at %s (request %s)",
         type(error).__qualname__,
-        position,
+        f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "?",
         request_id,
         extra={"exception": error},  # the formatter of `ops.logs` writes its stack; others ignore it
     )
@@ -212,18 +208,14 @@ def instance(request_id: str) -> bytes:
 
 
 def _flaw(flaw: Flaw) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "pointer": cut(flaw.pointer, MAX_POINTER_CHARS),
-        "code": flaw.code,
-        "detail": cut(flaw.detail, MAX_DETAIL_CHARS),
-    }
+    pointer, detail = cut(flaw.pointer, MAX_POINTER_CHARS), cut(flaw.detail, MAX_DETAIL_CHARS)
+    shown: dict[str, Any] = {"pointer": pointer, "code": flaw.code, "detail": detail}
     if flaw.choices:
-        shown["choices"] = [_choice(choice) for choice in flaw.choices]
+        shown["choices"] = [
+            {"title": cut(choice.title, MAX_TITLE_CHARS), "fields": dict(choice.fields)}
+            for choice in flaw.choices
+        ]
     return shown
-
-
-def _choice(choice: Choice) -> dict[str, Any]:
-    return {"title": cut(choice.title, MAX_TITLE_CHARS), "fields": dict(choice.fields)}
 
 
 def _after(shown: list[dict[str, Any]]) -> bytes:

@@ -39,16 +39,10 @@ def asking(job: Job, store: bool | None) -> Job:
     return replace(job, store=store)
 
 
-def refuse_to_store(store: bool | None) -> None:
-    """Refuse to keep what a list or a job answers; raises InvalidTest at `/store`."""
+def refuse_to_store(store: bool | None, why: str = LISTED) -> None:
+    """Refuse to keep what a list or a job answers, or a part of an answer; raises InvalidTest at `/store`."""
     if store:
-        raise InvalidTest.at(f"/{STORE}", "store_not_here", LISTED)
-
-
-def refuse_inside(store: bool | None) -> None:
-    """Refuse to keep a part of an answer; raises InvalidTest at `/store`."""
-    if store:
-        raise InvalidTest.at(f"/{STORE}", "store_not_here", INSIDE)
+        raise InvalidTest.at(f"/{STORE}", "store_not_here", why)
 
 
 def of_a_list(written: str | None) -> bool | None:

@@ -23,6 +23,10 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
         "scores",
         {"u": {"a": [1, 0], "b": [1]}, "v": {"a": [0, 0], "b": [0]}, "statistic": {"name": "sum_difference"}},
     ),
+    "samples by id of a statistic by its name": (
+        "scores",
+        {"u": {"a": [1, 0], "b": [1]}, "v": {"a": [0, 0], "b": [0]}, "statistic": "sum_difference"},
+    ),
     "counts": ("counts", COUNTS),
     "counts with a statistic": ("counts", {**COUNTS, "statistic": {"name": "jaccard"}}),
     "counts by item": (

@@ -47,7 +47,7 @@ from ..parse_files import METRICS, in_form, option_pointer, read_form
 from ..pointers import PointerMap, chained, in_query, option_of
 from ..query import ELSEWHERE, literal, once, options_of_query
 from ..schema.gate import GateFields, GateMetric, GateRequest, Terms
-from ..storing import refuse_inside, store_of
+from ..storing import INSIDE, refuse_to_store, store_of
 from ..validation import validated
 from . import against
 
@@ -374,7 +374,7 @@ def _metric(
 ) -> ParsedMetric:
     """The metric with what a gate's reports need: names, an interval that fits its level, a picture's data."""
     with relocated(test.pointer_map):
-        refuse_inside(test.store)
+        refuse_to_store(test.store, INSIDE)
     terms = {name: _term(own, common, name) for name in TERMS}
     _require_items(test)
     higher, turned = _direction(terms.pop("higher_is_better"), test, pointer_map)

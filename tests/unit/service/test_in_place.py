@@ -70,8 +70,7 @@ def test_what_has_no_proven_small_price_is_not_even_prepared_in_place(
     def never(*_: object) -> None:
         raise AssertionError("prepared")
 
-    monkeypatch.setattr("app.service.pipeline.prepare", never)
-    monkeypatch.setattr("app.service.pipeline.prepare_gate", never)
+    monkeypatch.setattr("app.service.pipeline._prepared", never)
     assert in_place(kind, body) == Later()
     if kind != "gate":
         assert in_place(kind, body, planned=True) == Later()
