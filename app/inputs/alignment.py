@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, count
 from typing import Any, Literal
 
 import numpy as np
@@ -415,12 +415,18 @@ def _called(pointer: str) -> str:
 
 
 def coded(keys: Iterable[Any] | None) -> tuple[NDArray[np.int64] | None, int | None]:
-    """Codes 0..n-1 in order of first appearance, and n."""
-    if keys is None:
-        return None, None
+    """`numbered` of keys, where there are any."""
+    return (None, None) if keys is None else numbered(keys)
+
+
+def numbered(keys: Iterable[Any]) -> tuple[NDArray[np.int64], int]:
+    """Keys as numbers 0..n-1 in order of first appearance, and n."""
     listed = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
-    code = {key: index for index, key in enumerate(dict.fromkeys(listed))}
-    return np.fromiter(map(code.__getitem__, listed), dtype=np.int64, count=len(listed)), len(code)
+    rows: dict[Any, int] = {}
+    first = np.fromiter(map(rows.setdefault, listed, count()), dtype=np.int64, count=len(listed))
+    number = np.empty(len(listed), dtype=np.int64)
+    number[np.fromiter(rows.values(), dtype=np.int64, count=len(rows))] = np.arange(len(rows))
+    return number[first], len(rows)
 
 
 def bounded_scores(

@@ -7,7 +7,6 @@ of a body. Fields of tables are text, those of records JSON values. What a colum
 from __future__ import annotations
 
 import itertools
-import math
 import re
 import sys
 from collections import Counter
@@ -15,15 +14,24 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import Choice, InvalidTest
-from .alignment import BOUNDS
+from ..statistics.paired import Column
+from .alignment import BOUNDS, numbered
+from .columns import numbers
 from .delimited import MAX_COLUMNS, NEWLINE, NotDelimited, TooWide, csv_rows, is_grid
 from .formats.format import FirstLook
 from .formats.json_records import Records, key_of, read_records, value_of
-from .formats.number_looks import are_data, is_numeric
-from .formats.number_style import number_reader
-from .formats.number_text import Number, NumberReader, plain_numbers
+from .formats.number_text import (
+    Number,
+    NumberReader,
+    are_data,
+    is_numeric,
+    number_reader,
+    plain_column,
+    plain_numbers,
+)
 from .formats.outputs_by_id import Value, in_words
 from .formats.reader import DELIMITERS, ReaderOptions, choose
 from .formats.separators import LOOKED_AT, guessed_delimiter, is_quoted, told
@@ -37,8 +45,19 @@ EVENTS = {"1": True, "0": False, "true": True, "false": False, "1.0": True, "0.0
 SEVERAL_A_ITEM = (*SYSTEM, *RUN, *DATASET, "metric")
 NARROW = 16
 QUOTED_NUMBER = re.compile(r'\A\s*"([-+.\d/eE]*\d)"\s*\Z', re.ASCII)
+BLANKS = (b" ", b"\t", b"\r", b"\x0b", b"\x0c", b"\x1c", b"\x1d", b"\x1e", b"\x1f")
 # Longer lines may have a field that the csv module refuses.
 LONGEST_PLAIN_LINE = 100_000
+Codes = NDArray[np.int64]
+Rows = NDArray[np.int64]
+
+
+def taken_rows(column: list[Any], rows: Rows) -> list[Any]:
+    """The values of a column in these rows."""
+    first, last = (int(rows[0]), int(rows[-1])) if len(rows) else (0, -1)
+    if last - first + 1 == len(rows) and (rows[1:] > rows[:-1]).all():
+        return column[first : last + 1]
+    return list(map(column.__getitem__, rows.tolist()))
 
 
 class Frame:
@@ -59,17 +78,19 @@ class Frame:
         top: str,
         has_header: bool = True,
         records: Records | None = None,
+        is_bare: bool = False,
     ) -> None:
         self.source, self.names, self.n, self.path, self.top = source, tuple(names), n, path, top
         self.is_table, self.has_header = records is None, has_header
         self.common = frozenset(names) if records is None else records.common
-        self._data, self._records = records, None if records is None else records.records
-        self._column = column
+        self._records = records
+        self._column, self._is_bare = column, is_bare  # without blanks
         self._at = {name: at for at, name in reversed(list(enumerate(self.names)))}
         self._columns: dict[str, list[Any]] = {}
         self._keys: dict[str, list[str] | None] = {}
+        self._codes: dict[tuple[str, ...], Codes | None] = {}
         self._is_text: dict[str, bool] = {}
-        self._numbers: dict[str, list[Number] | None] = {}
+        self._numbers: dict[str, Column | None] = {}
 
     def column(self, name: str) -> list[Any]:
         """The values of a column, shape (n,)."""
@@ -79,7 +100,7 @@ class Frame:
 
     def cell(self, row: int, name: str) -> Any:
         """One value; None where a record has none."""
-        return self.column(name)[row] if self._records is None else self._records[row].value.get(name)
+        return self.column(name)[row] if self._records is None else self._records.values[row].get(name)
 
     def times(self, names: Collection[str]) -> Counter[tuple[str, str]]:
         """How often each text is in each of these columns."""
@@ -88,8 +109,8 @@ class Frame:
         # One pass over the values that there are: records need not have the same fields.
         return Counter(
             (name, value)
-            for record in self._records if names
-            for name, value in record.value.items() if name in names and isinstance(value, str)
+            for record in self._records.values if names
+            for name, value in record.items() if name in names and isinstance(value, str)
         )  # fmt: skip
 
     def place(self, row: int, name: str = "") -> str:
@@ -97,8 +118,8 @@ class Frame:
         where = f"{self.source.pointer}/{self.path(row)}"
         if not name or name not in self._at:
             return where
-        if self._data is not None:
-            return f"{self.source.pointer}/{self._data.place(self.path(row), name)}"
+        if self._records is not None:
+            return f"{self.source.pointer}/{self._records.place(self.path(row), name)}"
         return f"{where}/{self._at[name] + 1}"
 
     def at_top(self, name: str) -> str:
@@ -119,8 +140,8 @@ class Frame:
             detail = "There is no header to find that column in."
             raise InvalidTest.at(self.source.pointer, "no_header", detail)
         name = given if given in self._at else self.find((given.strip(),))
-        if name is None and self._data is not None:
-            ends = [inner for inner in self._data.within if inner.endswith(f".{given}")]
+        if name is None and self._records is not None:
+            ends = [inner for inner in self._records.within if inner.endswith(f".{given}")]
             name = ends[0] if len(ends) == 1 else None  # the last part of scores.Factuality
         if name is None:
             what = "column" if self.is_table else "field"
@@ -142,9 +163,9 @@ class Frame:
         if name not in self._keys:
             values = self.column(name)
             if self.is_table:
-                self._keys[name] = list(map(str.strip, values))
+                self._keys[name] = values if self._is_bare else list(map(str.strip, values))
             elif set(map(type, values)) == {str}:
-                self._keys[name] = list(values)
+                self._keys[name] = list(map(str.strip, values))
             elif set(map(type, values)) <= {str, int, bool}:
                 self._keys[name] = [
                     str(value).lower() if type(value) is bool else str(value) for value in values
@@ -152,6 +173,17 @@ class Frame:
             else:
                 self._keys[name] = None
         return self._keys[name]
+
+    def codes(self, names: Sequence[str]) -> Codes | None:
+        """The rows' keys of some columns together as numbers, in the order of their first rows; None where one is none."""
+        known = tuple(names)
+        if known not in self._codes:
+            texts = [self.keys_known(name) for name in known]
+            keys: Iterable[Any] = (
+                texts[0] or () if len(texts) == 1 else zip(*(column or () for column in texts), strict=True)
+            )
+            self._codes[known] = None if None in texts else numbered(keys)[0]
+        return self._codes[known]
 
     def is_text(self, name: str) -> bool:
         """Whether a column has values, and none is a number: one that has some is read, and refused where it has none."""
@@ -197,29 +229,29 @@ class Frame:
             return reader
         return number_reader(map(self.column, names), options, self.source.label, notes)
 
-    def _plain(self, name: str) -> list[Number] | None:
+    def _plain(self, name: str) -> Column | None:
         """The numbers of a column that writes them as JSON does, None for any other; looked at once."""
         if name not in self._numbers:
-            self._numbers[name] = plain_numbers(self.column(name))
+            self._numbers[name] = plain_column(self.column(name))
         return self._numbers[name]
 
-    def values(self, name: str, reader: NumberReader, rows: Sequence[int] | None = None) -> list[Value]:
-        """Numbers of these rows, or of all, or several of an item; None where there is none. Raises InvalidTest."""
-        column = self.column(name)
-        if rows is not None and len(rows) == self.n:
-            rows = None
-        if rows is not None:
-            column = [column[row] for row in rows]
-        if self.is_table:
-            plain = self._plain(name) if rows is None else plain_numbers(column)
-            if plain is not None and (read := reader.plain_column(plain)) is not None:
-                return list(read)
-        elif set(map(type, column)) <= {int, float}:
-            # First, as isfinite fails of integers beyond all doubles.
-            read = reader.plain_column(column)
-            if read is not None and all(map(math.isfinite, column)):
-                return list(read)
-        places = range(self.n) if rows is None else rows
+    def values(self, name: str, reader: NumberReader, rows: Rows | None = None) -> Column | list[Value]:
+        """Numbers of these rows, or of all; in a list several of an item, and None where there is none. Raises InvalidTest."""
+        whole = self.column(name)
+        column = whole if rows is None else taken_rows(whole, rows)
+        if reader.changes_nothing:
+            if self.is_table:
+                plain = self._plain(name)
+                if plain is not None:
+                    return plain if rows is None else plain[rows]
+                if rows is not None and (plain := plain_column(column)) is not None:
+                    return plain
+            elif set(map(type, column)) <= {int, float}:
+                try:
+                    return numbers(column, may_hold_booleans=False)
+                except InvalidTest:
+                    pass  # found again below, with its place
+        places = range(self.n) if rows is None else rows.tolist()
         return [self._value(row, name, value, reader) for row, value in zip(places, column, strict=True)]
 
     def _value(self, row: int, name: str, value: Any, reader: NumberReader) -> Value:
@@ -228,7 +260,7 @@ class Frame:
             return number
         if self.is_table:
             return reader.of_text(value, self.place(row, name))
-        if value is None and self._records is not None and name not in self._records[row].value:
+        if value is None and self._records is not None and name not in self._records.values[row]:
             detail = f"{self.source.label}, {self.path(row)}: there is no field {escaped(name)}."
             raise InvalidTest.at(self.place(row, name), "missing_field", detail)
         return value_of(value, reader, self.place(row, name))
@@ -238,9 +270,9 @@ class Frame:
         values = self.column(name)
         reader = NumberReader.of(options)
         if set(map(type, values)) == {str}:
-            plain = plain_numbers(values)
-            if plain is not None and (read := reader.plain_column(plain)) is not None:
-                return read
+            plain = plain_numbers(values) if reader.changes_nothing else None
+            if plain is not None:
+                return list(plain)
             reader = number_reader([values], options, f"{self.source.label}, {name[:40]}", notes)
         numbers = []
         for row, value in enumerate(values):
@@ -273,6 +305,23 @@ class Frame:
         return [bool(known[text]) for text in texts]
 
 
+class Cells(Sequence[str]):
+    """The pointers to rows of a system, below the file's; its values are in `column`, the items' ids in those of `key`."""
+
+    def __init__(self, frame: Frame, rows: Rows, column: str, key: tuple[str, ...]) -> None:
+        self.frame, self.rows, self.column, self.key = frame, rows, column, key
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.frame.path(int(self.rows[at]))
+
+    def place(self, at: int, name: str | None = None) -> str:
+        """The pointer to a value, or to another column of its row."""
+        return self.frame.place(int(self.rows[at]), self.column if name is None else name)
+
+
 def frame_of(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
     """Read a table, or JSON records.
 
@@ -290,16 +339,9 @@ def frame_of(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
 
 def of_records(data: Records) -> Frame:
     """The fields of JSON records."""
-    records = data.records
     return Frame(
-        data.source,
-        data.fields,
-        len(records),
-        data.column,
-        lambda row: records[row].path,
-        top=data.pointer,
-        records=data,
-    )
+        data.source, data.fields, len(data.values), data.column, data.paths.__getitem__, top=data.pointer, records=data
+    )  # fmt: skip
 
 
 @parsed_once
@@ -351,9 +393,15 @@ def _plain(source: Source, options: ReaderOptions) -> Frame | None:
         refuse_more_rows(source, names, n, options)
     fields = text.replace("\n", delimiter).split(delimiter)
     columns = {name: fields[index :: len(names)] for index, name in enumerate(names)}
-    if not all(map(str.strip, columns[names[0]])):  # lines without anything in them begin with nothing
+    is_bare = rest.isascii() and not any(mark in rest for mark in BLANKS if mark != delimiter.encode())
+    first_fields = columns[names[0]]
+    if not all(
+        first_fields if is_bare else map(str.strip, first_fields)
+    ):  # lines without anything in them begin with nothing
         return None
-    return Frame(source, names, n, columns.__getitem__, lambda row: f"line/{row + 2}", top=source.line(1))
+    return Frame(
+        source, names, n, columns.__getitem__, lambda row: f"line/{row + 2}", top=source.line(1), is_bare=is_bare
+    )  # fmt: skip
 
 
 def _longest_line(text: bytes) -> int:

@@ -10,13 +10,16 @@ import itertools
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from ..errors import InvalidTest, choices_of, marked
 from ..statistics.direction import of_name
 from ..statistics.summary_rows import summary_rows
 from .formats.number_text import parsed
 from .formats.reader import ReaderOptions, choose
-from .frame import Frame
+from .frame import Frame, Rows, taken_rows
 from .names import (
     CLUSTER,
     DATASET,
@@ -74,7 +77,7 @@ class Side:
 
     frame: Frame
     taken: frozenset[str | None] = frozenset()
-    rows: Sequence[int] | None = None
+    rows: Rows | None = None
 
     def find(self, name: str) -> str | None:
         """The column of this name, if it may be a key."""
@@ -91,10 +94,18 @@ class Side:
         texts = [self.frame.keys_known(name) for name in columns]
         if any(column is None for column in texts):
             return None
-        whole: Sequence[Hashable] = texts[0] or []
+        whole: list[Any] = texts[0] or []
         if len(texts) != 1:
             whole = list(zip(*(column or () for column in texts), strict=True))
-        return whole if self.rows is None else [whole[row] for row in self.rows]
+        return whole if self.rows is None else taken_rows(whole, self.rows)
+
+    def is_unique(self, columns: Sequence[str]) -> bool:
+        """Whether each row has another key; values that are no keys are refused where they are read."""
+        if self.rows is None:
+            keys = self.keys(columns)
+            return keys is None or len(set(keys)) == len(keys)
+        codes = self.frame.codes(columns)
+        return codes is None or len(np.unique(codes[self.rows])) == len(self.rows)
 
 
 def cluster_of(frame: Frame, options: ReaderOptions) -> str | None:
@@ -207,9 +218,8 @@ def _named(sides: Sequence[Side]) -> list[list[tuple[str, ...]]]:
 
 
 def _unique(sides: Sequence[Side], columns: Sequence[Sequence[str]]) -> bool:
-    """Whether each row of a side has another key; values that are no keys are refused where they are read."""
-    keys = [side.keys(each) for side, each in zip(sides, columns, strict=True)]
-    return all(own is None or len(set(own)) == len(own) for own in keys)
+    """Whether each row of a side has another key."""
+    return all(side.is_unique(each) for side, each in zip(sides, columns, strict=True))
 
 
 def _same(

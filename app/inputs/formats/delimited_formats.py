@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..missing_texts import is_missing
 from .format import FirstLook, Format, Sign
-from .number_looks import are_data, is_numeric
+from .number_text import are_data, is_numeric
 from .separators import is_quoted
 from .tables import JSON_LINES, OF_RECORDS, OF_TABLES, ROLES, read
 from .wrappers import holds_table

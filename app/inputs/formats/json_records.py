@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
-from operator import attrgetter, itemgetter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json
@@ -31,49 +30,56 @@ class Record(NamedTuple):
     value: dict[str, Any]
 
 
-VALUE = attrgetter("value")
+class Lines(Sequence[str]):
+    """The pointers to objects that stand on one line each, below the file's."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __getitem__(self, at: Any) -> Any:
+        return f"line/{range(self.n)[at] + 1}"
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The records of a file, or some of them.
+    """The records of a file, and their pointers below the file's.
 
     `fields` are all their fields in the order in which they first occur; `common` are those that every record has.
     What is inside of objects is a field by its dotted path. `within` and `by_column` are those of `wrappers.Table`.
     """
 
     source: Source
-    records: list[Record]
+    values: list[dict[str, Any]]
+    paths: Sequence[str]
     fields: tuple[str, ...]
     common: frozenset[str]
     within: Mapping[str, str] = field(default_factory=dict)
     by_column: bool = False
 
     @classmethod
-    def of(cls, source: Source, records: list[Record]) -> Records:
+    def of(cls, source: Source, values: list[dict[str, Any]], paths: Sequence[str], **known: Any) -> Records:
         """These records of a file; raises InvalidTest if there are none, or if they have too many fields."""
-        if not records:
+        if not values:
             raise source.empty()
         # Most records have the same fields, so that there are few tuples of them.
-        rows = dict.fromkeys(map(tuple, map(VALUE, records)))
+        rows = dict.fromkeys(map(tuple, values))
         fields = tuple(dict.fromkeys(name for row in rows for name in row))
         if len(fields) > MAX_COLUMNS:
             raise _too_many_fields(source, source.pointer, len(fields))
-        return cls(source, records, fields, frozenset(fields).intersection(*rows))
+        return cls(source, values, paths, fields, frozenset(fields).intersection(*rows), **known)
 
     @property
-    def first(self) -> dict[str, Any]:
-        """The first record."""
-        return self.records[0].value
+    def records(self) -> list[Record]:
+        """Each with its pointer."""
+        return list(map(Record, self.paths, self.values))
 
     @property
     def pointer(self) -> str:
         """The pointer to the first record."""
-        return f"{self.source.pointer}/{self.records[0].path}"
-
-    def only(self, records: list[Record]) -> Records:
-        """Some of these records, as a file of their own."""
-        return replace(Records.of(self.source, records), within=self.within, by_column=self.by_column)
+        return f"{self.source.pointer}/{self.paths[0]}"
 
     def place(self, path: str, field: str) -> str:
         """The pointer to a field of the record at `path`, below the file's."""
@@ -83,8 +89,8 @@ class Records:
     def column(self, field: str) -> list[Any]:
         """The values of a field; None where a record has no such field."""
         if field in self.common:
-            return list(map(itemgetter(field), map(VALUE, self.records)))
-        return [record.value.get(field) for record in self.records]
+            return list(map(itemgetter(field), self.values))
+        return [value.get(field) for value in self.values]
 
 
 @parsed_once
@@ -105,17 +111,22 @@ def read_records(source: Source, notes: list[str], path: str | None = None, *, f
     if table is None and path is not None:
         detail = "path names the list of items in a JSON document, and this file has a row on each line."
         raise InvalidTest.at("/options/path", "unused_option", detail)
-    if table is not None:
-        records = [Record(*row) for row in table.rows]
+    plain = _at_once(text) if table is None else None
+    paths: Sequence[str]
+    if plain is not None:
+        values, paths = plain, Lines(len(plain))
     else:
-        records = _at_once(text) or list(_checked(source, _records(source, text)))
+        rows = _records(source, text) if table is None else (Record(*row) for row in table.rows)
+        records = list(_checked(source, rows) if table is None else rows)
+        values, paths = [record.value for record in records], [record.path for record in records]
     within = {} if table is None else dict(table.within)
-    inside = wrappers.nested(records[0].value) if flat and records else {}
+    inside = wrappers.nested(values[0]) if flat and values else {}
     if inside:
-        records = [Record(path, wrappers.flat(row, inside)) for path, row in records]
+        values = [wrappers.flat(row, inside) for row in values]
         within.update({name: "/".join(map(escaped, parts)) for name, parts in inside.items()})
-    found = Records.of(source, list(_checked(source, records)) if inside or table is not None else records)
-    return replace(found, within=within, by_column=table is not None and table.by_column)
+    if inside or table is not None:
+        list(_checked(source, map(Record, paths, values)))
+    return Records.of(source, values, paths, within=within, by_column=table is not None and table.by_column)
 
 
 def _table(source: Source, text: str, path: str | None) -> wrappers.Table | None:
@@ -159,8 +170,8 @@ def _records(source: Source, text: str) -> Iterator[Record]:
             )
 
 
-def _at_once(text: str) -> list[Record] | None:
-    """The records of plain lines, parsed together; None where a line is no object, is wide, or a key may be there twice."""
+def _at_once(text: str) -> list[dict[str, Any]] | None:
+    """The objects of plain lines, parsed together; None where a line is no object, is wide, or a key may be there twice."""
     whole = text.rstrip("\r\n")
     lines, colons = whole.count("\n") + 1, whole.count(":")
     between = whole.count("}\n{") + whole.count("}\r\n{")  # else an object may end on a line below
@@ -177,8 +188,7 @@ def _at_once(text: str) -> list[Record] | None:
     # Every key has a colon of its own, and nothing else has one.
     if sum(sizes) != colons or max(sizes) > MAX_COLUMNS:
         return None
-    paths = map("line/{}".format, range(1, lines + 1))
-    return list(map(partial(tuple.__new__, Record), zip(paths, values, strict=True)))
+    return values
 
 
 def _checked(source: Source, records: Iterable[Record]) -> Iterator[Record]:

@@ -1,4 +1,4 @@
-"""One file, or a body, that holds many systems: tables and lines of JSON, wide or long; and shapes of tools.
+"""One file, or a body, that holds many systems: tables and lines of JSON, wide or long; shapes of tools, and promptfoo's columns.
 
 Wide tables have a column for each system, long ones a row for each item and system. A column of data sets makes a board of
 each. An empty field, NA or NaN is a missing value.
@@ -7,26 +7,20 @@ each. An empty field, NA or NaN is a missing value.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...errors import Choice, InvalidTest, choices_of, relocated
+from ...errors import Choice, InvalidTest, choices_of
 from ...inference.reading import LeftOut
 from ...statistics.direction import of_name
-from ...statistics.item_order import taken
-from ...statistics.paired import Column, Repeated
 from ...statistics.summary_rows import is_summary
-from ...statistics.weights import weights_of
-from .. import columns
-from ..frame import Frame
-from ..names import DATASET, INDEX, SCORE, folded, gold_among, is_one_of
+from ..frame import Frame, Rows
+from ..names import INDEX, SCORE, gold_among, is_one_of
 from ..quoting import quoted
 from ..roles import (
-    Key,
     Side,
     cluster_of,
     keys_of,
@@ -37,24 +31,23 @@ from ..roles import (
     system_of,
     weight_of,
 )
-from ..sides import is_context
-from ..systems_rows import Codes, Keys, LongBoard, LongRows, WideBoard, boards_of, coded_keys
 from . import eval_logs, shapes, tool_shapes
 from .metrics import metric_of, metric_of_columns
 from .number_text import NumberReader
-from .outputs_by_id import SystemOutputs, Value, mismatch
+from .outputs_by_id import SystemOutputs, known_of, other_items
 from .reader import Finding, ReaderOptions, choose
 from .source import Source
 from .tables import (
+    Places,
     frame_in,
-    ids_of,
     key_of_long,
     of_outcomes,
+    outputs_of,
     refuse_averages,
     refuse_metrics,
+    rows_by_system,
     samples_finding,
     some,
-    texts_of,
 )
 
 SHAPES = {shape.name: shape for shape in (*eval_logs.LOGS, *tool_shapes.SHAPES) if "file" in shape.roles}
@@ -63,25 +56,16 @@ SYSTEMS = "systems"
 # Columns of data sets that are a board each.
 OF_A_BOARD = ("dataset", "dataset_name", "benchmark")
 LEAST_COUNTED = 5
-Gaps = dict[str, NDArray[np.bool_]]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The boards of a frame by data set, None where there is no column of them; `columns` are the frame's, by pointer."""
-
-    frame: Frame
-    columns: dict[str, str]
-    wide: dict[str | None, WideBoard] = field(default_factory=dict)
-    long: dict[str | None, LongBoard] = field(default_factory=dict)
+WHO = ("one row", "another")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class ManySystems:
-    """The systems of a file, as boards of a table or as outputs of each, and what it says of the metric; `notes` tell what was read."""
+    """The systems of a file by data set (None where there is no column of them), and what it says of the metric; `notes` tell what was read."""
 
-    found: Table | dict[str, SystemOutputs]
-    notes: tuple[str, ...]
+    boards: Mapping[str | None, Mapping[str, SystemOutputs]]
+    notes: tuple[Any, ...]
     metric: str | None = None
     higher_is_better: bool | None = None
     findings: tuple[Finding, ...] = ()
@@ -97,12 +81,10 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
     """
     notes: list[Any] = []
     if format_ in SHAPES:
-        found, systems = _outputs(source, format_, options, wanted, notes)
-        counts = list(map(len, systems.values()))
+        found = _outputs(source, format_, options, wanted, notes)
+        counts = [len(outputs) for outputs in found.boards[None].values()]
     else:
-        found, table = _systems(frame_in(source, options, notes, format_), options, wanted, notes)
-        counts = [len(column) for board in table.wide.values() for column in board.systems.values()]
-        counts += [len(column) for board in table.long.values() for column in board.values.values()]
+        found, counts = _systems(frame_in(source, options, notes, format_), options, wanted, notes)
     if not source.is_body:
         notes.append(f"{sum(counts):,} values of {len(counts):,} systems read from {source.label}.")
     notes.extend(NumberReader.of(options).note())
@@ -111,17 +93,15 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
 
 def _outputs(
     source: Source, format_: str, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
-) -> tuple[ManySystems, dict[str, SystemOutputs]]:
+) -> ManySystems:
     """The outputs of the systems of a tool's file."""
     systems, metric, better = shapes.board(SHAPES[format_], source, options, notes)
     if wanted is not None:
         systems = _chosen(systems, wanted, notes)
-    return ManySystems(systems, (), metric, better), systems
+    return ManySystems({None: systems}, (), metric, better)
 
 
-def _chosen(
-    systems: dict[str, SystemOutputs], wanted: Sequence[str], notes: list[Any]
-) -> dict[str, SystemOutputs]:
+def _chosen(systems: Mapping[str, T], wanted: Sequence[str], notes: list[Any]) -> dict[str, T]:
     _refuse_unknown(list(systems), wanted)
     _note_skipped([name for name in systems if name not in wanted], "systems", notes)
     return {name: systems[name] for name in wanted}
@@ -141,7 +121,8 @@ def _note_skipped(names: Sequence[str], what: str, notes: list[Any]) -> None:
 
 def _systems(
     frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
-) -> tuple[ManySystems, Table]:
+) -> tuple[ManySystems, list[int]]:
+    """The systems of a table, and how many values each has."""
     if not frame.has_header:
         detail = (
             "a header is needed with the names of the columns: id and the systems, or id, system and score."
@@ -154,168 +135,45 @@ def _systems(
 
 
 def _long(
-    frame: Frame, system: str, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any],
-    alike: Collection[int] | None = None,
-) -> tuple[ManySystems, Table]:  # fmt: skip
-    """The boards of a long table; where items were left out, of the rows that are `alike`."""
-    before = len(notes)
-    score = score_of(frame, options)
-    cluster, weight, dataset = (
-        cluster_of(frame, options),
-        weight_of(frame, options),
-        sets_of(frame, options, OF_A_BOARD),
-    )
-    names = texts_of(frame, system, range(frame.n))
-    own = list(range(frame.n))
+    frame: Frame, system: str, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
+) -> tuple[ManySystems, list[int]]:
+    score, dataset = score_of(frame, options), sets_of(frame, options, OF_A_BOARD)
+    cluster, weight = cluster_of(frame, options), weight_of(frame, options)
+    rows = rows_by_system(frame, [name for name in (system, dataset) if name is not None])
     if wanted is not None:
-        known = list(dict.fromkeys(names))
-        _refuse_unknown(known, wanted)
-        _note_skipped([name for name in known if name not in wanted], "systems", notes)
-        own = [row for row, name in enumerate(names) if name in wanted]
-    if alike is not None:
-        own = [row for row in own if row in alike]
-
-    def coded(name: str | None) -> Keys | None:
-        return None if name is None else coded_keys(texts_of(frame, name, own))
-
-    systems, datasets = coded(system), coded(dataset)
-    assert systems is not None
+        chosen = _chosen(dict.fromkeys(name for name, *_ in rows), wanted, notes)
+        rows = {names: own for names, own in rows.items() if names[0] in chosen}
     taken = frozenset((system, score, cluster, weight, dataset))
-    quick = _quick_key(frame, taken, own, systems, datasets, options)
-    if quick is None:
-        key = key_of_long(frame, taken, _groups(own, systems, datasets), options, notes)
-        items = coded_keys(ids_of(frame, key, own))
-    else:
-        key, items = quick
+    key = key_of_long(frame, taken, rows.values(), options, notes)
     reader = frame.reader_of([score], options, notes)
-    values, missing = _column(frame, score, frame.values(score, reader, own), own)
     if not frame.is_table or score.lower() != "score":
         notes.append(f"The score of an item is its {quoted(score)}.")
-    _refuse_no_weights(frame, weight, own)
-    ids = ids_of(frame, key, own)
-    within = (
-        ids if dataset is None else list(map("/".join, zip(texts_of(frame, dataset, own), ids, strict=True)))
+    boards: dict[str | None, dict[str, SystemOutputs]] = {}
+    for names, own in sorted(rows.items(), key=lambda item: item[0]):
+        called = " of ".join(map(quoted, names))
+        (outputs,) = outputs_of(frame, [score], Places(key, cluster, weight), reader, own, called)
+        boards.setdefault(names[1] if dataset else None, {})[names[0]] = outputs
+    boards = {name: boards[name] for name in sorted(boards, key=str)}
+    counts = [len(known_of(outputs.values)[0]) for own in boards.values() for outputs in own.values()]
+    findings = samples_finding(frame, key) + tuple(
+        finding for own in boards.values() for finding in other_items(list(own.values()), options, WHO)[1]
     )
-    unlike, findings = _other_items(frame, within, (*taken, *key.columns), own, len(systems.names), options)
-    if unlike and options.on_mismatch == "drop":
-        alike = frozenset(row for one, row in zip(within, own, strict=True) if one not in unlike)
-        notes[before:] = [LeftOut("their rows", len(unlike), "likeness")]
-        return _long(frame, system, replace(options, on_mismatch="keep"), wanted, notes, alike)
-    findings = (*samples_finding(frame, key), *findings)
-    rows = LongRows(
-        items, systems, datasets, coded(cluster), missing, coded(weight), key.repeats
-    )  # fmt: skip
-    boards = boards_of(rows, values, lambda row: frame.place(own[row]))
-    if len(own) < frame.n:
-        at = np.array(own)
-        boards = {
-            name: replace(board, rows={one: at[each] for one, each in board.rows.items()})
-            for name, board in boards.items()
-        }
-    named = {"/ids": key.columns[0], "/score": score}
-    table = Table(frame, named, long=boards)
-    return ManySystems(table, (), metric_of(score), findings=findings), table
-
-
-def _other_items(
-    frame: Frame,
-    ids: Sequence[str],
-    known: Collection[str | None],
-    own: Sequence[int],
-    n_systems: int,
-    options: ReaderOptions,
-) -> tuple[Collection[str], tuple[Finding, ...]]:
-    """The ids whose rows describe different items, and what is not certain of these; raises InvalidTest where most do."""
-    found: dict[str, tuple[str, Any, Any]] = {}
-    pointer = frame.top
-    for name in frame.names:
-        if name in known or not is_context(name):
-            continue
-        values, first = frame.column(name), dict[str, Any]()
-        if len(set(map(str, values))) <= n_systems and not is_one_of(name, DATASET):
-            continue  # a source, or a prompt, of each system
-        for key, row in zip(ids, own, strict=True):
-            if first.setdefault(key, values[row]) != values[row] and key not in found:
-                pointer = pointer if found else frame.place(row, name)
-                found[key] = (folded(name), first[key], values[row])
-    return found, mismatch(found, len(set(ids)), options, pointer, ("one row", "another"))
-
-
-def _quick_key(
-    frame: Frame, taken: frozenset[str | None], own: Sequence[int], systems: Keys, datasets: Keys | None, options: ReaderOptions
-) -> tuple[Key, Keys] | None:  # fmt: skip
-    """The column id and its keys, where each system has each of its values once: told at C speed."""
-    name = frame.find(("id",))
-    if name is None or name in taken or options.id_column is not None:
-        return None
-    items = coded_keys(texts_of(frame, name, own))
-    codes = items.codes * len(systems.names) + systems.codes
-    if datasets is not None:
-        codes = codes * len(datasets.names) + datasets.codes
-    return (Key((name,)), items) if (np.diff(np.sort(codes)) != 0).all() else None
-
-
-def _groups(own: Sequence[int], systems: Keys, datasets: Keys | None) -> list[list[int]]:
-    """The rows of each system, of each data set."""
-    codes = systems.codes if datasets is None else systems.codes * len(datasets.names) + datasets.codes
-    groups: dict[int, list[int]] = {}
-    for row, code in zip(own, codes.tolist(), strict=True):
-        groups.setdefault(code, []).append(row)
-    return list(groups.values())
-
-
-def _column(
-    frame: Frame, name: str, values: list[Value], rows: Sequence[int]
-) -> tuple[Column | Repeated, NDArray[np.bool_]]:
-    """The values of rows, 0 where one is missing, and where that is; raises InvalidTest at the value."""
-    missing = np.zeros(len(values), dtype=bool)
-    if None in values:
-        missing = np.fromiter((value is None for value in values), dtype=bool, count=len(values))
-    several = tuple in set(map(type, values))
-    if several and missing.any():
-        detail = "a row without a score among rows with several samples: leave it out."
-        raise frame.refused(rows[int(missing.argmax())], name, "missing_value", detail)
-    with relocated(lambda pointer: frame.place(rows[int(pointer[1:])], name)):
-        if not several:
-            filled: list[Any] = (
-                [0 if value is None else value for value in values] if missing.any() else values
-            )
-            return columns.numbers(filled, may_hold_booleans=False), missing
-        each = [value if isinstance(value, tuple) else (value,) for value in values]
-        lengths = np.fromiter(map(len, each), dtype=np.int64, count=len(each))
-        at = np.repeat(np.arange(len(each)), lengths).tolist()
-        with relocated(lambda pointer: f"/{at[int(pointer[1:])]}"):
-            flat = columns.numbers([number for value in each for number in value], may_hold_booleans=False)
-        return Repeated(flat, lengths), missing
-
-
-def _refuse_no_weights(frame: Frame, weight: str | None, rows: Sequence[int]) -> None:
-    """Refuse a weight that is none; raises InvalidTest at it."""
-    if weight is not None:
-        with relocated(lambda pointer: frame.place(rows[int(pointer[1:])], weight)):
-            weights_of(texts_of(frame, weight, rows))
+    return ManySystems(boards, (), metric_of(score), findings=findings), counts
 
 
 def _wide(
     frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
-) -> tuple[ManySystems, Table]:
-    cluster, weight, dataset = (
-        cluster_of(frame, options),
-        weight_of(frame, options),
-        sets_of(frame, options, OF_A_BOARD),
-    )
-    every = np.arange(frame.n)
-    parts: dict[str | None, Codes] = {None: every}
+) -> tuple[ManySystems, list[int]]:
+    cluster, weight = cluster_of(frame, options), weight_of(frame, options)
+    dataset = sets_of(frame, options, OF_A_BOARD)
+    parts: dict[str | None, Rows | None] = {None: None}
     if dataset is not None:
-        sets = coded_keys(texts_of(frame, dataset, range(frame.n)))
-        parts = {name: np.flatnonzero(sets.codes == sets.names.index(name)) for name in sorted(sets.names)}
-    first = None if dataset is None else next(iter(parts.values())).tolist()
+        parts = {name: own for (name,), own in sorted(rows_by_system(frame, [dataset]).items())}
     taken = frozenset((cluster, weight, dataset, *(wanted or ())))
-    (key,) = keys_of([Side(frame, taken, first)], options, notes)
+    (key,) = keys_of([Side(frame, taken, next(iter(parts.values())))], options, notes)
     note_index(frame, key, notes)
-    others = others_of(
-        frame, options, [*key.columns, *([key.run] if key.run else []), *([dataset] if dataset else [])]
-    )
+    runs, sets = [key.run] if key.run else [], [dataset] if dataset else []
+    others = others_of(frame, options, [*key.columns, *runs, *sets])
     texts = [name for name in others if frame.is_text(name)]
     if others:
         refuse_metrics(frame, key, next((name for name in others if name not in texts), others[0]))
@@ -324,52 +182,23 @@ def _wide(
         refuse_no_systems(frame, chosen)
     if not key.columns:
         refuse_averages(frame, (*chosen, cluster))
-    reader = frame.reader_of(chosen, options, notes)
-    scores: dict[str, Any] = {}
-    gone: Gaps = {}
-    for name in sorted(chosen):
-        scores[name], missing = _column(frame, name, frame.values(name, reader), range(frame.n))
-        if missing.any():
-            gone[name] = missing
-        elif wanted is None and not isinstance(scores[name], Repeated):
-            refuse_index(frame, name, scores[name])
-    _refuse_no_weights(frame, weight, range(frame.n))
-    known = {"/ids": key.columns[0] if key.columns else None, "/clusters": cluster, "/weights": weight}
-    boards = {name: _board(frame, key, cluster, weight, scores, gone, rows) for name, rows in parts.items()}
+    reader, names = frame.reader_of(chosen, options, notes), sorted(chosen)
+    boards: dict[str | None, dict[str, SystemOutputs]] = {}
+    for part, rows in parts.items():
+        systems = outputs_of(frame, names, Places(key, cluster, weight), reader, rows, "")
+        # A system without any value on a data set was not run on it.
+        boards[part] = {
+            name: outputs
+            for name, outputs in zip(names, systems, strict=True)
+            if len(known_of(outputs.values)[0])
+        }
+        for name, outputs in boards[part].items() if wanted is None else ():
+            refuse_index(frame, name, outputs.values)
+    counts = [len(outputs) for own in boards.values() for outputs in own.values()]
     if not key.columns and not frame.source.is_body:
         notes.append("The file has no ids: items were paired by their order.")
     metric = _metric_of(frame, chosen, wanted)
-    table = Table(frame, {at: name for at, name in known.items() if name is not None}, wide=boards)
-    return ManySystems(table, (), metric, findings=samples_finding(frame, key)), table
-
-
-def _board(
-    frame: Frame, key: Key, cluster: str | None, weight: str | None, scores: dict[str, Any], gone: Gaps, rows: Codes
-) -> WideBoard:  # fmt: skip
-    """The board of these rows; a system without any value on a data set was not run on it."""
-    listed = rows.tolist()
-    absent = {name: mask[rows] for name, mask in gone.items()}
-    own = {name: column for name, column in scores.items() if name not in absent or not absent[name].all()}
-    if len(rows) < frame.n:
-        own = {name: taken(column, rows) for name, column in own.items()}
-    ids = ids_of(frame, key, listed) if key.columns else None
-    clusters, weights = (
-        None if name is None else texts_of(frame, name, listed) for name in (cluster, weight)
-    )
-    gaps = {name: mask for name, mask in absent.items() if name in own and mask.any()}
-    if ids is None or not key.repeats:
-        return WideBoard(own, gaps, ids, clusters, rows, weights)
-    for name, mask in gaps.items():
-        raise frame.refused(
-            listed[int(mask.argmax())], name, "missing_value", "one of several runs of an item has no value."
-        )
-    items = coded_keys(ids)
-    order = np.argsort(items.codes, kind="stable")
-    lengths = np.bincount(items.codes)
-    first = order[np.concatenate(([0], np.cumsum(lengths)[:-1]))]
-    own = {name: Repeated(taken(column, order), lengths) for name, column in own.items()}
-    clusters, weights = (column and [column[at] for at in first.tolist()] for column in (clusters, weights))
-    return WideBoard(own, {}, items.names, clusters, rows[first], weights)
+    return ManySystems(boards, (), metric, findings=samples_finding(frame, key)), counts
 
 
 def _metric_of(frame: Frame, names: Sequence[str], wanted: Sequence[str] | None) -> str | None:
@@ -441,8 +270,10 @@ def refuse_no_systems(frame: Frame, names: Sequence[str]) -> None:
             raise InvalidTest.at(frame.at_top(name), "gold_column", called + detail)
 
 
-def refuse_index(frame: Frame, name: str, values: Column) -> None:
+def refuse_index(frame: Frame, name: str, values: Any) -> None:
     """Refuse the numbers of the rows, from 0 or 1, as scores; raises InvalidTest at the column's name."""
+    if not isinstance(values, np.ndarray):
+        return
     n = len(values)
     counted = n >= LEAST_COUNTED and values[0] in (0, 1) and (values == values[0] + np.arange(n)).all()
     if counted:

@@ -1,30 +1,52 @@
-"""Numbers in files: exact, missing, or refused; rounded only by the option `decimals`.
+"""Numbers in files as text: exact, missing, or refused; rounded only by the option `decimals`.
 
 Integral text is an integer, other decimal text the nearest double, whose shortest form is what was written; true is 1
-and false 0, as in JSON. Missing is missing (null, NaN, an empty field, NOANSWER) and never zero.
+and false 0, as in JSON. Missing is missing (null, NaN, an empty field, NOANSWER) and never zero. How a table writes its
+numbers (points or decimal commas, percent signs or none) is looked at over all columns that are compared, so that they are
+read alike; a guess is made only where the numbers can mean nothing else, and is noted.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
 from ...errors import InvalidTest
+from ...statistics.paired import Column
+from .. import columns
 from ..columns import NAMES
 from ..missing_texts import is_missing
+from ..quoting import quoted
 from ..tiny_numbers import is_tiny, may_hold, refusal
-from . import number_faults
-from .reader import ReaderOptions
+
+if TYPE_CHECKING:
+    from .reader import ReaderOptions
 
 Number = int | float
 MAX_NUMBER_CHARS = 400
 INT64 = 2**63
 EXACT_DOUBLE = 2**53
 TRUTH: Mapping[str, int] = {"true": 1, "false": 0}
+# 1,234 is 1234 to some and 1.234 to others; 0,125 is no number with a thousands separator.
+EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[,.'’ \u00a0\u202f]\d{3})+(?:[.,]\d+)?")
+COMMA = re.compile(r"[+-]?\d{0,30},\d{1,30}(?:[eE][+-]?\d{1,3})?")
+PERCENT = re.compile(r"[+-]?(?:\d[\d.,]{0,30}|[.,]\d{1,30}) ?%")
+SHEET_ERROR = re.compile(r"#[A-Z0-9/]{2,12}[!?]")
+SPREAD = re.compile(r"\d\s*(?:±|\+/-|\\pm\b|\(\d)")
+INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+NOTHING = frozenset(("-", "--", "---", "–", "—", "?", ".", "*", "nil", "missing", "undefined"))
+VERDICTS = frozenset(
+    (
+        "t", "f", "yes", "no", "y", "n", "pass", "passed", "fail", "failed", "right", "wrong", "correct", "incorrect", "c", "i",
+        "win", "loss",
+    )
+)  # fmt: skip
 
 
 def parsed(text: str) -> Number | None:
@@ -42,19 +64,49 @@ def parsed(text: str) -> Number | None:
 
 def plain_numbers(fields: list[str]) -> list[Number] | None:
     """Numbers as JSON writes them, which `parsed` reads alike; None where any field is something else."""
-    if not fields or max(map(len, fields)) > MAX_NUMBER_CHARS:
+    text = ",".join(fields)
+    if "u" in text or "l" in text or may_hold(text):  # true, false and null
         return None
-    text = "[" + ",".join(fields) + "]"
     try:
-        values: list[Number] = from_json(text, allow_inf_nan=False)
+        values: list[Number] = from_json(f"[{text}]", allow_inf_nan=False)
     except ValueError:
-        return None
-    if may_hold(text):
         return None
     # As many numbers as fields, and nothing else: then each field is one.
     if len(values) != len(fields) or not set(map(type, values)) <= {int, float}:
         return None
-    return None if math.inf in values or -math.inf in values else values
+    if not values or math.inf in values or -math.inf in values:
+        return None
+    integers = [value for value in values if type(value) is int]
+    return None if integers and not -INT64 <= min(integers) <= max(integers) < INT64 else values
+
+
+def plain_column(fields: list[str]) -> Column | None:
+    """The same as a column, None also where a column cannot keep them exactly."""
+    text = ",".join(fields)
+    if "u" in text or "l" in text or may_hold(text):
+        return None
+    try:
+        values: list[Any] = from_json(f"[{text}]", allow_inf_nan=False)
+        return columns.numbers(values, may_hold_booleans=False) if len(values) == len(fields) > 0 else None
+    except (ValueError, InvalidTest):
+        return None
+
+
+def are_data(names: Sequence[str]) -> bool:
+    """Whether the first line of a table is no header: a number is in it, or nothing but true and false."""
+    return any(is_numeric(name) and name.lower() not in TRUTH for name in names) or all(
+        name.lower() in TRUTH for name in names
+    )
+
+
+def is_numeric(text: str) -> bool:
+    """Whether a field is a number in any way of writing it that is read, or asked about; or true or false."""
+    text = text.strip()
+    return (
+        parsed(text) is not None
+        or text.lower() in TRUTH
+        or any(pattern.fullmatch(text) for pattern in (COMMA, THOUSANDS, PERCENT, INFINITY))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +114,7 @@ class NumberReader:
     """Reads numbers; with `decimals` rounded as numpy.round does: half to even of the double times a power of ten.
 
     With `comma` 0,5 is a half and a point is refused; with `percent` every number has a percent sign, which is left out.
-    `number_style` finds out how a table writes its numbers.
+    `number_reader` finds out how a table writes its numbers.
     """
 
     decimals: int | None = None
@@ -81,15 +133,10 @@ class NumberReader:
         """`plain` of the number that a text spells."""
         return None if self.comma or self.percent else self.plain(parsed(text))
 
-    def plain_column(self, numbers: list[Number]) -> list[Number | None] | None:
-        """The numbers where `plain` takes them all, else None."""
-        if self.decimals is not None or self.comma or self.percent:
-            return None
-        kinds = set(map(type, numbers))
-        if kinds == {float}:
-            return list(numbers)
-        integers = numbers if float not in kinds else [number for number in numbers if type(number) is int]
-        return list(numbers) if not integers or -INT64 <= min(integers) <= max(integers) < INT64 else None
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether numbers that are written as JSON writes them are what it reads."""
+        return self.decimals is None and not self.comma and not self.percent
 
     @classmethod
     def of(cls, options: ReaderOptions) -> NumberReader:
@@ -127,7 +174,7 @@ class NumberReader:
         if value is None and is_tiny(self.spelled(stripped)):
             raise refusal(pointer)
         if value is None:
-            detail = number_faults.sentence(stripped, pointer, comma=self.comma, percent=self.percent)
+            detail = _sentence(stripped, pointer, comma=self.comma, percent=self.percent)
             raise InvalidTest.at(pointer, "not_a_number", detail)
         return self._rounded(value, pointer)
 
@@ -160,3 +207,95 @@ class NumberReader:
         if isinstance(value, int) and not -INT64 <= value < INT64:
             raise InvalidTest.at(pointer, "integer_too_large", "This integer does not fit into 64 bits.")
         return value
+
+
+# How a table writes its numbers
+
+
+def number_reader(
+    columns: Iterable[Sequence[str]], options: ReaderOptions, label: str, notes: list[str]
+) -> NumberReader:
+    """The reader of the numbers in these columns of text; what it makes of them is added to `notes`."""
+    reader = NumberReader.of(options)
+    odd: set[str] = set()
+    points = False
+    for column in columns:
+        if not reader.comma and plain_column(list(column)) is not None:
+            points = points or any("." in text for text in column)
+            continue
+        for text in set(map(str.strip, column)):
+            if parsed(text) is not None:
+                points = points or "." in text
+            elif not is_missing(text):
+                odd.add(text)
+    percents = {text for text in odd if PERCENT.fullmatch(text)}
+    bodies = (odd - percents) | {text[:-1].rstrip() for text in percents}
+    points = points or any("." in text for text in bodies if any(map(str.isdigit, text)))
+    commas = {text for text in bodies if COMMA.fullmatch(text)}
+    certain = any(not EITHER.fullmatch(text) for text in commas)
+    comma = reader.comma
+    if options.decimal is None and certain and not points and not any(map(_has_thousands, bodies)):
+        comma = True
+        example = min(text for text in commas if not EITHER.fullmatch(text))
+        notes.append(f"{label}: commas were read as decimal points ({example[:40]}).")
+    if percents:
+        notes.append(f"{label}: percent signs were left out: 85% is 85.")
+    if any(text.lower() in TRUTH for text in odd):
+        notes.append(f"{label}: true is 1 and false is 0.")
+    return replace(reader, comma=comma, percent=bool(percents))
+
+
+def _has_thousands(text: str) -> bool:
+    """Whether a text can only be a number with thousands separators."""
+    return THOUSANDS.fullmatch(text) is not None and EITHER.fullmatch(text) is None
+
+
+# What to say of a text that is none
+
+
+def _sentence(text: str, pointer: str, *, comma: bool, percent: bool) -> str:
+    """One sentence or two; `comma` and `percent` say how the other numbers are written."""
+    why = _why(text.removesuffix("%").rstrip() if percent else text, text, comma=comma, percent=percent)
+    return f"{_place(pointer)}{quoted(text)} is not a finite number.{why and ' '}{why}"
+
+
+def _place(pointer: str) -> str:
+    """`/files/u/line/3/2` in words."""
+    file, _, line = pointer.rpartition("/line/")
+    number, _, field = line.partition("/")
+    if not number.isdigit():
+        return ""
+    below = f", field {field}" if field.isdigit() else ""
+    return f"{file.removeprefix('/files/') + ', ' if file else ''}line {number}{below}: "
+
+
+def _why(text: str, whole: str, *, comma: bool, percent: bool) -> str:
+    if percent and not whole.endswith("%") and any(map(str.isdigit, whole)):
+        return "Other scores have a percent sign: write it in all lines, or in none."
+    if comma and "." in text:
+        return "With decimal commas a point would separate thousands: leave it out."
+    if not comma and EITHER.fullmatch(text):
+        return (
+            "The comma may separate thousands or decimals: leave it out if it separates thousands; else write a point, or give "
+            "`decimal=comma`."
+        )
+    if THOUSANDS.fullmatch(text):
+        return "Thousands separators are not read: leave them out."
+    if not comma and COMMA.fullmatch(text):
+        return "Decimal commas are read with `decimal=comma`, in all numbers alike; else write 0.5, not 0,5."
+    if not percent and PERCENT.fullmatch(text):
+        return "Percent signs are not read here: leave them out, in all lines."
+    if SPREAD.search(text):
+        return "A mean with its deviation is an average and no item: give the scores of the items, or of the runs, each on its own line."
+    if SHEET_ERROR.fullmatch(text):
+        return "It is an error of a spreadsheet: mend its cell; or leave it empty if there is no score."
+    folded = text.lower()
+    if folded in NOTHING:
+        return "If there is no value, leave the field empty, or write NA."
+    if folded in VERDICTS:
+        return "Write 1 and 0, or true and false."
+    if text.startswith("−"):
+        return "A minus is written as a hyphen."
+    if INFINITY.fullmatch(text):
+        return "Infinite scores have no mean."
+    return "Labels have statistics of their own, such as accuracy (`statistic`)." if text.isalpha() else ""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -32,7 +31,7 @@ Value = Number | tuple[Number, ...] | None
 
 @dataclass(slots=True)
 class SystemOutputs:
-    """One system's values in the order of its file.
+    """One system's values in the order of its file: a list, or a column where they are all numbers.
 
     `by_order` says that the file has no ids: the keys are then running numbers. `paths` are pointers below the
     source's, to the records. `runs` says of how many runs an item's number is where it is one number, as of pass@k and of
@@ -42,13 +41,20 @@ class SystemOutputs:
     source: Source
     by_order: bool = False
     ids: list[str] = field(default_factory=list)
-    values: list[Any] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
+    values: Any = field(default_factory=list)
+    paths: Any = field(default_factory=list)
     clusters: list[str | None] = field(default_factory=list)
     weights: list[str | None] = field(default_factory=list)
-    index: dict[str, int] = field(default_factory=dict)
     runs: dict[str, int] = field(default_factory=dict)
     context: dict[str, list[Any]] = field(default_factory=dict)
+    _index: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def index(self) -> dict[str, int]:
+        """The position of each id."""
+        if len(self._index) != len(self.ids):
+            self._index = dict(zip(self.ids, range(len(self.ids)), strict=True))
+        return self._index
 
     def add(
         self, key: str, value: Value, path: str, cluster: str | None = None, weight: str | None = None
@@ -60,7 +66,7 @@ class SystemOutputs:
         InvalidTest
             The key has been there before.
         """
-        before = self.index.setdefault(key, len(self.ids))
+        before = self._index.setdefault(key, len(self.ids))
         if before != len(self.ids):
             detail = (
                 f"{self.source.label}: the id {quoted(key)} at {in_words(path)} is already at {in_words(self.paths[before])}; "
@@ -84,31 +90,59 @@ class SystemOutputs:
     def without(self, gone: Collection[str]) -> SystemOutputs:
         """The same outputs without some items."""
         rows = [row for row, key in enumerate(self.ids) if key not in gone]
-        left = SystemOutputs(self.source, self.by_order, runs=self.runs)
-        for row in rows:
-            left.add(self.ids[row], self.values[row], self.paths[row], self.clusters[row], self.weights[row])
-        left.context = {name: [column[row] for row in rows] for name, column in self.context.items()}
-        return left
+        values = taken(self.values, np.array(rows, dtype=np.int64))
+        ids, paths, clusters, weights = (
+            [column[row] for row in rows]
+            for column in cast("tuple[list[Any], ...]", (self.ids, self.paths, self.clusters, self.weights))
+        )
+        context = {name: [column[row] for row in rows] for name, column in self.context.items()}
+        return SystemOutputs(
+            self.source, self.by_order, ids, values, paths, clusters, weights, self.runs, context
+        )
 
-    def runs_of(self, index: int) -> int:
-        """Of how many runs an item's value is; 0 of a missing one."""
-        value = self.values[index]
-        if value is None:
-            return 0
-        return self.runs.get(self.ids[index], len(value) if isinstance(value, tuple) else 1)
+    def lengths(self) -> list[int]:
+        """Of how many runs each value is; 0 of a missing one."""
+        if isinstance(self.values, Repeated):
+            lengths: list[int] = self.values.lengths.tolist()
+        elif isinstance(self.values, np.ndarray):
+            lengths = [1] * len(self)
+        else:
+            lengths = [
+                0 if value is None else len(value) if isinstance(value, tuple) else 1 for value in self.values
+            ]
+        if self.runs:
+            lengths = [n and self.runs.get(key, n) for key, n in zip(self.ids, lengths, strict=True)]
+        return lengths
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether a value may be of several runs."""
+        values = self.values
+        return bool(self.runs) or (
+            tuple in set(map(type, values)) if isinstance(values, list) else isinstance(values, Repeated)
+        )
 
     def by_id(self) -> ById:
         """The items that have a value; the others are absent."""
         return by_id(self.ids, self.values)
 
 
-def by_id(ids: list[str], values: list[Any]) -> ById:
+def by_id(ids: list[str], values: Any) -> ById:
     """The items that have a value; the others are absent."""
-    absent = [key for key, value in zip(ids, values, strict=True) if value is None]
-    if not absent:
+    values, there = known_of(values)
+    if there is None:
         return ById(ids, values)
+    has = np.zeros(len(ids), dtype=bool)
+    has[there] = True
+    return ById([ids[at] for at in there.tolist()], values, [ids[at] for at in np.flatnonzero(~has).tolist()])
+
+
+def known_of(values: Any) -> tuple[Any, Positions | None]:
+    """The values that there are, and which these are, None for all."""
+    if not isinstance(values, list) or None not in values:
+        return values, None
     there = [index for index, value in enumerate(values) if value is not None]
-    return ById([ids[index] for index in there], [values[index] for index in there], absent)
+    return [values[index] for index in there], np.array(there, dtype=np.int64)
 
 
 def in_words(path: str) -> str:
@@ -125,8 +159,8 @@ class Matched:
     """Both systems' values in one order."""
 
     ids: list[str]
-    u: list[Any]
-    v: list[Any]
+    u: Any
+    v: Any
     pairing: Pairing
 
 
@@ -162,9 +196,9 @@ def matched(
     return Matched(list(pairing.ids or ()), pairs[0], pairs[1], pairing)  # type: ignore[arg-type]
 
 
-def values_in(side: ById, order: Positions | None) -> list[Any]:
+def values_in(side: ById, order: Positions | None) -> Any:
     """The values of a column at these positions, None for all."""
-    return list(side.values if order is None else taken(side.values, order))
+    return side.values if order is None else taken(side.values, order)
 
 
 def _aligned(
@@ -208,41 +242,44 @@ def _aligned(
 
 def require_as_many_runs(u: SystemOutputs, v: SystemOutputs, choices: tuple[Choice, ...] = ()) -> None:
     """Refuse an item that one system was run more often on; raises InvalidTest at V's record."""
-    if not (u.runs or v.runs or any(isinstance(value, tuple) for value in chain(u.values, v.values))):
+    if not (u.has_runs or v.has_runs):
         return
-    for key, index in u.index.items():
+    every = v.lengths()
+    for key, runs in zip(u.ids, u.lengths(), strict=True):
         other = v.index.get(key)
-        runs, others = u.runs_of(index), 0 if other is None else v.runs_of(other)
-        if runs and others and runs != others:
-            assert other is not None
+        others = 0 if other is None else every[other]
+        if other is not None and runs and others and runs != others:
             item = f"{v.source.label}: the item {quoted(key)} at {in_words(v.paths[other])}"
             raise unequal_runs(v.pointer(other), others, runs, item, choices)
 
 
 def other_items(
-    u: SystemOutputs, v: SystemOutputs, options: ReaderOptions
+    systems: Sequence[SystemOutputs], options: ReaderOptions, who: tuple[str, str] = ("u", "v")
 ) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
-    """The keys under which the systems have different items, and the finding about them; none where these are to be kept.
+    """The keys under which systems have other items than the first, and the finding about them; none where these are to be kept.
 
     Raises
     ------
     InvalidTest
         They differ for half of the items or more.
     """
-    common = u.context.keys() & v.context.keys()
-    same = u.ids == v.ids and all(u.context[name] == v.context[name] for name in common)
-    if options.on_mismatch == "keep" or same or not common:
-        return (), ()
-    rows = [(row, v.index[key]) for key, row in u.index.items() if key in v.index]
-    found = {
-        u.ids[rows[at][0]]: (name, u.context[name][rows[at][0]], v.context[name][rows[at][1]], rows[at][1])
-        for at, name in sides.differing(u.context, v.context, rows)
-    }
-    if not found:
-        return (), ()
-    pointer = v.pointer(next(iter(found.values()))[3])
-    differ = {key: (name, here, there) for key, (name, here, there, _) in found.items()}
-    return tuple(found), mismatch(differ, len(rows), options, pointer, ("u", "v"))
+    first, *others = systems
+    found: dict[str, tuple[str, Any, Any]] = {}
+    keys: dict[str, None] = {}
+    pointer = first.source.pointer
+    for other in others if options.on_mismatch != "keep" else ():
+        common = first.context.keys() & other.context.keys()
+        if not common or (
+            first.ids == other.ids and all(first.context[name] == other.context[name] for name in common)
+        ):
+            continue
+        rows = [(row, other.index[key]) for key, row in first.index.items() if key in other.index]
+        keys |= dict.fromkeys(first.ids[row] for row, _ in rows)
+        for at, name in sides.differing(first.context, other.context, rows):
+            row, its = rows[at]
+            pointer = pointer if found else other.pointer(its)
+            found.setdefault(first.ids[row], (name, first.context[name][row], other.context[name][its]))
+    return tuple(found), mismatch(found, len(keys), options, pointer, who)
 
 
 def mismatch(
@@ -395,7 +432,7 @@ def scores_reading(
 
     `more_notes` come after those of the pairing; `known` are further fields of `Reading`.
     """
-    keys, findings = other_items(u, v, options)
+    keys, findings = other_items((u, v), options)
     if options.on_mismatch == "drop" and keys:
         u, v = u.without(keys), v.without(keys)
         notes.append(LeftOut("u and v", len(keys), "likeness"))
@@ -453,8 +490,10 @@ def _named(rows: list[Any], names: Sequence[str], role: str) -> dict[str, Column
     return {name: _numbers([row[index] for row in rows], role) for index, name in enumerate(names)}
 
 
-def column_of(values: list[Any], role: str) -> Column | Repeated:
+def column_of(values: Any, role: str) -> Column | Repeated:
     """One number, or several, per item, shape (n,); raises InvalidTest at `/files/<role>/item/<n>`."""
+    if isinstance(values, np.ndarray | Repeated):
+        return values
     if not any(isinstance(value, tuple) for value in values):
         return _numbers(values, role)
     ragged = [value if isinstance(value, tuple) else (value,) for value in values]

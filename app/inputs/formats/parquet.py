@@ -29,8 +29,8 @@ SECONDS_PER_INTEGER = 1e-7  # of two columns, u and v
 MOST_ELEMENTS = 2 * MAX_COLUMNS  # of the schema; a column of lists has three
 HEAD_BYTES = 16
 FOOTER_HEAD = re.compile(rb"\x15[\x80-\xff]{0,4}[\0-\x7f]\x19\xfc([\x80-\xff]{0,4}[\0-\x7f])", re.DOTALL)
-# The least that a row takes while it is read: two integers as arrays, short texts as columns, ids beside them, two scores as objects.
-INTEGERS_ROW_BYTES, COLUMNS_ROW_BYTES, IDS_ROW_BYTES, ROW_BYTES = 30, 90, 120, 400
+# The least that a row takes while it is read: two integers as arrays, two scores, ids beside them, two under other names, short texts.
+INTEGERS_ROW_BYTES, COLUMNS_ROW_BYTES, IDS_ROW_BYTES, SCORES_ROW_BYTES, ROW_BYTES = 30, 90, 120, 140, 80
 BOARD_ROW_BYTES = 90  # of whole numbers of two systems
 BYTES = "BYTE_ARRAY"  # Parquet's texts and bytes
 INDEX = "__index_level_0__"  # what pandas calls an index without a name
@@ -83,7 +83,7 @@ def _row_bytes(opened: Any, role: str, *, board: bool) -> int:
         return INTEGERS_ROW_BYTES if _are_integers(opened) else COLUMNS_ROW_BYTES
     if "id" in names:
         return IDS_ROW_BYTES
-    return ROW_BYTES if len(names) == 2 and role == "file" else COLUMNS_ROW_BYTES
+    return SCORES_ROW_BYTES if len(names) == 2 and role == "file" else ROW_BYTES
 
 
 def _are_u_and_v(opened: Any) -> bool:

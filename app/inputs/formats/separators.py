@@ -6,8 +6,7 @@ import csv
 import re
 from collections.abc import Sequence
 
-from .number_faults import COMMA
-from .number_text import parsed
+from .number_text import COMMA, parsed
 
 GUESSED_DELIMITERS = ("\t", ",", "|", ";", " ")
 # Excel's: sep=; on the first line.

@@ -9,19 +9,21 @@ separated by blanks) are the long form.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ...errors import InvalidTest, choices_of, marked, relocated
 from ...inference.reading import Read, Remark
-from ...statistics.paired import Column, Counts, Scores, StatisticSpec
+from ...statistics.paired import Column, Counts, Repeated, Scores, StatisticSpec
 from .. import columns, delimited, outcomes
-from ..alignment import align
+from ..alignment import Positions, align, numbered
 from ..delimited import HEADERLESS_COUNTS
-from ..frame import Frame, of_records, table
+from ..frame import Cells, Frame, Rows, of_records, table, taken_rows
 from ..names import SCORE, folded, is_one_of
-from ..nested import whole
+from ..nested import taken, whole
 from ..quoting import escaped, quoted
 from ..roles import (
     Key,
@@ -149,128 +151,153 @@ def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | No
 
 
 def outputs_of(
-    frame: Frame, score: str, places: Places, reader: NumberReader, rows: Sequence[int] | None = None
-) -> SystemOutputs:
-    """One system's values in a column of these rows, all when None; rows of one key are its samples.
+    frame: Frame, scores: Sequence[str], places: Places, reader: NumberReader, rows: Rows | None = None, system: str | None = None
+) -> list[SystemOutputs]:  # fmt: skip
+    """The values of systems, each in a column of these rows, all when None; rows of one key are its samples.
 
     Raises
     ------
     InvalidTest
-        A key repeats that is there once as a rule, or is none; the rows of one key are in two clusters; or a value is no number.
+        A key repeats that is there once as a rule (of a long table's `system`; of a board that is ""), or is none; the rows of one key are in two
+        clusters; or a value is no number.
     """
-    values = frame.values(score, reader, rows)
-    refuse_metrics(frame, places.key, score)
-    if not places.key.columns:
-        refuse_averages(frame, (score, places.cluster))
-    own = range(frame.n) if rows is None else rows
-    ids = ids_of(frame, places.key, own)
-    outputs = SystemOutputs(frame.source, by_order=not places.key.columns)
-    clusters: Sequence[str | None] | None = None
-    if places.cluster is not None:
-        clusters = texts_of(frame, places.cluster, own)
-    weights: Sequence[str | None] | None = None
-    if places.weight is not None:
-        weights = _weights(frame, places.weight, own, reader)
-    paths = [frame.path(row) for row in own]
-    described: Sequence[int] = own
-    index = dict(zip(reversed(ids), reversed(range(len(ids))), strict=True))
-    if len(index) < len(ids):
-        if not places.key.repeats:
-            _refuse_twice(frame, ids, own, places.key)
-        groups: dict[str, list[int]] = {}
-        for at, key in enumerate(ids):
-            groups.setdefault(key, []).append(at)
-        first = [group[0] for group in groups.values()]
-        values = [
-            _joined(frame, score, [values[at] for at in group], [own[at] for at in group])
-            for group in groups.values()
-        ]
+    key, own = places.key, np.arange(frame.n) if rows is None else rows
+    columns: list[Any] = [_checked(frame, score, frame.values(score, reader, rows), own) for score in scores]
+    for score in scores:
+        refuse_metrics(frame, key, score)
+    if not key.columns:
+        refuse_averages(frame, (*scores, places.cluster))
+    ids = ids_of(frame, key, own)
+    clusters: Any = None if places.cluster is None else texts_of(frame, places.cluster, own)
+    weights: Any = None if places.weight is None else _weights(frame, places.weight, own, reader)
+    if key.columns and not is_unique(ids):
+        if not key.repeats:
+            raise _twice(frame, ids, own, key, system)
+        codes = numbered(ids)[0]
+        order, lengths = np.argsort(codes, kind="stable"), np.bincount(codes)
+        first = order[np.cumsum(lengths) - lengths]
         for column, what in ((clusters, "cluster"), (weights, "weight")):
-            _refuse_several(frame, column, groups, own, what)
-        ids, paths = list(groups), [paths[at] for at in first]
-        clusters, weights = (column and [column[at] for at in first] for column in (clusters, weights))
-        described = [own[at] for at in first]
-    outputs.ids, outputs.values, outputs.paths = ids, values, paths
-    for name in frame.names if frame.has_header else ():
-        if is_context(name) and name not in (score, places.cluster, places.weight, *places.key.columns):
-            column = frame.column(name)
-            outputs.context[folded(name)] = [column[row] for row in described]
-    outputs.index = {key: at for at, key in enumerate(ids)}
+            _refuse_several(frame, ids, column, first[codes].tolist(), own, what)
+        columns = [
+            _joined(frame, score, column, own, order, lengths)
+            for score, column in zip(scores, columns, strict=True)
+        ]
+        ids = taken(ids, first)
+        clusters, weights = (column and taken(column, first) for column in (clusters, weights))
+        own = own[first]
+    context = {
+        folded(name): frame.column(name) if len(own) == frame.n else taken_rows(frame.column(name), own)
+        for name in (frame.names if frame.has_header else ())
+        if is_context(name) and name not in (*scores, places.cluster, places.weight, *key.columns)
+    }
     nothing: list[str | None] = [None] * len(ids)
-    outputs.clusters, outputs.weights = list(clusters or nothing), list(weights or nothing)
+    systems = [
+        SystemOutputs(
+            frame.source, not key.columns, ids, column, Cells(frame, own, score, key.columns), list(clusters or nothing),
+            list(weights or nothing), context=context,
+        )
+        for score, column in zip(scores, columns, strict=True)
+    ]  # fmt: skip
     if not frame.is_table:
-        _refuse_requests(frame, score, places.key)
-    return outputs
+        for score in scores:
+            _refuse_requests(frame, score, key)
+    return systems
 
 
-def ids_of(frame: Frame, key: Key, rows: Sequence[int]) -> list[str]:
+def _checked(frame: Frame, score: str, values: Column | list[Value], rows: Rows) -> Column | list[Value]:
+    """Values, as a column where each is one number; raises InvalidTest at what no column keeps exactly."""
+    if not isinstance(values, list):
+        return values
+    each = [value if isinstance(value, tuple) else () if value is None else (value,) for value in values]
+    at = np.repeat(rows, np.fromiter(map(len, each), dtype=np.int64, count=len(each)))
+    with relocated(lambda pointer: frame.place(int(at[int(pointer[1:])]), score)):
+        column = columns.numbers(list(itertools.chain.from_iterable(each)), may_hold_booleans=False)
+    return column if set(map(type, values)) <= {int, float} else values
+
+
+def is_unique(ids: Sequence[str]) -> bool:
+    """Whether no id is there twice."""
+    return len(set(ids)) == len(ids)
+
+
+def ids_of(frame: Frame, key: Key, rows: Rows) -> list[str]:
     """The ids of rows: their keys, or their numbers; raises InvalidTest."""
     if not key.columns:
-        return [str(at) for at in range(len(rows))]
+        return list(map(str, range(len(rows))))
     parts = [texts_of(frame, name, rows) for name in key.columns]
     if key.numbered:
         times: dict[str, Iterator[int]] = {}
         return [f"{one}/{next(times.setdefault(one, itertools.count(1)))}" for one in parts[0]]
     if len(parts) == 1:
         return parts[0]
-    joined = ["/".join(each) for each in zip(*parts, strict=True)]
+    joined = list(map("/".join, zip(*parts, strict=True)))
     if len(set(joined)) == len(set(zip(*parts, strict=True))):
         return joined
     return [", ".join(map(quoted, each)) for each in zip(*parts, strict=True)]
 
 
-def texts_of(frame: Frame, name: str, rows: Sequence[int]) -> list[str]:
+def texts_of(frame: Frame, name: str, rows: Rows) -> list[str]:
     """Ids or clusters of rows as text; raises InvalidTest where one is neither a text nor an integer."""
     known = frame.keys_known(name)
     if known is not None:
-        return known if len(rows) == frame.n else [known[row] for row in rows]
+        return known if len(rows) == frame.n else taken_rows(known, rows)
     values = frame.column(name)
-    return [key_of(values[row], frame.source, frame.path(row), name) for row in rows]
+    return [key_of(values[row], frame.source, frame.path(row), name) for row in rows.tolist()]
 
 
-def _weights(frame: Frame, name: str, rows: Sequence[int], reader: NumberReader) -> list[str | None]:
+def _weights(frame: Frame, name: str, rows: Rows, reader: NumberReader) -> list[str | None]:
     """What each row counts for, as `weights_of` reads it; where its column is written as the scores are."""
-    values = frame.column(name)
-    texts = [None if values[row] is None else str(values[row]).strip() for row in rows]
+    texts = [None if value is None else str(value).strip() for value in taken_rows(frame.column(name), rows)]
     if not reader.comma:
         return texts
     return [text.replace(",", ".", 1) if text is not None and "." not in text else text for text in texts]
 
 
-def _joined(frame: Frame, score: str, values: Sequence[Value], rows: Sequence[int]) -> Value:
-    """The values of the rows of one item, which are its samples."""
-    if len(values) == 1:
-        return values[0]
-    for row, value in zip(rows, values, strict=True):
-        if value is None:
-            raise frame.refused(row, score, "missing_value", "one of several runs of an item has no value.")
-    each = (value if isinstance(value, tuple) else (value,) for value in values)
-    return tuple(number for value in each for number in value if number is not None)
+def _joined(
+    frame: Frame, score: str, column: Column | list[Value], rows: Rows, order: Positions, lengths: Positions
+) -> Repeated | list[Value]:
+    """The values of the rows of one item, which are its samples: in this order so many of each."""
+    if isinstance(column, np.ndarray):
+        return Repeated(column[order], lengths)
+    values: list[Value] = []
+    for places in np.split(order, np.cumsum(lengths)[:-1]):
+        group = [(value if isinstance(value, tuple) else (value,)) for value in taken(column, places)]
+        for at, value in zip(places.tolist(), group, strict=True):
+            if None in value and len(group) > 1:
+                detail = "one of several runs of an item has no value."
+                raise frame.refused(int(rows[at]), score, "missing_value", detail)
+        values.append(column[int(places[0])] if len(group) == 1 else tuple(itertools.chain(*group)))
+    return values
 
 
-def _refuse_twice(frame: Frame, ids: Sequence[str], rows: Sequence[int], key: Key) -> None:
+def _twice(frame: Frame, ids: Sequence[str], rows: Rows, key: Key, system: str | None = None) -> InvalidTest:
+    """The refusal of an id that is there twice, or has two values of a system."""
     seen: dict[str, int] = {}
-    for row, one in zip(rows, ids, strict=True):
+    for row, one in zip(rows.tolist(), ids, strict=True):
         before = seen.setdefault(one, row)
         if before != row:
-            where = in_words(frame.path(before))
-            detail = f"the id {quoted(one)} is already at {where}; ids must be unique. If they are runs, say so in a column run."
-            where = key.columns[0] if frame.source.is_body and len(key.columns) == 1 else ""
-            raise frame.refused(row, where, "duplicate_id", detail)
+            break
+    where = in_words(frame.path(before))
+    if system:
+        detail = (
+            f"the item {quoted(one)} has two values of {system}: here and at {where}. Give one, or their mean; or number the runs in "
+            "the id, with the item as cluster."
+        )
+        return frame.refused(row, "", "duplicate_value", detail)
+    detail = f"the id {quoted(one)} is already at {where}; ids must be unique. If they are runs, say so in a column run."
+    of_board = frame.source.is_body or system is not None
+    column = key.columns[0] if of_board and len(key.columns) == 1 else ""
+    return frame.refused(row, column, "duplicate_id", detail)
 
 
 def _refuse_several(
-    frame: Frame,
-    column: Sequence[str | None] | None,
-    groups: Mapping[str, Sequence[int]],
-    rows: Sequence[int],
-    what: str,
-) -> None:
-    for key, group in groups.items() if column is not None else ():
-        for at in group:
-            if column is not None and column[at] != column[group[0]]:
-                detail = f"the item {quoted(key)} has the {what} {quoted(str(column[at]))} here and {quoted(str(column[group[0]]))} before."
-                raise frame.refused(rows[at], "", f"{what}_mismatch", detail)
+    frame: Frame, ids: Sequence[str], column: Sequence[str | None] | None, first: Sequence[int], rows: Rows, what: str
+) -> None:  # fmt: skip
+    """Refuse a cluster or a weight that an item has beside that of its first row."""
+    for at, before in enumerate(first if column is not None else ()):
+        if column is not None and column[at] != column[before]:
+            detail = f"the item {quoted(ids[at])} has the {what} {quoted(str(column[at]))} here and {quoted(str(column[before]))} before."
+            raise frame.refused(int(rows[at]), "", f"{what}_mismatch", detail)
 
 
 def refuse_metrics(frame: Frame, key: Key, score: str) -> None:
@@ -359,15 +386,10 @@ def _two_files_of_counts(
         frames, keys_of(sides, options, notes), clusters, columns, strict=True
     ):
         note_index(frame, key, notes)
-        outputs, rows = SystemOutputs(frame.source, by_order=not key.columns), range(frame.n)
-        values = zip(*(frame.values(name, NumberReader.of(options)) for name in own), strict=True)
-        groups = [None] * frame.n if cluster is None else texts_of(frame, cluster, rows)
-        ids = ids_of(frame, key, rows)
-        if len(set(ids)) < len(ids):
-            _refuse_twice(frame, ids, rows, key)
-        for row, counted in enumerate(values):
-            outputs.add(ids[row], None if None in counted else counted, frame.path(row), groups[row])
-        systems.append(outputs)
+        places = Places(Key(key.columns), cluster, None)
+        counted = outputs_of(frame, own, places, NumberReader.of(options))
+        rows = zip(*(np.asarray(each.values, dtype=object).tolist() for each in counted), strict=True)
+        systems.append(replace(counted[0], values=[None if None in row else row for row in rows]))
     u, v = systems
     clustered = None not in clusters
     pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
@@ -399,7 +421,10 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
         raise InvalidTest.at(frames[1].source.pointer, "mixed_forms", detail)
     for frame, key in zip(frames, keys, strict=True):
         note_index(frame, key, notes)
-    u, v = (outputs_of(*each) for each in zip(frames, scores, places, readers, strict=True))
+    (u,), (v,) = (
+        outputs_of(frame, [score], place, reader)
+        for frame, score, place, reader in zip(frames, scores, places, readers, strict=True)
+    )
     names, said = None, Measured()
     if all(frame.has_header for frame in frames):
         names = scores[0], scores[1]
@@ -437,7 +462,7 @@ def _headerless(frame: Frame, options: ReaderOptions, notes: list[str], format_:
         raise frame.refused(0, "", "wrong_field_count", detail)
     notes.append("There is no header: column 1 is u and column 2 is v.")
     reader = frame.reader_of(frame.names, options, notes)
-    u, v = (outputs_of(frame, name, Places(Key(), None, None), reader) for name in frame.names)
+    u, v = outputs_of(frame, frame.names, Places(Key(), None, None), reader)
     return scores_reading(u, v, options, notes, format_)
 
 
@@ -468,7 +493,7 @@ def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) 
     chosen = _two_columns(frame, options, key, notes)
     names = chosen.u, chosen.v
     reader = frame.reader_of(names, options, notes)
-    u, v = (outputs_of(frame, name, Places(key, cluster, weight), reader) for name in names)
+    u, v = outputs_of(frame, names, Places(key, cluster, weight), reader)
     said = measured(*names, frame.top, one_table=True, chosen=bool(options.system_u or options.system_v))
     notes += said.notes
     return scores_reading(
@@ -534,18 +559,19 @@ def some(names: Sequence[str]) -> str:
     return ", ".join(map(quoted, names[:NAMED])) + more
 
 
-def rows_by_system(frame: Frame, system: str) -> dict[str, list[int]]:
-    """The rows of each system of a long table."""
-    rows: dict[str, list[int]] = {}
-    for row, name in enumerate(texts_of(frame, system, range(frame.n))):
-        rows.setdefault(name, []).append(row)
-    return rows
+def rows_by_system(frame: Frame, columns: Sequence[str]) -> dict[tuple[str, ...], Rows]:
+    """The rows of each system of a long table, or of each data set and system, in the order of the first ones."""
+    texts = [texts_of(frame, name, np.arange(frame.n)) for name in columns]
+    codes = numbered(texts[0] if len(texts) == 1 else zip(*texts, strict=True))[0]
+    order = np.argsort(codes, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    return {tuple(column[part[0]] for column in texts): part for part in parts}
 
 
 def key_of_long(
     frame: Frame,
     taken: frozenset[str | None],
-    rows: Sequence[Sequence[int]],
+    rows: Iterable[Rows],
     options: ReaderOptions,
     notes: list[str],
 ) -> Key:
@@ -559,14 +585,14 @@ def key_of_long(
 
 
 def _long(frame: Frame, system: str, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
-    rows = rows_by_system(frame, system)
+    rows = {name: own for (name,), own in rows_by_system(frame, [system]).items()}
     chosen = two_systems(list(rows), options, frame.source, notes)
     score = score_of(frame, options)
     cluster, weight = cluster_of(frame, options), weight_of(frame, options)
     own = rows[chosen.u], rows[chosen.v]
     key = key_of_long(frame, frozenset((system, score, cluster, weight)), own, options, notes)
     reader = frame.reader_of([score], options, notes)
-    u, v = (outputs_of(frame, score, Places(key, cluster, weight), reader, each) for each in own)
+    (u,), (v,) = (outputs_of(frame, [score], Places(key, cluster, weight), reader, each) for each in own)
     others = frame.n - sum(map(len, own))
     if others:
         notes.append(f"{others:,} lines of {len(rows) - 2} other systems were skipped.")
@@ -605,10 +631,10 @@ def _counts(frame: Frame, options: ReaderOptions, notes: list[str], format_: str
             raise InvalidTest.at(frame.at_top(column), "unknown_column", detail)
     names = [name[:-2] for name, column in by_name.items() if name.endswith("_u") and column not in known]
     counts = [{name: _count(frame, by_name[f"{name}_{role}"], options) for name in names} for role in "uv"]
-    rows = range(frame.n)
+    rows = np.arange(frame.n)
     ids = ids_of(frame, key, rows) if key.columns else None
-    if ids is not None and len(set(ids)) < len(ids):
-        _refuse_twice(frame, ids, rows, key)
+    if ids is not None and not is_unique(ids):
+        raise _twice(frame, ids, rows, key)
     clusters = None if cluster is None else texts_of(frame, cluster, rows)
     sides = {
         f"/{role}/{name}": column
@@ -626,7 +652,7 @@ def _counts(frame: Frame, options: ReaderOptions, notes: list[str], format_: str
 def _count(frame: Frame, name: str, options: ReaderOptions) -> Column:
     """The counts in a column, shape (n,); raises InvalidTest."""
     values = frame.values(name, NumberReader.of(options))
-    if None in values:
+    if isinstance(values, list) and None in values:
         raise frame.refused(values.index(None), name, "not_a_number", "a count is missing here.")
     with relocated(lambda pointer: frame.place(int(pointer[1:]), name)):
-        return whole(columns.numbers(list(values), may_hold_booleans=False))
+        return whole(columns.numbers(values, may_hold_booleans=False) if isinstance(values, list) else values)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import InputError, InvalidTest, marked, relocated
 from ...execution.ipc import Control
 from ...inference.reading import Guessed, Note
 from ...inference.record import ReadingRecord
 from ...inputs import json_body, npy
-from ...inputs.alignment import GOLD, Gapped, Given, system_pointer
+from ...inputs.alignment import GOLD, Gapped, Given, Positions, numbered, system_pointer
 from ...inputs.formats import beside_gold, catalogue, many_systems
 from ...inputs.formats.beside_gold import SystemsBesideGold
 from ...inputs.formats.gold_signs import refuse_untold
@@ -27,12 +26,15 @@ from ...inputs.formats.outputs_by_id import (
     clusters_of,
     column_of,
     in_words,
+    known_of,
     written_weights,
 )
 from ...inputs.formats.reader import ReaderOptions
 from ...inputs.formats.source import UTF8_BOM, Source, sources
 from ...inputs.formats.spreadsheet import as_text, refuse_others
-from ...inputs.systems_rows import LongBoard, WideBoard
+from ...inputs.formats.tables import ids_of
+from ...inputs.frame import Cells, Frame, Rows
+from ...inputs.roles import Key
 from ..media_types import CSV, TSV
 from ..messages import Job
 from ..multipart import Form
@@ -183,16 +185,11 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Deco
         options = replace(options, delimiter=catalogue.FORMATS[format_].delimiter)
     with relocated(lambda pointer: option_pointer(SYSTEMS) if pointer == "/systems" else pointer):
         holds = many_systems.read(source, format_, options, fields.systems)
-    table, boards = holds.found, Boards()
-    if isinstance(table, many_systems.Table):
-        boards |= {name: _of_long(board, table) for name, board in table.long.items()}
-        boards |= {name: _of_wide(board, table) for name, board in table.wide.items()}
-    else:
-        boards[None] = _of_outputs(table, source)
+    boards = {name: _of_outputs(dict(systems), source) for name, systems in holds.boards.items()}
     notes += holds.notes
     if any(board.weights is not None for board in boards.values()):
         notes.append(WEIGHTED)
-    if isinstance(table, dict) and any(outputs.by_order for outputs in table.values()):
+    if any(each.by_order and isinstance(each.paths, list) for each in holds.boards.get(None, {}).values()):
         notes.append(PAIRED_BY_ORDER)
     reading = ReadingRecord(format_, guessed, tuple(notes)) if notes or not source.is_body else None
     return DecodedCompare(
@@ -201,49 +198,6 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Deco
 
 
 # Boards
-
-
-def _of_wide(board: WideBoard, table: many_systems.Table) -> GivenBoard:
-    frame, names = table.frame, {system_pointer(name): name for name in board.systems} | table.columns
-
-    def place(column: str, index: int | None, rest: Sequence[str]) -> str:
-        if index is None:
-            return frame.at_top(names[column]) if column in names else column
-        return "/".join([frame.place(int(board.rows[index]), names.get(column, "")), *rest])
-
-    keys = board.ids
-    if board.missing and keys is None:
-        keys = [in_words(frame.path(row)) for row in board.rows.tolist()]
-    columns = _gapped(board.systems, board.missing)
-    return GivenBoard(columns, place, ids=keys, clusters=board.clusters, weights=board.weights)
-
-
-def _gapped(systems: Mapping[str, Any], missing: Mapping[str, NDArray[np.bool_]]) -> dict[str, Given]:
-    """Columns without the values that are missing."""
-    columns: dict[str, Given] = {}
-    for name, column in systems.items():
-        gone = missing.get(name)
-        columns[name] = column if gone is None else Gapped(column[~gone], np.flatnonzero(~gone), len(column))
-    return columns
-
-
-def _of_long(board: LongBoard, table: many_systems.Table) -> GivenBoard:
-    frame, score = table.frame, table.columns["/score"]
-    names = {system_pointer(name): name for name in board.values}
-
-    def place(column: str, index: int | None, rest: Sequence[str]) -> str:
-        """The line of a value; of a whole system that of its first row, looked up only for an error: it means to read the table again."""
-        rows = board.rows.get(names.get(column, ""))
-        if rows is None or not len(rows):
-            return column
-        if index is None:
-            return frame.place(int(rows.min()))
-        row = int(rows[np.flatnonzero(board.positions[names[column]] == index)[0]])
-        return "/".join([frame.place(row, score), *rest])
-
-    n = len(board.ids)
-    columns = {name: Gapped(column, board.positions[name], n) for name, column in board.values.items()}
-    return GivenBoard(columns, place, ids=board.ids, clusters=board.clusters, weights=board.weights)
 
 
 def _beside_gold(found: SystemsBesideGold) -> GivenBoard:
@@ -268,11 +222,12 @@ def _beside_gold(found: SystemsBesideGold) -> GivenBoard:
 
 
 def _of_outputs(systems: dict[str, SystemOutputs], source: Source) -> GivenBoard:
-    clustered = require_alike(systems, source)
+    """The columns of systems: by the ids of each, or of a table's on the list of its items."""
+    if all(isinstance(each.paths, Cells) for each in systems.values()):
+        return _of_table({name: systems[name] for name in sorted(systems)})
     sides = {name: systems[name].by_id() for name in sorted(systems)}
     columns = {
-        name: replace(side, values=cast("Any", column_of(list(side.values), name)))
-        for name, side in sides.items()
+        name: replace(side, values=cast("Any", column_of(side.values, name))) for name, side in sides.items()
     }
     names = {system_pointer(name): name for name in systems}
 
@@ -284,8 +239,66 @@ def _of_outputs(systems: dict[str, SystemOutputs], source: Source) -> GivenBoard
         outputs = systems[names[column]]
         return outputs.pointer(outputs.index[sides[names[column]].ids[index]])
 
-    clusters = clusters_of(systems) if clustered else None
+    clusters = clusters_of(systems) if require_alike(systems, source) else None
     return GivenBoard(columns, place, clusters=clusters, weights=written_weights(list(systems.values())))
+
+
+def _of_table(systems: dict[str, SystemOutputs]) -> GivenBoard:
+    """The columns of a table's systems: of the same rows each, or of rows of their own, on the items in the order of their first ones."""
+    if not systems:
+        return GivenBoard({})
+    listed = list(systems.values())
+    first, is_wide = listed[0], all(each.ids is listed[0].ids for each in listed)
+    frame: Frame = first.paths.frame
+    key: tuple[str, ...] = first.paths.key
+    ids: list[str] | None = first.ids
+    n, positions = len(first), [np.arange(len(first))] * len(listed)
+    if not is_wide:
+        ids, positions = _on_one_list(frame, key, [each.paths.rows for each in listed])
+        n = len(ids)
+    columns: dict[str, Given] = {}
+    for (name, outputs), own in zip(systems.items(), positions, strict=True):
+        values, there = known_of(outputs.values)
+        column = cast("Any", column_of(values, name))
+        where = own if there is None else own[there]
+        columns[name] = column if is_wide and there is None else Gapped(column, where, n)
+    places = dict(zip(map(system_pointer, systems), zip(listed, positions, strict=True), strict=True))
+
+    def place(column: str, index: int | None, rest: Sequence[str]) -> str:
+        """Of a long table's whole system the line of its first row; looked up only for an error: it means to read the table again."""
+        if column not in places:
+            return column
+        outputs, own = places[column]
+        cells: Cells = outputs.paths
+        if index is None:
+            return frame.at_top(cells.column) if is_wide else frame.place(int(cells.rows.min()))
+        return "/".join([cells.place(int(np.flatnonzero(own == index)[0])), *rest])
+
+    clusters: Any = None
+    if first.clusters[0] is not None:
+        clusters = first.clusters if is_wide else clusters_of(systems)
+    weights: Any = written_weights([first] if is_wide else listed)
+    if is_wide and first.by_order:
+        gaps = any(isinstance(column, Gapped) for column in columns.values())
+        ids = list(map(in_words, first.paths)) if gaps else None
+        weights = None if weights is None else list(weights.values())
+    return GivenBoard(columns, place, ids=ids, clusters=clusters, weights=weights)
+
+
+def _on_one_list(
+    frame: Frame, key: tuple[str, ...], rows: Sequence[Rows]
+) -> tuple[list[str], list[Positions]]:
+    """The items of a long table in the order of their first rows, and the positions of each system's."""
+    codes, every = frame.codes(key), np.sort(np.concatenate(rows))
+    if codes is None:  # keys of other kinds than texts and whole numbers are refused before
+        codes = numbered(ids_of(frame, Key(key), np.arange(frame.n)))[0]
+    first = np.full(int(codes.max()) + 1, -1)
+    first[codes[every[::-1]]] = every[::-1]
+    used = np.flatnonzero(first >= 0)
+    used = used[np.argsort(first[used], kind="stable")]
+    position = np.zeros(len(first), dtype=np.int64)
+    position[used] = np.arange(len(used))
+    return ids_of(frame, Key(key), first[used]), [position[codes[own]] for own in rows]
 
 
 def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_missing: bool) -> Boards:
@@ -296,8 +309,8 @@ def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_m
     if systems is None:
         detail = "Name the columns of the array: `systems=A,B,C`, as many as it has."
         raise InvalidTest.at("/systems", "missing", detail)
-    columns = npy.read_columns(body, len(systems), may_be_missing=may_be_missing)
-    by_name, ids = without_ids(dict(zip(systems, columns, strict=True)), ())
+    arrays = npy.read_columns(body, len(systems), may_be_missing=may_be_missing)
+    by_name, ids = without_ids(dict(zip(systems, arrays, strict=True)), ())
     position = {system_pointer(name): index for index, name in enumerate(systems)}
     missing = {
         name: np.isnan(column)
@@ -310,5 +323,9 @@ def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_m
             return "/?systems" if column in position else column
         return f"/{index}/{position[column]}"
 
-    keys = [f"row {row}" for row in range(len(columns[0]))] if missing and ids is None else ids
-    return {None: GivenBoard(_gapped(by_name, missing), place, ids=keys)}
+    keys = [f"row {row}" for row in range(len(arrays[0]))] if missing and ids is None else ids
+    columns = {
+        name: column if name not in missing else Gapped(column[~missing[name]], np.flatnonzero(~missing[name]), len(column))
+        for name, column in by_name.items()
+    }  # fmt: skip
+    return {None: GivenBoard(columns, place, ids=keys)}
