@@ -45,7 +45,6 @@ EVENTS = {"1": True, "0": False, "true": True, "false": False, "1.0": True, "0.0
 SEVERAL_A_ITEM = (*SYSTEM, *RUN, *DATASET, "metric")
 NARROW = 16
 QUOTED_NUMBER = re.compile(r'\A\s*"([-+.\d/eE]*\d)"\s*\Z', re.ASCII)
-BLANKS = (b" ", b"\t", b"\r", b"\x0b", b"\x0c", b"\x1c", b"\x1d", b"\x1e", b"\x1f")
 # Longer lines may have a field that the csv module refuses.
 LONGEST_PLAIN_LINE = 100_000
 Codes = NDArray[np.int64]
@@ -89,6 +88,7 @@ class Frame:
         self._columns: dict[str, list[Any]] = {}
         self._keys: dict[str, list[str] | None] = {}
         self._codes: dict[tuple[str, ...], Codes | None] = {}
+        self._unique: dict[tuple[str, ...], bool] = {}
         self._is_text: dict[str, bool] = {}
         self._numbers: dict[str, Column | None] = {}
 
@@ -176,14 +176,29 @@ class Frame:
 
     def codes(self, names: Sequence[str]) -> Codes | None:
         """The rows' keys of some columns together as numbers, in the order of their first rows; None where one is none."""
-        known = tuple(names)
-        if known not in self._codes:
-            texts = [self.keys_known(name) for name in known]
-            keys: Iterable[Any] = (
-                texts[0] or () if len(texts) == 1 else zip(*(column or () for column in texts), strict=True)
-            )
-            self._codes[known] = None if None in texts else numbered(keys)[0]
-        return self._codes[known]
+        if tuple(names) not in self._codes:
+            keys = self._keys_of(names)
+            self._codes[tuple(names)] = None if keys is None else numbered(keys)[0]
+        return self._codes[tuple(names)]
+
+    def _keys_of(self, names: Sequence[str]) -> list[Any] | None:
+        texts = [self.keys_known(name) for name in names]
+        if len(texts) == 1:
+            return texts[0]
+        return None if None in texts else list(zip(*(column or () for column in texts), strict=True))
+
+    def is_unique(self, names: Sequence[str], rows: Rows | None = None) -> bool:
+        """Whether each row has another key in these columns together, or one has none."""
+        if rows is None:
+            if tuple(names) not in self._unique:
+                keys = self._keys_of(names)
+                self._unique[tuple(names)] = keys is None or len(set(keys)) == self.n
+            return self._unique[tuple(names)]
+        codes = self.codes(names)
+        if codes is None:
+            return True
+        ordered = np.sort(codes[rows])
+        return not (ordered[1:] == ordered[:-1]).any()
 
     def is_text(self, name: str) -> bool:
         """Whether a column has values, and none is a number: one that has some is read, and refused where it has none."""
@@ -305,23 +320,6 @@ class Frame:
         return [bool(known[text]) for text in texts]
 
 
-class Cells(Sequence[str]):
-    """The pointers to rows of a system, below the file's; its values are in `column`, the items' ids in those of `key`."""
-
-    def __init__(self, frame: Frame, rows: Rows, column: str, key: tuple[str, ...]) -> None:
-        self.frame, self.rows, self.column, self.key = frame, rows, column, key
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, at: Any) -> Any:
-        return self.frame.path(int(self.rows[at]))
-
-    def place(self, at: int, name: str | None = None) -> str:
-        """The pointer to a value, or to another column of its row."""
-        return self.frame.place(int(self.rows[at]), self.column if name is None else name)
-
-
 def frame_of(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
     """Read a table, or JSON records.
 
@@ -393,7 +391,8 @@ def _plain(source: Source, options: ReaderOptions) -> Frame | None:
         refuse_more_rows(source, names, n, options)
     fields = text.replace("\n", delimiter).split(delimiter)
     columns = {name: fields[index :: len(names)] for index, name in enumerate(names)}
-    is_bare = rest.isascii() and not any(mark in rest for mark in BLANKS if mark != delimiter.encode())
+    marks = np.count_nonzero(np.frombuffer(rest, dtype=np.uint8) <= ord(" "))
+    is_bare = rest.isascii() and marks == n - 1 + (rest.count(b"\t") if delimiter == "\t" else 0)
     first_fields = columns[names[0]]
     if not all(
         first_fields if is_bare else map(str.strip, first_fields)

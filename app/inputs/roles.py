@@ -12,8 +12,6 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..errors import InvalidTest, choices_of, marked
 from ..statistics.direction import of_name
 from ..statistics.summary_rows import summary_rows
@@ -72,6 +70,32 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
+class Places:
+    """The columns of a frame that say what its rows are."""
+
+    key: Key
+    cluster: str | None = None
+    weight: str | None = None
+
+
+class Cells(Sequence[str]):
+    """The pointers to rows of a system, below the file's; its values are in `column`."""
+
+    def __init__(self, frame: Frame, rows: Rows, column: str, places: Places) -> None:
+        self.frame, self.rows, self.column, self.places = frame, rows, column, places
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.frame.path(int(self.rows[at]))
+
+    def place(self, at: int, name: str | None = None) -> str:
+        """The pointer to a value, or to another column of its row."""
+        return self.frame.place(int(self.rows[at]), self.column if name is None else name)
+
+
+@dataclass(frozen=True, slots=True)
 class Side:
     """The rows of one system, all of a frame where `rows` is None; columns that are `taken` are no keys."""
 
@@ -101,11 +125,7 @@ class Side:
 
     def is_unique(self, columns: Sequence[str]) -> bool:
         """Whether each row has another key; values that are no keys are refused where they are read."""
-        if self.rows is None:
-            keys = self.keys(columns)
-            return keys is None or len(set(keys)) == len(keys)
-        codes = self.frame.codes(columns)
-        return codes is None or len(np.unique(codes[self.rows])) == len(self.rows)
+        return self.frame.is_unique(columns, self.rows)
 
 
 def cluster_of(frame: Frame, options: ReaderOptions) -> str | None:

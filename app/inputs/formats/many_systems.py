@@ -21,6 +21,8 @@ from ..frame import Frame, Rows
 from ..names import INDEX, SCORE, gold_among, is_one_of
 from ..quoting import quoted
 from ..roles import (
+    Cells,
+    Places,
     Side,
     cluster_of,
     keys_of,
@@ -38,7 +40,6 @@ from .outputs_by_id import SystemOutputs, known_of, other_items
 from .reader import Finding, ReaderOptions, choose
 from .source import Source
 from .tables import (
-    Places,
     frame_in,
     key_of_long,
     of_outcomes,
@@ -156,9 +157,17 @@ def _long(
     boards = {name: boards[name] for name in sorted(boards, key=str)}
     counts = [len(known_of(outputs.values)[0]) for own in boards.values() for outputs in own.values()]
     findings = samples_finding(frame, key) + tuple(
-        finding for own in boards.values() for finding in other_items(list(own.values()), options, WHO)[1]
+        finding
+        for own in boards.values()
+        for finding in other_items(list(own.values()), options, WHO, _place)[1]
     )
     return ManySystems(boards, (), metric_of(score), findings=findings), counts
+
+
+def _place(outputs: SystemOutputs, at: int, name: str) -> str:
+    """The pointer to what describes an item in a column of this name."""
+    cells: Cells = outputs.paths
+    return cells.place(at, cells.frame.find((name,)))
 
 
 def _wide(

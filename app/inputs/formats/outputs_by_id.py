@@ -254,7 +254,10 @@ def require_as_many_runs(u: SystemOutputs, v: SystemOutputs, choices: tuple[Choi
 
 
 def other_items(
-    systems: Sequence[SystemOutputs], options: ReaderOptions, who: tuple[str, str] = ("u", "v")
+    systems: Sequence[SystemOutputs],
+    options: ReaderOptions,
+    who: tuple[str, str] = ("u", "v"),
+    place: Callable[[SystemOutputs, int, str], str] = lambda outputs, at, _: outputs.pointer(at),
 ) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
     """The keys under which systems have other items than the first, and the finding about them; none where these are to be kept.
 
@@ -277,7 +280,7 @@ def other_items(
         keys |= dict.fromkeys(first.ids[row] for row, _ in rows)
         for at, name in sides.differing(first.context, other.context, rows):
             row, its = rows[at]
-            pointer = pointer if found else other.pointer(its)
+            pointer = pointer if found else place(other, its, name)
             found.setdefault(first.ids[row], (name, first.context[name][row], other.context[name][its]))
     return tuple(found), mismatch(found, len(keys), options, pointer, who)
 
@@ -385,7 +388,10 @@ def clusters_of(systems: dict[str, SystemOutputs]) -> dict[str, str]:
     return {key: cluster for key, (cluster, _) in cluster_of.items()}
 
 
-def written_weights(systems: Sequence[SystemOutputs]) -> dict[str, str] | None:
+def written_weights(
+    systems: Sequence[SystemOutputs],
+    place: Callable[[SystemOutputs, int], str] = SystemOutputs.pointer,
+) -> dict[str, str] | None:
     """The weight of each item of the systems, as it is written; None where the files have none.
 
     Raises
@@ -393,10 +399,10 @@ def written_weights(systems: Sequence[SystemOutputs]) -> dict[str, str] | None:
     InvalidTest
         One is no weight, or only some files have them, or an item has two; pointers are those of the items.
     """
-    if all(weight is None for system in systems for weight in system.weights):
+    if all(system.weights.count(None) == len(system) for system in systems):
         return None
     written: dict[str, str] = {}
-    places: dict[str, str] = {}
+    places: dict[str, tuple[SystemOutputs, int]] = {}
     for system in systems:
         for index, (key, weight) in enumerate(zip(system.ids, system.weights, strict=True)):
             pointer = system.pointer(index)
@@ -407,11 +413,11 @@ def written_weights(systems: Sequence[SystemOutputs]) -> dict[str, str] | None:
                 detail = (
                     f"{system.source.label}: the item {quoted(key)} has the weight {quoted(weight)} here and "
                 )
-                detail += f"{quoted(written[key])} at {places[key]}: an item has one weight."
+                detail += f"{quoted(written[key])} at {places[key][0].pointer(places[key][1])}: an item has one weight."
                 raise InvalidTest.at(pointer, "weight_mismatch", detail)
-            places.setdefault(key, pointer)
+            places.setdefault(key, (system, index))
     keys = list(written)
-    with relocated(lambda pointer: places[keys[int(pointer[1:])]]):
+    with relocated(lambda pointer: place(*places[keys[int(pointer[1:])]])):
         weights_of(list(written.values()))
     return written
 

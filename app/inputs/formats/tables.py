@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,14 @@ from ...statistics.paired import Column, Counts, Repeated, Scores, StatisticSpec
 from .. import columns, delimited, outcomes
 from ..alignment import Positions, align, numbered
 from ..delimited import HEADERLESS_COUNTS
-from ..frame import Cells, Frame, Rows, of_records, table, taken_rows
+from ..frame import Frame, Rows, of_records, table, taken_rows
 from ..names import SCORE, folded, is_one_of
 from ..nested import taken, whole
 from ..quoting import escaped, quoted
 from ..roles import (
+    Cells,
     Key,
+    Places,
     Side,
     averages_row,
     cluster_of,
@@ -81,15 +83,6 @@ COUNT_STATISTICS = (
 NAMED = 5
 # Two outcomes of two systems.
 CHOOSE_RUNS = "choose_runs"
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """The columns of a frame that say what its rows are."""
-
-    key: Key
-    cluster: str | None
-    weight: str | None
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
@@ -170,7 +163,7 @@ def outputs_of(
     ids = ids_of(frame, key, own)
     clusters: Any = None if places.cluster is None else texts_of(frame, places.cluster, own)
     weights: Any = None if places.weight is None else _weights(frame, places.weight, own, reader)
-    if key.columns and not is_unique(ids):
+    if key.columns and not key.numbered and not frame.is_unique(key.columns, rows):
         if not key.repeats:
             raise _twice(frame, ids, own, key, system)
         codes = numbered(ids)[0]
@@ -193,7 +186,7 @@ def outputs_of(
     nothing: list[str | None] = [None] * len(ids)
     systems = [
         SystemOutputs(
-            frame.source, not key.columns, ids, column, Cells(frame, own, score, key.columns), list(clusters or nothing),
+            frame.source, not key.columns, ids, column, Cells(frame, own, score, places), list(clusters or nothing),
             list(weights or nothing), context=context,
         )
         for score, column in zip(scores, columns, strict=True)
@@ -386,7 +379,7 @@ def _two_files_of_counts(
         frames, keys_of(sides, options, notes), clusters, columns, strict=True
     ):
         note_index(frame, key, notes)
-        places = Places(Key(key.columns), cluster, None)
+        places = Places(Key(key.columns), cluster)
         counted = outputs_of(frame, own, places, NumberReader.of(options))
         rows = zip(*(np.asarray(each.values, dtype=object).tolist() for each in counted), strict=True)
         systems.append(replace(counted[0], values=[None if None in row else row for row in rows]))
@@ -462,7 +455,7 @@ def _headerless(frame: Frame, options: ReaderOptions, notes: list[str], format_:
         raise frame.refused(0, "", "wrong_field_count", detail)
     notes.append("There is no header: column 1 is u and column 2 is v.")
     reader = frame.reader_of(frame.names, options, notes)
-    u, v = outputs_of(frame, frame.names, Places(Key(), None, None), reader)
+    u, v = outputs_of(frame, frame.names, Places(Key()), reader)
     return scores_reading(u, v, options, notes, format_)
 
 

@@ -53,6 +53,7 @@ class GivenBoard:
     weights: OfItems = None
     groups: OfItems = None
     event: OfItems = None
+    distinct: bool = False  # no id is there twice
 
     def columns(self) -> dict[str, Given]:
         """The columns of values by their pointers, gold last."""
@@ -247,7 +248,9 @@ def board_of(
     """
     columns = given.columns()
     with relocated(given.whole):
-        aligned = align(columns, ids=given.ids, clusters=given.clusters, on_missing=on_missing)
+        aligned = align(
+            columns, ids=given.ids, clusters=given.clusters, on_missing=on_missing, distinct=given.distinct
+        )
     pointer_map, items = given.pointer_map(aligned), aligned.items
     with relocated(pointer_map):
         taken = {

@@ -13,7 +13,7 @@ from ...execution.ipc import Control
 from ...inference.reading import Guessed, Note
 from ...inference.record import ReadingRecord
 from ...inputs import json_body, npy
-from ...inputs.alignment import GOLD, Gapped, Given, Positions, numbered, system_pointer
+from ...inputs.alignment import GOLD, Gapped, Given, Positions, system_pointer
 from ...inputs.formats import beside_gold, catalogue, many_systems
 from ...inputs.formats.beside_gold import SystemsBesideGold
 from ...inputs.formats.gold_signs import refuse_untold
@@ -33,8 +33,7 @@ from ...inputs.formats.reader import ReaderOptions
 from ...inputs.formats.source import UTF8_BOM, Source, sources
 from ...inputs.formats.spreadsheet import as_text, refuse_others
 from ...inputs.formats.tables import ids_of
-from ...inputs.frame import Cells, Frame, Rows
-from ...inputs.roles import Key
+from ...inputs.roles import Cells, Key, Places
 from ..media_types import CSV, TSV
 from ..messages import Job
 from ..multipart import Form
@@ -249,12 +248,11 @@ def _of_table(systems: dict[str, SystemOutputs]) -> GivenBoard:
         return GivenBoard({})
     listed = list(systems.values())
     first, is_wide = listed[0], all(each.ids is listed[0].ids for each in listed)
-    frame: Frame = first.paths.frame
-    key: tuple[str, ...] = first.paths.key
+    frame, columns_of = first.paths.frame, cast("Places", first.paths.places)
     ids: list[str] | None = first.ids
     n, positions = len(first), [np.arange(len(first))] * len(listed)
     if not is_wide:
-        ids, positions = _on_one_list(frame, key, [each.paths.rows for each in listed])
+        ids, positions = _on_one_list([each.paths for each in listed])
         n = len(ids)
     columns: dict[str, Given] = {}
     for (name, outputs), own in zip(systems.items(), positions, strict=True):
@@ -266,39 +264,41 @@ def _of_table(systems: dict[str, SystemOutputs]) -> GivenBoard:
 
     def place(column: str, index: int | None, rest: Sequence[str]) -> str:
         """Of a long table's whole system the line of its first row; looked up only for an error: it means to read the table again."""
+        if column == "/weights" and columns_of.weight is not None:
+            return str(frame.at_top(columns_of.weight))
         if column not in places:
             return column
         outputs, own = places[column]
         cells: Cells = outputs.paths
         if index is None:
-            return frame.at_top(cells.column) if is_wide else frame.place(int(cells.rows.min()))
+            return str(frame.at_top(cells.column) if is_wide else frame.place(int(cells.rows.min())))
         return "/".join([cells.place(int(np.flatnonzero(own == index)[0])), *rest])
 
     clusters: Any = None
     if first.clusters[0] is not None:
         clusters = first.clusters if is_wide else clusters_of(systems)
-    weights: Any = written_weights([first] if is_wide else listed)
+    weights: Any = written_weights(
+        [first] if is_wide else listed, lambda each, at: str(each.paths.place(at, columns_of.weight))
+    )
     if is_wide and first.by_order:
         gaps = any(isinstance(column, Gapped) for column in columns.values())
         ids = list(map(in_words, first.paths)) if gaps else None
         weights = None if weights is None else list(weights.values())
-    return GivenBoard(columns, place, ids=ids, clusters=clusters, weights=weights)
+    return GivenBoard(columns, place, ids=ids, clusters=clusters, weights=weights, distinct=True)
 
 
-def _on_one_list(
-    frame: Frame, key: tuple[str, ...], rows: Sequence[Rows]
-) -> tuple[list[str], list[Positions]]:
+def _on_one_list(systems: Sequence[Cells]) -> tuple[list[str], list[Positions]]:
     """The items of a long table in the order of their first rows, and the positions of each system's."""
-    codes, every = frame.codes(key), np.sort(np.concatenate(rows))
-    if codes is None:  # keys of other kinds than texts and whole numbers are refused before
-        codes = numbered(ids_of(frame, Key(key), np.arange(frame.n)))[0]
+    frame, key = systems[0].frame, Key(systems[0].places.key.columns)
+    codes, every = frame.codes(key.columns), np.sort(np.concatenate([cells.rows for cells in systems]))
+    assert codes is not None  # other keys than texts and whole numbers were refused
     first = np.full(int(codes.max()) + 1, -1)
     first[codes[every[::-1]]] = every[::-1]
     used = np.flatnonzero(first >= 0)
     used = used[np.argsort(first[used], kind="stable")]
     position = np.zeros(len(first), dtype=np.int64)
     position[used] = np.arange(len(used))
-    return ids_of(frame, Key(key), first[used]), [position[codes[own]] for own in rows]
+    return ids_of(frame, key, first[used]), [position[codes[cells.rows]] for cells in systems]
 
 
 def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_missing: bool) -> Boards:
