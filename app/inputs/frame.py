@@ -269,6 +269,16 @@ class Frame:
         places = range(self.n) if rows is None else rows.tolist()
         return [self._value(row, name, value, reader) for row, value in zip(places, column, strict=True)]
 
+    def tuples(self, names: Sequence[str], reader: NumberReader) -> list[Any]:
+        """Rows of numbers, None where one of them is missing; raises InvalidTest."""
+        listed: list[list[Any]] = []
+        for name in names:
+            values: Any = self.values(name, reader)
+            if isinstance(values, np.ndarray):  # one of decimals has no whole numbers
+                values = plain_numbers(self.column(name)) if self.is_table else self.column(name)
+            listed.append(values)
+        return [None if None in row else row for row in zip(*listed, strict=True)]
+
     def _value(self, row: int, name: str, value: Any, reader: NumberReader) -> Value:
         number = reader.plain_text(value) if self.is_table else reader.plain(value)
         if number is not None:

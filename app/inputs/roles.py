@@ -12,6 +12,8 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..errors import InvalidTest, choices_of, marked
 from ..statistics.direction import of_name
 from ..statistics.summary_rows import summary_rows
@@ -89,6 +91,10 @@ class Cells(Sequence[str]):
 
     def __getitem__(self, at: Any) -> Any:
         return self.frame.path(int(self.rows[at]))
+
+    def taken(self, places: Sequence[int]) -> Cells:
+        """Some of the rows."""
+        return Cells(self.frame, self.rows[np.array(places, dtype=np.int64)], self.column, self.places)
 
     def place(self, at: int, name: str | None = None) -> str:
         """The pointer to a value, or to another column of its row."""

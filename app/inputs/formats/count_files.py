@@ -28,13 +28,12 @@ class CountFile:
     def outputs(self, names: Sequence[str], reader: NumberReader) -> SystemOutputs:
         """The values of these columns, a row of them for each item."""
         data = self.data
-        columns = [data.values(str(data.chosen("metric", name)), reader) for name in names]
+        rows = data.tuples([str(data.chosen("metric", name)) for name in names], reader)
         clusters = None if self.cluster is None else data.keys_known(self.cluster)
         outputs = SystemOutputs(data.source)
         for row, key in enumerate(data.keys_known(self.key) or ()):
-            values = tuple(column[row] for column in columns)
             cluster = None if clusters is None or clusters[row] == NO_CLUSTER else clusters[row]
-            outputs.add(key, None if None in values else values, data.path(row), cluster)  # type: ignore[arg-type]
+            outputs.add(key, rows[row], data.path(row), cluster)
         return outputs
 
 

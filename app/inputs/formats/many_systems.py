@@ -1,4 +1,4 @@
-"""One file, or a body, that holds many systems: tables and lines of JSON, wide or long; shapes of tools, and promptfoo's columns.
+"""One file, or a body, that holds many systems: tables and lines of JSON, wide or long; and shapes of tools.
 
 Wide tables have a column for each system, long ones a row for each item and system. A column of data sets makes a board of
 each. An empty field, NA or NaN is a missing value.
@@ -138,6 +138,7 @@ def _systems(
 def _long(
     frame: Frame, system: str, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
 ) -> tuple[ManySystems, list[int]]:
+    before = len(notes)
     score, dataset = score_of(frame, options), sets_of(frame, options, OF_A_BOARD)
     cluster, weight = cluster_of(frame, options), weight_of(frame, options)
     rows = rows_by_system(frame, [name for name in (system, dataset) if name is not None])
@@ -154,13 +155,17 @@ def _long(
         called = " of ".join(map(quoted, names))
         (outputs,) = outputs_of(frame, [score], Places(key, cluster, weight), reader, own, called)
         boards.setdefault(names[1] if dataset else None, {})[names[0]] = outputs
+    findings, unlike = samples_finding(frame, key), 0
+    for name in sorted(boards, key=str):
+        keys, found = other_items(list(boards[name].values()), options, WHO, _place)
+        findings += found
+        if keys and options.on_mismatch == "drop":
+            unlike += len(keys)
+            boards[name] = {one: outputs.without(keys) for one, outputs in boards[name].items()}
+    if unlike:
+        notes.insert(before, LeftOut("their rows", unlike, "likeness"))
     boards = {name: boards[name] for name in sorted(boards, key=str)}
     counts = [len(known_of(outputs.values)[0]) for own in boards.values() for outputs in own.values()]
-    findings = samples_finding(frame, key) + tuple(
-        finding
-        for own in boards.values()
-        for finding in other_items(list(own.values()), options, WHO, _place)[1]
-    )
     return ManySystems(boards, (), metric_of(score), findings=findings), counts
 
 

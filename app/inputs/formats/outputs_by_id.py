@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -91,10 +91,9 @@ class SystemOutputs:
         """The same outputs without some items."""
         rows = [row for row, key in enumerate(self.ids) if key not in gone]
         values = taken(self.values, np.array(rows, dtype=np.int64))
-        ids, paths, clusters, weights = (
-            [column[row] for row in rows]
-            for column in cast("tuple[list[Any], ...]", (self.ids, self.paths, self.clusters, self.weights))
-        )
+        listed: tuple[list[Any], ...] = (self.ids, self.clusters, self.weights)
+        ids, clusters, weights = ([column[row] for row in rows] for column in listed)
+        paths = [self.paths[row] for row in rows] if isinstance(self.paths, list) else self.paths.taken(rows)
         context = {name: [column[row] for row in rows] for name, column in self.context.items()}
         return SystemOutputs(
             self.source, self.by_order, ids, values, paths, clusters, weights, self.runs, context

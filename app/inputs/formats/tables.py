@@ -156,11 +156,11 @@ def outputs_of(
     """
     key, own = places.key, np.arange(frame.n) if rows is None else rows
     columns: list[Any] = [_checked(frame, score, frame.values(score, reader, rows), own) for score in scores]
+    ids = ids_of(frame, key, own)
     for score in scores:
         refuse_metrics(frame, key, score)
     if not key.columns:
         refuse_averages(frame, (*scores, places.cluster))
-    ids = ids_of(frame, key, own)
     clusters: Any = None if places.cluster is None else texts_of(frame, places.cluster, own)
     weights: Any = None if places.weight is None else _weights(frame, places.weight, own, reader)
     if key.columns and not key.numbered and not frame.is_unique(key.columns, rows):
@@ -380,9 +380,9 @@ def _two_files_of_counts(
     ):
         note_index(frame, key, notes)
         places = Places(Key(key.columns), cluster)
-        counted = outputs_of(frame, own, places, NumberReader.of(options))
-        rows = zip(*(np.asarray(each.values, dtype=object).tolist() for each in counted), strict=True)
-        systems.append(replace(counted[0], values=[None if None in row else row for row in rows]))
+        reader = NumberReader.of(options)
+        (outputs,) = outputs_of(frame, own[:1], places, reader)
+        systems.append(replace(outputs, values=frame.tuples(own, reader)))
     u, v = systems
     clustered = None not in clusters
     pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
