@@ -17,13 +17,14 @@ import numpy as np
 
 from ...errors import InvalidTest, choices_of, marked, relocated
 from ...inference.reading import Read, Remark
+from ...statistics.item_order import taken
 from ...statistics.paired import Column, Counts, Repeated, Scores, StatisticSpec
 from .. import columns, delimited, outcomes
 from ..alignment import Positions, align, numbered
 from ..delimited import HEADERLESS_COUNTS
 from ..frame import Frame, Rows, of_records, table, taken_rows
 from ..names import SCORE, folded, is_one_of
-from ..nested import taken, whole
+from ..nested import whole
 from ..quoting import escaped, quoted
 from ..roles import (
     Cells,
