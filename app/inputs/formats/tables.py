@@ -255,7 +255,9 @@ def _joined(
         return Repeated(column[order], lengths)
     values: list[Value] = []
     for places in np.split(order, np.cumsum(lengths)[:-1]):
-        group = [(value if isinstance(value, tuple) else (value,)) for value in taken(column, places)]
+        group: list[Any] = [
+            value if isinstance(value, tuple) else (value,) for value in taken(column, places)
+        ]
         for at, value in zip(places.tolist(), group, strict=True):
             if None in value and len(group) > 1:
                 detail = "one of several runs of an item has no value."
