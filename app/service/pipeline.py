@@ -17,6 +17,7 @@ from ..engine.plan import Budget
 from ..errors import BodyTooLarge, ExactpermError, InputError, relocated
 from ..execution.ipc import UNBOUNDED, Control
 from ..execution.split import Split
+from ..inference.compare.compare import finish_compare
 from ..inference.compare.pair_tests import PairTests
 from ..inference.compare.prepared import PreparedCompare
 from ..inference.paired_test import Prepared, finish, plan_record, prepare
@@ -90,7 +91,7 @@ def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> Rend
         assert isinstance(prepared, PreparedCompare)
         assert isinstance(parsed, ParsedCompare)
         asked = job if parsed.store is None else asking(job, parsed.store)
-        split = boards.split_of(asked, parsed, prepared, (run_pairs, join_pairs), started, planning)
+        split = boards.split_of(asked, prepared, (run_pairs, join_pairs), started, planning)
         if split is not None:
             return split
         control.plan(prepared.seconds)
@@ -111,11 +112,8 @@ def planned(job: Job, body: bytes | bytearray, control: Control) -> tuple[Parsed
     if parsed.timeout_s is not None:
         control.deadline(parsed.timeout_s)
     planning = time.monotonic()
-    counting = (
-        parsed.counting_seconds if not isinstance(parsed, ParsedCompare) else boards.counting_seconds(parsed)
-    )
     if job.kind != "plan" or isinstance(parsed, ParsedCompare):
-        control.plan(counting)  # texts are counted before there is a plan
+        control.plan(parsed.counting_seconds)  # texts are counted before there is a plan
     return parsed, _prepared(job, parsed), planning
 
 
@@ -126,7 +124,7 @@ def answer_comparison(
 
     def steps(started: float) -> RenderedResponse:
         with relocated(parsed.pointer_map):
-            return _answer(job, BOARD, _board(prepared, boards.told(parsed), tests), started, started)
+            return _answer(job, BOARD, _board(prepared, tests), started, started)
 
     return _never_raising(job, steps)
 
@@ -148,7 +146,7 @@ def join_pairs(
     def steps(_: float) -> RenderedResponse:
         try:
             prepared, tests = boards.joined(whole, results)
-            return _answer(job, BOARD, _board(prepared, whole.told, tests), whole.started, whole.planning)
+            return _answer(job, BOARD, _board(prepared, tests), whole.started, whole.planning)
         except InputError as error:
             parsed = parse_compare(job, inflated(job, body, job.limits.max_body_bytes))
             with relocated(parsed.pointer_map):
@@ -296,12 +294,12 @@ def _run_power(parsed: ParsedPower, prepared: PreparedPower) -> Ran:
 
 def _run_board(parsed: ParsedCompare, prepared: PreparedCompare) -> Ran:
     with relocated(parsed.pointer_map):
-        return _board(prepared, boards.told(parsed))
+        return _board(prepared)
 
 
-def _board(prepared: PreparedCompare, told: boards.Told, tests: Sequence[PairTests] | None = None) -> Ran:
+def _board(prepared: PreparedCompare, tests: Sequence[PairTests] | None = None) -> Ran:
     """A comparison; with its `tests` if they have been run already."""
-    return Ran(boards.run_comparison(prepared, told, tests), ("compare", prepared.tests))
+    return Ran(finish_compare(prepared, tests), ("compare", prepared.tests))
 
 
 # Which requests the web process may compute itself: those whose cost is known before anything is prepared. All others, and health

@@ -172,6 +172,7 @@ def finish_compare(prepared: PreparedCompare, tests: Sequence[PairTests] | None 
         datasets=named,
         overall=None if named is None else alone,
         warnings=prepared.warnings,
+        reading=prepared.reading,
     )
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from ...engine.lattice import Integers
 from ...errors import pointer_token, relocated
 from ...statistics.systems import Systems
-from ..record import WarningRecord
+from ..record import ReadingRecord, WarningRecord
 from .adjustment import FEW
 from .comparison import Comparison
 from .max_t import PlannedMaxT
@@ -72,12 +72,16 @@ class PreparedBoard:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCompare:
-    """A comparison that was validated and planned, and has not run; `max_t` its families, where these are adjusted so."""
+    """A comparison that was validated and planned, and has not run; `max_t` its families, where these are adjusted so.
+
+    `reading` is how files were read, for the record.
+    """
 
     comparison: Comparison
     boards: tuple[PreparedBoard, ...]
     warnings: tuple[WarningRecord, ...] = ()
     max_t: tuple[PlannedMaxT, ...] = ()
+    reading: ReadingRecord | None = None
 
     @property
     def tests(self) -> int:

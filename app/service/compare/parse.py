@@ -9,6 +9,7 @@ from typing import Any
 from ...errors import InvalidTest, pointer_token, relocated
 from ...execution.ipc import UNBOUNDED, Control
 from ...inference.compare.comparison import Comparison
+from ...inference.compare.pair_data import pair_data
 from ...inference.compare.record import MOST_LISTED
 from ...inference.options import Options
 from ...inference.record import ReadingRecord, WarningRecord
@@ -17,7 +18,9 @@ from ...inputs.alignment import system_pointer
 from ...inputs.formats.metrics import two_metrics
 from ...inputs.quoting import quoted
 from ...inputs.sides import unit_mismatch
+from ...statistics.corpus import counting_seconds
 from ...statistics.direction import of_kind, of_name
+from ...statistics.paired import Segments
 from ...statistics.systems import Systems
 from ..media_types import CSV, JSON, MULTIPART, NDJSON, TSV
 from ..messages import Job
@@ -50,6 +53,19 @@ class ParsedCompare:
     reading: ReadingRecord | None = None
     warnings: tuple[WarningRecord, ...] = ()
     store: bool | None = None
+
+    @property
+    def counting_seconds(self) -> float:
+        """Predicted seconds for counting the texts of all systems, which comes before a plan; else 0."""
+        seconds = 0.0
+        for systems in self.comparison.datasets.values():
+            some = pair_data(systems, *systems.names[:2]) if systems.kind == "segments" else None
+            if isinstance(some, Segments):
+                # Each system is counted once; where systems lack items, for each of its pairs.
+                k = len(systems.names)
+                times = k * (k - 1) / 2 if systems.present else k / 2
+                seconds += times * counting_seconds(some, self.comparison.spec)
+        return seconds
 
 
 def parse_compare(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedCompare:

@@ -18,15 +18,10 @@ from ...errors import InputError, relocated
 from ...execution.ipc import Function
 from ...execution.split import Part, Split
 from ...inference.compare.columns import concatenated
-from ...inference.compare.compare import finish_compare, prepare_compare
-from ...inference.compare.pair_data import pair_data
+from ...inference.compare.compare import prepare_compare
 from ...inference.compare.pair_tests import PairTests
 from ...inference.compare.plan_record import BoardPlanRecord, ComparePlanRecord
 from ...inference.compare.prepared import PreparedCompare
-from ...inference.compare.record import CompareRecord
-from ...inference.record import ReadingRecord, WarningRecord
-from ...statistics import corpus
-from ...statistics.paired import Segments
 from ..messages import Job
 from .parse import ParsedCompare
 
@@ -38,38 +33,12 @@ _CALL_SECONDS = 2e-3
 _SECONDS_PER_BYTE = 1e-8
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What the answer says about how the data was read."""
-
-    reading: ReadingRecord | None
-    warnings: tuple[WarningRecord, ...]
-
-
-def told(parsed: ParsedCompare) -> Told:
-    """The same of a comparison that was parsed."""
-    return Told(parsed.reading, parsed.warnings)
-
-
-def counting_seconds(parsed: ParsedCompare) -> float:
-    """Predicted seconds for counting the texts of all systems, which comes before a plan; else 0."""
-    comparison, seconds = parsed.comparison, 0.0
-    for systems in comparison.datasets.values():
-        if systems.kind == "segments":
-            # Each system is counted once; where systems lack items, for each of its pairs.
-            k = len(systems.names)
-            times = k * (k - 1) / 2 if systems.present else k / 2
-            some = pair_data(systems, *systems.names[:2])
-            if isinstance(some, Segments):
-                seconds += times * corpus.counting_seconds(some, comparison.spec)
-    return seconds
-
-
 def prepare_comparison(job: Job, parsed: ParsedCompare) -> PreparedCompare:
     """Validate and plan the tests of all pairs; raises InputError."""
     budget = Budget(job.limits.engine_budget_operations, job.limits.engine_budget_bytes)
     with relocated(parsed.pointer_map):
-        return prepare_compare(parsed.comparison, budget)
+        prepared = prepare_compare(parsed.comparison, budget)
+    return replace(prepared, reading=parsed.reading, warnings=(*parsed.warnings, *prepared.warnings))
 
 
 def plan_of_comparison(prepared: PreparedCompare) -> ComparePlanRecord:
@@ -84,14 +53,6 @@ def plan_of_comparison(prepared: PreparedCompare) -> ComparePlanRecord:
             for board in prepared.boards
         ),
     )
-
-
-def run_comparison(
-    prepared: PreparedCompare, told: Told, tests: Sequence[PairTests] | None = None
-) -> CompareRecord:
-    """Run the tests, unless others have: their `tests` board by board. Adjust, rank, and group."""
-    record = finish_compare(prepared, tests)
-    return replace(record, reading=told.reading, warnings=(*told.warnings, *record.warnings))
 
 
 # In parts
@@ -111,7 +72,6 @@ class Whole:
     """What the last call needs besides the results: the plan (pickled), and since when it is computed (monotonic)."""
 
     job: Job
-    told: Told
     prepared: bytes
     parts: tuple[tuple[Slice, ...], ...]
     started: float
@@ -120,7 +80,6 @@ class Whole:
 
 def split_of(
     job: Job,
-    parsed: ParsedCompare,
     prepared: PreparedCompare,
     calls: tuple[Function, Function],
     started: float,
@@ -150,7 +109,7 @@ def split_of(
         parts=tuple(Part(slices, each) for slices in parts),
         body=pickled,
         join=join,
-        job=Whole(job, told(parsed), pickled, parts, started, planning),
+        job=Whole(job, pickled, parts, started, planning),
         at_once=at_once,
         seconds=len(parts) * each,
         join_seconds=again + prepared.seconds - seconds,  # intervals, adjustment, groups
