@@ -228,7 +228,7 @@ def _whole(document: Object, pointer: str) -> Table | None:
 
 def _split(document: Object, pointer: str) -> Table:
     header = list(map(str, document["columns"]))
-    index = document.get("index")
+    index: Any = document.get("index")
     rows: list[tuple[str, Object]] = []
     for number, cells in enumerate(document["data"]):
         if len(cells) != len(header):
