@@ -32,10 +32,10 @@ from .formats.number_text import (
     plain_column,
     plain_numbers,
 )
-from .formats.outputs_by_id import Value, in_words
+from .formats.outputs_by_id import Value
 from .formats.reader import DELIMITERS, ReaderOptions, choose
 from .formats.separators import LOOKED_AT, guessed_delimiter, is_quoted, told
-from .formats.source import OTHER_BOMS, UTF8_BOM, Source, parsed_once
+from .formats.source import OTHER_BOMS, UTF8_BOM, Source, in_words, parsed_once
 from .missing_texts import is_missing
 from .names import DATASET, INDEX, RUN, SYSTEM, find, is_one_of
 from .quoting import escaped, quoted

@@ -38,7 +38,10 @@ def lighteval(scores: Sequence[int], others: set[int]) -> str:
 
 
 def openai_evals(scores: Sequence[int], others: set[int]) -> str:
-    head: list[Any] = [{"spec": {"eval_name": "e", "completion_fns": ["m"], "run_id": "r"}}, {"final_report": {}}]
+    head: list[Any] = [
+        {"spec": {"eval_name": "e", "completion_fns": ["m"], "run_id": "r"}},
+        {"final_report": {}},
+    ]
     return lines(head + [
         {"run_id": "r", "event_id": n, "sample_id": f"e.{n}", "type": "match", "data": {"correct": bool(one), "expected": reference(n, others)}}
         for n, one in enumerate(scores)
@@ -46,7 +49,10 @@ def openai_evals(scores: Sequence[int], others: set[int]) -> str:
 
 
 def openai_prompts(scores: Sequence[int], others: set[int]) -> str:
-    head: list[Any] = [{"spec": {"eval_name": "e", "completion_fns": ["m"], "run_id": "r"}}, {"final_report": {}}]
+    head: list[Any] = [
+        {"spec": {"eval_name": "e", "completion_fns": ["m"], "run_id": "r"}},
+        {"final_report": {}},
+    ]
     rows = [
         (n, kind, data)
         for n, one in enumerate(scores)

@@ -20,10 +20,10 @@ from .count_files import CountFile, count_file, require_same
 from .format import MAX_LINES, START_BYTES, FirstLook, Format, Sign
 from .json_records import read_records
 from .number_text import NumberReader
-from .outputs_by_id import SystemOutputs, counts, in_words, matched, scores_reading
+from .outputs_by_id import SystemOutputs, counts, matched, scores_reading
 from .reader import ReaderOptions, Reading, choose_metric
 from .roles import needed
-from .source import Source, parsed_once
+from .source import Source, in_words, parsed_once
 
 ROLES = ("u", "v", "ref", "gold")
 USES = frozenset(("metric", "clusters", "id_column", "delimiter", "on_missing"))

@@ -16,7 +16,6 @@ from typing import Any
 
 from ...errors import InvalidTest
 from ...inference.reading import Remark
-from .. import ndjson
 from ..quoting import escaped, quoted
 from .file_names import task_in
 from .format import FirstLook
@@ -38,9 +37,7 @@ from .shapes import (
     has,
     inner_object,
     numbers_in,
-    objects,
     refuse_incomplete,
-    refused,
 )
 from .source import Source
 
@@ -67,7 +64,7 @@ def _lighteval(source: Source, options: ReaderOptions, notes: list[Any], files: 
         field = next((name for name in (OLD, NEW) if isinstance(record.get(name), dict)), None)
         if field is None:
             detail = "there is no object metrics or metric; is this a detail of lighteval?"
-            raise refused(source, path, "missing_field", detail, OLD)
+            raise source.refused(path, "missing_field", detail, OLD)
         key = key_of(doc.get("id"), source, f"{path}/doc", "id") if with_ids else str(index)
         numbers = {name: value for name, value in record[field].items() if value is not None}
         # Of so many answers majorities, means and pass@k are taken.
@@ -113,22 +110,22 @@ def _helm(source: Source, options: ReaderOptions, notes: list[Any], files: Files
     seen: dict[tuple[str, int, str], tuple[Any, str]] = {}
     splits: dict[str, str] = {}
     perturbed = 0
-    for path, entry in objects(source, ndjson.decoded(source.text(notes), source.pointer, source.label)):
+    for path, entry in source.objects(source.decoded(notes)):
         if not isinstance(entry.get("stats"), list | dict):
-            raise refused(source, path, "missing_field", "this entry has no stats.", "stats")
+            raise source.refused(path, "missing_field", "this entry has no stats.", "stats")
         if entry.get("perturbation") is not None:
             perturbed += 1
             continue
         key = key_of(entry.get("instance_id"), source, path, "instance_id")
         trial = entry.get("train_trial_index", 0)
         if type(trial) is not int:
-            raise refused(source, path, "not_a_number", "a trial is an integer.", "train_trial_index")
+            raise source.refused(path, "not_a_number", "a trial is an integer.", "train_trial_index")
         for name, split, value, place, count in _statistics(source, entry["stats"], path):
             splits[key] = split or splits.get(key, NO_SPLIT)
             before, where = seen.setdefault((key, trial, name), (value, place))
             if before != value or type(before) is not type(value):
                 detail = f"{escaped(name)} of the instance {quoted(key)} is {quoted(value)} here and {quoted(before)} at {where}; "
-                raise refused(source, place, "duplicate_id", detail + "it must be one number.")
+                raise source.refused(place, "duplicate_id", detail + "it must be one number.")
             if where == place:
                 rows.append(Row(key, {name: value}, place, None, runs=count, run=trial))
     if not splits:
@@ -163,7 +160,7 @@ def _statistics(source: Source, stats: Any, entry: str) -> Iterator[Statistic]:
         about = about if isinstance(about, dict) else {"name": about}
         path, name, split = f"{entry}/stats/{position}", about.get("name"), about.get("split")
         if not isinstance(name, str):
-            raise refused(source, path, "missing_field", "this statistic has no name.")
+            raise source.refused(path, "missing_field", "this statistic has no name.")
         if about.get("perturbation") is None:
             count = stat.get("count", 1)
             # One observation is its sum, as written; of several (completions) HELM's own mean is taken.
@@ -199,13 +196,13 @@ def _oaieval(source: Source, options: ReaderOptions, notes: list[Any], files: Fi
         if isinstance(value.get(SPEC), dict) and "type" not in value:
             if spec:
                 detail = "a second run begins here: give each run its own file."
-                raise refused(source, path, "several_runs", detail)
+                raise source.refused(path, "several_runs", detail)
             spec = value[SPEC]
         elif REPORT in value and "type" not in value:
             finished = True
         elif not isinstance(kind, str) or not isinstance(data, dict):
             detail = "this is neither an event with type and data, nor the spec or final report of a run."
-            raise refused(source, path, "not_an_event", detail)
+            raise source.refused(path, "not_an_event", detail)
         elif value.get("sample_id") is not None:  # else it is of the whole run
             key = key_of(value["sample_id"], source, path, "sample_id")
             context: Any = samples.setdefault(key, Row(key, {}, path, context={})).context
@@ -223,7 +220,7 @@ def _oaieval(source: Source, options: ReaderOptions, notes: list[Any], files: Fi
     names = list(dict.fromkeys(name for row in events[METRICS] for name in row.values))
     if not names and not any(row.values for row in events[MATCH]):
         detail = "there are no match and no metrics events with numbers: this eval scores nothing by sample."
-        raise refused(source, "", "no_scores", detail)
+        raise source.refused("", "no_scores", detail)
     kind = METRICS if options.metric in names or not events[MATCH] else MATCH
     functions = spec.get("completion_fns")
     name = ", ".join(map(str, functions)) if isinstance(functions, list) and functions else source.name
@@ -254,14 +251,14 @@ def _eee(source: Source, options: ReaderOptions, notes: list[Any], files: Files)
     models = list(dict.fromkeys(str(value.get("model_id", source.name)) for _, value in records))
     if len(models) > 1:
         detail = f"these are samples of {len(models)} models; give each its own file."
-        raise refused(source, "", "several_models", detail)
+        raise source.refused("", "several_models", detail)
     rows = []
     for path, value in records:
         failed = value.get("error") is not None  # it has no score, whatever its field says
         numbers = {} if failed else inner_object(value, "evaluation")
         if not failed and metric not in numbers:
             detail = f"there is no evaluation.{escaped(metric)}."
-            raise refused(source, path, "missing_field", detail, "evaluation", metric)
+            raise source.refused(path, "missing_field", detail, "evaluation", metric)
         rows.append(Row(
             key_of(value.get("sample_id"), source, path, "sample_id"), {metric: numbers.get(metric)}, path, "evaluation",
             cluster=metadata_key(value, options.clusters, source, path),
@@ -298,17 +295,17 @@ def _run_frame(source: Source, options: ReaderOptions, notes: list[Any], files: 
     if options.clusters not in (None, "cluster_id"):
         detail = "RunFrames have `clusters=cluster_id` only."
         raise InvalidTest.at("/options/clusters", "invalid_option", detail)
-    frame = ndjson.decoded(source.text(notes), source.pointer, source.label)
+    frame = source.decoded(notes)
     if not isinstance(frame, dict) or not isinstance(frame.get("items"), list):
         detail = "this is not a RunFrame, an object with a list of items."
-        raise refused(source, "", "missing_field", detail, "items")
+        raise source.refused("", "missing_field", detail, "items")
     rows = []
     for index, item in enumerate(frame["items"]):
         path = f"items/{index}"
         if not isinstance(item, dict):
-            raise refused(source, path, "not_an_object", "this item is not an object.")
+            raise source.refused(path, "not_an_object", "this item is not an object.")
         if "score" not in item:
-            raise refused(source, path, "missing_field", "this item has no score.", "score")
+            raise source.refused(path, "missing_field", "this item has no score.", "score")
         cluster = item.get("cluster_id")
         cluster = None if cluster is None else key_of(cluster, source, path, "cluster_id")
         key = key_of(item.get("item_id"), source, path, "item_id")
@@ -338,7 +335,7 @@ def _is_promptfoo(look: FirstLook) -> bool:
 
 
 def _promptfoo(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
-    value: Any = ndjson.decoded(source.text(notes), source.pointer, source.label)
+    value: Any = source.decoded(notes)
     at = ""
     while isinstance(value, dict) and "results" in value and at.count("results") < 2:
         value, at = value["results"], f"{at}/results".lstrip("/")
@@ -346,13 +343,13 @@ def _promptfoo(source: Source, options: ReaderOptions, notes: list[Any], files: 
         detail = "there is no list results.results; export with promptfoo eval -o results.json."
         if value and isinstance(value, dict):
             detail += " Averages of lm-evaluation-harness have no items: run it with --log_samples, and give samples_*.jsonl."
-        raise refused(source, "", "missing_field", detail, *filter(None, at.split("/")))
+        raise source.refused("", "missing_field", detail, *filter(None, at.split("/")))
     rows: list[Row] = []
     systems: dict[str, System] = {}
-    for path, row in objects(source, value, at):
+    for path, row in source.objects(value, at):
         provider = inner_object(row, "provider").get("id", row.get("provider"))
         if not isinstance(provider, str):
-            raise refused(source, path, "missing_field", "this row has no provider.", "provider")
+            raise source.refused(path, "missing_field", "this row has no provider.", "provider")
         prompt = row.get("promptIdx") if isinstance(row.get("promptIdx"), int) else 0
         title = f"{prompt}:{provider}"
         systems.setdefault(title, System(provider, _label(row, provider), (provider, str(prompt))))
@@ -400,7 +397,7 @@ def _promptfoo_cluster(source: Source, path: str, row: Object, name: str | None)
     for holder in (row.get("vars"), inner_object(row, "testCase").get("metadata"), row.get("metadata")):
         if isinstance(holder, dict) and isinstance(holder.get(name), str | int):
             return str(holder[name])
-    raise refused(source, path, "no_cluster", f"neither vars nor metadata of this row have {escaped(name)}.")
+    raise source.refused(path, "no_cluster", f"neither vars nor metadata of this row have {escaped(name)}.")
 
 
 # Times of benchmarks: pytest-benchmark (`--benchmark-json`) and hyperfine (`--export-json`). A benchmark is an item, identified by its name in
@@ -419,22 +416,22 @@ def _benchmarks(at: str, inside: str, times: str, metrics: Sequence[str]) -> Row
     def rows_of(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
         if options.metric not in (None, *metrics):
             raise choose(source.pointer, "metric", "number of a benchmark", list(metrics))
-        value = ndjson.decoded(source.text(notes), source.pointer, source.label)
+        value = source.decoded(notes)
         rows, failed, metric = [], 0, options.metric or TIMES
         benchmarks = value.get(at) if isinstance(value, dict) else None
-        for path, row in objects(source, benchmarks, at, "missing_field"):
+        for path, row in source.objects(benchmarks, at, "missing_field"):
             numbers, below = (inner_object(row, inside), f"{path}/{inside}") if inside else (row, path)
             each: Any = numbers.get(times)
             rounds = numbers.get("rounds")
             has_times = isinstance(each, list) and len(each) > 0
             taken = times if metric == TIMES and has_times else "mean" if metric == TIMES else metric
             if numbers and taken not in numbers:
-                raise refused(source, below, "missing_field", f"this benchmark has no {taken}.", taken)
+                raise source.refused(below, "missing_field", f"this benchmark has no {taken}.", taken)
             number: Any = numbers.get(taken)
             for place, one in enumerate(number) if isinstance(number, list) else (("", number),):
                 if isinstance(one, bool):  # though elsewhere it is a score of 1
                     detail = "this is a boolean; a time in seconds is needed here."
-                    raise refused(source, f"{below}/{taken}", "not_a_number", detail, place)
+                    raise source.refused(f"{below}/{taken}", "not_a_number", detail, place)
             if isinstance(number, list) and None in number:
                 number = None
             codes = row.get("exit_codes")
@@ -462,7 +459,7 @@ def _benchmark(source: Source, path: str, row: Object) -> str:
         if isinstance(name, str) and name:
             parameters = row.get("parameters")
             return f"{name} {json.dumps(parameters, sort_keys=True)}" if parameters else name
-    raise refused(source, path, "missing_field", "this benchmark has no name.")
+    raise source.refused(path, "missing_field", "this benchmark has no name.")
 
 
 def _first_times(u: Rows, v: Rows, systems: Sequence[SystemOutputs], notes: list[Any]) -> tuple[Finding, ...]:

@@ -21,7 +21,7 @@ from .json_records import key_of, metadata_key
 from .metrics import metric_of
 from .number_text import Number, parsed
 from .reader import ReaderOptions, choose, only_or_chosen
-from .shapes import USES, Files, Object, Row, Rows, Shape, refuse_incomplete, refused
+from .shapes import USES, Files, Object, Row, Rows, Shape, refuse_incomplete
 from .source import DAMAGED, READABLE, ZIP_MAGIC, Source
 
 HEADER = "header.json"
@@ -62,7 +62,7 @@ def _rows(source: Source, options: ReaderOptions, notes: list[Any], files: Files
     scorers = list(dict.fromkeys(name for sample in samples for name in sample.scores))
     if not scorers:
         detail = "no sample of this log has a score. Score it first (inspect score)."
-        raise refused(source, samples[0].path, "unscored", detail, "scores")
+        raise source.refused(samples[0].path, "unscored", detail, "scores")
     scorer = only_or_chosen(scorers, options.scorer, source.pointer, "scorer", "scorer")
     metric = options.metric or scorer
     epochs: dict[str, set[int]] = {}
@@ -71,10 +71,10 @@ def _rows(source: Source, options: ReaderOptions, notes: list[Any], files: Files
         path, value = sample
         key, epoch = key_of(value.get("id"), source, path, "id"), value.get("epoch", 1)
         if not isinstance(epoch, int):
-            raise refused(source, path, "not_a_key", "an epoch must be an integer.", "epoch")
+            raise source.refused(path, "not_a_key", "an epoch must be an integer.", "epoch")
         if epoch in epochs.setdefault(key, set()):
-            raise refused(
-                source, path, "duplicate_id", f"the sample {quoted(key)} has epoch {epoch} twice.", "id"
+            raise source.refused(
+                path, "duplicate_id", f"the sample {quoted(key)} has epoch {epoch} twice.", "id"
             )
         epochs[key].add(epoch)
         cluster = metadata_key(value, options.clusters, source, path)
@@ -134,7 +134,7 @@ def _number(source: Source, sample: Sample, scorer: str, options: ReaderOptions)
         number = LETTERS.get(value, WORDS.get(value.lower(), parsed(value)))
         if number is None:
             detail = "a score must be a number, a boolean, or one of the letters C, I, P and N."
-            raise refused(source, path, "not_a_number", detail)
+            raise source.refused(path, "not_a_number", detail)
         return number, path
     return value, path
 
@@ -153,22 +153,22 @@ def load(source: Source, max_bytes: int, notes: list[Any]) -> tuple[Object, list
     """
     if source.content.startswith(ZIP_MAGIC):
         return _archive(source, max_bytes)
-    header = _header(source, ndjson.decoded(source.text(notes), source.pointer, source.label), "eval")
+    header = _header(source, source.decoded(notes), "eval")
     if header.get("samples") is None:
-        raise refused(source, "", "no_samples", "the log was written without samples.", "samples")
+        raise source.refused("", "no_samples", "the log was written without samples.", "samples")
     return header, _samples(source, header["samples"], "samples")
 
 
 def _header(source: Source, value: Any, where: str) -> Object:
     if isinstance(value, dict) and isinstance(value.get("eval"), dict):
         return value
-    raise refused(source, "", "not_a_log", f"this is not a log of Inspect: there is no object {where}.")
+    raise source.refused("", "not_a_log", f"this is not a log of Inspect: there is no object {where}.")
 
 
 def _samples(source: Source, values: Any, under: str) -> list[Sample]:
     if isinstance(values, list) and all(isinstance(value, dict) for value in values):
         return [Sample(f"{under}/{index}", value) for index, value in enumerate(values)]
-    raise refused(source, "", "not_a_log", "this is not a log of Inspect: samples are not a list of objects.")
+    raise source.refused("", "not_a_log", "this is not a log of Inspect: samples are not a list of objects.")
 
 
 def _archive(source: Source, max_bytes: int) -> tuple[Object, list[Sample]]:
@@ -189,7 +189,7 @@ def _archive(source: Source, max_bytes: int) -> tuple[Object, list[Sample]]:
                 f"{name[:80]} is compressed by method {info.compress_type}, and only stored and deflated members are read here. "
                 "Convert it: inspect log convert --to json."
             )
-            raise refused(source, "", "unsupported_compression", detail, name)
+            raise source.refused("", "unsupported_compression", detail, name)
         try:
             with archive.open(info) as member:
                 # Without a size it would inflate all of it before it counts.
@@ -207,7 +207,7 @@ def _archive(source: Source, max_bytes: int) -> tuple[Object, list[Sample]]:
             raise BodyTooLarge(f"{source.label}: the archive has more than {MAX_MEMBERS:,} members.")
         if HEADER not in names:
             detail = f"the archive has no {HEADER}: the evaluation did not finish writing it."
-            raise refused(source, "", "incomplete_log", detail, "status")
+            raise source.refused("", "incomplete_log", detail, "status")
         header = _header(source, unpacked(HEADER), f"eval in {HEADER}")
         if SUMMARIES in names:
             return header, _samples(source, unpacked(SUMMARIES), SUMMARIES)

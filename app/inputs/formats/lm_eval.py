@@ -43,7 +43,6 @@ from .shapes import (
     is_clustered,
     metric_chosen,
     reading,
-    refused,
     unhashed,
 )
 from .source import Source, parsed_once
@@ -101,8 +100,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     for table, metric in zip((u, v), metrics, strict=True):
         for row in table.rows:
             if metric not in row.values:
-                raise refused(
-                    table.source, row.path, "missing_field", f"there is no {escaped(metric)}.", metric
+                raise table.source.refused(
+                    row.path, "missing_field", f"there is no {escaped(metric)}.", metric
                 )
     return reading(u, v, (u.rows, v.rows), metrics, options, notes, format_, names=names, **known)
 
@@ -143,9 +142,7 @@ def _by_filter(source: Source, notes: list[Any]) -> dict[str, list[tuple[str, Ob
     by_filter: dict[str, list[tuple[str, Object]]] = {}
     for path, value in lines_of(source, source.lines(notes)):
         if "doc_id" not in value:
-            raise refused(
-                source, path, "missing_field", "there is no doc_id; is this a sample log?", "doc_id"
-            )
+            raise source.refused(path, "missing_field", "there is no doc_id; is this a sample log?", "doc_id")
         by_filter.setdefault(str(value.get("filter", NO_FILTER)), []).append((path, value))
     return by_filter
 
@@ -177,7 +174,7 @@ def _metrics(u: Rows, v: Rows, options: ReaderOptions) -> tuple[str, str]:
     for table, metric in zip((u, v), chosen, strict=True):
         if chosen[0] != chosen[1] and _kind(metric, table.rows[0]):
             detail = f"{escaped(metric)} is compared with itself alone."
-            raise refused(table.source, table.rows[0].path, "metric_mismatch", detail, metric)
+            raise table.source.refused(table.rows[0].path, "metric_mismatch", detail, metric)
     return chosen[0], chosen[1]
 
 
@@ -210,16 +207,16 @@ def _read_likelihoods(table: Rows, metric: str, options: ReaderOptions, notes: l
         if metric in UNITS:
             if not isinstance(likelihood, list) or len(likelihood) != 2:
                 detail = f"{metric} is not a log-likelihood and a number of {UNITS[metric]}."
-                raise refused(source, row.path, "not_a_likelihood", detail, metric)
+                raise source.refused(row.path, "not_a_likelihood", detail, metric)
             likelihood, units = likelihood
         if type(units) is not int or not 0 < units < 2**53:
             detail = f"the number of {UNITS[metric]} is not a positive integer."
-            raise refused(source, row.path, "not_a_count", detail, metric, 1)
+            raise source.refused(row.path, "not_a_count", detail, metric, 1)
         is_truth = isinstance(likelihood, bool)
         number = None if is_truth else reader.of_json(likelihood, f"{source.pointer}/{row.path}/{metric}")
         if is_truth or (number is not None and number > 0):
             detail = "a log-likelihood is not above 0; this is none, so that its direction is not known."
-            raise refused(source, row.path, "not_a_likelihood", detail, metric)
+            raise source.refused(row.path, "not_a_likelihood", detail, metric)
         if number is not None:
             known.append((0 - number, units))
         value = None if number is None else 0 - number
@@ -252,7 +249,7 @@ def _shares(
             value = row.values.get(metric)
             if not _are_booleans(value):
                 detail = "the value is no list of true and false, as that of the first document is."
-                raise refused(table.source, row.path, "not_booleans", detail)
+                raise table.source.refused(row.path, "not_booleans", detail)
             systems[-1].add(row.key, (sum(value), len(value)), row.path, row.cluster)  # type: ignore[arg-type]
             same = {**row.same, RIGHT_OF[1]: (len(value), f"{row.path}/{RIGHT_OF[1]}")}  # type: ignore[arg-type]
             table.rows[index] = row._replace(same=same)

@@ -20,7 +20,7 @@ from ..alignment import BOUNDS, DROP, NAMED_IDS, Aligned, ById, Positions, align
 from ..quoting import quoted
 from .number_text import Number, NumberReader
 from .reader import Finding, OnMissingOutcome, ReaderOptions, Reading, no_bounds
-from .source import Source
+from .source import Source, in_words
 
 MEAN = StatisticSpec("mean_difference")
 PAIRED_BY_ORDER = "The files have no ids: items were paired by their order."
@@ -142,15 +142,6 @@ def known_of(values: Any) -> tuple[Any, Positions | None]:
         return values, None
     there = [index for index, value in enumerate(values) if value is not None]
     return [values[index] for index in there], np.array(there, dtype=np.int64)
-
-
-def in_words(path: str) -> str:
-    """A path below a file as a sentence calls it: `line/7` is line 7."""
-    head, _, rest = path.partition("/")
-    number, _, below = rest.partition("/")
-    if head not in {"line", "row"} or not number.isdecimal():
-        return path
-    return f"{head} {number}" + (f" ({below})" if below else "")
 
 
 @dataclass(frozen=True, slots=True)

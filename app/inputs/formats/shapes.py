@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from ...errors import Choice, InvalidTest, choices_of
 from ...inference.reading import Remark
-from .. import ndjson
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .json_records import value_of
@@ -26,13 +25,12 @@ from .outputs_by_id import (
     Check,
     SystemOutputs,
     Value,
-    in_words,
     require_as_many_runs,
     scores_reading,
 )
 from .reader import Finding, Kind, ReaderOptions, Reading, RoleQuestion, choose, only_or_chosen
 from .roles import needed, two_systems
-from .source import Source, parsed_once
+from .source import Source, in_words, parsed_once
 
 ENTRY_POINTS = "exactperm.formats"
 SCORES: tuple[Kind, ...] = ("scores",)
@@ -184,37 +182,12 @@ def installed() -> tuple[Shape, ...]:
 # What functions from a file to rows are made of.
 
 
-def document(source: Source, notes: list[Any]) -> Object:
-    """The one JSON object of a file; raises MalformedBody, or InvalidTest where it is none."""
-    value = ndjson.decoded(source.text(notes), source.pointer, source.label)
-    if not isinstance(value, dict):
-        raise refused(source, "", "not_an_object", "this is not one JSON object.")
-    return value
-
-
-def objects(source: Source, value: Any, path: str = "", code: str = "not_a_list") -> list[tuple[str, Object]]:
-    """The objects of a list, with their pointers; raises InvalidTest with the code where it is another thing."""
-    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
-        return [(f"{path}/{index}" if path else str(index), one) for index, one in enumerate(value)]
-    below = filter(None, path.split("/"))
-    raise refused(source, "", code, f"{path or 'this'} is not a list of objects.", *below)
-
-
-def refused(
-    source: Source, path: str, code: str, detail: str, *below: object, choices: tuple[Choice, ...] = ()
-) -> InvalidTest:
-    """The refusal of what is at a path of a file, or of something below it."""
-    pointer = "/".join(filter(None, (source.pointer, path, *map(escaped, below))))
-    where = f"{source.label}, {in_words(path)}" if path else source.label
-    return InvalidTest.at(pointer, code, f"{where}: {detail}", choices)
-
-
 def refuse_incomplete(source: Source, why: str, options: ReaderOptions, notes: list[Any], *at: str) -> None:
     """Refuse the log of a run that did not finish, unless an option says that it is to be read."""
     if not options.allow_incomplete:
         choices = choices_of("allow_incomplete", {"true": "Test the samples that it has"})
         why += ". Finish the evaluation, or give `allow_incomplete=true` to test the samples that it has."
-        raise refused(source, "", "incomplete_log", why, *at, choices=choices)
+        raise source.refused("", "incomplete_log", why, *at, choices=choices)
     notes.append(Remark(source.role, f"{why}; read because of allow_incomplete: true."))
 
 
@@ -264,7 +237,7 @@ def read(shape: Shape, files: Files, options: ReaderOptions, format_: str) -> Re
         other, pointer = v.agree.get(name, (None, ""))
         if None not in (mine, other) and mine != other:
             detail = f"{name} is {quoted(other)} here and {quoted(mine)} in u: compare files of one {name}."
-            raise refused(v.source, pointer, f"{name}_mismatch", detail)
+            raise v.source.refused(pointer, f"{name}_mismatch", detail)
     metric = metric_chosen(u, options)
     if metric not in v.names and all(metric not in row.values for row in v.rows):
         why = f"{v.source.label} has no metric {quoted(metric)}. "
@@ -324,7 +297,7 @@ def metric_chosen(table: Rows, options: ReaderOptions) -> str:
         row = table.rows[0]
         raise _of_corpus(table, row, next(iter(row.values), ""))
     if not names:
-        raise refused(table.source, "", "no_scores", "no item has a number.")
+        raise table.source.refused("", "no_scores", "no item has a number.")
     return only_or_chosen(names, options.metric, table.source.pointer, "metric", "metric")
 
 
@@ -417,7 +390,7 @@ def _of_corpus(table: Rows, row: Row, metric: str) -> InvalidTest:
         f"{escaped(metric)} is a corpus metric: an item has only a part of it and no score of its own, so a mean over items would be "
         "another metric."
     )
-    return refused(table.source, row.place(metric), "corpus_metric", detail)
+    return table.source.refused(row.place(metric), "corpus_metric", detail)
 
 
 def _two(
@@ -461,7 +434,7 @@ def checker(u: Sequence[Row], v: Sequence[Row], options: ReaderOptions) -> Check
             theirs, pointer = other.same.get(name, (None, ""))
             if None not in (value, theirs) and value != theirs:
                 detail = f"{name} of {quoted(other.key)} is not that of u at {in_words(mine.path)}: the two files are not about the same items."
-                raise refused(of_v.source, pointer, f"{name}_mismatch", detail, choices=MISMATCH)
+                raise of_v.source.refused(pointer, f"{name}_mismatch", detail, choices=MISMATCH)
 
     return check
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from ...errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody
+from ...errors import BodyTooLarge, Choice, Flaw, InvalidTest, MalformedBody
+from .. import ndjson
 from ..quoting import escaped
 from .reader import UploadedFile
 
@@ -118,9 +119,44 @@ class Source:
         detail = f"{self.label}: {detail}"
         return MalformedBody(detail, flaws=(Flaw(self.line(line), code, detail),))
 
-    def refused(self, line: int, code: str, detail: str, *below: object) -> InvalidTest:
-        """An error about a line."""
-        return InvalidTest.at(self.line(line, *below), code, f"{self.label}, line {line:,}: {detail}")
+    def refused(
+        self, at: int | str, code: str, detail: str, *below: object, choices: tuple[Choice, ...] = ()
+    ) -> InvalidTest:
+        """The refusal of a line, of what is at a path of the file, or of something below; of the file where the path is empty."""
+        where, path = (f"line {at:,}", f"line/{at}") if isinstance(at, int) else (in_words(at), at)
+        pointer = "/".join(filter(None, (self.pointer, path, *map(escaped, below))))
+        return InvalidTest.at(
+            pointer, code, f"{', '.join(filter(None, (self.label, where)))}: {detail}", choices
+        )
+
+    def decoded(self, notes: list[Any]) -> Any:
+        """The value of the one JSON text that it is; raises MalformedBody."""
+        return ndjson.decoded(self.text(notes), self.pointer, self.label)
+
+    def document(self, notes: list[Any]) -> dict[str, Any]:
+        """The one JSON object that it is; raises MalformedBody, or InvalidTest where it is none."""
+        value = self.decoded(notes)
+        if not isinstance(value, dict):
+            raise self.refused("", "not_an_object", "this is not one JSON object.")
+        return value
+
+    def objects(
+        self, value: Any, path: str = "", code: str = "not_a_list"
+    ) -> list[tuple[str, dict[str, Any]]]:
+        """The objects of a list, with their paths; raises InvalidTest with the code where it is another thing."""
+        if isinstance(value, list) and all(isinstance(one, dict) for one in value):
+            return [(f"{path}/{index}" if path else str(index), one) for index, one in enumerate(value)]
+        below = filter(None, path.split("/"))
+        raise self.refused("", code, f"{path or 'this'} is not a list of objects.", *below)
+
+
+def in_words(path: str) -> str:
+    """A path below a file as a sentence calls it: `line/7` is line 7."""
+    head, _, rest = path.partition("/")
+    number, _, below = rest.partition("/")
+    if head not in {"line", "row"} or not number.isdecimal():
+        return path
+    return f"{head} {number}" + (f" ({below})" if below else "")
 
 
 def sources(files: Mapping[str, UploadedFile]) -> dict[str, Source]:

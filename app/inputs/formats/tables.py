@@ -52,13 +52,12 @@ from .outputs_by_id import (
     SystemOutputs,
     Value,
     counts,
-    in_words,
     matched,
     scores_reading,
 )
 from .reader import Finding, ReaderOptions, Reading, choose
 from .roles import Systems, both, by_names, two_systems
-from .source import Source
+from .source import Source, in_words
 
 ROLES = ("u", "v", "file")
 JSON_LINES = "jsonl"

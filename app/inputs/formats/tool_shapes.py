@@ -18,7 +18,6 @@ from itertools import pairwise
 from typing import Any
 
 from ...inference.reading import Remark
-from .. import ndjson
 from ..names import ID, SCORE, SYSTEM, find
 from ..quoting import escaped, quoted
 from ..summaries import refuse_metrics_for_ids
@@ -37,13 +36,10 @@ from .shapes import (
     Row,
     Rows,
     Shape,
-    document,
     first_of,
     has,
     installed,
     numbers_in,
-    objects,
-    refused,
 )
 from .source import Source
 
@@ -61,14 +57,14 @@ def _is_swe(look: FirstLook) -> bool:
 
 
 def _swe(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
-    report = document(source, notes)
+    report = source.document(notes)
     newer = "resolved_ids" in report
     lists = ("submitted_ids",) if report.get("submitted_ids") else OTHER_IDS[1:] if newer else OLDER_IDS
     rows: dict[str, Row] = {}
     for at, name in enumerate(("resolved_ids" if newer else "resolved", *lists)):
         ids = report.get(name) or []
         if not isinstance(ids, list):
-            raise refused(source, "", "not_a_list", f"{name} is not a list of ids.", name)
+            raise source.refused("", "not_a_list", f"{name} is not a list of ids.", name)
         for index, key in enumerate(ids):
             text = key_of(key, source, f"{name}/{index}", "id")
             rows.setdefault(text, Row(text, {"resolved": int(at == 0)}, f"{name}/{index}", None))
@@ -105,8 +101,8 @@ def _is_evalplus(look: FirstLook) -> bool:
 
 def _evalplus(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     rows = []
-    for task, samples in _inside(source, document(source, notes).get("eval"), "eval").items():
-        for path, sample in objects(source, samples, f"eval/{escaped(task)}"):
+    for task, samples in _inside(source, source.document(notes).get("eval"), "eval").items():
+        for path, sample in source.objects(samples, f"eval/{escaped(task)}"):
             status = ("base_status", "plus_status", "status")
             passed = {name: sample[name] == "pass" for name in status if sample.get(name) is not None}
             if "status" in passed:
@@ -123,7 +119,7 @@ def _evalplus(source: Source, options: ReaderOptions, notes: list[Any], files: F
 def _inside(source: Source, value: Any, path: str) -> Object:
     if isinstance(value, dict):
         return value
-    raise refused(source, path, "not_an_object", "this is not an object.")
+    raise source.refused(path, "not_an_object", "this is not an object.")
 
 
 # COMET: --to_json, or what it prints.
@@ -144,8 +140,8 @@ def _is_comet(look: FirstLook) -> bool:
 def _comet(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     rows: list[Row] = []
     if source.text([]).lstrip().startswith("{"):
-        for system, segments in document(source, notes).items():
-            for index, (path, segment) in enumerate(objects(source, segments, escaped(system))):
+        for system, segments in source.document(notes).items():
+            for index, (path, segment) in enumerate(source.objects(segments, escaped(system))):
                 same = {"src": (segment.get("src"), f"{path}/src")}
                 rows.append(Row(str(index), numbers_in(segment), path, system=system, same=same))
         return Rows(source, rows, higher_is_better=True)
@@ -217,7 +213,7 @@ def _is_opencompass(look: FirstLook) -> bool:
 
 
 def _opencompass(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
-    details, below = _opencompass_details(document(source, notes))
+    details, below = _opencompass_details(source.document(notes))
     rows = []
     for key, one in details.items():
         same = {"gold": first_of(one, below + key, "references", "gold", "answer", "refr")}
@@ -234,15 +230,15 @@ def _is_deepeval(look: FirstLook) -> bool:
 
 
 def _deepeval(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
-    run = document(source, notes)
+    run = source.document(notes)
     inner = run.get("testRunData")
     run, below = (inner, "testRunData/") if isinstance(inner, dict) else (run, "")
-    cases = objects(source, run.get("testCases"), f"{below}testCases")
+    cases = source.objects(run.get("testCases"), f"{below}testCases")
     names, rows = Counter(str(case.get("name")) for _, case in cases), []
     for path, case in cases:
         numbers = {
             str(one.get("name")): None if one.get("error") is not None else one.get("score")
-            for _, one in objects(source, case.get("metricsData") or [], f"{path}/metricsData")
+            for _, one in source.objects(case.get("metricsData") or [], f"{path}/metricsData")
         }
         # evaluate() numbers its cases (test_case_0), so that a name may be there twice, and the input tells them apart.
         name, asked = str(case.get("name")), case.get("input")
@@ -262,7 +258,7 @@ def _terminal_bench(source: Source, options: ReaderOptions, notes: list[Any], fi
             {"is_resolved": trial.get("is_resolved")},
             path,
         )
-        for path, trial in objects(source, document(source, notes).get("results"), "results")
+        for path, trial in source.objects(source.document(notes).get("results"), "results")
     ]
     return Rows(source, rows, metric="is_resolved", higher_is_better=True, repeats=True)
 
@@ -371,7 +367,7 @@ def _counted_votes(source: Source, counts: Object, options: ReaderOptions) -> Ro
     for name, won in COUNTED.items():
         n = counts.get(name, 0)
         if type(n) is not int or n < 0:
-            raise refused(source, "", "not_a_count", f"{name} is not a whole number from 0.", name)
+            raise source.refused("", "not_a_count", f"{name} is not a whole number from 0.", name)
         source.refuse_more(len(rows) // 2 + n, options.max_items)
         for system, share in (("u", won), ("v", 1 - won)):
             rows += [Row(f"{name} {index}", {"win rate": share}, name, None, system) for index in range(n)]
@@ -380,7 +376,7 @@ def _counted_votes(source: Source, counts: Object, options: ReaderOptions) -> Ro
 
 def _votes(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     if b'"wins"' in source.content[:1000]:
-        counts = ndjson.decoded(source.text([]), source.pointer, source.label)
+        counts = source.decoded([])
         if isinstance(counts, dict) and {"wins", "losses"} <= counts.keys():
             return _counted_votes(source, counts, options)
     rows: list[Row] = []
@@ -388,12 +384,12 @@ def _votes(source: Source, options: ReaderOptions, notes: list[Any], files: File
     for index, (path, row) in enumerate(_vote_rows(source, notes)):
         form = form or _votes_in(row)
         if form is None:
-            raise refused(source, path, "missing_field", "this is no vote.")
+            raise source.refused(path, "missing_field", "this is no vote.")
         share = _share(row, form)
         id_ = next((row[name] for name in IDS if isinstance(row.get(name), str | int)), index)
         if share is None and row.get(form[2]) not in (None, "", "error"):
             detail = f"{quoted(row[form[2]])} says not who won: it is {form[0]}, {form[1]} or tie."
-            raise refused(source, path, "not_a_vote", detail, form[2])
+            raise source.refused(path, "not_a_vote", detail, form[2])
         names = str(row.get(form[0])), str(row.get(form[1]))
         for name, other, won in ((*names, share), (*names[::-1], None if share is None else 1 - share)):
             key = str(id_) if len(files) > 1 else f"{id_} {' '.join(sorted((name, other)))}"
@@ -444,13 +440,13 @@ def _squad_scores(answer: str, golds: list[str]) -> dict[str, float]:
 def _squad_gold(source: Source, notes: list[Any]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     if source.text([]).lstrip().startswith("["):  # HotpotQA
-        rows = objects(source, ndjson.decoded(source.text(notes), source.pointer, source.label))
+        rows = source.objects(source.decoded(notes))
         return {str(row.get("_id")): [str(row.get("answer", ""))] for _, row in rows}
 
     def each(value: Object, *path: str) -> list[Object]:
-        return [one for _, one in objects(source, value.get(path[-1]) or [], "/".join(path))]
+        return [one for _, one in source.objects(value.get(path[-1]) or [], "/".join(path))]
 
-    for article in each(document(source, notes), "data"):
+    for article in each(source.document(notes), "data"):
         for paragraph in each(article, "data", "paragraphs"):
             for question in each(paragraph, "data", "paragraphs", "qas"):
                 answers = each(question, "data", "paragraphs", "qas", "answers")
@@ -458,19 +454,19 @@ def _squad_gold(source: Source, notes: list[Any]) -> dict[str, list[str]]:
                 found[str(question.get("id"))] = [text for text in texts if _squad_words(text)]
     if not found:
         detail = "there are no questions in data, paragraphs, qas; give the file of SQuAD's form as gold."
-        raise refused(source, "", "missing_field", detail, "data")
+        raise source.refused("", "missing_field", detail, "data")
     return found
 
 
 def _squad(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     gold = _squad_gold(needed(files, "gold", "squad"), [])
-    rows, whole = [], document(source, notes)
+    rows, whole = [], source.document(notes)
     for key, answer in _answers(whole).items():
         if key not in gold:
             detail = f"the question {quoted(key)} is not in gold."
-            raise refused(source, "", "unmatched_ids", detail, key)
+            raise source.refused("", "unmatched_ids", detail, key)
         if not isinstance(answer, str):
-            raise refused(source, "", "not_a_text", "an answer is a text.", key)
+            raise source.refused("", "not_a_text", "an answer is a text.", key)
         scores = _squad_scores(answer, gold[key])
         if _answers(whole) is not whole and not WHOLLY.isdisjoint(
             " ".join(_squad_words(text)) for text in (answer, *gold[key])
@@ -510,7 +506,7 @@ def _seg_scores(source: Source, options: ReaderOptions, notes: list[Any], files:
             detail = (
                 f"{quoted(few)} has {least:,} segments and {quoted(many)} has {most:,}; segments have no ids."
             )
-            raise refused(source, "", "length_mismatch", detail)
+            raise source.refused("", "length_mismatch", detail)
     metric = SEG_SCORE.sub("", source.name).partition("-")[0]
     return Rows(source, rows, metric="score", measured=metric or None)
 
@@ -532,7 +528,7 @@ def _is_json_object(look: FirstLook) -> bool:
 
 
 def _json_object(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
-    scores = document(source, notes)
+    scores = source.document(notes)
     if not scores:
         raise source.empty()
     refuse_metrics_for_ids(scores, source.at(next(iter(scores))), f"{source.label}: ")

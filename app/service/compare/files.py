@@ -25,12 +25,11 @@ from ...inputs.formats.outputs_by_id import (
     SystemOutputs,
     clusters_of,
     column_of,
-    in_words,
     known_of,
     written_weights,
 )
 from ...inputs.formats.reader import ReaderOptions
-from ...inputs.formats.source import UTF8_BOM, Source, sources
+from ...inputs.formats.source import UTF8_BOM, Source, in_words, sources
 from ...inputs.formats.spreadsheet import as_text, refuse_others
 from ...inputs.formats.tables import ids_of
 from ...inputs.roles import Cells, Key, Places
