@@ -5,6 +5,7 @@ A chunk costs the same time whether it holds a byte or a megabyte, so a body of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 
 import httptools
@@ -15,6 +16,8 @@ FREE_CHUNKS = 4_096  # this many may be of any size
 FREE_CHUNKS_ANSWERED = 64  # after the request is answered
 LEAST_MEAN_CHUNK = 32  # bytes, if there are more of them
 FREE_FRAMING_BYTES = 65_536  # of sizes, extensions and line ends; beyond it no more than twice the content
+LAST = b"0" + END  # the last chunk, where there are no trailers
+MOST_ENDS = 8  # places in a piece that look like the end of the body: content may have any number of them
 SMALL_CHUNKS = Refusal(
     400,
     "small_chunks",
@@ -23,10 +26,16 @@ SMALL_CHUNKS = Refusal(
 
 
 class ChunkedBody:
-    """Reads one body; `over` once it is complete, `followed` where something came behind it in the same piece."""
+    """Reads one body; `over` once it is complete.
+
+    `rest` is what came behind it in the same piece. httptools does not say where a body ended, so a piece is cut where it
+    looks like an end; `followed` says that something came behind another end, after trailers, and is lost.
+    """
 
     def __init__(self, most_trailer_bytes: int) -> None:
         self.over = self.followed = False
+        self.rest = b""
+        self._tail = b""  # of the last piece
         self._most_trailer_bytes = most_trailer_bytes
         self._most_chunks = FREE_CHUNKS
         self._trailers = self._trailer_bytes = self._chunks = self._content = self._wire = self._silent = 0
@@ -42,8 +51,14 @@ class ChunkedBody:
         """The content in the next piece; raises Refused."""
         self._wire += len(data)
         try:
+            begin = 0
             with suppress(httptools.HttpParserUpgrade):
-                self._parser.feed_data(data)
+                for end in self._ends(data):
+                    self._parser.feed_data(data[begin:end])
+                    begin = end
+                    if self.over:
+                        break
+            self.rest = data[begin:]
         except httptools.HttpParserError:
             if not self.over:
                 raise Refused(self._refusal) from None
@@ -56,6 +71,20 @@ class ChunkedBody:
         if self._silent > self._most_trailer_bytes:  # a trailer that does not end
             raise Refused(LARGE_HEAD)
         return content
+
+    def _ends(self, data: bytes) -> Iterator[int]:
+        """Where the body may end in a piece, and the end of the piece."""
+        before, joined = len(self._tail), self._tail + data
+        self._tail = joined[1 - len(LAST) :]
+        end = 0
+        for _ in range(MOST_ENDS):
+            start = joined.find(LAST, end)
+            if start < 0:
+                break
+            end = start + len(LAST)
+            yield end - before
+        if end - before < len(data):
+            yield len(data)
 
     def answered(self) -> None:
         """Bear less from now on: the answer is written."""

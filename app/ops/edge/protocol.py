@@ -226,6 +226,7 @@ class HTTPProtocol(asyncio.Protocol):
             there = bytes(self._buffer)
             self._buffer.clear()
             body = self._chunks.read(there)
+            self._buffer += self._chunks.rest
             over = self._chunks.over
             if self._chunks.followed:
                 # Where the next request begins is not known: the client has to send it again (RFC 9112, 9.3).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -16,7 +17,13 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from app.ops.edge import protocol as protocols
-from app.ops.edge.chunked import FREE_CHUNKS, FREE_CHUNKS_ANSWERED, FREE_FRAMING_BYTES, LEAST_MEAN_CHUNK
+from app.ops.edge.chunked import (
+    FREE_CHUNKS,
+    FREE_CHUNKS_ANSWERED,
+    FREE_FRAMING_BYTES,
+    LEAST_MEAN_CHUNK,
+    MOST_ENDS,
+)
 from app.ops.edge.limits import Edge, Limits
 from app.ops.edge.protocol import MOST_EMPTY_LINES, HTTPProtocol
 from app.settings import Settings
@@ -309,10 +316,35 @@ def test_requests_in_a_row_are_answered_in_their_order() -> None:
     assert wire.written.count(b"HTTP/1.1 200 OK\r\n") == 5
 
 
-@pytest.mark.parametrize("after", [GET, b"\x00", b"garbage\r\n\r\n"])
-def test_what_follows_a_body_in_chunks_in_one_piece_has_to_be_sent_again(after: bytes) -> None:
+@given(
+    st.lists(st.sampled_from([b"ab", b"0\r\n\r\n", b"\r\n", b"0"]), max_size=5),
+    st.lists(st.integers(0, 1_000), max_size=6),
+)
+def test_what_follows_a_body_in_chunks_is_the_next_request(contents: list[bytes], places: list[int]) -> None:
+    first = CHUNKED + b"".join(map(chunk, contents)) + b"0\r\n\r\n"
+    seen, wire = served(cut(first + CHUNKED + chunk(b"b") + b"0\r\n\r\n" + GET, places))
+    assert seen.bodies == [b"".join(contents), b"b", b""]
+    assert wire.written.count(b"HTTP/1.1 200 OK\r\n") == 3
+    assert not wire.closed
+
+
+@pytest.mark.parametrize("after", [b"\x00", b"garbage\r\n\r\n"])
+def test_what_follows_a_body_in_chunks_and_is_none_is_refused(after: bytes) -> None:
     seen, wire = served([CHUNKED + chunk(b"a") + b"0\r\n\r\n" + after])
     assert seen.bodies == [b"a"]
+    assert re.findall(rb"HTTP/1.1 (\d+)", wire.written) == [b"200", b"400"]
+    assert wire.closed
+
+
+@pytest.mark.parametrize("after", [GET, b"\x00", b"garbage\r\n\r\n"])
+@pytest.mark.parametrize(
+    "end", [b"0\r\nX: y\r\n\r\n", b"0;x\r\n\r\n", chunk(b"0\r\n\r\n") * MOST_ENDS + b"0\r\n\r\n"]
+)
+def test_what_follows_an_end_in_one_piece_that_is_not_found_has_to_be_sent_again(
+    end: bytes, after: bytes
+) -> None:
+    seen, wire = served([CHUNKED + chunk(b"a") + end + after])
+    assert len(seen.bodies) == 1
     assert b"connection: close\r\n" in wire.written
     assert wire.closed
 
@@ -340,13 +372,14 @@ async def answered_early(*pieces: bytes) -> tuple[HTTPProtocol, Wire]:
 
 def test_what_follows_a_body_that_was_not_waited_for_is_never_cut_in_two() -> None:
     """Part of a request would be lost, and its body read as the next request."""
-    lost = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(GET)
-    _, wire = asyncio.run(answered_early(b"0\r\n\r\n" + lost, GET))
+    post = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(GET)
+    _, wire = asyncio.run(answered_early(b"0\r\nX: y\r\n\r\n" + post, GET))
     assert wire.closed
     assert wire.written.count(b"HTTP/1.1 ") == 1
-    _, wire = asyncio.run(answered_early(b"0\r\n\r\n", lost + GET))
-    assert not wire.closed
-    assert wire.written.count(b"HTTP/1.1 ") == 2
+    for pieces in ((b"0\r\n\r\n" + post, GET), (b"0\r\n\r", b"\n" + post + GET), (b"0\r\n\r\n", post, GET)):
+        _, wire = asyncio.run(answered_early(*pieces))
+        assert not wire.closed
+        assert wire.written.count(b"HTTP/1.1 ") == 2
 
 
 def test_a_request_has_one_answer_even_if_its_body_turns_out_to_be_none() -> None:
