@@ -8,6 +8,7 @@ only incorrect data is searched for the item to report.
 from __future__ import annotations
 
 from array import array
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,8 @@ def numbers(values: list[Any], *, may_hold_booleans: bool = True) -> Column:
 
     `may_hold_booleans=False` promises that there are none, which saves a pass over the values.
 
-    Raises
-    ------
-        InvalidTest: something is not a finite number, or not one the column can hold exactly. Pointers are
-            relative to the column (`/17`).
+    Raises InvalidTest: something is not a finite number, or not one the column can hold exactly. Pointers are relative to
+    the column (`/17`).
     """
     try:
         column: Column = np.frombuffer(array("q", values), dtype=np.int64)
@@ -68,14 +67,9 @@ def _decimals(values: list[Any]) -> NDArray[np.float64]:
 
 def _not_numbers(values: list[Any]) -> InvalidTest:
     """An error that names the first few values that are not valid numbers."""
-    flaws: list[Flaw] = []
-    for index, value in enumerate(values):
-        flaw = _flaw_of(value, f"/{index}")
-        if flaw is not None:
-            flaws.append(flaw)
-            if len(flaws) == MAX_NAMED:
-                break
-    return InvalidTest(flaws[0].detail if flaws else "This is not a column of numbers.", flaws=tuple(flaws))
+    found = (_flaw_of(value, f"/{index}") for index, value in enumerate(values))
+    flaws = tuple(islice((flaw for flaw in found if flaw is not None), MAX_NAMED))
+    return InvalidTest(flaws[0].detail if flaws else "This is not a column of numbers.", flaws=flaws)
 
 
 def _flaw_of(value: Any, pointer: str) -> Flaw | None:
@@ -104,9 +98,7 @@ def labels(values: list[Any]) -> list[Any]:
 
     A label is a string or an integer; `1` and `"1"` are different labels.
 
-    Raises
-    ------
-        InvalidTest: something else is there. Pointers are relative to the column (`/17` or `/17/2`).
+    Raises InvalidTest: something else is there. Pointers are relative to the column (`/17` or `/17/2`).
     """
     kinds = set(map(type, values))
     if kinds <= LABELS:
@@ -129,14 +121,11 @@ def labels(values: list[Any]) -> list[Any]:
 
 def _refuse_labels(values: list[Any], prefix: str, *, nested: bool) -> None:
     allowed = LABELS if nested else LABELS | {list}
+    wrong = islice((pair for pair in enumerate(values) if type(pair[1]) not in allowed), MAX_NAMED)
     flaws = []
-    for index, value in enumerate(values):
-        if type(value) not in allowed:
-            detail = f"This is {NAMES.get(type(value), 'something else')}; a label is a string or an integer."
-            detail += SKIPPED if value is None else ""
-            flaws.append(Flaw(f"{prefix}/{index}", "not_a_label", detail))
-            if len(flaws) == MAX_NAMED:
-                break
+    for index, value in wrong:
+        detail = f"This is {NAMES.get(type(value), 'something else')}; a label is a string or an integer."
+        flaws.append(Flaw(f"{prefix}/{index}", "not_a_label", detail + (SKIPPED if value is None else "")))
     if flaws:
         raise InvalidTest(flaws[0].detail, flaws=tuple(flaws))
 
@@ -144,17 +133,10 @@ def _refuse_labels(values: list[Any], prefix: str, *, nested: bool) -> None:
 def keys(values: list[Any]) -> list[Any]:
     """A column of keys, one string or integer per item: ids, clusters.
 
-    Raises
-    ------
-        InvalidTest: something else is there. Pointers are relative to the column.
+    Raises InvalidTest: something else is there. Pointers are relative to the column.
     """
     if not set(map(type, values)) <= LABELS:
-        _refuse_keys(values)
+        index, value = next(pair for pair in enumerate(values) if type(pair[1]) not in LABELS)
+        detail = f"This is {NAMES.get(type(value), 'something else')}; a key is a string or an integer."
+        raise InvalidTest.at(f"/{index}", "not_a_key", detail)
     return values
-
-
-def _refuse_keys(values: list[Any]) -> None:
-    for index, value in enumerate(values):
-        if type(value) not in LABELS:
-            detail = f"This is {NAMES.get(type(value), 'something else')}; a key is a string or an integer."
-            raise InvalidTest.at(f"/{index}", "not_a_key", detail)

@@ -33,13 +33,9 @@ class ItemLines:
 def read(body: bytes | bytearray, needed: Sequence[str], optional: Sequence[str] = ()) -> ItemLines:
     """The items of a body.
 
-    Raises
-    ------
-    MalformedBody
-        It is not UTF-8, or a line is not JSON.
-    InvalidTest
-        A line lacks a field, or has one that is unknown or that other lines lack; pointers are `/line/<n>/<field>`.
-        Or the only line has lists and no id: it may be a whole JSON request.
+    Raises MalformedBody: It is not UTF-8, or a line is not JSON; InvalidTest: A line lacks a field, or has one that is
+    unknown or that other lines lack; pointers are `/line/<n>/<field>`. Or the only line has lists and no id: it may be a
+    whole JSON request.
     """
     records = list(ndjson.records(text_of(body).split("\n")))
     if not records:

@@ -31,12 +31,8 @@ class Decoded:
 def decode(body: bytes | bytearray) -> Decoded:
     """The value of a JSON body; long lists of integers may already be arrays.
 
-    Raises
-    ------
-    MalformedBody
-        It is not JSON.
-    InvalidTest
-        An object in it has a duplicate key, or a number is too small for a double.
+    Raises MalformedBody: It is not JSON; InvalidTest: An object in it has a duplicate key, or a number is too small for a
+    double.
     """
     if body.startswith(BOM):
         raise MalformedBody("The body starts with a byte order mark; send UTF-8 without one.")
@@ -99,36 +95,17 @@ def key_count(value: Any) -> int:
 
 
 def refuse_repeated_keys(body: bytes | bytearray) -> None:
-    """Parse once more, only to check the keys.
-
-    Raises
-    ------
-        InvalidTest: a key occurs twice in one object.
-    """
+    """Parse once more, only to check the keys; raises InvalidTest, without the key's position in the body, which is not known."""
 
     def check(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         members = dict(pairs)
-        if len(members) != len(pairs):
-            seen: set[str] = set()
-            for key, _ in pairs:
-                if key in seen:
-                    raise RepeatedKey(key)
-                seen.add(key)
+        seen: set[str] = set()
+        for key, _ in pairs if len(members) != len(pairs) else ():
+            if key in seen:
+                raise InvalidTest.at(
+                    "", "duplicate_key", f"The key {quoted(key)} occurs twice in one object."
+                )
+            seen.add(key)
         return members
 
-    try:
-        json.loads(body, object_pairs_hook=check)
-    except RepeatedKey as repeated:
-        raise repeated.flaw() from None
-
-
-class RepeatedKey(Exception):
-    """A key that occurs twice in one object."""
-
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
-
-    def flaw(self) -> InvalidTest:
-        """The error that names it. Its position in the body is not known."""
-        return InvalidTest.at("", "duplicate_key", f"The key {quoted(self.key)} occurs twice in one object.")
+    json.loads(body, object_pairs_hook=check)

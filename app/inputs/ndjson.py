@@ -24,12 +24,7 @@ class Record:
 def records(lines: Iterable[str], pointer: str = "") -> Iterator[Record]:
     """The objects, in order. Pointers are `<pointer>/line/<n>`.
 
-    Raises
-    ------
-    MalformedBody
-        A line is not JSON.
-    InvalidTest
-        A line is not an object, or has a key twice.
+    Raises MalformedBody: A line is not JSON; InvalidTest: A line is not an object, or has a key twice.
     """
     for number, line in enumerate(lines, 1):
         if not line.strip():

@@ -6,14 +6,16 @@ relative to the column: `/17/2` is the third number of the eighteenth item, `/tp
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Flaw, InvalidTest
+from ..errors import InvalidTest, relocated
 from ..statistics.paired import Column, NamedCounts, Repeated
 from . import columns
 from .columns import NAMES
@@ -62,15 +64,11 @@ def named_counts(value: dict[str, Any], *, may_hold_booleans: bool = True) -> Na
     for name, column in value.items():
         if type(column) is not np.ndarray and type(column) is not list:
             raise InvalidTest.at(f"/{escaped(name)}", "not_a_column", "Give a list with one count per item.")
-        try:
+        with relocated(partial(operator.add, f"/{escaped(name)}")):
+            known = isinstance(column, np.ndarray)
             result[name] = whole(
-                column
-                if isinstance(column, np.ndarray)
-                else columns.numbers(column, may_hold_booleans=may_hold_booleans)
+                column if known else columns.numbers(column, may_hold_booleans=may_hold_booleans)
             )
-        except InvalidTest as error:
-            flaws = (Flaw(f"/{escaped(name)}{f.pointer}", f.code, f.detail) for f in error.flaws)
-            raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
     first = next(iter(result))
     for name, counts in result.items():
         if len(counts) != len(result[first]):
@@ -101,14 +99,14 @@ def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> 
             raise _at(index, "different_counts", detail)
     result: dict[str, Column] = {}
     for name in names:
-        try:
-            result[name] = whole(
-                columns.numbers([value[name] for value in values], may_hold_booleans=may_hold_booleans)
-            )
-        except InvalidTest as error:
-            flaws = (Flaw(f"{f.pointer}/{escaped(name)}", f.code, f.detail) for f in error.flaws)
-            raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
+        with relocated(partial(_count_at, name)):
+            counts = [value[name] for value in values]
+            result[name] = whole(columns.numbers(counts, may_hold_booleans=may_hold_booleans))
     return NamedCounts(result, by_item=True)
+
+
+def _count_at(name: str, pointer: str) -> str:
+    return f"{pointer}/{escaped(name)}"
 
 
 def whole(column: Column) -> Column:
@@ -160,17 +158,14 @@ def _require_one_form(values: list[Any]) -> None:
 
 def _flat(values: list[Any], lengths: NDArray[np.int64], *, may_hold_booleans: bool) -> Column:
     """All numbers end to end; flaws point at the item and the number in it."""
-    try:
+
+    def place(pointer: str) -> str:
+        position, ends = int(pointer[1:]), np.cumsum(lengths)
+        item = int(np.searchsorted(ends, position, side="right"))
+        return f"/{item}/{position - int(ends[item] - lengths[item])}"
+
+    with relocated(place):
         return columns.numbers(list(chain.from_iterable(values)), may_hold_booleans=may_hold_booleans)
-    except InvalidTest as error:
-        ends = np.cumsum(lengths)
-        flaws = []
-        for flaw in error.flaws:
-            position = int(flaw.pointer[1:])
-            item = int(np.searchsorted(ends, position, side="right"))
-            pointer = f"/{item}/{position - int(ends[item] - lengths[item])}"
-            flaws.append(Flaw(pointer, flaw.code, flaw.detail))
-        raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
 
 
 def _refuse_names(names: list[str]) -> None:

@@ -40,13 +40,8 @@ class Header:
 def read(body: bytes | bytearray, *, may_be_missing: bool = False) -> Table | CountTable:
     """A table of two columns (scores of U and V) or of four (tp and incorrect of U, then of V).
 
-    Raises
-    ------
-    MalformedBody
-        It is not a complete .npy file.
-    InvalidTest
-        Its array is not N x 2 or N x 4 numbers, all finite but for scores that may be missing (NaN); pointers are
-        `/<row>/<column>`, from zero.
+    Raises MalformedBody: It is not a complete .npy file; InvalidTest: Its array is not N x 2 or N x 4 numbers, all finite
+    but for scores that may be missing (NaN); pointers are `/<row>/<column>`, from zero.
     """
     rows = _rows(body, (2, 4), "N x 2 (u, v) or N x 4 (tp_u, incorrect_u, tp_v, incorrect_v)")
     columns = _columns(rows, may_be_missing=may_be_missing and rows.shape[1] == 2)
