@@ -124,7 +124,7 @@ class Source:
     ) -> InvalidTest:
         """The refusal of a line, of what is at a path of the file, or of something below; of the file where the path is empty."""
         where, path = (f"line {at:,}", f"line/{at}") if isinstance(at, int) else (in_words(at), at)
-        pointer = "/".join(filter(None, (self.pointer, path, *map(escaped, below))))
+        pointer = "/".join((self.pointer, *filter(None, (path, *map(escaped, below)))))
         return InvalidTest.at(
             pointer, code, f"{', '.join(filter(None, (self.label, where)))}: {detail}", choices
         )
