@@ -8,7 +8,7 @@ passes it on.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -146,7 +146,7 @@ def spec_of_reading(reading: Reading, name: str | None, parameters: dict[str, An
     return spec_of_kind(reading.kind, reading.default_statistic, None if read else name, parameters)
 
 
-def as_read(parameters: dict[str, Any], gold: Sequence[Any]) -> dict[str, Any]:
+def as_read(parameters: dict[str, Any], gold: Collection[Any]) -> dict[str, Any]:
     """The parameters with the positive label as the reader reads it in gold: a number where gold holds numbers."""
     positive, labels = parameters.get("positive"), set(gold)
     if not isinstance(positive, str) or positive in labels:

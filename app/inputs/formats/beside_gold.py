@@ -20,41 +20,28 @@ from typing import Any
 import numpy as np
 
 from ...errors import InvalidTest, relocated
-from ...inference.reading import LeftOut, Remark
-from ...statistics.paired import Pairing, Predictions, StatisticSpec
-from ..alignment import BOUNDS, DROP, align, coded, require_unique
+from ...inference.reading import LeftOut, Read, Remark
+from ...statistics.paired import Predictions, StatisticSpec
+from .. import names
+from ..alignment import BOUNDS, GOLD, MENDED, ById, Gapped, Given, align, coded, system_pointer
 from ..frame import Frame, named
-from ..names import (
-    CLASS,
-    CLUSTER,
-    EVENT,
-    GOLD_LABEL,
-    GOLD_SCORE,
-    GROUP,
-    ID,
-    INDEX,
-    PREDICTED,
-    RANKED,
-    STEMS,
-    SURELY_GOLD,
-    TIME,
-    find,
-    is_one_of,
-)
+from ..names import find, is_one_of
+from ..nested import taken
 from ..quoting import quoted
+from ..roles import Key, Side, cluster_of, keys_of, note_index, others_of
 from .format import Format
-from .gold_signs import sign_of_labels, sign_of_scores
+from .gold_signs import refuse_untold, sign_of_labels, sign_of_scores
 from .label_values import labels_of
 from .many_systems import SYSTEMS, refuse_index, refuse_no_systems
 from .number_text import NumberReader
-from .outputs_by_id import PAIRED_BY_ORDER, column_of, known_values, values_in
+from .outputs_by_id import PAIRED_BY_ORDER, column_of, known_values
 from .reader import OnMissingOutcome, ReaderOptions, Reading, choose, no_bounds
 from .roles import Systems, needed, two_systems
 from .source import Source
+from .tables import ids_of
 
 ROLES = ("file", "u", "v", "gold")
 ACCURACY = StatisticSpec("accuracy")
-NO_GOLD = "A column of labels, human scores or times is needed, such as label, y_true or time. "
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,44 +58,60 @@ class Outputs:
     stems: tuple[str, ...]
 
 
-LABELS = Outputs("label", GOLD_LABEL, PREDICTED, CLASS, STEMS)
-SCORES = Outputs("score", GOLD_SCORE, RANKED, (), (*(f"{name}_" for name in RANKED), ""))
+LABELS = Outputs("label", names.GOLD_LABEL, names.PREDICTED, names.CLASS, names.STEMS)
+SCORES = Outputs("score", names.GOLD_SCORE, names.RANKED, (), (*(f"{name}_" for name in names.RANKED), ""))
 OUTPUTS = {"labels": LABELS, "ranking": SCORES}
 
 
 class Columns:
-    """Which columns of a frame are what; `others` are those of systems, `name` the one that is read of a file. Only scores have groups and events."""
+    """Which columns of a frame are what; `others` may be those of systems, as those that are `chosen` are. Only scores have groups and events."""
 
     def __init__(
-        self, data: Frame, options: ReaderOptions, outputs: Outputs, *, has_gold: bool = True
+        self,
+        data: Frame,
+        options: ReaderOptions,
+        outputs: Outputs,
+        *,
+        has_gold: bool = True,
+        chosen: Collection[str] = (),
     ) -> None:
-        self.data, self.outputs, self.name = data, outputs, ""
-        index = data.names[0] if len(data.names) > 1 and is_one_of(data.names[0], INDEX) else None
-        keys = set() if index is None else {str(value).strip() for value in data.column(index)}
-        names_rows = len(keys) == data.n and "" not in keys
+        self.data, self.outputs = data, outputs
         self.gold = data.chosen("gold_column", options.gold_column, outputs.gold) if has_gold else None
-        self.id = data.chosen("id_column", options.id_column, ID) or (index if names_rows else None)
-        self.cluster = data.chosen("clusters", options.clusters, CLUSTER)
-        self.group = self.event = None
+        self.cluster, self.group, self.event = cluster_of(data, options), None, None
         if outputs is SCORES:
-            self.group = data.chosen("groups", options.groups, GROUP)
-            self.event = data.chosen("event_column", options.event_column, EVENT)
-        taken = {self.gold, self.id, self.cluster, self.group, self.event, index}
-        self.others = [name for name in data.names if name not in taken]
+            self.group = data.chosen("groups", options.groups, names.GROUP)
+            self.event = data.chosen("event_column", options.event_column, names.EVENT)
+        taken = {self.gold, self.cluster, self.group, self.event}
+        index = [name for name in data.names if is_one_of(name, names.INDEX) and name != data.index]
+        usual = {*others_of(data, options), *index, *(data.find((name,)) for name in chosen)}
+        self.others = [name for name in data.names if name in usual - taken]
 
-    def needed_gold(self, options: ReaderOptions, why: str, code: str | None = None) -> str:
+    def side(self, systems: Collection[str]) -> Side:
+        """The rows of the frame; what is gold or of a system is no key."""
+        return Side(self.data, frozenset((self.gold, self.cluster, self.group, self.event, *systems)))
+
+    def needed_gold(self, options: ReaderOptions, why: str = "", code: str | None = None) -> str:
         """The column of gold; raises InvalidTest where none is, or where several columns of a table may be."""
-        names = self.others or list(self.data.names)
-        several = [name for name in self.data.names if is_one_of(name, SURELY_GOLD)]
+        listed = self.others or list(self.data.names)
+        several = [name for name in self.data.names if is_one_of(name, names.SURELY_GOLD)]
         if options.gold_column is None and len(several) > 1 and (code or self.outputs is SCORES):
-            why, names, code = "More than one column may be gold. ", several, None
+            why, listed, code = "More than one column may be gold. ", several, None
         elif self.gold is not None:
             return self.gold
-        raise choose(self.data.top, "gold_column", "column of gold", names, why, code=code)
+        raise choose(self.data.top, "gold_column", "column of gold", listed, why, code=code)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of gold or of a system, and the ids of its rows; None where these are told by their order."""
+
+    of: Columns
+    name: str
+    ids: list[str] | None
 
     def place(self, row: int) -> str:
-        """The pointer to a value that is read of a file."""
-        return self.data.place(row, self.name)
+        """The pointer to a value."""
+        return self.of.data.place(row, self.name)
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
@@ -119,100 +122,55 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         if "gold" in files:
             detail = "With gold, give u and v in files of their own."
             raise InvalidTest.at("/files/file", "unused_file", detail)
-        return _one_file(named(files["file"], options, notes), outputs, options, format_, notes)
-    u, v = (named(needed(files, role, format_), options, notes) for role in ("u", "v"))
-    gold = named(files["gold"], options, notes) if "gold" in files else None
-    return _files(gold, u, v, outputs, options, format_, notes)
+        data = named(files["file"], options, notes)
+        chosen = {options.system_u, options.system_v} - {None}
+        of, gold = _of_table(data, options, outputs, [str(name) for name in chosen])
+        systems = _two(of, options, notes)
+        ids = _ids_of_table(of, (systems.u, systems.v), options, notes)
+        golds = [Column(of, gold, ids)]
+        sides = {"u": Column(of, systems.u, ids), "v": Column(of, systems.v, ids)}
+        u, v = systems.u.lower(), systems.v.lower()
+        shown = None if u.endswith("u") and v == f"{u[:-1]}v" else systems.names
+        reading = _reading(golds, sides, options, format_, notes)
+        return replace(reading, names=shown, role_question=systems.question)
+    u_v = [named(needed(files, role, format_), options, notes) for role in "uv"]
+    gold_file = named(files["gold"], options, notes) if "gold" in files else None
+    return _files(gold_file, u_v, outputs, options, format_, notes)
 
 
 # One file
 
 
-@dataclass(frozen=True, slots=True)
-class SystemsBesideGold:
-    """The rows of a file that have gold.
-
-    `gold`, `groups`, `events`, `clusters` and `ids` have one value for each of `rows`, the last four are None where there
-    is no such column; `systems` have one for each of their `present`, positions in `rows`. `place` finds a value in the file.
-    """
-
-    of: Columns
-    gold_name: str
-    rows: Sequence[int]
-    gold: list[Any]
-    systems: dict[str, Any]
-    present: dict[str, Sequence[int]]
-    ids: list[str] | None
-    clusters: list[str] | None
-    groups: list[str] | None
-    events: list[bool] | None
-    default: StatisticSpec
-    notes: tuple[str, ...]
-
-    def place(self, row: int, name: str | None) -> str:
-        """The pointer to a value of an item; to the item's line without a name."""
-        return self.of.data.place(self.rows[row], name or "")
+def _of_table(
+    data: Frame, options: ReaderOptions, outputs: Outputs, chosen: Sequence[str]
+) -> tuple[Columns, str]:
+    of = Columns(data, options, outputs, chosen=chosen)
+    why = "A column of labels, human scores or times is needed, such as label, y_true or time. "
+    return of, of.needed_gold(options, why, "missing_column")
 
 
-def read_systems(
-    source: Source, options: ReaderOptions, wanted: Sequence[str] | None, format_: str
-) -> SystemsBesideGold:
-    """The scores of many systems, or their labels; systems are the columns that are `wanted`, or all that have no other role.
-
-    Where `options.on_missing` is error, items without gold or a score are refused; else those without gold are left out.
-
-    Raises
-    ------
-    MalformedBody, InvalidTest
-        As `frame.named` does; gold or the systems are not to be told, or a value is missing or none that counts.
-    """
-    notes: list[Any] = []
-    data = named(source, options, notes)
-    outputs = OUTPUTS[format_]
-    of = Columns(data, options, outputs)
-    gold = of.needed_gold(options, NO_GOLD, "missing_column")
-    if wanted is None:
-        refuse_no_systems(data, of.others)
-    for name in wanted or ():
-        if name not in of.others:
-            why = f"There is no column {quoted(name)} that could be a system. "
-            raise choose(data.top, SYSTEMS, "columns of the systems", of.others, why, values=())
-    found = _table(of, gold, list(wanted or of.others), options, notes, way="complete")
-    if wanted is None and outputs is SCORES:
-        for name, column in found.systems.items():
-            refuse_index(data, name, column)
-    return found
+def _ids_of_table(
+    of: Columns, systems: Sequence[str], options: ReaderOptions, notes: list[Any]
+) -> list[str] | None:
+    (key,) = keys_of([of.side(systems)], options, notes)
+    note_index(of.data, key, notes)
+    return _ids(of.data, key)
 
 
-def _one_file(
-    data: Frame, outputs: Outputs, options: ReaderOptions, format_: str, notes: list[Any]
-) -> Reading:
-    of = Columns(data, options, outputs)
-    gold_name = of.needed_gold(options, NO_GOLD, "missing_column")
-    systems = _two(of, options, notes)
-    found = _table(of, gold_name, [systems.u, systems.v], options, notes, way="drop")
-    if found.ids is not None:
-        id_name = str(of.id)
-        with relocated(lambda pointer: found.place(int(pointer.rpartition("/")[2]), id_name)):
-            require_unique(found.ids)
-    codes, n_clusters = coded(found.clusters)
-    told = found.ids is not None or len(found.rows) < data.n
-    matched = {"matched": len(found.rows), "largest": data.n} if told else {}
-    predictions = Predictions(
-        found.gold,
-        found.systems[systems.u],
-        found.systems[systems.v],
-        Pairing(codes, n_clusters, by_id=found.ids is not None, ids=found.ids, **matched),
-        coded(found.groups)[0],
-        None if found.events is None else np.array(found.events, dtype=bool),
-    )
-    only_roles = (
-        systems.u.lower().endswith("u") and systems.v.lower() == f"{systems.u.lower().removesuffix('u')}v"
-    )
-    return Reading(
-        "predictions", predictions, found.default, found.notes, format_,
-        names=None if only_roles else systems.names, role_question=systems.question,
-    )  # fmt: skip
+def _ids(data: Frame, key: Key, at: str = "") -> list[str] | None:
+    """The ids of all rows; raises InvalidTest where one is none, or repeats, as of the column `at`."""
+    if not key.columns:
+        return None
+    name = key.columns[0]
+    ids = ids_of(data, key, range(data.n))
+    seen: dict[str, int] = {}
+    for row, one in enumerate(ids) if len(set(ids)) < len(ids) or "" in ids else ():
+        if not one:
+            raise data.refused(row, name, "missing", f"there is no {name[:40]}.")
+        if seen.setdefault(one, row) != row:
+            detail = f"the id {quoted(one)} is there twice; ids must be unique."
+            raise data.refused(row, at or name, "duplicate_id", detail)
+    return ids
 
 
 def _two(of: Columns, options: ReaderOptions, notes: list[Any]) -> Systems:
@@ -225,71 +183,109 @@ def _two(of: Columns, options: ReaderOptions, notes: list[Any]) -> Systems:
     return two_systems(of.others, options, of.data.source, notes)
 
 
-def _table(
-    of: Columns, gold_name: str, names: Sequence[str], options: ReaderOptions, notes: list[Any], *, way: str
+@dataclass(frozen=True, slots=True)
+class SystemsBesideGold:
+    """Gold and the systems of one file, of all its rows, some without a value; `columns` are those of the file, by pointer."""
+
+    data: Frame
+    columns: Mapping[str, str | None]
+    gold: Given
+    systems: dict[str, Given]
+    ids: list[str] | None
+    clusters: list[str] | None
+    groups: list[str] | None
+    events: list[bool] | None
+    labels: frozenset[Any]
+    default: StatisticSpec
+    notes: tuple[Any, ...]
+
+    def place(self, column: str, row: int | None, _: Sequence[str]) -> str:
+        """The pointer to a value, or to a whole column."""
+        if row is None:
+            return self.data.top if column in self.columns else column
+        return self.data.place(row, self.columns.get(column) or "")
+
+
+def read_systems(
+    source: Source, options: ReaderOptions, wanted: Sequence[str] | None, format_: str, *, untold: bool
 ) -> SystemsBesideGold:
-    """Gold and the systems `names`; `way` is the value of on_missing that leaves out what not all have, drop of two systems.
+    """The scores of many systems, or their labels; systems are the columns that are `wanted`, or all that have no other role.
+
+    Where `options.on_missing` is error, items without gold or a score are refused. `untold` says that nothing says that the
+    numbers are scores, so that what may be labels is asked about.
 
     Raises
     ------
-    InvalidTest
-        A value is missing, and `on_missing` is error; or it is none that counts.
+    MalformedBody, InvalidTest
+        As `frame.named` does; gold or the systems are not to be told, or a value is missing or none that counts.
     """
-    data = of.data
+    notes: list[Any] = []
+    data = named(source, options, notes)
+    outputs = OUTPUTS[format_]
+    of, gold_name = _of_table(data, options, outputs, wanted or ())
+    if wanted is None:
+        refuse_no_systems(data, of.others)
+    for name in wanted or ():
+        if name not in of.others:
+            why = f"There is no column {quoted(name)} that could be a system. "
+            raise choose(data.top, SYSTEMS, "columns of the systems", of.others, why, values=())
+    listed = list(wanted or of.others)
+    ids = _ids_of_table(of, listed, options, notes)
     values = _values(
-        of.outputs, {gold_name: (data, gold_name)}, {name: (data, name) for name in names}, options, notes
+        outputs, {GOLD: (data, gold_name)}, {name: (data, name) for name in listed}, options, notes
     )
-    gaps = {name: column for name, column in values.items() if None in column}
-    if gaps and options.on_missing == "error":
-        name = min(gaps, key=lambda name: gaps[name].index(None))
-        row = gaps[name].index(None)
-        why = f"there is no {name}; `on_missing={way}` {'leaves such items out' if way == 'drop' else 'compares the items that all systems have'}."
-        raise data.refused(row, name, "missing", why, DROP if way == "drop" else ())
-    needed_by = gaps if way == "drop" else {name: gaps[name] for name in gaps if name == gold_name}
-    gone = {row for column in needed_by.values() for row, value in enumerate(column) if value is None}
-    rows: Sequence[int] = [row for row in range(data.n) if row not in gone] if gone else range(data.n)
-    if not rows:
-        raise data.source.empty()
-
-    def kept(column: list[Any]) -> list[Any]:
-        return [column[row] for row in rows] if gone else column
-
-    if gone:
-        what = f"without gold or a {of.outputs.what}" if way == "drop" else "without gold"
-        notes.append(f"{len(gone):,} items {what} were left out (on_missing).")
-    gold = kept(values.pop(gold_name))
-    systems = {name: kept(column) for name, column in values.items()}
-    present: dict[str, Sequence[int]] = {name: range(len(rows)) for name in systems}
-    for name in gaps.keys() & systems.keys():
-        present[name] = [at for at, value in enumerate(systems[name]) if value is not None]
-        systems[name] = [systems[name][at] for at in present[name]]
-    more = {"groups": of.group, "events": of.event, "clusters": of.cluster, "ids": of.id}
+    for name, column in values.items() if options.on_missing == "error" else ():
+        if None in column:
+            called = gold_name if name == GOLD else name
+            why = f"there is no {called}; `on_missing=complete` compares the items that all systems have."
+            raise data.refused(column.index(None), called, "missing_value", why, MENDED)
+    gold = values.pop(GOLD)
+    known = [value for value in gold if value is not None]
+    if not known:
+        raise source.empty()
+    if len(known) < data.n:
+        notes.append(f"{data.n - len(known):,} items without gold were left out (on_missing).")
+    systems: dict[str, Any] = {name: _given(outputs, column, source.role) for name, column in values.items()}
+    for name, column in systems.items() if wanted is None and outputs is SCORES else ():
+        if not isinstance(column, Gapped):
+            refuse_index(data, name, column)
+    default = _default(of, known, gold_name)
+    if untold:
+        refuse_untold(
+            default, known, {name: getattr(column, "values", column) for name, column in systems.items()}
+        )
+    more = {"groups": of.group, "events": of.event, "clusters": of.cluster}
     said = "".join(f"; {what} are the column {quoted(name)}" for what, name in more.items() if name)
-    notes.append(
-        f"{len(rows):,} items of {', '.join(map(quoted, names))}; gold is the column {quoted(gold_name)}{said}."
-    )
+    columns = ", ".join(map(quoted, listed))
+    notes.append(f"{len(known):,} items of {columns}; gold is the column {quoted(gold_name)}{said}.")
     notes += NumberReader.of(options).note()
-    ids, clusters, groups = (
-        None if name is None else kept(data.keys(name)) for name in (of.id, of.cluster, of.group)
-    )
+    if ids is None and any(
+        isinstance(column, Gapped) for column in (*systems.values(), _given(LABELS, gold, ""))
+    ):
+        ids = [str(row + 1) for row in range(data.n)]
     return SystemsBesideGold(
-        of,
-        gold_name,
-        rows,
-        gold,
-        (
-            systems
-            if of.outputs is LABELS
-            else {name: column_of(column, data.source.role) for name, column in systems.items()}
-        ),
-        present,
-        ids,
-        clusters,
-        groups,
-        None if of.event is None else kept(data.events(of.event)),
-        _default(of, gold, gold_name),
-        tuple(notes),
-    )
+        data,
+        {
+            **{system_pointer(name): name for name in systems},
+            GOLD: gold_name, "/ids": None, "/clusters": of.cluster, "/groups": of.group, "/event": of.event,
+        },
+        _given(LABELS, gold, ""), systems, ids, _of_rows(of, "cluster"), _of_rows(of, "group"), _of_rows(of, "event"),
+        frozenset(known), default, tuple(notes),
+    )  # fmt: skip
+
+
+def _given(outputs: Outputs, values: list[Any], role: str) -> Given:
+    """A column, and which rows have a value, where not all have."""
+    at = [row for row, value in enumerate(values) if value is not None] if None in values else None
+    own = values if at is None else [values[row] for row in at]
+    column: Any = own if outputs is LABELS else column_of(own, role)
+    return column if at is None else Gapped(column, np.array(at, dtype=np.int64), len(values))
+
+
+def _of_rows(of: Columns, what: str) -> list[Any] | None:
+    """The cluster, the group or the event of each row."""
+    name = getattr(of, what)
+    return None if name is None else of.data.events(name) if what == "event" else of.data.keys(name)
 
 
 def _values(
@@ -310,7 +306,7 @@ def _default(of: Columns, gold: Collection[Any], gold_name: str) -> StatisticSpe
     """What is asked of scores beside such gold; of labels their accuracy."""
     if of.outputs is LABELS:
         return ACCURACY
-    if of.event is not None or is_one_of(gold_name, TIME):
+    if of.event is not None or is_one_of(gold_name, names.TIME):
         return StatisticSpec("concordance")
     return StatisticSpec("auc" if len(set(gold)) <= 2 else "kendall")
 
@@ -320,145 +316,153 @@ def _default(of: Columns, gold: Collection[Any], gold_name: str) -> StatisticSpe
 
 def _files(
     gold: Frame | None,
-    u: Frame,
-    v: Frame,
+    u_v: Sequence[Frame],
     outputs: Outputs,
     options: ReaderOptions,
     format_: str,
     notes: list[Any],
 ) -> Reading:
-    of_gold = (u, v) if gold is None else (gold,)
-    golds = {
-        f"gold{at}": _gold(data, options, outputs, alone=gold is None) for at, data in enumerate(of_gold)
-    }
-    systems = {
-        role: _system(data, options, outputs, alone=gold is None) for role, data in (("u", u), ("v", v))
-    }
-    files = {**systems, **golds}
-    ids = dict(zip(files, _ids(list(files.values()), notes), strict=True))
-    columns = [{role: (of.data, of.name) for role, of in side.items()} for side in (golds, systems)]
-    values = {
-        role: ValuesById(files[role].data.source, ids[role], column, files[role].place)
-        for role, column in _values(outputs, columns[0], columns[1], options, notes).items()
-    }
-    truth = values["gold0"] if gold is not None else _one_gold(values["gold0"], values["gold1"], options)
-    keys = [ids[role] for role in golds]
-    first, *_ = own = list(golds.values())
-    predictions = predictions_by_id(
-        truth, values["u"], values["v"], options.on_missing, notes,
-        groups=_of_items(own, keys, "group", [of.group for of in own]),
-        clusters=_of_items(own, keys, "cluster", [of.cluster for of in own]),
-        events=_of_items(own, keys, "event", [of.event for of in own]), are_labels=outputs is LABELS,
-    )  # fmt: skip
-    notes += [
-        Remark(role, f"the {outputs.what} of an item is its {quoted(of.name)}.")
-        for role, of in systems.items()
+    alone = gold is None
+    frames = [*u_v, *([] if gold is None else [gold])]
+    of = [Columns(data, options, outputs, has_gold=alone or data is gold) for data in frames]
+    read_of = [_system(own, options, alone=alone) for own in of[:2]]
+    read_of += [_gold(own, options, alone=False) for own in of[2:]]
+    golds = [_gold(own, options, alone=True) for own in of] if alone else []
+    keys = keys_of([own.side((name,)) for own, name in zip(of, read_of, strict=True)], options, notes)
+    for data, key in zip(frames, keys, strict=True):
+        note_index(data, key, notes)
+        if not key.columns and any(other.columns for other in keys):
+            why = "Files beside gold are paired by id. "
+            raise choose(data.top, "id_column", "column of ids", list(data.names), why)
+        if not key.columns and data.n != frames[0].n:
+            detail = f"{data.source.label} has {data.n:,} items and {frames[0].source.label} has {frames[0].n:,}, and there are no ids."
+            raise InvalidTest.at(data.source.pointer, "length_mismatch", detail)
+    if not keys[0].columns:
+        notes.append(PAIRED_BY_ORDER)
+    columns = [
+        Column(own, name, _ids(own.data, key, name)) for own, name, key in zip(of, read_of, keys, strict=True)
     ]
-    notes.append(f"{len(predictions.gold):,} items; gold is the column {quoted(first.name)}.")
-    notes += NumberReader.of(options).note()
-    default = _default(first, predictions.gold, first.name)
-    return Reading("predictions", predictions, default, tuple(notes), format_)
+    beside = [replace(own, name=name) for own, name in zip(columns, golds, strict=False)] or columns[2:]
+    return _reading(beside, {"u": columns[0], "v": columns[1]}, options, format_, notes)
 
 
-def _gold(data: Frame, options: ReaderOptions, outputs: Outputs, *, alone: bool) -> Columns:
-    """The file of gold, or of a system where gold is `alone` beside it."""
-    of = Columns(data, options, outputs)
-    only = of.others[0] if len(of.others) == 1 and not alone and of.gold is None else None
+def _gold(of: Columns, options: ReaderOptions, *, alone: bool) -> str:
+    """The column of gold in its file, or in one of a system where it is `alone` beside it."""
+    if of.gold is None and len(of.others) == 1 and not alone:
+        return of.others[0]
     why = "There is no file gold, and no column of gold, such as gold or y_true. " if alone else ""
-    of.name = only or of.needed_gold(options, why)
-    return of
+    return of.needed_gold(options, why)
 
 
-def _system(data: Frame, options: ReaderOptions, outputs: Outputs, *, alone: bool) -> Columns:
-    """The file of a system: its column as chosen, by its name, or the only one that is left; gold is beside it if `alone`.
+def _system(of: Columns, options: ReaderOptions, *, alone: bool) -> str:
+    """The column of a system: as chosen, by its name, or the only one that is left; gold is beside it if `alone`.
 
     A submission calls its predictions as the solution calls its labels.
     """
-    of = Columns(data, options, outputs, has_gold=alone)
+    data, outputs = of.data, of.outputs
     usual = [name for name in outputs.named if find(of.others, (name,)) is not None]
     name = data.chosen("score_column", options.score_column or options.metric, usual)
     if name is None and not alone:
-        name = find(of.others, outputs.otherwise)
-    left = [one for one in of.others if outputs is LABELS or not is_one_of(one, GOLD_SCORE)] or of.others
+        name = data.find(outputs.otherwise)
+    left = [
+        one for one in of.others if outputs is LABELS or not is_one_of(one, names.GOLD_SCORE)
+    ] or of.others
     if name is None and len(left) == 1:
         name = left[0]
     if name is None or name == of.gold:
         what = f"column of {outputs.what}s of {data.source.role}"
         raise choose(data.top, "score_column", what, of.others or list(data.names))
-    of.name = name
-    return of
+    return name
 
 
-def _ids(files: Sequence[Columns], notes: list[Any]) -> list[list[str]]:
-    """The ids of each file; where none has any, the numbers of the lines, if nothing else says what an item is."""
-    without = [of.data for of in files if of.id is None]
-    if not without:
-        return [of.data.keys(str(of.id)) for of in files]
-    for data in without:
-        if len(without) < len(files) or len(data.names) > 2:
-            why = "Files beside gold are paired by id. "
-            raise choose(data.top, "id_column", "column of ids", list(data.names), why)
-    first = without[0]
-    for data in without:
-        if data.n != first.n:
-            detail = f"{data.source.label} has {data.n:,} items and {first.source.label} has {first.n:,}, and there are no ids."
-            raise InvalidTest.at(data.source.pointer, "length_mismatch", detail)
-    notes.append(PAIRED_BY_ORDER)
-    return [[str(row + 1) for row in range(first.n)]] * len(files)
+# Both ways
+
+
+def _reading(
+    golds: Sequence[Column],
+    systems: Mapping[str, Column],
+    options: ReaderOptions,
+    format_: str,
+    notes: list[Any],
+) -> Reading:
+    outputs = OUTPUTS[format_]
+    files = {**systems, **{f"gold{at}": column for at, column in enumerate(golds)}}
+    of_gold, of_systems = (
+        {role: (own.of.data, own.name) for role, own in files.items() if (role in systems) is which}
+        for which in (False, True)
+    )
+    values = {
+        role: ValuesById(files[role].of.data.source, files[role].ids, column, files[role].place)
+        for role, column in _values(outputs, of_gold, of_systems, options, notes).items()
+    }
+    truth = values["gold0"] if len(golds) == 1 else _one_gold(values["gold0"], values["gold1"], options)
+    predictions = predictions_by_id(
+        truth, values["u"], values["v"], options.on_missing, notes, groups=_of_items(golds, "group"),
+        clusters=_of_items(golds, "cluster"), events=_of_items(golds, "event"), are_labels=outputs is LABELS,
+    )  # fmt: skip
+    for role, own in systems.items() if systems["u"].of is not systems["v"].of else ():
+        notes.append(Remark(role, f"the {outputs.what} of an item is its {quoted(own.name)}."))
+    notes.append(f"{len(predictions.gold):,} items; gold is the column {quoted(golds[0].name)}.")
+    notes += NumberReader.of(options).note()
+    default = _default(golds[0].of, predictions.gold, golds[0].name)
+    return Reading("predictions", predictions, default, tuple(notes), format_)
 
 
 def _one_gold(first: ValuesById, second: ValuesById, options: ReaderOptions) -> ValuesById:
     """Gold of both files, which must agree; where items are dropped, of all items."""
-    for side in (first, second):
-        side.require_unique()
-    known = dict(zip(first.ids, first.values, strict=True))
-    for row, (key, label) in enumerate(zip(second.ids, second.values, strict=True)):
+    known = dict(zip(first.ids or range(len(first.values)), first.values, strict=True))
+    for row, (key, label) in enumerate(zip(second.ids or range(len(known)), second.values, strict=True)):
         if known.setdefault(key, label) != label:
-            detail = f"{second.source.label}: gold of the item {quoted(key)} is {quoted(label)} here and {quoted(known[key])} in u."
+            item = f"the item {quoted(str(key))}" if second.ids else "this item"
+            detail = f"{second.source.label}: gold of {item} is {quoted(label)} here and {quoted(known[key])} in u."
             raise InvalidTest.at(second.place(row), "gold_mismatch", detail)
-    if options.on_missing == "error":
+    if options.on_missing == "error" or first.ids is None:
         return first
-    return ValuesById(first.source, list(known), list(known.values()), lambda _: first.source.pointer)
+    return ValuesById(
+        first.source, list(map(str, known)), list(known.values()), lambda _: first.source.pointer
+    )
 
 
-def _of_items(
-    golds: Sequence[Columns], ids: Sequence[Sequence[str]], what: str, names: Sequence[str | None]
-) -> dict[str, Any] | None:
-    """The cluster (or group, or event) of each item, which the files with gold must agree about."""
-    if not any(name is not None for name in names):
+def _of_items(golds: Sequence[Column], what: str) -> Any:
+    """The cluster (or group, or event) of each item, which the files with gold must agree about: by id, or by their order."""
+    found = [_of_rows(own.of, what) for own in golds]
+    if all(values is None for values in found):
         return None
-    known: dict[str, Any] = {}
-    for data, keys, name in zip([of.data for of in golds], ids, names, strict=True):
-        if name is None:
+    known: dict[Any, Any] = {}
+    for own, values in zip(golds, found, strict=True):
+        data = own.of.data
+        if values is None:
             detail = f"{data.source.label}: there is no column of {what}s, and the other file has one."
             raise InvalidTest.at(data.source.pointer, "mixed_forms", detail)
-        values: Sequence[Any] = data.events(name) if what == "event" else data.keys(name)
-        for row, (key, value) in enumerate(zip(keys, values, strict=True)):
+        for row, (key, value) in enumerate(zip(own.ids or range(data.n), values, strict=True)):
             if known.setdefault(key, value) != value:
-                detail = f"the item {quoted(key)} has the {what} {quoted(value)} here and {quoted(known[key])} in u."
-                raise data.refused(row, name, f"{what}_mismatch", detail)
-    return known
-
-
-# Values by id, of any file
+                detail = (
+                    f"the item has the {what} {quoted(str(value))} here and {quoted(str(known[key]))} in u."
+                )
+                raise data.refused(row, getattr(own.of, what), f"{what}_mismatch", detail)
+    return known if golds[0].ids is not None else list(known.values())
 
 
 @dataclass(frozen=True, slots=True)
 class ValuesById:
-    """One column by id; None is missing, `place` gives the pointer to the value of an index."""
+    """One column by id, or by order where there are none; None is missing, `place` gives the pointer to the value of an index."""
 
     source: Source
-    ids: list[str]
+    ids: list[str] | None
     values: list[Any]
     place: Callable[[int], str]
 
-    def require_unique(self) -> None:
-        """Refuse an id that repeats; raises InvalidTest."""
-        seen: dict[str, int] = {}
-        for index, key in enumerate(self.ids) if len(set(self.ids)) < len(self.ids) else ():
-            if seen.setdefault(key, index) != index:
-                detail = f"{self.source.label}: the id {quoted(key)} is there twice; ids must be unique."
-                raise InvalidTest.at(self.place(index), "duplicate_id", detail)
+    def given(self, role: str, on_missing: OnMissingOutcome, notes: list[Any]) -> Given:
+        """The items that have a value; raises InvalidTest for the others, unless they are dropped."""
+        ids = self.ids
+        if ids is None and None not in self.values:
+            notes.append(Read(role, len(self.values), self.source.label, self.source.name[:80]))
+            return self.values
+        own = [str(row + 1) for row in range(len(self.values))] if ids is None else ids
+        known = known_values(self.source, own, self.values, role, on_missing, notes, self.place)
+        if ids is not None:
+            return known
+        return Gapped(known.values, np.array([int(key) - 1 for key in known.ids], dtype=np.int64), len(own))
 
 
 def predictions_by_id(
@@ -468,45 +472,41 @@ def predictions_by_id(
     on_missing: OnMissingOutcome,
     notes: list[Any],
     *,
-    groups: Mapping[str, str] | None = None,
-    clusters: Mapping[str, str] | None = None,
-    events: Mapping[str, bool] | None = None,
+    groups: Any = None,
+    clusters: Any = None,
+    events: Any = None,
     are_labels: bool = False,
 ) -> Predictions:
-    """Gold and what both systems gave, in the order of gold; groups, clusters and which times are of events are known by id.
+    """Gold and what both systems gave, in the order of gold; groups, clusters and which times are of events go by id, too, or by order.
 
     Raises
     ------
     InvalidTest
-        Ids repeat or do not match, or values are missing, without on_missing=drop. Bounds are of scores without gold.
+        Items do not match, or values are missing, without on_missing=drop. Bounds are of scores without gold.
     """
     if on_missing == BOUNDS:
         raise no_bounds()
     sides = {"gold": gold, "u": u, "v": v}
-    known = {}
-    for role, side in sides.items():
-        side.require_unique()
-        known[f"/{role}"] = known_values(
-            side.source, side.ids, side.values, role, on_missing, notes, side.place
-        )
+    known = {f"/{role}": side.given(role, on_missing, notes) for role, side in sides.items()}
     with relocated(lambda pointer: f"/files{pointer}"):
         aligned = align(known, clusters=clusters, on_missing="drop" if on_missing == "drop" else "error")
-    ids = [str(key) for key in aligned.pairing.ids or ()]
-    alone = {role: len(known[f"/{role}"]) - len(ids) for role in sides}
-    notes += [LeftOut(role, n, "file") for role, n in alone.items() if n]
-    pairing = replace(aligned.pairing, largest=max(len(side.ids) for side in (u, v)))
-    gold_values, *systems = (values_in(known[name], aligned.order[name]) for name in known)
-    columns: list[Any] = (
-        systems if are_labels else [column_of(*each) for each in zip(systems, "uv", strict=True)]
-    )
-    return Predictions(
-        gold_values,
-        columns[0],
-        columns[1],
-        pairing,
-        None if groups is None else coded([groups[key] for key in ids])[0],
-        None if events is None else np.array([events[key] for key in ids], dtype=bool),
-    )
+    columns: list[Any] = []
+    for role in sides:
+        given, order = known[f"/{role}"], aligned.order[f"/{role}"]
+        values: Any = given.values if isinstance(given, ById | Gapped) else given
+        if len(values) > aligned.n:
+            notes.append(LeftOut(role, len(values) - aligned.n, "file"))
+        own = list(values if order is None else taken(values, order))
+        columns.append(own if are_labels or role == "gold" else column_of(own, role))
+    pairing = aligned.pairing
+    if pairing.matched is not None:
+        pairing = replace(pairing, largest=max(len(side.values) for side in (u, v)))
+    of_items = [
+        None if given is None else aligned.items.of(given, what, what)[0]
+        for what, given in (("groups", groups), ("event", events))
+    ]
+    events = None if of_items[1] is None else np.array(of_items[1], dtype=bool)
+    return Predictions(columns[0], columns[1], columns[2], pairing, coded(of_items[0])[0], events)
 
 
 USES = frozenset(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -76,6 +76,7 @@ OF_RECORDS = frozenset(("query_id", "measure", "value"))
 
 Row = tuple[int, str, str]  # line, query, value
 ByQuery = dict[str, dict[str, Any]]
+ValueOf = Callable[[Source, int, list[str]], tuple[str, float]]
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
@@ -278,7 +279,7 @@ def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]
     """The relevance of documents, or their scores in a run, by query; and the first line of each query."""
     judged = source.role == "qrels"
     widths, what = (QRELS_FIELDS, WHAT_QRELS) if judged else (RUN_FIELDS, WHAT_RUN)
-    value_of = _relevance if judged else _score
+    value_of: ValueOf = _relevance if judged else _score
     found: ByQuery = {}
     first: dict[str, int] = {}
     width = None
@@ -296,7 +297,8 @@ def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]
             and fields[-1].lower() in BEIR_HEADER
         ):
             continue
-        query, document, value = fields[0], *value_of(source, number, fields)
+        query = fields[0]
+        document, value = value_of(source, number, fields)
         first.setdefault(query, number)
         of_query = found.setdefault(query, {})
         if document in of_query:

@@ -13,10 +13,8 @@ from ...execution.ipc import Control
 from ...inference.reading import Guessed, Note
 from ...inference.record import ReadingRecord
 from ...inputs import json_body, npy
-from ...inputs.alignment import GOLD, Gapped, Given, Positions, system_pointer
+from ...inputs.alignment import Gapped, Given, Positions, system_pointer
 from ...inputs.formats import beside_gold, catalogue, many_systems
-from ...inputs.formats.beside_gold import SystemsBesideGold
-from ...inputs.formats.gold_signs import refuse_untold
 from ...inputs.formats.many_systems import require_alike
 from ...inputs.formats.options import OF_TWO
 from ...inputs.formats.outputs_by_id import (
@@ -168,16 +166,16 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Deco
             raise InvalidTest.at(option_pointer(name), "unused_option", detail)
     options = replace(options, on_missing=fields.on_missing)
     if format_ in beside_gold.OUTPUTS:
-        beside = beside_gold.read_systems(source, options, fields.systems, format_)
-        if untold:
-            refuse_untold(beside.default, beside.gold, beside.systems)
+        beside = beside_gold.read_systems(source, options, fields.systems, format_, untold=untold)
         with relocated(in_form):
-            parameters = as_read(fields.parameters, beside.gold)
+            parameters = as_read(fields.parameters, beside.labels)
             spec = spec_of_kind("predictions", beside.default, options.statistic, parameters)
         record = ReadingRecord(format_, guessed, (*notes, *beside.notes))
-        return DecodedCompare(
-            fields.choices("predictions"), {None: _beside_gold(beside)}, beside_files, record, spec
-        )
+        board = GivenBoard(
+            {name: beside.systems[name] for name in sorted(beside.systems)}, beside.place, beside.gold, beside.ids,
+            beside.clusters, groups=beside.groups, event=beside.events,
+        )  # fmt: skip
+        return DecodedCompare(fields.choices("predictions"), {None: board}, beside_files, record, spec)
     choices, spec_given = fields.choices("scores"), fields.spec_of_scores()
     if options.delimiter is None:
         options = replace(options, delimiter=catalogue.FORMATS[format_].delimiter)
@@ -196,27 +194,6 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Deco
 
 
 # Boards
-
-
-def _beside_gold(found: SystemsBesideGold) -> GivenBoard:
-    """The columns of the systems, with gold, groups, events and clusters beside them; rows have their numbers for ids."""
-    names: dict[str, str | None] = {system_pointer(name): name for name in found.systems}
-    names |= {GOLD: found.gold_name, "/ids": found.of.id, "/clusters": found.of.cluster}
-
-    def place(column: str, index: int | None, rest: Sequence[str]) -> str:
-        if index is None:
-            return found.of.data.top if column in {*names, "/groups", "/event"} else column
-        return found.place(index, names.get(column))
-
-    columns = {
-        name: Gapped(found.systems[name], np.array(found.present[name], dtype=np.int64), len(found.rows))
-        for name in sorted(found.systems)
-    }
-    complete = all(len(present) == len(found.rows) for present in found.present.values())
-    numbered = None if complete else [str(row + 1) for row in found.rows]
-    return GivenBoard(
-        columns, place, found.gold, found.ids or numbered, found.clusters, groups=found.groups, event=found.events
-    )  # fmt: skip
 
 
 def _of_outputs(systems: dict[str, SystemOutputs], source: Source) -> GivenBoard:

@@ -145,8 +145,8 @@ def test_items_that_not_all_have_are_dropped_when_told(read_files: Read, refusal
 
 ONE = "label,score_u,score_v\n"
 DAMAGES: list[tuple[dict[str, str], str, str]] = [
-    ({"file": ONE + "1,0.5,0.2\n,0.1,0.3\n"}, "missing", "/files/file/line/3/1"),
-    ({"file": ONE + "1,0.5,\n"}, "missing", "/files/file/line/2/3"),
+    ({"file": ONE + "1,0.5,0.2\n,0.1,0.3\n"}, "missing_value", "/files/file/line/3/1"),
+    ({"file": ONE + "1,0.5,\n"}, "missing_value", "/files/file/line/2/3"),
     ({"file": ONE + "1,high,0.2\n"}, "not_a_number", "/files/file/line/2/2"),
     ({"file": ONE + "1,0.5\n"}, "wrong_field_count", "/files/file/line/2"),
     ({"file": "1,0.5,0.2\n0,0.5,0.2\n"}, "missing_column", "/files/file/line/1"),
