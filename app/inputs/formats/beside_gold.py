@@ -21,12 +21,12 @@ import numpy as np
 
 from ...errors import InvalidTest, relocated
 from ...inference.reading import LeftOut, Read, Remark
+from ...statistics.item_order import taken
 from ...statistics.paired import Predictions, StatisticSpec
 from .. import names
 from ..alignment import BOUNDS, GOLD, MENDED, ById, Gapped, Given, align, coded, system_pointer
 from ..frame import Frame, named
 from ..names import find, is_one_of
-from ..nested import taken
 from ..quoting import quoted
 from ..roles import Key, Side, cluster_of, keys_of, note_index, others_of
 from .format import Format
@@ -162,7 +162,7 @@ def _ids(data: Frame, key: Key, at: str = "") -> list[str] | None:
     if not key.columns:
         return None
     name = key.columns[0]
-    ids = ids_of(data, key, range(data.n))
+    ids = ids_of(data, key, np.arange(data.n))
     seen: dict[str, int] = {}
     for row, one in enumerate(ids) if len(set(ids)) < len(ids) or "" in ids else ():
         if not one:
