@@ -38,9 +38,9 @@ from .ops.route_templates import Templates
 from .ops.together import Together
 from .ops.tracing import spans_to
 from .service import pipeline
+from .service.answers import versions
 from .service.limits import limits_of
 from .service.messages import Body, Job
-from .service.render_json import versions
 from .service.self_test import KNOWN, self_test
 from .settings import Settings
 from .worker_start import start_worker

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 from ..service import problems
+from ..service.answers import encode, milliseconds
 from ..service.messages import OF_THE_CALL, Job, RenderedResponse, Source, WorkStats
-from ..service.rendered import encode, milliseconds
 
 NOT_IN_KEY = frozenset({"timeout_s"})  # query parameters that do not change the answer
 

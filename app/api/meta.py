@@ -18,8 +18,8 @@ from ..inputs.formats.roles import ROLES, role_label
 from ..jobs import envelope as job_kinds
 from ..reports.representations import REPRESENTATIONS, BoardPicture, BoardTable
 from ..service import media_types, problems
+from ..service.answers import versions
 from ..service.parse import AVAILABLE_TESTS
-from ..service.render_json import versions
 from ..service.schema.compare import CompareKind
 from ..service.schema.statistics import STATISTIC_MODELS, entries
 from ..settings import Settings

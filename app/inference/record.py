@@ -1,6 +1,6 @@
 """The answer to a test, as plain data. The JSON answer, its OpenAPI schema and the reports all follow from it.
 
-`app.service.render_json` writes every field by its name and in the order of this file. In an `Annotated` type, a text
+`app.service.answers` writes every field by its name and in the order of this file. In an `Annotated` type, a text
 describes the field in the OpenAPI document and a mapping holds its bounds. Class docstrings become descriptions too.
 """
 

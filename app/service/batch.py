@@ -22,12 +22,11 @@ from ..execution.split import Part, Split
 from ..inputs.quoting import quoted
 from ..reports.representations import NDJSON as LINES
 from . import pipeline, problems
+from .answers import Content, Runtime, as_json, encode, milliseconds, rendered
 from .media_types import JSON, NDJSON
 from .messages import Body, Job, Limits, RenderedResponse
 from .parse import inflated
 from .query import ELSEWHERE, options_of_query
-from .render_json import Runtime, as_json
-from .rendered import Content, encode, milliseconds, rendered
 from .storing import STORE, asking, of_a_list
 
 OfAList = Literal["effects", "scores", "counts", "predictions", "gate", "compare", "power"]

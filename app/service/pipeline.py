@@ -35,6 +35,7 @@ from ..statistics.paired import (
     StatisticSpec,
 )
 from . import problems
+from .answers import answer_id, content_of, encode, render_compare_plan, render_plan, rendered
 from .compare import json_request, run as boards
 from .compare.parse import ParsedCompare, comparison_of, parse_compare
 from .documents import Document, json_of
@@ -45,8 +46,6 @@ from .parse import ParsedTest, inflated, n_items, parse_document, parse_test
 from .pointers import chained, prefixed
 from .power import ParsedPower, PreparedPower, parse_power, prepare_power, run_power
 from .query import ELSEWHERE, options_of_query
-from .render_json import answer_id, render_compare_plan, render_plan
-from .rendered import content_of, encode, rendered
 from .schema.compare import PlanEnvelope
 from .self_test import KNOWN, self_test
 from .storing import asking, store_of

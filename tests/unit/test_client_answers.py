@@ -23,8 +23,8 @@ from app.inference.gate import record as gate_record
 from app.inference.power import record as power_record
 from app.reports.picture import style
 from app.reports.representations import BY_NAME, OF_A_GATE
-from app.service import render_json as wire
-from app.service.render_json import json_types
+from app.service import answers as wire
+from app.service.answers import json_types
 from app.settings import Settings
 
 ROOT = Path(__file__).parents[2]

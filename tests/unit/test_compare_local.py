@@ -39,7 +39,7 @@ from app.inference.compare.record import (
 )
 from app.local.transport import InProcess
 from app.main import create_app
-from app.service.render_json import CompareAnswer, json_types
+from app.service.answers import CompareAnswer, json_types
 from app.settings import Settings
 
 NAMES = ["A", "B", "C"]

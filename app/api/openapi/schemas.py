@@ -17,8 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from ...errors import Flaw
 from ...inference.plan_record import PlannedMethod
 from ...inference.record import ConfidenceInterval, Fraction2, TestRecord, WarningRecord
-from ...service.problems import Problem as ProblemRecord
-from ...service.render_json import (
+from ...service.answers import (
     CompareAnswer as CompareRecords,
     ComparePlanAnswer as ComparePlanRecords,
     GateAnswer as GateRecords,
@@ -30,6 +29,7 @@ from ...service.render_json import (
     Versions,
     json_types,
 )
+from ...service.problems import Problem as ProblemRecord
 
 # Components whose names do not follow from those of their records.
 NAMES: dict[type, str] = {

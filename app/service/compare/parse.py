@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from ...errors import InvalidTest, pointer_token, relocated
+from ...errors import Choice, InvalidTest, choices_of, pointer_token, relocated
 from ...execution.ipc import UNBOUNDED, Control
 from ...inference.compare.comparison import Comparison
 from ...inference.compare.pair_data import pair_data
-from ...inference.compare.record import MOST_LISTED
+from ...inference.compare.record import MOST_LISTED, Aggregate, Design
 from ...inference.options import Options
 from ...inference.record import ReadingRecord, WarningRecord
 from ...inputs import json_body
@@ -23,7 +23,7 @@ from ...statistics.direction import of_kind, of_name
 from ...statistics.paired import Segments
 from ...statistics.systems import Systems
 from ..media_types import CSV, JSON, MULTIPART, NDJSON, TSV
-from ..messages import Job
+from ..messages import Job, Limits
 from ..parse import settled
 from ..pointers import PointerMap, chained
 from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
@@ -32,11 +32,22 @@ from ..schema.fields import NO_BOOLEANS
 from ..schema.statistics import STATISTIC_MODELS, spec_of
 from ..storing import store_of
 from ..validation import validated
-from . import design, files, json_request
+from . import files, json_request
 from .board import Board, DecodedCompare, board_of, require_names, require_systems
 from .options import SYSTEMS, beside_body, in_query, options_of_board
 
 NAMED_SYSTEMS = 5
+MOST_NAMES = 1_000  # of more systems the names are not looked at
+_CHOSEN = frozenset(CompareChoices.model_fields) - {"higher_is_better"}
+OF_A_DATASET = frozenset(("systems", "scores", "gold", "ids", "clusters", "weights", "groups", "event"))
+NOT_ATTAINABLE = ("monte_carlo", "bounds")
+
+AGAINST_IT = (Choice("Compare each system with it", {"compare": "baseline"}),)
+BOTH_WAYS = (Choice("Test both ways", {"alternative": "two-sided"}),)
+HOLM_OR_EXACT = (Choice("Adjust by Holm", {"adjust": "holm"}), Choice("The method auto", {"method": "auto"}))
+# The systems' names by data set; of a single board, by None.
+Names = Mapping[str | None, Sequence[str]]
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +110,7 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
         if choices.samples > limits.max_samples:
             detail = f"At most {limits.max_samples:,} samples are allowed."
             raise InvalidTest.at("/samples", "too_many_samples", detail)
-        design.require_sense(choices, several=several)
+        _require_sense(choices, several=several)
         spec = decoded.spec
         if spec is None:
             model = STATISTIC_MODELS[choices.kind]
@@ -121,10 +132,7 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
                 lambda one: _in_dataset(every[one])(system_pointer(one)),
                 limits.max_name_chars,
             )
-        aggregate = design.aggregate_of(choices, several=several)
-        design.require_common(choices, systems)
-        design.require_named(choices, systems)
-        n = design.require_few(choices, systems, aggregate, limits)
+        design, pairs, aggregate, n = _designed(choices, systems, limits)
         boards: dict[str | None, Board] = {}
         for name, given in decoded.boards.items():
             with relocated(_in_dataset(name)):
@@ -136,16 +144,15 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
             choices.higher_is_better, known, decoded.metric or spec.name, "board", "/higher_is_better",
             plain=kind == "scores" and decoded.metric is None and not lower,
         )  # fmt: skip
-    which, pairs = design.design_of(choices)
     chosen = {
         option.name: getattr(choices, option.name) for option in fields(Options) if option.name in _CHOSEN
     }
-    all_listed = choices.pairs == "auto" and (n <= MOST_LISTED or which != "all_pairs")
+    all_listed = choices.pairs == "auto" and (n <= MOST_LISTED or design != "all_pairs")
     comparison = Comparison(
         datasets={name: board.systems for name, board in boards.items()},
         spec=spec,
         options=Options(**chosen, metric=decoded.metric, higher_is_better=higher),
-        design=which,
+        design=design,
         pairs=pairs,
         family=choices.family or "dataset",
         aggregate=aggregate,
@@ -163,11 +170,123 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
     )  # fmt: skip
 
 
-MOST_NAMES = 1_000  # of more systems the names are not looked at
-_CHOSEN = frozenset(CompareChoices.model_fields) - {"higher_is_better"}
+# Which pairs are compared
 
 
-OF_A_DATASET = frozenset(("systems", "scores", "gold", "ids", "clusters", "weights", "groups", "event"))
+def _require_sense(choices: CompareChoices, *, several: bool) -> None:
+    """Refuse options that contradict each other, whatever the data; raises InvalidTest."""
+    if choices.compare != "baseline" and choices.baseline is not None:
+        detail = "`baseline` goes with `compare=baseline`: set that, or leave `baseline` out."
+        raise InvalidTest.at("/baseline", "superfluous", detail, AGAINST_IT)
+    if choices.compare == "all_pairs" and choices.alternative != "two-sided":
+        detail = (
+            "All pairs are compared two-sided: u of a pair is the better ranked system, so that the data would choose the side. "
+            "Set `alternative=two-sided`; or for a one-sided test set `compare=baseline`, or `compare` to a list of pairs."
+        )
+        raise InvalidTest.at("/alternative", "one_sided_all_pairs", detail, BOTH_WAYS)
+    if choices.adjust == "holm_discrete" and choices.method in NOT_ATTAINABLE:
+        detail = (
+            f"holm_discrete needs the exact null distribution of every test, which method {choices.method} does not give: set "
+            "`adjust=holm`, or `method=auto`."
+        )
+        raise InvalidTest.at("/adjust", "adjust_needs_exact_tests", detail, HOLM_OR_EXACT)
+    if choices.decimals is not None and choices.kind != "scores":
+        raise InvalidTest.at(
+            "/decimals", "superfluous", f"decimals rounds scores; {choices.kind} are used as they are."
+        )
+    if not several:
+        for name in ("family", "aggregate", "combine"):
+            if name in choices.model_fields_set and getattr(choices, name) is not None:
+                detail = f"{name} is about several data sets, and there is one: give datasets, or leave {name} out."
+                raise InvalidTest.at(f"/{name}", "superfluous", detail)
+    elif choices.combine is not None and _aggregate_of(choices) is None:
+        detail = (
+            "`combine` makes the overall board, which `aggregate=null` leaves out: leave out one of them."
+        )
+        raise InvalidTest.at("/combine", "superfluous", detail)
+
+
+def _aggregate_of(choices: CompareChoices) -> Aggregate | None:
+    """The overall board of several data sets: macro unless something else is asked for."""
+    return choices.aggregate if "aggregate" in choices.model_fields_set else "macro"
+
+
+def _designed(
+    choices: CompareChoices, names: Names, limits: Limits
+) -> tuple[Design, tuple[Pair, ...], Aggregate | None, int]:
+    """The design, its explicit pairs, the overall board, and how many tests these are over all boards.
+
+    Where an overall board was not asked for, and few systems are in all data sets, there is none, and the answer says so.
+
+    Raises InvalidTest: there is no overall board, no baseline, or no such system in every data set, as a board without its
+    baseline has no pairs; or there are more tests than the server does.
+    """
+    aggregate = None if None in names else _aggregate_of(choices)
+    common = sorted(set.intersection(*map(set, names.values())))
+    if aggregate is not None and "aggregate" in choices.model_fields_set and len(common) < 2:
+        detail = (
+            f"The overall board needs two systems that all {len(names):,} data sets have; there {'is one' if common else 'is none'}. "
+            "Write the systems' names the same way in all data sets, or set aggregate to null."
+        )
+        raise InvalidTest.at("/datasets", "no_common_systems", detail)
+    design: Design = "pairs" if isinstance(choices.compare, list) else choices.compare
+    pairs: tuple[Pair, ...] = ()
+    sizes = [len(own) for own in (*names.values(), *([] if aggregate is None else [common]))]
+    n = sum(size * (size - 1) // 2 for size in sizes)
+    if design == "baseline":
+        n = sum(size - 1 for size in sizes)
+        baselines = choices_of("baseline", {name: name for name in common})
+        if choices.baseline is None:
+            detail = "Name the baseline (`baseline`): the system that all others are compared to."
+            raise InvalidTest.at("/baseline", "missing", detail, baselines)
+        _require(choices.baseline, names, "/baseline", baselines)
+    elif design == "pairs":
+        pairs = tuple((u, v) for u, v in choices.compare)
+        n = len(pairs) * len(sizes)
+        _require_pairs(pairs, names)
+    if n > limits.max_comparisons:
+        detail = (
+            f"These are {n:,} comparisons; this server does at most {limits.max_comparisons:,}. Compare to a baseline, or name the "
+            "pairs."
+        )
+        raise InvalidTest.at("/compare", "too_many_comparisons", detail)
+    return design, pairs, aggregate, n
+
+
+def _require_pairs(pairs: Sequence[Pair], names: Names) -> None:
+    if not pairs:
+        raise InvalidTest.at("/compare", "no_pairs", "There is no pair to compare; give at least one.")
+    seen: set[frozenset[str]] = set()
+    for index, pair in enumerate(pairs):
+        for side, name in enumerate(pair):
+            _require(name, names, f"/compare/{index}/{side}")
+        if pair[0] == pair[1]:
+            detail = f"{quoted(pair[0])} is paired with itself: give two systems."
+            raise InvalidTest.at(f"/compare/{index}", "same_system", detail)
+        if frozenset(pair) in seen:
+            detail = (
+                f"The pair {quoted(pair[0])}, {quoted(pair[1])} is there twice, in whatever order: a second test of it would "
+                "count twice in the adjustment. Remove one."
+            )
+            raise InvalidTest.at(f"/compare/{index}", "duplicate_pair", detail)
+        seen.add(frozenset(pair))
+
+
+def _require(name: str, names: Names, pointer: str, choices: tuple[Choice, ...] = ()) -> None:
+    lacking = [dataset for dataset, own in names.items() if name not in own]
+    if lacking and len(lacking) == len(names):
+        known = sorted({one for own in names.values() for one in own})
+        shown = ", ".join(quoted(one) for one in known[:NAMED_SYSTEMS])
+        more = f" and {len(known) - NAMED_SYSTEMS:,} more" if len(known) > NAMED_SYSTEMS else ""
+        detail = f"There is no system {quoted(name)}; there are {shown}{more}."
+        raise InvalidTest.at(pointer, "unknown_system", detail, choices)
+    if lacking:
+        where = ", ".join(quoted(dataset) for dataset in lacking[:NAMED_SYSTEMS])
+        detail = f"{quoted(name)} is not in every data set, but a baseline and the systems of given pairs must be: not in {where}."
+        raise InvalidTest.at(pointer, "system_not_everywhere", detail)
+
+
+# Places and warnings
 
 
 def _prefix(name: str | None) -> str:

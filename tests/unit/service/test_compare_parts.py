@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 
 from app.errors import InvalidTest
 from app.inference.compare.compare import finish_compare
+from app.service.answers import Runtime, render
 from app.service.compare.parse import parse_compare
 from app.service.compare.run import (
     Slice,
@@ -25,7 +26,6 @@ from app.service.compare.run import (
 )
 from app.service.limits import limits_of
 from app.service.messages import Body, Job
-from app.service.render_json import Runtime, render
 from app.settings import Settings
 
 RUNTIME = Runtime(0.0, 0.0, 0.0)

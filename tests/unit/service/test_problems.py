@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from app import errors
 from app.errors import Flaw
 from app.service import problems
-from app.service.render_json import decimal
+from app.service.answers import decimal
 
 
 def every_error() -> list[type[errors.ExactpermError]]:

@@ -1,10 +1,12 @@
-"""Records become JSON answers: every field of a record is written by its name; `FORMS` lists the few exceptions.
+"""Records become answers: in JSON every field is written by its name, and `FORMS` lists the few exceptions; then bytes and headers.
 
 The OpenAPI schemas are derived from the same records and the same exceptions (`app.api.openapi.schemas`).
 """
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
@@ -12,6 +14,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from flint import fmpz
+from pydantic_core import to_json
 
 from .. import __version__
 from ..inference.compare.plan_record import BoardPlanRecord, ComparePlanRecord
@@ -23,12 +26,14 @@ from ..inference.plan_record import PlannedMethod, PlanRecord
 from ..inference.power.record import PowerRecord
 from ..inference.reading import sentences
 from ..inference.record import Fraction2, NullRecord, ReadingRecord, TestRecord
-from .messages import TestKind
+from ..reports.representations import BY_NAME, JSON, ReportContext
+from .messages import Job, RenderedResponse, TestKind, WorkStats
 
 LARGEST_EXACT = 2**53
 SHORT_BITS = 10_000
 LARGEST_COST = 1e300
 Record = TestRecord | GateRecord | CompareRecord | PowerRecord
+Content = tuple[bytes, bytes, bytes]  # before, own and after of `RenderedResponse`
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,3 +383,88 @@ def render_compare_plan(plan: ComparePlanRecord) -> dict[str, Any]:
 def render_plan(kind: TestKind, plan: PlanRecord) -> dict[str, Any]:
     """The JSON plan of a test."""
     return dict(as_json(PlanAnswer(kind, plan, VERSIONS)))
+
+
+# Bytes and headers
+
+
+def content_of(
+    job: Job,
+    record: Record,
+    report: Callable[[Any, ReportContext], bytes] | None,
+    started: float,
+    planning: float,
+) -> Content:
+    """The record in the representation requested; JSON has the runtime, and where the job asks for it a line of text before."""
+    reported = b""
+    if report is not None:
+        context = ReportContext(answer_id(record), signature(record), job.theme, job.picture, job.table)
+        reported = report(record, context)
+    if job.representation != JSON:
+        assert report is not None
+        return reported, b"", b""
+    now = time.monotonic()
+    runtime = Runtime(
+        engine_ms=milliseconds(now - planning),
+        total_ms=milliseconds(now - job.received_at),
+        queue_ms=milliseconds(started - job.submitted_at),
+    )
+    before, own, after = with_own(render(record, runtime), "runtime")
+    return reported + before, own, after
+
+
+def rendered(
+    job: Job,
+    content: Content,
+    extra: tuple[tuple[str, str], ...],
+    representation: str,
+    started: float,
+    status: int = 200,
+    computed: tuple[str, int] | None = None,
+) -> RenderedResponse:
+    """The response with its headers; `computed` is the method and the number of items, for logs and metrics."""
+    queue_s, compute_s = max(started - job.submitted_at, 0.0), time.monotonic() - started
+    queue_ms, compute_ms = milliseconds(queue_s), milliseconds(compute_s)
+    sent_as = BY_NAME[representation]
+    headers = (
+        ("content-type", sent_as.content_type),
+        ("cache-control", "no-store"),
+        ("vary", "Accept"),
+        ("server-timing", f"queue;dur={queue_ms}, compute;dur={compute_ms}"),
+    )
+    policy = sent_as.content_security_policy
+    restricted = (("content-security-policy", policy),) if policy is not None else ()
+    work = None if computed is None else WorkStats(*computed, queue_s, compute_s)
+    before, own, after = content
+    return RenderedResponse(
+        status, headers + restricted + extra, before, started, work, own, after, job.store
+    )
+
+
+def milliseconds(seconds: float) -> float:
+    """Seconds as milliseconds, to the microsecond."""
+    return round(max(seconds, 0.0) * 1e3, 3)
+
+
+def encode(value: dict[str, Any]) -> bytes:
+    """JSON with the shortest numbers that survive a round trip; raises for NaN, which would be a bug."""
+    text = to_json(value, inf_nan_mode="constants")
+    if _may_not_be_finite(text):  # a number, or part of a label
+        text = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+    return text + b"\n"
+
+
+def _may_not_be_finite(text: bytes) -> bool:
+    """Whether NaN or Infinity occurs. Searching for one byte first is ten times faster, and most answers have neither."""
+    return (b"N" in text and b"NaN" in text) or (b"I" in text and b"Infinity" in text)
+
+
+def with_own(value: dict[str, Any], name: str) -> Content:
+    """The same as `encode` in three parts: before the member `name`, its value, and after it.
+
+    The member is an object of numbers, and the last of its name. Inside a text its name would be after a backslash.
+    """
+    text, key = encode(value), b',"%b":{' % name.encode()
+    begin = text.rindex(key) + len(key) - 1
+    end = text.index(b"}", begin) + 1
+    return text[:begin], text[begin:end], text[end:]
