@@ -28,17 +28,17 @@ ERRORS = ([0.0, 0.25, 0.5, 0.0, 0.25, 0.25], [0.25, 0.5, 0.25, 0.5, 0.25, 0.75])
 READ = {
     "allenai/reward-bench": "05a9005efb60", "amazon-science/RAGChecker": "6091f08c00e6", "AmenRa/ranx": "2cae52f00c2c",
     "Arize-ai/phoenix": "9478f954bbc6", "beir-cellar/beir": "ef83d2930706", "bigcode-project/bigcodebench": "47eff25a9933",
-    "castorini/anserini": "81e3414573a3", "cmu-mtlab/meteor": "57a9ec5d5f65", "confident-ai/deepeval": "a2e0d4cfd311",
-    "davidheineman/olmes": "6e901a3011a6", "davisvideochallenge/davis2017-evaluation": "ac7c43fca936",
-    "deepset-ai/haystack": "c7cb46c0f28a", "EleutherAI/lm-evaluation-harness": "4e7e0d47f33b", "espnet/espnet": "004c30cf4e5a",
-    "evalplus/evalplus": "26d6d00bb1fd", "EvolvingLMMs-Lab/lmms-eval": "75571cfe0fa3",
-    "explodinggradients/ragas": "3e28e9dec938", "finyorko/longcli-bench": "82c7eb3b3b1c", "flairNLP/flair": "d4ea3777998b",
-    "Giskard-AI/giskard": "814a9dda633d", "google-research/bleurt": "cebe7e6f996b",
-    "google-research/google-research": "4c4299485319", "google-research/metricx": "fc4978eb0646",
-    "google-research/mt-metrics-eval": "68a481aea1a7", "google/wmt-mqm-human-evaluation": "7fadea281aff",
-    "hotpotqa/hotpot": "3635853403a8", "huggingface/lighteval": "3fd15266bc84",
-    "huggingface/open_asr_leaderboard": "d1e99b255248", "huggingface/transformers": "0055f834470c",
-    "kaldi-asr/kaldi": "f4007661023b", "langchain-ai/langsmith-sdk": "bc8dd672a7b9",
+    "bnjmn/weka": "37ce91dfa1e9", "castorini/anserini": "81e3414573a3", "cmu-mtlab/meteor": "57a9ec5d5f65",
+    "confident-ai/deepeval": "a2e0d4cfd311", "davidheineman/olmes": "6e901a3011a6",
+    "davisvideochallenge/davis2017-evaluation": "ac7c43fca936", "deepset-ai/haystack": "c7cb46c0f28a",
+    "EleutherAI/lm-evaluation-harness": "4e7e0d47f33b", "espnet/espnet": "004c30cf4e5a", "evalplus/evalplus": "26d6d00bb1fd",
+    "EvolvingLMMs-Lab/lmms-eval": "75571cfe0fa3", "explodinggradients/ragas": "3e28e9dec938",
+    "finyorko/longcli-bench": "82c7eb3b3b1c", "flairNLP/flair": "d4ea3777998b", "Giskard-AI/giskard": "814a9dda633d",
+    "google-research/bleurt": "cebe7e6f996b", "google-research/google-research": "4c4299485319",
+    "google-research/metricx": "fc4978eb0646", "google-research/mt-metrics-eval": "68a481aea1a7",
+    "google/wmt-mqm-human-evaluation": "7fadea281aff", "hotpotqa/hotpot": "3635853403a8",
+    "huggingface/lighteval": "3fd15266bc84", "huggingface/open_asr_leaderboard": "d1e99b255248",
+    "huggingface/transformers": "0055f834470c", "kaldi-asr/kaldi": "f4007661023b", "langchain-ai/langsmith-sdk": "bc8dd672a7b9",
     "LiveCodeBench/LiveCodeBench": "28fef95ea8c9", "lm-sys/FastChat": "0e6d3e4beaab", "lmarena/arena-hard-auto": "196f6b826783",
     "m-popovic/chrF": "6d3c384c8327", "MIC-DKFZ/nnUNet": "0e495086eb10", "mjpost/sacrebleu": "f615c7286d4d",
     "mlflow/mlflow": "2203b1c6bd57", "modelscope/evalscope": "fde259d2a32a", "moses-smt/mosesdecoder": "34452895f350",
@@ -47,8 +47,9 @@ READ = {
     "promptfoo/promptfoo": "15e7d51283ff", "QData/TextAttack": "f800c2c03bab", "rajpurkar/SQuAD-explorer": "eee5fdbf62f8",
     "salaniz/pycocoevalcap": "ad63453cfab5", "sbintuitions/flexeval": "8a07c3cad744",
     "sierra-research/tau-bench": "59a200c6d575", "speechbrain/speechbrain": "9c826ef3937b",
-    "stanford-crfm/helm": "63754d05db6f", "stanfordnlp/dspy": "03125efdf549", "SWE-bench/SWE-bench": "09749dc09bf5",
-    "tatsu-lab/alpaca_eval": "cd543a149df8", "terrierteam/ir_measures": "dc04a88f49b1", "Tiiiger/bert_score": "19e7f551fe4f",
+    "stanford-crfm/helm": "63754d05db6f", "stanford-futuredata/ColBERT": "501c29d9e0b7", "stanfordnlp/dspy": "03125efdf549",
+    "SWE-bench/SWE-bench": "09749dc09bf5", "tatsu-lab/alpaca_eval": "cd543a149df8", "terrier-org/pyterrier": "9230fe5dc853",
+    "terrierteam/ir_measures": "dc04a88f49b1", "TIGER-AI-Lab/MMLU-Pro": "f418b116db00", "Tiiiger/bert_score": "19e7f551fe4f",
     "UKGovernmentBEIS/inspect_ai": "499e6152e7b8", "Unbabel/COMET": "da61b810ea06",
     "UniversalDependencies/UD_English-EWT": "15d613d8447b", "usnistgov/SCTK": "9688a26882a6",
     "usnistgov/trec_eval": "f4253652c8ef", "wandb/wandb": "b6e29505884e", "wch/r-source": "1583f1d62026",
@@ -179,7 +180,7 @@ QUESTIONS = [
     for n in range(8)
 ]  # fmt: skip
 SQUAD = {"version": "1.1", "data": [{"title": "t", "paragraphs": [{"context": "c", "qas": QUESTIONS}]}]}
-TESTED = "AB"
+TESTED, WEKA = "AB", ("1:no", "2:yes")
 
 TOOLS: dict[str, Tool] = {
     # Harnesses of language models
@@ -239,6 +240,8 @@ TOOLS: dict[str, Tool] = {
         {"gold": ("gold.tsv", "index\tlabel\n" + "".join(f"{n}\t{'negative' if n % 2 else 'positive'}\n" for n in range(8)))}),
     "TextAttack": Tool("log.csv", "QData/TextAttack textattack/loggers/csv_logger.py",
         text(lambda n, x, s: f'"t{n}","p{s}",{x},0.5,1,0,1,{30 + n},"Successful"', '"original_text","perturbed_text","original_score","perturbed_score","original_output","perturbed_output","ground_truth_output","num_queries","result_type"\n'), SCORES, {"score_column": "original_score"}),
+    "MMLU-Pro": Tool("law_result.json", "TIGER-AI-Lab/MMLU-Pro evaluate_from_api.py",
+        array(lambda n, x, s: {"question_id": 70 + n, "question": f"Q{n}", "options": ["a", "b"], "answer": TESTED[n % 2], "answer_index": n % 2, "cot_content": "", "category": "law", "src": "s", "pred": TESTED[n % 2 if x else 1 - n % 2], "model_outputs": s}), RIGHT, {"format": "labels"}),
     # Judges and votes
     "AlpacaEval": Tool("annotations.json", "tatsu-lab/alpaca_eval results/Ein-70B-v0.1/alpaca_eval_gpt4_turbo_fn/annotations.json",
         array(lambda n, x, s: {"instruction": f"Q{n}", "output_1": "base", "generator_1": "gpt4_1106_preview", "dataset": "helpful_base", "output_2": s, "generator_2": s, "annotator": "a", "preference": 1.0 + x, "time_per_example": 0.5, "price_per_example": 0.01, "raw_completion": "…"})),
@@ -286,6 +289,13 @@ TOOLS: dict[str, Tool] = {
         ranked(lambda query, document, rank, s: f"{query} Q0 {document} 0 {0.9 - rank / 10} beir"), RANKS, {}, qrels("{}\tr\t1", "query-id\tcorpus-id\tscore\n"), extra="pytrec_eval"),
     "ranx": Tool("run.trec", "AmenRa/ranx ranx/data_structures/run.py",
         ranked(lambda query, document, rank, s: f"q_{query} Q0 {document} {rank} {0.9 - rank / 10} {s}"), RANKS, {}, qrels("q_{} 0 r 1"), extra="pytrec_eval"),
+    "ranx, JSON": Tool("run.json", "AmenRa/ranx ranx/data_structures/run.py",
+        whole(lambda rows, s: by("q_{}", rows), lambda n, x, s: {("r" if rank == round(1 / x) else f"n{rank}"): 0.9 - rank / 10 for rank in range(1, 5)}), RANKS, {},
+        {"qrels": ("qrels.json", json.dumps({f"q_{n}": {"r": 1} for n in range(6)}))}, extra="pytrec_eval"),
+    "ColBERT": Tool("ranking.tsv", "stanford-futuredata/ColBERT colbert/data/ranking.py",
+        ranked(lambda query, document, rank, s: f"{query}\t{document}\t{rank}\t{20.5 - rank}"), RANKS, {}, qrels("{}\t0\tr\t1"), extra="pytrec_eval"),
+    "PyTerrier": Tool("perquery.csv", "terrier-org/pyterrier pyterrier/_evaluation/_experiment.py",
+        lambda values, system: ("name,qid,measure,value\n" if system == "new" else "") + text(lambda n, x, s: f"{s},{n},map,{x}\n{s},{n},ndcg_cut_10,0.5")(values, system), SCORES, {"metric": "map"}, joined=True),
     "ir_measures -q": Tool("run.tsv", "terrierteam/ir_measures ir_measures/__main__.py", text(lambda n, x, s: f"{n}\tnDCG@10\t{x:.4f}", "", "all\tnDCG@10\t0.5000\n")),
     "ir_measures -o jsonl": Tool("run.jsonl", "terrierteam/ir_measures ir_measures/__main__.py", lines(lambda n, x, s: {"query_id": str(n), "measure": "nDCG@10", "value": x})),
     "pytrec_eval": Tool("run.json", "pytrec_eval 0.5.11 evaluate",
@@ -343,6 +353,8 @@ TOOLS: dict[str, Tool] = {
     "DAVIS": Tool("per-sequence_results-val.csv", "davisvideochallenge/davis2017-evaluation evaluation_method.py", text(lambda n, x, s: f"seq_{n},{x:.3f},0.500", "Sequence,J-Mean,F-Mean\n"), SCORES, {"score_column": "J-Mean"}),
     "pycocoevalcap": Tool("evalImgs.json", "salaniz/pycocoevalcap eval.py", array(lambda n, x, s: {"image_id": n, "Bleu_1": 0.5, "METEOR": 0.5, "CIDEr": x}), SCORES, {"metric": "CIDEr"}),
     # Tables
+    "Weka": Tool("predictions.csv", "bnjmn/weka weka/src/main/java/weka/classifiers/evaluation/output/prediction/CSV.java",
+        text(lambda n, x, s: f"{n + 1},{WEKA[n % 2]},{WEKA[n % 2 if x else 1 - n % 2]},{'' if x else '+'},0.9", "inst#,actual,predicted,error,prediction\n"), RIGHT, {"format": "labels", "id_column": "inst#"}),
     "scikit-learn": Tool("cv.csv", "scikit-learn 1.9.1 cross_validate", text(lambda n, x, s: f"{n},0.1,0.01,{x}", ",fit_time,score_time,test_score\n"), SCORES, {"score_column": "test_score"}),
     "R write.csv": Tool("r.csv", "wch/r-source src/library/utils/R/write.table.R", text(lambda n, x, s: f'"{n + 1}","item{n}",{x}', '"","item","accuracy"\n')),
     "pandas to_csv": Tool("p.csv", "pandas 3.1.1 to_csv", text(lambda n, x, s: f"{n},q{n},{x}", ",question_id,accuracy\n")),

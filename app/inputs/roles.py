@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidTest, choices_of, marked
+from ..errors import Choice, InvalidTest, choices_of, marked
 from ..statistics.direction import of_name
 from ..statistics.summary_rows import summary_rows
 from .formats.number_text import parsed
@@ -26,16 +26,19 @@ from .names import (
     FREQUENCY,
     INDEX,
     KEY,
+    NO_SYSTEM,
     PART_OF_KEY,
     PREDICTED,
     RUN,
     SCORE,
     SYSTEM,
     WEIGHT,
+    find,
     folded,
     is_cost,
     is_key,
     is_one_of,
+    is_predicted,
 )
 from .quoting import quoted
 
@@ -44,6 +47,7 @@ CERTAIN_ROWS = 5
 # Columns that together make a key, at most; of so many.
 MOST_PARTS, MOST_LOOKED_AT = 3, 8
 LEAST_VALUES = 3
+MOST_LABELS = 20
 # Averages are looked for in so many rows at each end of a file.
 END_ROWS = 100
 # Decimals are looked for in so many rows.
@@ -533,7 +537,23 @@ def score_of(frame: Frame, options: ReaderOptions) -> str:
         return rest[0]
     what = "column of scores" if frame.is_table else "field of scores"
     hint = _id_hint(frame, others_of(frame, options)) if frame.is_table and options.id_column is None else ""
-    raise choose(frame.top, option, what, named or rest or list(frame.names), hint)
+    hint, labels = _labels_hint(frame, hint)
+    raise choose(frame.top, option, what, named or rest or list(frame.names), hint, first=labels)
+
+
+def _labels_hint(frame: Frame, hint: str) -> tuple[str, tuple[Choice, ...]]:
+    """That a column holds labels and no scores, where it has texts of another that is called as gold is; or the hint that there is."""
+    texts = [name for name in frame.names if frame.is_text(name)] if not frame.source.is_body else []
+    gold = find(texts, NO_SYSTEM)
+    labels = set() if gold is None else {str(value) for value in frame.column(gold)}
+    if not 1 < len(labels) <= MOST_LABELS:
+        return hint, ()
+    for name in texts:
+        if name != gold and is_predicted(name) and not labels.isdisjoint(map(str, frame.column(name))):
+            fields = {"format": "labels", "gold_column": str(gold), "score_column": name}
+            why = f"{quoted(name)} may hold labels, to be compared with {quoted(gold)}: {marked('format', 'labels')}. "
+            return why + hint, (Choice(f"Labels in {name}, and gold in {gold}"[:80], fields),)
+    return hint, ()
 
 
 def _id_hint(frame: Frame, left: Iterable[str]) -> str:

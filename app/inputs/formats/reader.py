@@ -274,8 +274,9 @@ def choose(
     why: str = "",
     code: str | None = None,
     values: Sequence[str] | None = None,
+    first: tuple[Choice, ...] = (),
 ) -> InvalidTest:
-    """The refusal when something must be chosen; it lists the choices.
+    """The refusal when something must be chosen; it lists the choices, those that are `first` before them.
 
     `values` are what the option takes for them, in the order of the names, where these are not what it takes; none
     where one choice is not all that is needed.
@@ -285,4 +286,4 @@ def choose(
     detail = f"{why}Choose the {what} ({marked(option)}); there {'is' if len(names) == 1 else 'are'}: {named}{more}."
     taken = names if values is None else values
     choices = choices_of(option, dict(zip(taken, names, strict=False)))
-    return InvalidTest.at(pointer, code or f"choose_{option}", detail, choices)
+    return InvalidTest.at(pointer, code or f"choose_{option}", detail, (*first, *choices)[:MAX_CHOICES])

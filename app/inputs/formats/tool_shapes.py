@@ -338,6 +338,10 @@ def _vote_rows(source: Source, notes: list[Any]) -> Iterator[Record]:
     if text.lstrip().startswith(("{", "[")):
         yield from _of_games(read_records(source, [], flat=False).records)
         return
+    yield from _table_rows(text)
+
+
+def _table_rows(text: str) -> Iterator[Record]:
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
     table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     header = [name.strip() for name in next(table)]
@@ -402,6 +406,21 @@ def _votes(source: Source, options: ReaderOptions, notes: list[Any], files: File
         keys = Counter(key for key, system in {(row.key, row.system) for row in rows} if system in chosen)
         rows = [row for row in rows if row.system not in chosen or keys[row.key] == 2]
     return Rows(source, rows, metric="win rate", higher_is_better=True, repeats=True, notes=(OF_VOTES,))
+
+
+# PyTerrier: a line for each measure of each query of each system (pyterrier/_evaluation/_experiment.py, perquery.csv).
+
+PER_QUERY = frozenset(("name", "qid", "measure", "value"))
+
+
+def _per_query(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
+    rows = []
+    for path, row in _table_rows(source.text(notes)):
+        value = parsed(row.get("value", ""))
+        if value is None:
+            raise refused(source, path, "not_a_number", "there is no value of a query.")
+        rows.append(Row(row["qid"], {row["measure"]: value}, path, None, row["name"]))
+    return Rows(source, rows)
 
 
 # SQuAD: answers of each question, with its gold.
@@ -550,6 +569,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape("terminal-bench", "Terminal-Bench, results.json of a run", has("results", "task_id", "is_resolved"), _terminal_bench),
     Shape("mt-bench", "MT-Bench, single grades of a judge", has("", "question_id", "model", "judge", "score", "turn"), _mt_bench, ROLES_OF_ONE_FILE, OF_ONE_FILE),
     Shape("votes", "Votes between two systems: arena, Arena-Hard, AlpacaEval, MT-Bench pairs", _are_votes, _votes, ROLES_OF_ONE_FILE, OF_ONE_FILE),
+    Shape("pyterrier", "PyTerrier, perquery.csv of an experiment: name,qid,measure,value", lambda look: look.columns == PER_QUERY, _per_query, ROLES_OF_ONE_FILE, OF_ONE_FILE),
     Shape("squad", "SQuAD and HotpotQA, predictions with the data set as gold", _is_squad, _squad, ("u", "v", "gold")),
     Shape("seg-score", "mt-metrics-eval, a metric's scores of many systems (SYSTEM SCORE per line)", _is_seg_score, _seg_scores, ROLES_OF_ONE_FILE, OF_ONE_FILE),
     *installed(),

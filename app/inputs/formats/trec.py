@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -39,8 +40,11 @@ SIZES = "num_"  # num_ret, num_rel, num_rel_ret, num_q: counts, tested only when
 DEFAULT_MEASURE = "map"
 COMMON = ["map", "ndcg", "ndcg_cut_10", "P_10", "recip_rank", "bpref", "Rprec", "recall_1000", "success_10"]
 # Three fields: qid, pid, rank (microsoft/MSMARCO-Passage-Ranking); query-id, corpus-id, score (beir-cellar/beir).
-RUN_FIELDS, QRELS_FIELDS = (6, 3), (4, 3)
-WHAT_RUN = "a run has query, Q0, document, rank, score and tag; one of MS MARCO query, document and rank"
+# Four: qid, pid, rank, score (stanford-futuredata/ColBERT).
+RUN_FIELDS, QRELS_FIELDS = (6, 3, 4), (4, 3)
+WHAT_RUN = (
+    "a run has query, Q0, document, rank, score and tag; one of MS MARCO query, document and rank (and score)"
+)
 WHAT_QRELS = (
     "qrels have query, 0, document and relevance; those of BEIR query-id, corpus-id and score below a header"
 )
@@ -283,6 +287,8 @@ def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]
     found: ByQuery = {}
     first: dict[str, int] = {}
     width = None
+    if source.content.lstrip()[:1] == b"{":
+        return _of_document(source, notes, judged=judged), first
     for number, line in enumerate(source.lines(notes), 1):
         fields = line.split()
         if not fields:
@@ -311,6 +317,21 @@ def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]
     return found, first
 
 
+def _of_document(source: Source, notes: list[Any], *, judged: bool) -> ByQuery:
+    """Qrels or a run as ranx and pytrec_eval hold them: `{query: {document: number}}`."""
+    found: Any = ndjson.decoded(source.text(notes), source.pointer, source.label)
+    queries = list(found.values()) if isinstance(found, dict) else []
+    values = [value for query in queries if isinstance(query, dict) for value in query.values()]
+    most, types = (MAX_RELEVANCE, (int,)) if judged else (sys.float_info.max, (int, float))
+    right = [type(value) in types and -most <= value <= most for value in values]
+    if not values or not all(right) or not all(isinstance(query, dict) for query in queries):
+        what = f"whole numbers from -{most:,} to {most:,}" if judged else "numbers"
+        detail = f"{source.label}: a JSON document has {what} by query and document."
+        raise InvalidTest.at(source.pointer, "not_a_number", detail)
+    of_queries: ByQuery = found
+    return of_queries
+
+
 def _relevance(source: Source, number: int, fields: list[str]) -> tuple[str, int]:
     if not RELEVANCE.fullmatch(fields[-1]) or abs(int(fields[-1])) > MAX_RELEVANCE:
         detail = f"the relevance is not an integer from -{MAX_RELEVANCE:,} to {MAX_RELEVANCE:,}."
@@ -320,7 +341,8 @@ def _relevance(source: Source, number: int, fields: list[str]) -> tuple[str, int
 
 def _score(source: Source, number: int, fields: list[str]) -> tuple[str, float]:
     # Of MS MARCO the first rank is the best.
-    document, text = (fields[2], fields[4]) if len(fields) == RUN_FIELDS[0] else (fields[1], f"-{fields[2]}")
+    at, text = {6: (2, fields[-2]), 3: (1, f"-{fields[-1]}"), 4: (1, fields[-1])}[len(fields)]
+    document = fields[at]
     try:
         score = float(text)
     except ValueError:
