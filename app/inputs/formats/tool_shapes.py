@@ -418,7 +418,7 @@ def _per_query(source: Source, options: ReaderOptions, notes: list[Any], files: 
     for path, row in _table_rows(source.text(notes)):
         value = parsed(row.get("value", ""))
         if value is None:
-            raise refused(source, path, "not_a_number", "there is no value of a query.")
+            raise source.refused(path, "not_a_number", "there is no value of a query.")
         rows.append(Row(row["qid"], {row["measure"]: value}, path, None, row["name"]))
     return Rows(source, rows)
 
