@@ -131,13 +131,7 @@ def _pieces(source: _Source, coding: str) -> Iterator[bytes]:
 
 
 def inflated(content: bytes, *, max_bytes: int) -> bytes:
-    """The content of a file, inflated if its first bytes are those of gzip or zstd.
-
-    Raises
-    ------
-    MalformedBody, BodyTooLarge
-        As for `decode`.
-    """
+    """The content of a file, inflated if its first bytes are those of gzip or zstd; raises as `decode` does."""
     for magic, coding in MAGIC.items():
         if content.startswith(magic):
             return decode(content, coding, max_bytes=max_bytes)

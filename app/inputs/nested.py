@@ -65,10 +65,12 @@ def named_counts(value: dict[str, Any], *, may_hold_booleans: bool = True) -> Na
         if type(column) is not np.ndarray and type(column) is not list:
             raise InvalidTest.at(f"/{escaped(name)}", "not_a_column", "Give a list with one count per item.")
         with relocated(partial(operator.add, f"/{escaped(name)}")):
-            known = isinstance(column, np.ndarray)
-            result[name] = whole(
-                column if known else columns.numbers(column, may_hold_booleans=may_hold_booleans)
+            numbers = (
+                column
+                if isinstance(column, np.ndarray)
+                else columns.numbers(column, may_hold_booleans=may_hold_booleans)
             )
+            result[name] = whole(numbers)
     first = next(iter(result))
     for name, counts in result.items():
         if len(counts) != len(result[first]):

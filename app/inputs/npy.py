@@ -53,13 +53,7 @@ def read(body: bytes | bytearray, *, may_be_missing: bool = False) -> Table | Co
 
 
 def read_columns(body: bytes | bytearray, width: int, *, may_be_missing: bool = False) -> list[Column]:
-    """The columns of an N x `width` array, shape (N,) each; NaN is refused unless values may be missing.
-
-    Raises
-    ------
-    MalformedBody, InvalidTest
-        As `read` does.
-    """
+    """The columns of an N x `width` array, shape (N,) each, with NaN if values may be missing; raises as `read` does."""
     rows = _rows(body, (width,), f"N x {width:,}, a column for each system")
     return _columns(rows, may_be_missing=may_be_missing)
 
@@ -85,16 +79,8 @@ def _columns(rows: NDArray[np.generic], *, may_be_missing: bool) -> list[Column]
 
 
 def read_vector(body: bytes | bytearray) -> Column:
-    """One score per item, shape (N,), of an array of N or N x 1 numbers; NaN stays NaN.
-
-    Raises
-    ------
-    MalformedBody, InvalidTest
-        As `read` does; pointers are `/<row>`.
-    """
-    header = header_of(body)
-    if header.dtype.kind not in KINDS or header.dtype.itemsize > 8:
-        raise _unsupported()
+    """One score per item, shape (N,), of an array of N or N x 1 numbers, NaN as it is; raises as `read` does, at `/<row>`."""
+    header = _numeric(body)
     if len(header.shape) not in (1, 2) or header.shape[1:] not in ((), (1,)):
         detail = (
             "The array must be N numbers, one for each item; both systems in one array of N x 2 are one file."
@@ -124,13 +110,7 @@ def length(body: bytes | bytearray) -> int:
 
 
 def read_keys(body: bytes | bytearray) -> list[str]:
-    """Ids or clusters, of an array of N texts or integers.
-
-    Raises
-    ------
-    MalformedBody, InvalidTest
-        As `read` does.
-    """
+    """Ids or clusters, of an array of N texts or integers; raises as `read` does."""
     header = header_of(body)
     if header.dtype.kind not in "UiuS" or header.dtype.itemsize > MAX_KEY_BYTES or header.dtype.itemsize < 1:
         detail = "Ids and clusters must be texts or integers; objects are never unpickled."
@@ -145,38 +125,32 @@ def read_keys(body: bytes | bytearray) -> list[str]:
 
 
 def _flat(body: bytes | bytearray, header: Header) -> NDArray[np.generic]:
-    """The elements of an array with one axis that counts, not copied."""
-    data_bytes, n = len(body) - header.offset, header.shape[0]
-    if n * header.dtype.itemsize != data_bytes:
-        detail = f"The header claims {n:,} elements of {header.dtype.itemsize} bytes; {data_bytes:,} bytes follow it."
+    """The elements of an array end to end, not copied; raises MalformedBody, and InvalidTest where there are none."""
+    data_bytes, shape = len(body) - header.offset, header.shape
+    if math.prod(shape) * header.dtype.itemsize != data_bytes:
+        claim = " x ".join(f"{length:,}" for length in shape)
+        detail = f"The header claims {claim} elements of {header.dtype.itemsize} bytes; {data_bytes:,} bytes follow it."
         raise MalformedBody(detail)
-    if n == 0:
-        raise InvalidTest.at("", "no_items", "The array has no elements; there is nothing to test.")
+    if shape[0] == 0:
+        raise InvalidTest.at("", "no_items", "The array has no rows; there is nothing to test.")
     return np.frombuffer(body, dtype=header.dtype, offset=header.offset)
 
 
-def _unsupported() -> InvalidTest:
-    detail = (
-        "The array must hold integers, booleans or floats of at most 64 bits; objects are never unpickled."
-    )
-    return InvalidTest.at("", "unsupported_dtype", detail)
+def _numeric(body: bytes | bytearray) -> Header:
+    """The header of an array of numbers; raises InvalidTest for another."""
+    header = header_of(body)
+    if header.dtype.kind not in KINDS or header.dtype.itemsize > 8:
+        detail = "The array must hold integers, booleans or floats of at most 64 bits; objects are never unpickled."
+        raise InvalidTest.at("", "unsupported_dtype", detail)
+    return header
 
 
 def _rows(body: bytes | bytearray, widths: tuple[int, ...], needed: str) -> NDArray[np.generic]:
     """The array, not copied; its second axis has one of these lengths."""
-    header = header_of(body)
-    if header.dtype.kind not in KINDS or header.dtype.itemsize > 8:
-        raise _unsupported()
+    header = _numeric(body)
     if len(header.shape) != 2 or header.shape[1] not in widths:
         raise InvalidTest.at("", "wrong_shape", f"The array must be {needed}.")
-    data_bytes = len(body) - header.offset
-    if math.prod(header.shape) * header.dtype.itemsize != data_bytes:
-        detail = f"The header claims {header.shape[0]:,} x {header.shape[1]} elements of {header.dtype.itemsize} bytes; "
-        raise MalformedBody(f"{detail}{data_bytes:,} bytes follow it.")
-    if header.shape[0] == 0:
-        raise InvalidTest.at("", "no_items", "The array has no rows; there is nothing to test.")
-    flat = np.frombuffer(body, dtype=header.dtype, offset=header.offset)
-    return flat.reshape(header.shape, order="F" if header.fortran_order else "C")
+    return _flat(body, header).reshape(header.shape, order="F" if header.fortran_order else "C")
 
 
 def _header(start: bytes) -> Header:
