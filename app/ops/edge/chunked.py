@@ -6,7 +6,6 @@ A chunk costs the same time whether it holds a byte or a megabyte, so a body of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 
 import httptools
 
@@ -49,26 +48,25 @@ class ChunkedBody:
 
     def read(self, data: bytes) -> bytes:
         """The content in the next piece; raises Refused."""
-        self._wire += len(data)
+        begin = 0
         try:
-            begin = 0
-            with suppress(httptools.HttpParserUpgrade):
-                for end in self._ends(data):
-                    self._parser.feed_data(data[begin:end])
-                    begin = end
-                    if self.over:
-                        break
-            self.rest = data[begin:]
-        except httptools.HttpParserError:
+            for end in self._ends(data):
+                self._parser.feed_data(data[begin:end])
+                begin = end
+                if self.over:
+                    break
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             if not self.over:
                 raise Refused(self._refusal) from None
-            self.followed = True
-        if not self.over and self._wire > FREE_FRAMING_BYTES + 3 * self._content:
-            raise Refused(SMALL_CHUNKS)
+            self.followed, begin = True, len(data)
+        self.rest = data[begin:]
+        self._wire += begin
         content = b"".join(self._parts)
         self._parts.clear()
-        self._silent = 0 if content else self._silent + len(data)
-        if self._silent > self._most_trailer_bytes:  # a trailer that does not end
+        self._silent = 0 if content else self._silent + begin
+        if not self.over and self._wire > FREE_FRAMING_BYTES + 3 * self._content:
+            raise Refused(SMALL_CHUNKS)
+        if not self.over and self._silent > self._most_trailer_bytes:  # a trailer that does not end
             raise Refused(LARGE_HEAD)
         return content
 

@@ -223,10 +223,10 @@ class HTTPProtocol(asyncio.Protocol):
 
     def _read_body(self) -> None:
         if self._chunks is not None:
-            there = bytes(self._buffer)
-            self._buffer.clear()
+            # Not all of it: what follows the body would be copied with each of many requests in a row.
+            there = bytes(memoryview(self._buffer)[:HIGH_WATER_BYTES])
             body = self._chunks.read(there)
-            self._buffer += self._chunks.rest
+            del self._buffer[: len(there) - len(self._chunks.rest)]
             over = self._chunks.over
             if self._chunks.followed:
                 # Where the next request begins is not known: the client has to send it again (RFC 9112, 9.3).

@@ -328,6 +328,21 @@ def test_what_follows_a_body_in_chunks_is_the_next_request(contents: list[bytes]
     assert not wire.closed
 
 
+def test_many_requests_in_one_piece_count_each_for_itself() -> None:
+    seen, wire = served([(CHUNKED + b"0\r\n\r\n") * 1_000])
+    assert len(seen.bodies) > 10
+    assert set(re.findall(rb"HTTP/1.1 (\d+)", wire.written)) == {b"200"}
+
+
+@pytest.mark.parametrize(
+    "end", [b"0\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n", b"0\r\nConnection: close\r\n\r\n"]
+)
+def test_trailers_say_nothing_about_the_connection(end: bytes) -> None:
+    seen, wire = served([CHUNKED + chunk(b"a") + end, GET])
+    assert seen.bodies == [b"a", b""]
+    assert not wire.closed
+
+
 @pytest.mark.parametrize("after", [b"\x00", b"garbage\r\n\r\n"])
 def test_what_follows_a_body_in_chunks_and_is_none_is_refused(after: bytes) -> None:
     seen, wire = served([CHUNKED + chunk(b"a") + b"0\r\n\r\n" + after])
