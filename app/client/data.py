@@ -135,7 +135,7 @@ def as_multiples(columns: Mapping[str, Any], unit: Any) -> tuple[dict[str, Any],
     """
     kinds = {name: kinds_of(column) for name, column in columns.items()}
     made = {
-        name: _mapped(_number, one) if kinds[name] & {bool, Fraction} else one
+        name: _mapped(_number, one) if kinds[name] & {bool, Fraction} and not is_cells(one) else one
         for name, one in columns.items()
     }
     if unit is None and any(Fraction in own for own in kinds.values()):

@@ -7,6 +7,7 @@ Columns are named by pointers into a JSON request: `/u`, `/gold`, `/systems/A`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -27,6 +28,7 @@ BOUNDS = "bounds"
 DEFAULT_RANGE = (0.0, 1.0)  # of a missing outcome
 GOLD = "/gold"
 NAMED_IDS = 5
+WHOLE_NUMBER = re.compile(r"0*([0-9]+)(?:\.0*)?")
 DROP = choices_of("on_missing", {"drop": "Leave such items out, and count them"})
 MENDED = choices_of(
     "on_missing",
@@ -307,8 +309,8 @@ def _aligned(columns: Placed, clusters: Any, on_missing: Way) -> Aligned:
         if on_missing != "pairwise" or name == GOLD:
             kept &= columns.has(name)
     if not kept.any():
-        detail = "No item has a value in all columns; there is nothing to compare."
-        raise InvalidTest.at(lacking[0], "no_common_ids", detail)
+        detail = f"No item has a value in all columns; there is nothing to compare. {_forms_of(columns.ids)}"
+        raise InvalidTest.at(lacking[0], "no_common_ids", detail.rstrip())
     matched = int(kept.sum())
     items = Items(columns.ids, columns.keyed, None if matched == n else np.flatnonzero(kept))
     codes, n_clusters = coded(None if clusters is None else items.of(clusters, "clusters", "cluster")[0])
@@ -384,7 +386,7 @@ def _refuse_missing(columns: Placed, lacking: Sequence[str]) -> None:
         flaws.append(Flaw(name, "unmatched_ids", detail, () if flaws else MENDED))
     several = f"; {len(lacking) - 1:,} more columns lack items" if len(lacking) > 1 else ""
     detail = (
-        f"{flaws[0].detail[:-1]}{several}. Add them; or set `on_missing=pairwise` (each pair on the items that both have) or "
+        f"{flaws[0].detail[:-1]}{several}. {_forms_of(columns.ids)}Add them; or set `on_missing=pairwise` (each pair on the items that both have) or "
         "`on_missing=complete` (the items that all have)."
     )
     raise InvalidTest(detail, flaws=tuple(flaws))
@@ -401,10 +403,23 @@ def _refuse_alone(columns: Placed, has: Mapping[str, NDArray[np.bool_]]) -> None
             flaws.append(Flaw(name, "unmatched_ids", detail, () if flaws else DROP))
             counts.append(f"{len(alone):,} of {columns.size(name):,} ids in {_called(name)}")
     detail = (
-        f"The ids do not match: {' and '.join(counts)} have no counterpart. "
+        f"The ids do not match: {' and '.join(counts)} have no counterpart. {_forms_of(columns.ids)}"
         "Add them, or set `on_missing=drop` to test only the items that match."
     )
     raise InvalidTest(detail, flaws=tuple(flaws))
+
+
+def _forms_of(ids: Iterable[Any]) -> str:
+    """What to say of ids of which most are there twice, as whole numbers in two forms."""
+    first: dict[str, str] = {}
+    listed = [str(key) for key in ids]
+    known = [(match[1], key) for key in listed if (match := WHOLE_NUMBER.fullmatch(key))]
+    twice = [(before, key) for number, key in known if (before := first.setdefault(number, key)) != key]
+    if 4 * len(twice) < len(listed):
+        return ""
+    return (
+        f"{quoted(twice[0][0])} and {quoted(twice[0][1])} may be one id in two forms: write the ids alike. "
+    )
 
 
 def _some(ids: Sequence[Any], places: Sequence[int]) -> str:

@@ -24,6 +24,7 @@ from .delimited import MAX_COLUMNS, NEWLINE, NotDelimited, TooWide, csv_rows, is
 from .formats.format import FirstLook
 from .formats.json_records import Records, key_of, read_records, value_of
 from .formats.number_text import (
+    TRUTH,
     Number,
     NumberReader,
     are_data,
@@ -269,11 +270,20 @@ class Frame:
         places = range(self.n) if rows is None else rows.tolist()
         return [self._value(row, name, value, reader) for row, value in zip(places, column, strict=True)]
 
+    def counts(self, name: str, reader: NumberReader) -> Column | list[Value]:
+        """`values` of a column of counts, in which true and false are none; raises InvalidTest."""
+        values = self.values(name, reader)
+        for row, value in enumerate(self.column(name)) if isinstance(values, list) else ():
+            if str(value).strip().lower() in TRUTH:
+                detail = "this is a boolean; a count is a whole number."
+                raise self.refused(row, name, "not_a_number", detail)
+        return values
+
     def tuples(self, names: Sequence[str], reader: NumberReader) -> list[Any]:
-        """Rows of numbers, None where one of them is missing; raises InvalidTest."""
+        """Rows of counts, None where one of them is missing; raises InvalidTest."""
         listed: list[list[Any]] = []
         for name in names:
-            values: Any = self.values(name, reader)
+            values: Any = self.counts(name, reader)
             if isinstance(values, np.ndarray):  # one of decimals has no whole numbers
                 values = plain_numbers(self.column(name)) if self.is_table else self.column(name)
             listed.append(values)

@@ -280,11 +280,13 @@ def _with_repeats(
     if any(_unique(sides, columns) for columns in named):
         return None
     runs = [name for name in RUN if _everywhere(sides, name)]
-    for columns in named:
-        for run in runs:
-            both = [(*each, *other) for each, other in zip(columns, _everywhere(sides, run), strict=True)]
-            if _unique(sides, both):
-                return [Key(each[:-1], each[-1]) for each in both]
+    sets: list[list[tuple[str, ...]]] = [[() for _ in sides]]
+    sets += [found for name in DATASET if (found := _everywhere(sides, name))] if parts else []
+    for columns, run, more in itertools.product(named, runs, sets):
+        each_run = _everywhere(sides, run)
+        both = [(*own, *each, *other) for own, each, other in zip(more, columns, each_run, strict=True)]
+        if _unique(sides, both):
+            return [Key(each[:-1], each[-1]) for each in both]
     for columns in named if parts else ():
         for more in _parts(sides, columns):
             both = [(*more_of, *each) for each, more_of in zip(columns, more, strict=True)]
@@ -327,9 +329,11 @@ def _by_index(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
     """
     frames = [side.frame for side in sides]
     index = [frame.index for frame in frames]
-    if None in index or any(side.rows is not None for side in sides):
+    if None in index:
         return None
     columns = [(str(name),) for name in index]
+    if any(side.rows is not None for side in sides):  # of a long table
+        return [Key(each) for each in columns] if _unique(sides, columns) and _same(sides, columns) else None
     unique = _unique(sides, columns) and all(
         "" not in (frame.keys_known(str(frame.index)) or ()) for frame in frames
     )

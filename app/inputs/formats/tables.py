@@ -646,7 +646,7 @@ def _counts(frame: Frame, options: ReaderOptions, notes: list[str], format_: str
 
 def _count(frame: Frame, name: str, options: ReaderOptions) -> Column:
     """The counts in a column, shape (n,); raises InvalidTest."""
-    values = frame.values(name, NumberReader.of(options))
+    values = frame.counts(name, NumberReader.of(options))
     if isinstance(values, list) and None in values:
         raise frame.refused(values.index(None), name, "not_a_number", "a count is missing here.")
     with relocated(lambda pointer: frame.place(int(pointer[1:]), name)):
