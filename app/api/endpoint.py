@@ -13,18 +13,20 @@ import hashlib
 import time
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Scope
 
-from ..errors import ExactpermError, InvalidTest, JobsOff
+from ..errors import ExactpermError, Flaw, InvalidTest, JobsOff, PlanTooLarge
 from ..execution.cache import Cache
 from ..execution.executor import Executor
 from ..execution.ipc import TooLong
 from ..service import problems
 from ..service.batch import handle_batch
-from ..service.media_types import OFFERED
+from ..service.media_types import JSON, MULTIPART, OFFERED
 from ..service.messages import Job, Kind, Limits, RenderedResponse
 from ..service.pipeline import handle_or_split
 from ..service.query import timeout_of_query
@@ -34,15 +36,83 @@ from . import cached_response
 from .admission import InPlace
 from .job_store import with_permalink
 from .negotiation import board_picture, board_table, body_of, representation, theme
-from .over_deadline import over_deadline
 from .owner import owner_of
 from .request_body import ByteBudget, Reservation, disconnected, receive_body
 from .sliced_response import SlicedResponse
-from .told import Told, told_by
 from .turns import Turns
 
 if TYPE_CHECKING:
     from ..jobs.connected import Jobs
+
+# Refusal of a test
+
+
+def over_deadline(job: Job, body: bytes | bytearray, planned: TooLong, longest_s: float) -> PlanTooLarge:
+    """The error for a test predicted to take far longer than its deadline; deadlines are at most `longest_s`.
+
+    Its pointer is where the deadline is, or can be, set.
+    """
+    needed_s = ceil(planned.seconds)
+    choose = "a cheaper method, or fewer samples (POST /v1/plan predicts what each method costs)."
+    if needed_s <= longest_s:
+        advice = f"Set timeout_s to {needed_s} or more, or choose {choose}"
+    else:
+        advice = f"This server allows no deadline above {longest_s:g} s: choose {choose}"
+    detail = (
+        f"The test was not started: it is predicted to take {planned.seconds:.3g} s, and its deadline is "
+        f"{planned.deadline_s:g} s. {advice}"
+    )
+    return PlanTooLarge(detail, flaws=(Flaw(_pointer(job, body), "over_deadline", detail),))
+
+
+def _pointer(job: Job, body: bytes | bytearray) -> str:
+    if job.timeout_s is not None or job.kind == "batch":
+        return "/?timeout_s"
+    if job.body.media_type == MULTIPART:
+        return "/options/timeout_s"
+    if job.body.media_type != JSON:
+        return "/?timeout_s"
+    if job.kind != "gate":
+        return "/timeout_s"
+    # The body was decoded in another process. In a gate of several metrics each has its own deadline.
+    return "/metrics" if b'"metrics"' in body else "/request/timeout_s"
+
+
+# What the headers of a request tell about its body and the wanted answer, read in one pass
+
+
+class Told(NamedTuple):
+    """The values of headers; of a list that is told in several lines all, of others the first."""
+
+    accept: str | None
+    content_type: str | None
+    content_encoding: str
+    content_length: str | None
+
+
+def told_by(scope: Scope) -> Told:
+    """What a request tells.
+
+    >>> told_by({"headers": [(b"accept", b"text/csv"), (b"content-length", b"2"), (b"accept", b"*/*")]})
+    Told(accept='text/csv,*/*', content_type=None, content_encoding='', content_length='2')
+    """
+    ranges: list[str] = []
+    codings: list[str] = []
+    content_type = content_length = None
+    for name, value in scope["headers"]:
+        if name == b"content-type":
+            content_type = value.decode("latin-1") if content_type is None else content_type
+        elif name == b"content-length":
+            content_length = value.decode("latin-1") if content_length is None else content_length
+        elif name == b"accept":
+            ranges.append(value.decode("latin-1"))
+        elif name == b"content-encoding":
+            codings.append(value.decode("latin-1"))
+    return Told(",".join(ranges) or None, content_type, ",".join(codings), content_length)
+
+
+# The endpoint of all tests: receives a request, and decides where it is computed
+
 
 SECONDS_PER_BYTE = 2.5e-8  # measured: JSON of integers 1.5e-8, of decimals 3e-8
 INFLATION = 8  # typical compression ratio of numbers

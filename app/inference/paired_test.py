@@ -10,23 +10,25 @@ import math
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ..engine.plan import Budget
+from ..engine.plan import Budget, Cost, Plan
 from ..errors import InvalidTest
 from ..statistics.corpus import counted, counting_seconds
 from ..statistics.gaps import complete
 from ..statistics.item_order import in_order_of_ids
 from ..statistics.joint_problem import Joint
-from ..statistics.paired import DataWarning, Paired, Scores, Segments, StatisticSpec
+from ..statistics.paired import DataWarning, Paired, Pairing, Scores, Segments, StatisticSpec
 from ..statistics.pairwise.correlation import Correlation
 from ..statistics.pairwise.price import reduction_seconds
 from ..statistics.problem import Problem
 from ..statistics.quantiles import Quantiles
 from ..statistics.reducers import reduce
+from ..statistics.repeats import spread_of
 from .additive_test import AdditiveTest, additive_test
 from .bootstrap_test import bootstrap_test, refuse_pairs
 from .certificate import require
 from .confidence import IntervalResult, Inversion, PlannedInterval, level_of
 from .correlation_test import correlation_test
+from .data_record import PairingRecord, RepeatsRecord, SpreadRecord
 from .data_warnings import data_warnings
 from .digest import request_digest
 from .effect_size import effect_size
@@ -45,23 +47,65 @@ from .quantile_test import quantile_test, refuse_bootstrap
 from .record import (
     EffectSize,
     ItemLevel,
+    ItemsRecord,
     MethodRecord,
     Moved,
     NamesRecord,
     NullRecord,
+    StatisticRecord,
     TestRecord,
     WarningRecord,
-)
-from .record_parts import (
-    items_of_u,
-    measured,
-    pairing_record,
-    reason_of,
-    repeats_record,
 )
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, planned_sensitivity
 from .sequential import SequentialTest, sequential_test
 from .warnings import warnings_of
+
+# Parts of the record of a test that are read off its data, its problem and its plan
+
+
+def pairing_record(pairing: Pairing) -> PairingRecord | None:
+    """The numbers of ids; None when items were paired by their order."""
+    if pairing.matched is None:
+        return None
+    return PairingRecord(pairing.matched, pairing.only_u, pairing.only_v)
+
+
+def repeats_record(data: Paired, spec: StatisticSpec) -> RepeatsRecord | None:
+    """How repeated samples vary; None where no item has any."""
+    if not isinstance(data, Scores):
+        return None
+    u, v = (
+        None if spread is None else SpreadRecord(spread.samples, spread.variance, spread.flips)
+        for spread in (spread_of(data.u), spread_of(data.v))
+    )
+    return None if u is None and v is None else RepeatsRecord(spec.parameters.get("repeats") or "mean", u, v)
+
+
+def items_of_u(items: ItemsRecord, options: Options) -> ItemsRecord:
+    """Wins are U's: with less of the statistic where lower is better."""
+    if options.higher_is_better is not False:
+        return items
+    return replace(items, wins=items.losses, losses=items.wins)
+
+
+def measured(statistic: StatisticRecord, options: Options) -> StatisticRecord:
+    """The statistic with what the options say of it."""
+    if options.metric is None and options.higher_is_better is None:
+        return statistic
+    return replace(statistic, metric=options.metric, higher_is_better=options.higher_is_better)
+
+
+def reason_of(plan: Plan, by: Cost) -> str:
+    """Why this method answered: as planned, or because what was planned could not."""
+    if by.method == plan.chosen.method:
+        return plan.reason
+    if plan.chosen.method == "bounds" and by.exact:
+        return f"alpha lies inside the bracket that was planned: {by.method}"
+    if plan.chosen.method == "bounds" and by.method == "monte_carlo":
+        return "the bracket that was planned turned out to say less than samples: monte_carlo, sampled"
+    kind = "" if by.exact else ", a rigorous bracket" if by.method == "bounds" else ", sampled"
+    return f"{plan.chosen.method} was planned, but could not prove its answer here: {by.method}{kind}"
+
 
 # Part of every id: raised whenever the same request would give other bytes.
 ALGORITHM_VERSION = "3"

@@ -17,14 +17,195 @@ from numpy.typing import NDArray
 
 from ..engine.lattice import Integers, Reals
 from ..engine.probability import Alternative
-from .approximation import Approximation
+from .approximation import Approximation, to_double
 from .decisions import Decisions, as_float, exact_value, nearest, settled
-from .exact_value import ball
-from .formula_range import range_of
+from .exact_value import UnresolvedError, ball
+from .formula import Call, Linear, Node, Product, Quotient, Sum
 from .joint_problem import Price
-from .price import peaks_of, price_of
 from .quantity import Formula, Quantity
 from .state_cost import StateCost
+
+# What it costs to decide and to value states of a test, predicted before any method runs
+
+
+_GROUPS = 64
+_MOST_STATES = 4096
+_LEAST_STATES = 256
+_LOOK_NS = 1_500_000.0
+_ENTRIES = 4_000_000
+_CLOSER = 3
+_FRACTION_NS = 1_500.0
+# Doubles add these integers exactly, and by BLAS.
+_EXACT = 2**53
+
+
+def price_of(quantity: Quantity, stay: Integers, swap: Integers, side: Alternative) -> Price:
+    """The price of a state of the test of `stay` against `swap`, shape (N, k) each."""
+    cost = quantity.cost(peaks_of(stay, swap))
+    if cost.undecided == 0.0:
+        return Price()
+    if cost.exact is not None and cost.exact < cost.filter + 1_000.0:
+        # Integers of 64 bits, all at once: no look is worth its time.
+        return Price(cost.call, cost.filter, 0.0, cost.filter)
+    states = _sample(stay, swap, max(_LEAST_STATES, int(_LOOK_NS / cost.filter)))
+    decisions = Decisions(quantity, stay.sum(axis=0).tolist(), side)
+    if decisions.target is None:
+        return Price(cost.call, cost.filter, 0.0, cost.filter, cost.undecided)
+    value = quantity.approximate(list(states.T))
+    yes, no = settled(value, decisions.target, side)
+    undefined = np.zeros(len(states), dtype=bool) if value.undefined is None else value.undefined
+    open_ = np.flatnonzero(np.broadcast_to(~(yes | no | undefined), (len(states),)))
+    unknown = np.broadcast_to(~np.isfinite(value.error) & ~undefined, (len(states),))
+    each = _each(decisions, states[open_[:_CLOSER]], cost)
+    share, unvalued = len(open_) / len(states), float(np.count_nonzero(unknown)) / len(states)
+    valued = unvalued * _valued(decisions, states[unknown][:_CLOSER], cost)
+    return Price(cost.call, cost.filter, share * each, cost.filter + valued, cost.undecided)
+
+
+def peaks_of(stay: Integers, swap: Integers) -> list[int]:
+    """A bound on |x_i| under any assignment, shape (k,)."""
+    largest = np.maximum(np.abs(stay), np.abs(swap))
+    return [int(total) for total in largest.sum(axis=0).tolist()]
+
+
+def _sample(stay: Integers, swap: Integers, most: int) -> Integers:
+    """Sums under random assignments, shape (P, k): of at most 64 groups of units, each swapped as a whole."""
+    units, width = stay.shape
+    groups = min(units, _GROUPS)
+    count = min(_MOST_STATES, most, max(_LEAST_STATES, _ENTRIES // (groups * width)))
+    starts = np.arange(groups) * units // groups
+    moved = np.add.reduceat(swap - stay, starts, axis=0)
+    coins = np.random.default_rng(0).integers(0, 2, size=(count, groups))
+    if float(np.abs(moved.astype(np.float64)).sum(axis=0).max()) < _EXACT:
+        away = np.rint(coins.astype(np.float64) @ moved.astype(np.float64)).astype(np.int64)
+    else:
+        away = coins @ moved
+    return np.asarray(stay.sum(axis=0) + away, dtype=np.int64)
+
+
+def _each(decisions: Decisions, states: Integers, cost: StateCost) -> float:
+    """Nanoseconds for a state that the filter leaves open: one precision, or all where a state does not tell."""
+    if cost.exact is not None:
+        return cost.exact
+    climbs = 0
+    for row in states.tolist():
+        try:
+            decisions.at_precision(row, 0)
+        except UnresolvedError:
+            climbs += row != decisions.observed
+    share = climbs / max(len(states), 1)
+    return cost.balls[0] + share * sum(cost.balls[1:])
+
+
+def _valued(decisions: Decisions, states: Integers, cost: StateCost) -> float:
+    """Nanoseconds for the exact value of a state that has no double."""
+    if cost.exact is not None or not len(states):
+        return cost.undecided + _FRACTION_NS
+    return _each(decisions, states, cost)
+
+
+# The range of a formula over boxes of sums: interval arithmetic in doubles, rounded outwards
+
+
+# Relative widening of each result: eight roundings, where NumPy's functions take at most four.
+_WIDER = 8.0 * 2.0**-52
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Everything lies between `low` and `high`, shape (M,) each; infinite where nothing is known."""
+
+    low: Reals
+    high: Reals
+
+
+def range_of(node: Node, low: Sequence[Reals], high: Sequence[Reals]) -> Range:
+    """The range of the formula where the k sums lie between `low` and `high`, shape (M,) each."""
+    with np.errstate(all="ignore"):
+        result = _visit(node, low, high)
+    shape = np.broadcast_shapes(*(column.shape for column in low))
+    return Range(np.broadcast_to(result.low, shape), np.broadcast_to(result.high, shape))
+
+
+def _visit(node: Node, low: Sequence[Reals], high: Sequence[Reals]) -> Range:
+    if isinstance(node, Linear):
+        return _linear(node, low, high)
+    if isinstance(node, Sum):
+        parts = [_visit(part, low, high) for part in node.parts]
+        total = parts[0]
+        for part in parts[1:]:
+            total = _wider(total.low + part.low, total.high + part.high)
+        return total
+    if isinstance(node, Product):
+        return _product(_visit(node.left, low, high), _visit(node.right, low, high))
+    if isinstance(node, Quotient):
+        below = _visit(node.denominator, low, high)
+        reciprocal = _wider(1.0 / below.high, 1.0 / below.low)
+        crosses = (below.low <= 0.0) & (below.high >= 0.0)
+        return _known(_product(_visit(node.numerator, low, high), reciprocal), ~crosses)
+    return _call(node, [_visit(argument, low, high) for argument in node.arguments])
+
+
+def _wider(low: Reals, high: Reals) -> Range:
+    """Rounded outwards; what is no number is the whole line."""
+    low, high = low - (_WIDER * np.abs(low) + _TINY), high + (_WIDER * np.abs(high) + _TINY)
+    return Range(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high))
+
+
+def _known(result: Range, sure: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Range:
+    return Range(np.where(sure, result.low, -np.inf), np.where(sure, result.high, np.inf))
+
+
+def _linear(node: Linear, low: Sequence[Reals], high: Sequence[Reals]) -> Range:
+    total = _wider(np.asarray(to_double(node.constant)), np.asarray(to_double(node.constant)))
+    for index, coefficient in node.terms:
+        factor = to_double(coefficient)
+        one, other = factor * low[index], factor * high[index]
+        if coefficient < 0:
+            one, other = other, one
+        term = _wider(one, other)
+        total = _wider(total.low + term.low, total.high + term.high)
+    divisor = to_double(node.divisor)
+    return total if node.divisor == 1 else _wider(total.low / divisor, total.high / divisor)
+
+
+def _product(left: Range, right: Range) -> Range:
+    corners = (left.low * right.low, left.low * right.high, left.high * right.low, left.high * right.high)
+    # A maximum with something that is no number is none, and becomes the whole line.
+    return _wider(
+        np.asarray(np.minimum.reduce(np.broadcast_arrays(*corners))),
+        np.asarray(np.maximum.reduce(np.broadcast_arrays(*corners))),
+    )
+
+
+def _call(node: Call, arguments: list[Range]) -> Range:
+    result = _applied(node, arguments)
+    # What may be undefined stays the whole line: no function makes a bound out of it.
+    unknown = [(argument.low == -np.inf) & (argument.high == np.inf) for argument in arguments]
+    return _known(result, ~np.logical_or.reduce(np.broadcast_arrays(*unknown)))
+
+
+def _applied(node: Call, arguments: list[Range]) -> Range:
+    first = arguments[0]
+    if node.function == "abs":
+        crosses = (first.low < 0.0) & (first.high > 0.0)
+        low, high = np.abs(first.low), np.abs(first.high)
+        return Range(np.where(crosses, 0.0, np.minimum(low, high)), np.maximum(low, high))
+    if node.function in {"min", "max"}:
+        pick = np.minimum if node.function == "min" else np.maximum
+        low, high = first.low, first.high
+        for other in arguments[1:]:
+            low, high = pick(low, other.low), pick(high, other.high)
+        return Range(low, high)
+    if node.function == "exp":
+        return _wider(np.exp(first.low), np.exp(first.high))
+    apply = np.sqrt if node.function == "sqrt" else np.log
+    return _known(_wider(apply(first.low), apply(first.high)), first.low > 0.0)
+
+
+# `FunctionOf` a vector of sums: the statistic's values, and which states are as extreme as the obs
+
 
 _U = 2.0**-52
 # States at a time: what is computed about them stays in the cache.

@@ -15,8 +15,7 @@ from app.service.messages import Body, Job, Kind
 from app.service.pipeline import Later, handle, handle_in_place
 from app.settings import Settings
 from app.statistics import corpus
-from app.statistics.corpus import counting_seconds
-from app.statistics.corpus_price import edit_seconds
+from app.statistics.corpus import counting_seconds, edit_seconds
 from app.statistics.paired import Segments, StatisticSpec
 
 pytest.importorskip("sacrebleu")

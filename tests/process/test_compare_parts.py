@@ -15,8 +15,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.execution.attempts import Attempts
-from app.execution.executor import Executor
+from app.execution.executor import Attempts, Executor
 from app.main import create_app
 from app.settings import Settings
 from tests.process.executors import run, until

@@ -127,7 +127,7 @@ def test_where_no_process_can_be_forked_it_is_said_and_not_waited_for() -> None:
 
 
 def test_without_a_fork_server_every_worker_is_started_and_warmed_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.execution.warm_workers.adopt_grandchildren", lambda: False)
+    monkeypatch.setattr("app.execution.pool.adopt_grandchildren", lambda: False)
 
     async def scenario() -> None:
         async with executor(workers=2) as pool:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.errors import BodyTooLarge, InvalidTest
-from app.mcp_server.folder import Folder
+from app.mcp_server.server import Folder
 
 
 @pytest.fixture

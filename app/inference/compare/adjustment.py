@@ -2,26 +2,219 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
-from itertools import accumulate, pairwise
+from functools import cached_property, partial
+from itertools import accumulate, groupby, pairwise
 from types import MappingProxyType
 
 import numpy as np
 
+from ...engine.lattice import Integers, Reals
 from ...engine.probability import SMALLEST
-from ...errors import InvalidTest
-from .adjusted import Adjusted
+from ...errors import Flaw, InvalidTest, PlanTooLarge
+from .adjusted import Adjusted, Flags
 from .attainable import smallest_p
 from .columns import concatenated
 from .decisions import decide
-from .holm_discrete import holm_discrete
 from .pair_tests import PairTests
 from .record import Adjust
 from .rounding import LOG10_DEEP, log10_of, log10_or, nearest, raw_bounds
 from .stepwise import BH, BONFERRONI, BY, HOCHBERG, HOLM, NONE, Procedure
+
+# Holm's adjustment for discrete tests
+
+
+# Calls of `attained`, of some microseconds each.
+_MOST_CALLS = 2_000_000
+# Sums of so many terms are made of fractions; all others are, where bounds do not tell.
+_FEW_TERMS = 50_000
+_ROUNDOFF = 2.0**-53
+
+
+def holm_discrete(tests: PairTests, alpha: Fraction) -> Adjusted:
+    """The adjusted p-values; raises InvalidTest where a null distribution is not known exactly."""
+    fractions, attained = _exact_nulls(tests)
+    values, place = _distinct(fractions)
+    classes = _classes(tests, place, len(values), attained)
+    calls = sum(len(values) for null in classes if null.support is None)
+    if calls > _MOST_CALLS:
+        detail = (
+            f"holm_discrete would look up {calls:,} attainable p-values; {_MOST_CALLS:,} are allowed. Use holm, or compare "
+            "fewer systems."
+        )
+        raise PlanTooLarge(detail, flaws=(Flaw("/adjust", "plan_too_large", detail),))
+    hopeless = _hopeless(tests, alpha)
+    if len(classes) * len(values) <= _FEW_TERMS:
+        exactly, largest = [], Fraction(0)
+        for d, value in enumerate(values):
+            largest = max(largest, Fraction(1) if largest >= 1 else _sum(classes, d, value))
+            exactly.append(min(largest, Fraction(1)))
+        p, low, high = nearest(exactly)
+        log10_p = log10_or(p, lambda: np.array([log10_of(value) for value in exactly], np.float64))
+        rejected = np.array([value <= alpha for value in exactly], bool)
+    else:
+        p, low, high, log10_p, rejected = _rounded(classes, values, len(tests), alpha)
+    nothing = np.zeros(len(tests), bool)
+    return Adjusted(
+        p[place], low[place], high[place], log10_p[place], rejected[place], nothing, hopeless, len(tests)
+    )
+
+
+class _Null:
+    """Tests with one null distribution, and how many of them have at least the d-th distinct p-value."""
+
+    def __init__(
+        self,
+        support: Sequence[Fraction] | None,
+        attained: Callable[[Fraction], Fraction],
+        places: Integers,
+        size: int,
+    ) -> None:
+        self.support = support
+        self.attained = attained
+        self.counts = np.cumsum(np.bincount(places, minlength=size)[::-1])[::-1]
+
+    def at(self, value: Fraction) -> Fraction:
+        """F(value)."""
+        if self.support is None:
+            return self.attained(value)
+        below = bisect_right(self.support, value)
+        return self.support[below - 1] if below else Fraction(0)
+
+    def places(self, values: Sequence[Fraction], doubles: Reals) -> Integers:
+        """How many of the support are at most each of the ascending values: fractions tell equal doubles apart."""
+        assert self.support is not None
+        below = np.searchsorted(self.table, doubles, "right")
+        first = np.searchsorted(self.table, doubles, "left")
+        for d in np.flatnonzero(below > first).tolist():
+            below[d] = bisect_right(self.support, values[d], int(first[d]), int(below[d]))
+        return below
+
+    @cached_property
+    def table(self) -> Reals:
+        """Doubles nearest to the support."""
+        return np.array([float(value) for value in self.support or ()], np.float64)
+
+    @cached_property
+    def log_table(self) -> Reals:
+        """Natural logarithms of the support."""
+        return np.array([log10_of(value) for value in self.support or ()], np.float64) * math.log(10.0)
+
+
+def _exact_nulls(tests: PairTests) -> tuple[list[Fraction], Callable[[int, Fraction], Fraction]]:
+    fractions = [tests.fraction(i) for i in range(len(tests))] if tests.attained is not None else []
+    known = [fraction for fraction in fractions if fraction is not None]
+    if tests.attained is None or len(known) < len(tests):
+        detail = (
+            "holm_discrete needs all p-values that each test can attain, as fractions. They are listed of right-or-wrong items and of "
+            "single scores on a lattice that is not too long; they are not of at least one pair here, however exact its test is (means of "
+            "samples, other statistics, finer scores): use holm."
+        )
+        raise InvalidTest.at("/adjust", "null_not_exact", detail)
+    return known, tests.attained
+
+
+def _distinct(fractions: Sequence[Fraction]) -> tuple[list[Fraction], Integers]:
+    """The distinct values, ascending, and the place of each among them; fractions tell equal doubles apart."""
+    doubles = [float(value) for value in fractions]
+    order = sorted(range(len(doubles)), key=doubles.__getitem__)
+    values: list[Fraction] = []
+    places = np.empty(len(doubles), np.int64)
+    for _, alike in groupby(order, key=doubles.__getitem__):
+        group = list(alike)
+        if any(fractions[i] != fractions[group[0]] for i in group[1:]):
+            group.sort(key=fractions.__getitem__)
+        for i in group:
+            if not values or values[-1] != fractions[i]:
+                values.append(fractions[i])
+            places[i] = len(values) - 1
+    return values, places
+
+
+def _classes(
+    tests: PairTests, place: Integers, size: int, attained: Callable[[int, Fraction], Fraction]
+) -> list[_Null]:
+    members: dict[Hashable, list[int]] = {}
+    for i in range(len(tests)):
+        members.setdefault(i if tests.null_key is None else tests.null_key(i), []).append(i)
+    return [
+        _Null(
+            None if tests.support is None else tests.support(own[0]),
+            partial(attained, own[0]),
+            place[own],
+            size,
+        )
+        for own in members.values()
+    ]
+
+
+def _sum(classes: Sequence[_Null], d: int, value: Fraction) -> Fraction:
+    """The sum of F_k(value), the d-th distinct p-value, over all tests whose p-value is not below it."""
+    return sum((int(null.counts[d]) * null.at(value) for null in classes if null.counts[d]), Fraction(0))
+
+
+def _rounded(
+    classes: Sequence[_Null], values: Sequence[Fraction], size: int, alpha: Fraction
+) -> tuple[Reals, Reals, Reals, Reals, Flags]:
+    """The same from doubles, with bounds: a sum of positive terms has the largest of their relative errors, and its own."""
+    doubles = np.array([float(value) for value in values], np.float64)
+    total, log_total = np.zeros(len(values)), np.full(len(values), -np.inf)
+    deep = int(np.searchsorted(doubles, 10.0**LOG10_DEEP))
+    for null in classes:
+        if null.support is not None:
+            _add(null, values, doubles, total, log_total[:deep])
+    _look_up([null for null in classes if null.support is None], values, total, log_total[:deep])
+    error = (len(classes) + 4) * _ROUNDOFF
+    # Doubles below the normal ones are rounded by at most half of the smallest each.
+    absolute = size * SMALLEST
+    low = np.maximum(total * (1.0 - error) - absolute, 0.0)
+    high = total * (1.0 + error) + absolute
+    below = total <= float(alpha)
+    for d in np.flatnonzero((low <= float(alpha)) & (high >= float(alpha))).tolist():
+        below[d] = _sum(classes, d, values[d]) <= alpha
+    p, low, high = (np.minimum(np.maximum.accumulate(bound), 1.0) for bound in (total, low, high))
+    log10_p = log10_or(p, lambda: np.minimum(np.maximum.accumulate(log_total) / math.log(10.0), 0.0))
+    p = np.where(log10_p < LOG10_DEEP, np.maximum(10.0**log10_p, SMALLEST), p).clip(low, high)
+    return p, low, high, log10_p, np.logical_and.accumulate(below)
+
+
+def _add(null: _Null, values: Sequence[Fraction], doubles: Reals, total: Reals, log_total: Reals) -> None:
+    """Add a null's F to the sums, and to the logarithms of the first, which underflow."""
+    places = null.places(values, doubles)
+    some = (places > 0) & (null.counts > 0)
+    total[some] += null.counts[some] * null.table[places[some] - 1]
+    some = some[: len(log_total)]
+    if some.any():
+        d = np.flatnonzero(some)
+        logs = null.log_table[places[d] - 1] + np.log(null.counts[d])
+        log_total[d] = np.logaddexp(log_total[d], logs)
+
+
+def _look_up(classes: Sequence[_Null], values: Sequence[Fraction], total: Reals, log_total: Reals) -> None:
+    """The same for nulls that are asked value by value; once a sum is one, so are all adjusted p-values behind it."""
+    for d, value in enumerate(values if classes else ()):
+        exactly = _sum(classes, d, value)
+        total[d] += float(exactly)
+        if d < len(log_total) and exactly:
+            log_total[d] = np.logaddexp(log_total[d], log10_of(exactly) * math.log(10.0))
+        if total[d] >= 1.0 + 1e-9:
+            return
+
+
+def _hopeless(tests: PairTests, alpha: Fraction) -> Flags:
+    """Above alpha even with every test at its smallest p-value, where only tests with the very same one add up."""
+    smallest, exact = smallest_p(tests)
+    values, place, count = np.unique(np.where(exact, smallest, -1.0), return_inverse=True, return_counts=True)
+    alone = np.where(exact, np.minimum(values * count, 1.0)[place], smallest * (1.0 - 1e-6))
+    order = np.argsort(smallest, kind="stable")
+    hopeless = np.empty(len(tests), bool)
+    hopeless[order] = np.maximum.accumulate(alone[order]) > float(alpha) * (1.0 + 1e-9)
+    return hopeless
+
 
 Adjuster = Callable[[PairTests, Fraction], Adjusted]
 # So many tests are adjusted as fractions: some 30 ms.

@@ -2,26 +2,303 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import get_args
+from itertools import repeat
+from string import ascii_lowercase, ascii_uppercase
+from typing import Any, get_args
 
 import numpy as np
 
 from ...engine.lattice import Integers
-from ..record import WarningRecord
+from ...engine.probability import SMALLEST
+from ..record import BoundsKind, ConfidenceInterval, WarningRecord
 from .adjusted import Adjusted, Flags
 from .adjustment import adjust_boards
-from .certainty import certainty
+from .attainable import smallest_p
+from .certainty import certainty, certainty_codes
 from .comparison import Comparison
-from .groups import LETTERS, circular, cluster_lines, letter_groups, tiers
-from .pair_records import Intervals, listed_order, pair_records
+from .decisions import decide
 from .pair_tests import PairTests
-from .ranks import Score, best_first, best_set, competition_ranks, rank_ranges
-from .record import Adjust, BoardRecord, Combine, FamilyRecord, GroupsRecord, SystemRecord, most_of
-from .relations import BETTER, WORSE, relations
-from .rounding import exact_alpha
+from .record import (
+    CERTAINTIES,
+    Adjust,
+    BoardRecord,
+    Combine,
+    Design,
+    FamilyRecord,
+    GroupsRecord,
+    ListedPairs,
+    PairRecord,
+    SystemRecord,
+    most_of,
+)
+from .relations import BETTER, RELATIONS, TURNED, WORSE, relations
+from .rounding import exact_alpha, raw_bounds
+from .stepwise import HOLM_ONE_SIDED, Procedure
 from .warnings import combined_against_scores, left_out, letters_too_many, pairwise_circular, test_warnings
+
+# The pairs of a board as records
+
+
+_KINDS: dict[bool, BoundsKind] = {False: "certified", True: "confidence"}
+# The confidence interval of the i-th test's difference, as the test has u and v.
+Intervals = Callable[[int], ConfidenceInterval | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """The tests of a board as they are listed.
+
+    Attributes
+    ----------
+    index
+        Positions in the board's tests, in the order of the list; shape (m,).
+    turned
+        Whether u and v are exchanged there, shape (m,) as the tests; u is the better ranked of all pairs.
+    """
+
+    index: Integers
+    turned: Flags
+
+
+def listed_order(tests: PairTests, place: Integers, design: Design) -> Turned:
+    """All pairs: the better placed is u, by the places of both. With a baseline: by the place of u. Else as given.
+
+    `place` of each system, 0 the best, shape (K,).
+    """
+    u, v = place[tests.u], place[tests.v]
+    if design == "all_pairs":
+        turned = u > v
+        return Turned(np.argsort(np.minimum(u, v) * len(place) + np.maximum(u, v)), turned)
+    index = np.argsort(u, kind="stable") if design == "baseline" else np.arange(len(tests))
+    return Turned(index, np.zeros(len(tests), bool))
+
+
+def pair_records(
+    names: Sequence[str],
+    tests: PairTests,
+    adjusted: Adjusted,
+    relation: Integers,
+    order: Turned,
+    listed: ListedPairs,
+    intervals: Intervals | None = None,
+) -> tuple[PairRecord, ...]:
+    """The records of the listed pairs, all of them for `auto`; `relation` is of each test's own u to its v."""
+    if listed == "none":
+        return ()
+    at = order.index
+    if listed == "significant":
+        at = at[(relation[at] == BETTER) | (relation[at] == WORSE)]
+    turned = order.turned[at]
+
+    def ours(values: Any) -> Any:
+        return values[at].tolist()
+
+    def sided(values: Any, other: Any) -> Any:
+        return np.where(turned, other[at], values[at]).tolist()
+
+    smallest, _ = smallest_p(tests)
+    bounds = zip(ours(tests.p_low), ours(tests.p_high), strict=True)
+    adjusted_bounds = zip(ours(adjusted.low), ours(adjusted.high), strict=True)
+    return _filled(
+        len(at),
+        u=[names[i] for i in sided(tests.u, tests.v)],
+        v=[names[i] for i in sided(tests.v, tests.u)],
+        n=ours(tests.n),
+        difference=sided(tests.difference, 0.0 - tests.difference),
+        p_value=ours(tests.p),
+        log10_p_value=ours(np.minimum(tests.log10_p, 0.0)),
+        p_value_bounds=bounds,
+        p_value_bounds_kind=[_KINDS[sampled] for sampled in ours(tests.sampled)],
+        p_adjusted=ours(adjusted.p),
+        log10_p_adjusted=ours(adjusted.log10_p),
+        p_adjusted_bounds=adjusted_bounds,
+        p_adjusted_bounds_kind=[_KINDS[sampled] for sampled in ours(_sampled(tests, adjusted))],
+        p_adjusted_certainty=[CERTAINTIES[code] for code in ours(certainty_codes(tests, adjusted))],
+        relation=[RELATIONS[code] for code in sided(relation, TURNED[relation])],
+        min_attainable_p=[None if math.isnan(p) else p for p in ours(np.maximum(smallest, SMALLEST))],
+        wins=sided(tests.wins, tests.losses),
+        ties=ours(tests.ties),
+        losses=sided(tests.losses, tests.wins),
+        method=[tests.method[i] for i in at.tolist()],
+        exact=ours(tests.exact),
+        confidence_interval=repeat(None)
+        if intervals is None
+        else (
+            _turned(intervals(i)) if other else intervals(i)
+            for i, other in zip(at.tolist(), turned.tolist(), strict=True)
+        ),
+    )
+
+
+def _filled(count: int, **columns: Iterable[Any]) -> tuple[PairRecord, ...]:
+    """Records from their columns. A frozen dataclass is made five times as fast when its slots are set column by column."""
+    records = list(map(object.__new__, repeat(PairRecord, count)))
+    for field in fields(PairRecord):
+        fill = getattr(PairRecord, field.name).__set__
+        deque(map(fill, records, columns[field.name]), maxlen=0)
+    return tuple(records)
+
+
+def _sampled(tests: PairTests, adjusted: Adjusted) -> Flags:
+    return tests.sampled if adjusted.sampled is None else adjusted.sampled
+
+
+def _turned(interval: ConfidenceInterval | None) -> ConfidenceInterval | None:
+    """The interval of v's score minus u's."""
+    if interval is None:
+        return None
+    low, high = (None if end is None else 0.0 - end for end in (interval.high, interval.low))
+    return replace(interval, low=low, high=high)
+
+
+# Ranks of systems by their scores, and the ranks that they may truly have
+
+
+Score = Fraction | float
+
+
+def best_first(names: Sequence[str], scores: Sequence[Score], *, higher_is_better: bool) -> list[int]:
+    """Positions of the systems, best first; equal scores by name (code point), never by the order of a request."""
+    by_name = sorted(range(len(names)), key=names.__getitem__)
+    return sorted(
+        by_name, key=scores.__getitem__, reverse=higher_is_better
+    )  # sorts are stable, reversed ones too
+
+
+def competition_ranks(order: Sequence[int], scores: Sequence[Score]) -> list[int]:
+    """1 + the number of better systems, by position: equal scores share a rank (1, 2, 2, 4)."""
+    ranks = [0] * len(order)
+    for place, i in enumerate(order):
+        ahead = order[place - 1]
+        ranks[i] = ranks[ahead] if place and scores[ahead] == scores[i] else place + 1
+    return ranks
+
+
+def rank_ranges(size: int, tests: PairTests, alpha: Fraction) -> tuple[Integers, Integers]:
+    """Lowest and highest rank of each system, all true at once with confidence 1 - alpha, shape (K,).
+
+    Mogstad, Romano, Shaikh & Wilhelm (2024), *Inference for Ranks*, Review of Economic Studies 91:476-518, section 3:
+    from 1 + the number of significantly better systems to K minus that of significantly worse ones, by Holm over the
+    one-sided tests of all pairs. Exchanging the systems on all items changes the sign of a difference, so that its null
+    distribution is symmetric: the one-sided p-value in the observed direction is half of the two-sided one, and that
+    in the other direction is at least 1/2 (at any alpha below 2/3 never rejected by Holm; above, we do not either).
+    """
+    low, high = raw_bounds(tests)
+    certain, _ = decide(HOLM_ONE_SIDED, low, high, tests.fraction, alpha)
+    better, worse = directed(tests, certain)
+    return 1 + np.bincount(worse, minlength=size), size - np.bincount(better, minlength=size)
+
+
+def best_set(size: int, tests: PairTests, alpha: Fraction) -> Flags:
+    """Whether each system may be the best, with confidence 1 - alpha; shape (K,). Circular tests may leave out all.
+
+    Hsu (1996), *Multiple Comparisons*, chapter 4 (constrained comparisons with the best), with Bonferroni: a system is
+    left out iff K - 1 times the smallest one-sided p-value of another one being better is at most alpha.
+    """
+    half = Fraction(size - 1, 2)
+    procedure = Procedure("single", lambda m: np.full(m, float(half)), lambda k, m: half)
+    low, high = raw_bounds(tests)
+    certain, _ = decide(procedure, low, high, tests.fraction, alpha)
+    _, worse = directed(tests, certain)
+    left_out = np.bincount(worse, minlength=size) > 0
+    return ~left_out
+
+
+def directed(tests: PairTests, chosen: Flags) -> tuple[Integers, Integers]:
+    """The systems that are better, and those that are worse, in the chosen pairs with a difference."""
+    chosen = chosen & (tests.sign != 0)
+    u, v, first = tests.u[chosen], tests.v[chosen], tests.sign[chosen] > 0
+    return np.where(first, u, v), np.where(first, v, u)
+
+
+# One board from the tests of its pairs: systems best first, pairs in their order, groups, the fami
+
+
+# Groups of systems that follow from the significant pairs alone: letters, clusters, tiers
+
+
+LETTERS = ascii_lowercase + ascii_uppercase
+
+
+def letter_groups(significant: Flags) -> list[tuple[int, ...]] | None:
+    """Maximal sets without a significant difference, ordered by best member, then by the next; None beyond 52.
+
+    Piepho (2004), *An algorithm for a letter-based representation of all-pairwise comparisons*, Journal of Computational
+    and Graphical Statistics 13:456-466: the maximal cliques of the graph of the pairs that do not differ. Found by adding
+    one system after the other. A graph never has fewer maximal cliques than the graph of some of its systems, so we
+    can stop as soon as there are too many: at most 52 K steps, though a graph may have 3**(K/3) maximal cliques.
+    """
+    cliques: set[int] = set()  # as bits
+    for place, row in enumerate(~significant):
+        near = sum(1 << int(other) for other in np.flatnonzero(row[:place]))
+        own = 1 << place
+        if not cliques:
+            cliques = {own}
+            continue
+        joined = _largest({clique & near for clique in cliques})
+        cliques = {clique for clique in cliques if clique & ~near} | {clique | own for clique in joined}
+        if len(cliques) > len(LETTERS):
+            return None
+    return sorted(_members(clique) for clique in cliques)
+
+
+def _largest(sets: set[int]) -> set[int]:
+    """Those that are in no other."""
+    return {one for one in sets if not any(one != other and one & other == one for other in sets)}
+
+
+def _members(bits: int) -> tuple[int, ...]:
+    return tuple(place for place in range(bits.bit_length()) if bits >> place & 1)
+
+
+def cluster_lines(significant: Flags) -> list[tuple[int, ...]]:
+    """Clusters of the WMT: a line after place s iff all at or above it differ from all below (`get_clusters`).
+
+    Kocmi et al. (2024), *Findings of the WMT24 General Machine Translation Shared Task*, section 6.
+    """
+    size = len(significant)
+    last = np.where(significant, -1, np.arange(size)).max(
+        axis=1, initial=-1
+    )  # the last one that it does not differ from
+    reach = np.maximum.accumulate(np.maximum(last, np.arange(size)))
+    return _runs([0, *(place + 1 for place in range(size - 1) if reach[place] == place)], size)
+
+
+def tiers(better: Flags) -> list[tuple[int, ...]]:
+    """A new tier begins with the first system that some member of the open tier is better than (`AssignRanks`).
+
+    Freitag et al. (2023), *Results of WMT23 Metrics Shared Task*; mt-metrics-eval.
+    """
+    size, starts = len(better), [0]
+    for place in range(1, size):
+        if better[starts[-1] : place, place].any():
+            starts.append(place)
+    return _runs(starts, size)
+
+
+def circular(better: Flags) -> bool:
+    """Whether systems are better than each other in a circle, so that no order agrees with all pairs."""
+    left = np.arange(len(better))
+    while left.size:
+        beaten = better[np.ix_(left, left)].any(axis=0)
+        if beaten.all():
+            return True
+        left = left[beaten]
+    return False
+
+
+def _runs(starts: Sequence[int], size: int) -> list[tuple[int, ...]]:
+    ends = [*starts[1:], size]
+    return [tuple(range(start, end)) for start, end in zip(starts, ends, strict=True)]
+
+
+# One board from the tests of its pairs: systems best first, pairs in their order, groups, the fami
+
 
 _PROMISE = ", which pairs of systems do not promise"
 CONTROLS: dict[Adjust, str] = {

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from ...engine.lattice import Integers
-from ...engine.plan import Budget
+from ...engine.plan import Budget, Cost, Plan as MethodPlan
 from ...errors import InvalidTest, relocated
+from ...statistics.paired import Paired, Repeated, Scores, StatisticSpec
 from ...statistics.systems import Systems
 from ...statistics.weights import WEIGHTED, require_unweighted
+from ..digest import canonical, options_by_name
+from ..float_dust import planned_dust
+from ..options import Options
 from ..paired_test import ALGORITHM_VERSION
+from ..prepared import Result
 from ..record import WarningRecord
 from .adjusted import Adjusted
 from .adjustment import adjust_boards
 from .binary import BinarySystems
 from .board import board_record
-from .board_dust import board_dust
 from .columns import require_all
 from .comparison import Comparison
-from .identity import comparison_digest
 from .max_t import PlannedMaxT, plan_max_t
 from .notes import noted
 from .overall import overall_comparison, overall_systems, plan_overall
@@ -35,6 +41,95 @@ from .record import BoardRecord, CompareRecord
 from .rounding import exact_alpha
 from .signed_sums import PairSums
 from .system_scores import Score, ordered_pairs, system_sizes
+
+# The identity of a comparison
+
+
+def comparison_digest(comparison: Comparison, algorithm: str) -> str:
+    """SHA-256, in hex, of the canonical request under one version of the algorithm.
+
+    Systems and data sets are in the order of their names already, items in that of their ids (`sorted_by_id`).
+    Columns enter by value, ids not at all: they only pair.
+    """
+    # A pair's own names are no part of a comparison.
+    options = replace(comparison.options, name_u="", name_v="")
+    settings = {
+        "compare": [comparison.design, comparison.baseline, [list(pair) for pair in comparison.pairs]],
+        "adjust": [comparison.adjust, comparison.family],
+        "overall": [comparison.aggregate, comparison.combine],
+        "listed": comparison.listed,
+        "spec": [comparison.spec.name, dict(comparison.spec.parameters)],
+        "options": options_by_name(options),
+        "algorithm": algorithm,
+        "datasets": [[name, systems.kind, list(systems.names)] for name, systems in _by_name(comparison)],
+    }
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
+    for _, systems in _by_name(comparison):
+        _add(digest, systems)
+    return digest.hexdigest()
+
+
+def _by_name(comparison: Comparison) -> list[tuple[str | None, Systems]]:
+    return sorted(comparison.datasets.items(), key=lambda each: each[0] or "")
+
+
+def _add(digest: hashlib._Hash, systems: Systems) -> None:
+    """The data of one data set; what follows a name is delimited by its own length, or by JSON."""
+    for name, column in systems.columns.items():
+        digest.update(json.dumps(["system", name]).encode())
+        for part in (column, systems.present.get(name)):
+            digest.update(b"|")
+            for chunk in canonical(part):
+                digest.update(chunk)
+    beside: list[tuple[str, object]] = [("gold", systems.gold), ("clusters", systems.pairing.clusters)]
+    # Ids are as old as comparisons without them.
+    later = (("weights", systems.weights), ("groups", systems.groups), ("event", systems.event))
+    beside += [(role, value) for role, value in later if value is not None]
+    for role, value in beside:
+        digest.update(f"|{role}:".encode())
+        for chunk in canonical(value):
+            digest.update(chunk)
+
+
+# Floating-point dust in the scores of a board
+
+
+@dataclass(frozen=True, slots=True)
+class _Endless:
+    """A test that is never run: which p-values dust hides differs from pair to pair."""
+
+    plan: MethodPlan
+    seconds: float = math.inf
+
+    def solve(self) -> Result:
+        """Not run."""
+        raise NotImplementedError
+
+
+_NO_PLAN = MethodPlan(Cost("enumeration", 0, 0), "", (), Budget())
+
+
+def board_dust(systems: Systems, spec: StatisticSpec, options: Options) -> tuple[WarningRecord, ...]:
+    """The warning about dust in the scores, as single tests have it; nothing for other data."""
+    if systems.kind != "scores":
+        return ()
+    sides = [column.values if isinstance(column, Repeated) else column for column in systems.columns.values()]
+    columns = [side for side in sides if isinstance(side, np.ndarray)]
+    if len(columns) < len(sides) or all(column.dtype == np.int64 for column in columns):
+        return ()
+    values = np.concatenate([column.astype(np.float64) for column in columns])
+    dust = planned_dust(Scores(values, values[:0]), spec, options, _never_run)
+    if dust is None:
+        return ()
+    likely = "" if dust.likely is None else f" {dust.likely} ties may be others."
+    return (WarningRecord("float_dust", f"{dust.seen}.{likely}"),)
+
+
+def _never_run(data: Paired, spec: StatisticSpec, options: Options) -> _Endless:
+    return _Endless(_NO_PLAN)
+
+
+# The one entry of a comparison: boards are planned, tested, adjusted and recorded, as `paired_test
 
 
 def prepare_compare(comparison: Comparison, budget: Budget) -> PreparedCompare:

@@ -10,9 +10,16 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from functools import cache
 from typing import get_args
 
+import numpy as np
+
 from ...engine.plan import Budget
+from ...engine.power.paired_binary import binomial_masses, lower_tail
+from ...engine.probability import SMALLEST
+from ...engine.root import root
 from ...errors import InvalidTest
 from ...statistics.entry_words import DEFAULT_EXPRESSION
 from ...statistics.evenness import is_even
@@ -24,20 +31,249 @@ from ..additive_test import AdditiveTest
 from ..data_warnings import refuse_undecidable
 from ..favoured import Favoured, favoured
 from ..items import differences_of
-from ..options import Options
+from ..options import Options, Sequential
+from ..p_value import SMALLEST_NORMAL
 from ..paired_test import Prepared, finish, prepare
-from ..record import TestRecord
+from ..record import SensitivityRecord, SequentialRecord, TestRecord
 from ..rounded_test import RoundedTest
 from ..sensitivity import PlannedSensitivity, SensitivityQuestion, sensitivity_if_any
-from .anytime import AnytimeTest, anytime_test
+from ..sequential import SequentialTest, sequential_test
 from .decision import Judgement, judgements, overall, verdict_of
-from .equivalence import EquivalenceTest, equivalence_test
 from .fillings import over_fillings
 from .margin import Question, ShiftedTest, TangoTest, margin_test, question_of, without_margin
-from .outcome import MarginTest, Outcome
-from .record import GateRecord, GateTerms, MetricRecord, OnInconclusive, Policy, deciding, family_of
+from .outcome import MarginTest, Outcome, greatest_known
+from .record import (
+    EquivalenceRecord,
+    GateRecord,
+    GateTerms,
+    MetricRecord,
+    OnInconclusive,
+    Policy,
+    deciding,
+    family_of,
+)
 from .sentences import hypothesis, overall_reason, reason
-from .tango_sensitivity import TangoSensitivity
+
+# What Tango's test of a margin could have found
+
+
+# Numbers of discordant items within so many standard deviations of the expected one are looked at.
+_FAR = 8.5
+_TOLERANCE = 1e-12
+_SECONDS_PER_TABLE = 8e-6
+METHOD = "tango_score"
+
+
+@dataclass(frozen=True, slots=True)
+class TangoSensitivity:
+    """The test of the gate, and the question; not exact, as the test is not, and the share of discordant items is the observed one."""
+
+    test: TangoTest
+    power: float
+    alpha: float
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time: a search among the tables of every number of discordant items."""
+        items = self.test.table.items
+        return _SECONDS_PER_TABLE * (2 * _FAR * math.sqrt(items) + 30) * math.log2(items + 2)
+
+    def solve(self) -> SensitivityRecord:
+        """Both numbers count from the margin on, in the direction of the test."""
+        table = self.test.table
+        items, sign = table.items, 1 if self.test.question.alternative == "greater" else -1
+        margin = sign * float(self.test.proportion)
+        seen = (table.only_u + table.only_v) / items
+        least = cache(self._least)
+        found = least(table.only_u + table.only_v)
+        critical = None if found is None else (2 * found - table.only_u - table.only_v) / items - margin
+
+        def power(beyond: float) -> float:
+            difference = margin + beyond
+            share = min(1.0, max(seen, abs(difference)))
+            first, masses = binomial_masses(items, share)
+            discordant = np.arange(first, first + len(masses))
+            least_wins = [least(one) for one in discordant.tolist()]
+            most_losses = np.array(
+                [-1 if own is None else d - own for d, own in enumerate(least_wins, first)]
+            )
+            losing = 0.5 if share == 0.0 else (1.0 - difference / share) / 2.0
+            return float((masses * lower_tail(most_losses, discordant, min(max(losing, 0.0), 1.0))).sum())
+
+        widest = 1.0 - margin
+        if power(widest) < self.power:
+            return self._record(critical, None)
+        if power(0.0) >= self.power:  # the test is asymptotic: its level may be above alpha
+            return self._record(critical, 0.0)
+        return self._record(
+            critical, root(lambda beyond: power(beyond) - self.power, 0.0, widest, tolerance=_TOLERANCE)
+        )
+
+    def _record(self, critical: float | None, detectable: float | None) -> SensitivityRecord:
+        whole = float(self.test.table.all_right)
+        critical, detectable = (None if one is None else one * whole for one in (critical, detectable))
+        return SensitivityRecord(self.power, critical, detectable, METHOD, exact=False)
+
+    def _least(self, discordant: int) -> int | None:
+        """The fewest items that only the tested side has right, of so many discordant ones, for p <= alpha; None if all do not do."""
+        if not self._rejects(discordant, discordant):
+            return None
+        low, high = -1, discordant
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._rejects(middle, discordant) else (middle, high)
+        return high
+
+    def _rejects(self, wins: int, discordant: int) -> bool:
+        upwards = self.test.question.alternative == "greater"
+        u, v = (wins, discordant - wins) if upwards else (discordant - wins, wins)
+        return self.test.tail(u, v)[0] <= self.alpha
+
+
+# The gate policy `equivalent`
+
+
+@dataclass(frozen=True, slots=True)
+class EquivalenceTest:
+    """Four one-sided tests of a margin.
+
+    `above` is greater than -margin and `below` less than +margin: both are shown of equivalent systems. `beyond` is
+    greater than +margin and `short` less than -margin: either shows that they are not.
+    """
+
+    above: MarginTest
+    below: MarginTest
+    beyond: MarginTest
+    short: MarginTest
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of all four."""
+        return sum(test.seconds for test in (self.above, self.below, self.beyond, self.short))
+
+    def run(self) -> Outcome:
+        """The one of both tests with the larger p-value, with bounds of the larger; and what the others say."""
+        above, below = self.above.run(), self.below.run()
+        larger = max(above, below, key=lambda outcome: outcome.log10_p_value)
+        lows, highs = zip(above.p_value_bounds, below.p_value_bounds, strict=True)
+        either = self.beyond.run(), self.short.run()
+        record = EquivalenceRecord(
+            p_value_above=above.p_value,
+            log10_p_value_above=above.log10_p_value,
+            p_value_below=below.p_value,
+            log10_p_value_below=below.log10_p_value,
+            p_value_different=min(1.0, 2.0 * min(outcome.p_value for outcome in either)),
+            log10_p_value_different=min(
+                0.0, math.log10(2.0) + min(outcome.log10_p_value for outcome in either)
+            ),
+            p_value_different_bounds=(
+                min(1.0, 2.0 * min(outcome.p_value_bounds[0] for outcome in either)),
+                min(1.0, 2.0 * min(outcome.p_value_bounds[1] for outcome in either)),
+            ),
+        )
+        return replace(
+            larger,
+            p_value_bounds=(max(lows), max(highs)),
+            min_attainable_p=greatest_known(above.min_attainable_p, below.min_attainable_p),
+            exact=above.exact and below.exact,
+            equivalence=record,
+        )
+
+
+def equivalence_test(prepared: Prepared, terms: GateTerms, budget: Budget) -> EquivalenceTest:
+    """Plan the four tests; raises what `margin_test` raises."""
+    margin = Fraction(repr(float(terms.margin)))
+    return EquivalenceTest(
+        above=margin_test(prepared, Question("greater", -margin), budget),
+        below=margin_test(prepared, Question("less", margin), budget),
+        beyond=margin_test(prepared, Question("greater", margin), budget),
+        short=margin_test(prepared, Question("less", -margin), budget),
+    )
+
+
+# The gate: whether a candidate may replace its baseline, by one or several metrics
+
+
+# Gates that are asked again as items come in: an e-value in the place of the p-value
+
+
+@dataclass(frozen=True, slots=True)
+class AnytimeTest:
+    """The policy's one-sided question, put to the e-value of the differences less the margin."""
+
+    question: Question
+    test: SequentialTest
+    alpha: float
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time."""
+        return 2.0 * self.test.seconds
+
+    @property
+    def longest_seconds(self) -> float:
+        """The same where doubles do not decide."""
+        return self.seconds + self.test.longest_seconds - self.test.seconds
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all items that were planned are there, so that the verdict can wait no longer."""
+        planned = self.test.asked.planned_n
+        return planned is not None and self.test.items >= planned
+
+    def record(self) -> SequentialRecord:
+        """The e-value as the answer says it."""
+        return self.test.record(self.alpha)
+
+    def run(self) -> Outcome:
+        """The p-value of any time, 1 / e; its upper bound is at most alpha only where the e-value is certain to reach 1 / alpha."""
+        found = self.test.e_value()
+        most = self.test.e_value(self._most())
+        low, high = _inverse(found.log_e + found.error), _inverse(found.log_e - found.error)
+        if low < SMALLEST_NORMAL:
+            low = 0.0  # a subnormal double has not the digits of its logarithm
+        if self.test.rejects(self.alpha):
+            high = min(high, self.alpha)
+        else:
+            high = max(high, math.nextafter(self.alpha, 1.0))
+            low = max(low, math.nextafter(self.alpha, 1.0)) if low <= self.alpha < high else low
+        record = self.record()
+        return Outcome(
+            procedure="e_value",
+            alternative=self.question.alternative,
+            difference=float(self.question.difference),
+            p_value=min(max(record.p_anytime, low), high),
+            log10_p_value=record.log10_p_anytime,
+            p_value_bounds=(low, high),
+            p_value_bounds_kind="certified",
+            exact=True,
+            min_attainable_p=_inverse(most.log_e),
+            waiting=not self.is_complete,
+        )
+
+    def _most(self) -> int:
+        """The sum with every difference on the side of the alternative."""
+        size = self.test.form.step * self.test.form.range // 2
+        return size if self.question.alternative == "greater" else -size
+
+
+def _inverse(log_e: float) -> float:
+    """1 / e as a p-value: at most 1, and never 0; rounded up where it is subnormal."""
+    p = math.exp(-max(log_e, 0.0))
+    return p if p >= SMALLEST_NORMAL else p + SMALLEST
+
+
+def anytime_test(prepared: Prepared, terms: GateTerms, question: Question, asked: Sequential) -> AnytimeTest:
+    """Plan it; raises InvalidTest for what has no e-value."""
+    if terms.policy == "equivalent":
+        detail = "There is no e-value of equivalence: leave sequential out, or choose another policy."
+        raise InvalidTest.at("/sequential", "not_available", detail)
+    test = sequential_test(prepared.test.problem, asked, question.alternative, question.difference)
+    return AnytimeTest(question, test, terms.alpha)
+
+
+# The gate: whether a candidate may replace its baseline, by one or several metrics
+
 
 # Reports say what was found 4 times in 5, unless another power was asked for; seconds that this may take.
 _POWER, _LONGEST_S = 0.8, 0.25

@@ -11,11 +11,38 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...engine.lattice import Integers
 from ..scores import doubled_midranks
-from .dominance import prefix_counts
 from .order import Placed
+
+# Counts of points below and left of others
+
+
+Indices = NDArray[np.int32]
+
+
+def prefix_counts(points: Integers, prefixes: Integers, bounds: Integers) -> tuple[Integers, Integers]:
+    """How many of the first `prefixes` points are less than, and how many equal to, a bound.
+
+    `points` are non-negative integers, shape (m,); `prefixes` has shape (k, n) with values in 0..m, and `bounds`
+    shape (n,), non-negative integers. Both results have shape (k, n), up to a number for each column that is the same
+    in all rows: only differences of two rows mean something. O((m + k n) log(max)).
+    """
+    bits = max(int(points.max(initial=0)), int(bounds.max(initial=0)), 1).bit_length()
+    rest, at = points.astype(np.int32), prefixes.astype(np.int32)
+    less: Indices = np.zeros(at.shape, dtype=np.int32)
+    for level in range(bits - 1, -1, -1):
+        one = (rest >> level) & 1 == 1
+        zeros: Indices = np.zeros(len(rest) + 1, dtype=np.int32)
+        np.cumsum(~one, out=zeros[1:], dtype=np.int32)
+        below = zeros[at]
+        upper = (bounds >> level) & 1 == 1
+        less += np.where(upper, below, 0)
+        at = np.where(upper, zeros[-1] + at - below, below)
+        rest = np.concatenate([rest[~one], rest[one]])
+    return less.astype(np.int64), at.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from hypothesis import example, given, strategies as st
 
 from app.execution.cache import OVERHEAD_BYTES, Cache
 from app.execution.scheduler import QUEUES, Bounds, Call, QueueName, Scheduler
+from app.execution.supervisor import Progress
 from app.execution.throughput import MAX_RETRY_AFTER_S, Throughput
-from app.execution.watchdog import Progress
 
 FAR = 1e9
 

@@ -16,7 +16,7 @@ from app.inference.compare.binomial_values import BinomialValues
 from app.inference.compare.exact_values import Joined, Listed
 from app.inference.compare.sum_values import SumValues
 from app.inference.record import Fraction2
-from app.jobs import codec
+from app.jobs import work as codec
 from app.jobs.connected import cutting_of
 from app.jobs.envelope import Envelope, kind_of
 from app.jobs.model import JobPlan

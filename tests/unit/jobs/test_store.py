@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.jobs import room, store as module
+from app.jobs import store as module
 from app.jobs.database import engine_of, reachable
 from app.jobs.hosts import Heart, live_hosts
 from app.jobs.model import JobPlan, KeyReused, NoRoom, NoShare, Shares, StoreAway, Stored
@@ -26,8 +26,7 @@ ANSWER = Stored(200, (("etag", "x"),), b"a", b"b", b"c")
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     at = [1_000.0]
-    for one in (module, room):
-        monkeypatch.setattr(one, "now", lambda _: at[0])
+    monkeypatch.setattr(module, "now", lambda _: at[0])
     return at
 
 

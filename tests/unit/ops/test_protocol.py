@@ -26,6 +26,7 @@ from app.ops.edge.chunked import (
 )
 from app.ops.edge.limits import Edge, Limits
 from app.ops.edge.protocol import MOST_EMPTY_LINES, HTTPProtocol
+from app.ops.edge.request_head import unclear
 from app.settings import Settings
 
 LIMIT = 8_192
@@ -249,7 +250,6 @@ def test_whatever_comes_is_answered_or_awaited_in_one_piece_as_in_several(
 
 def test_a_head_that_trickles_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at = 0
-    unclear = protocols.unclear
 
     def counted(there: bytearray, seen: int, stop: int) -> bool:
         nonlocal looked_at

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from app.statistics.catalogue import STATISTICS
-from app.statistics.direction import of_name, of_test
-from app.statistics.metric_words import (
+from app.statistics.direction import (
     CAUTIOUS,
     COUNTING,
     CURRENCIES,
@@ -16,6 +15,8 @@ from app.statistics.metric_words import (
     LOWER,
     SCOPES,
     TIME_UNITS,
+    of_name,
+    of_test,
 )
 from app.statistics.paired import Counts, Effects, Pairing, Scores, StatisticSpec
 

@@ -19,8 +19,7 @@ from app.statistics import formula
 from app.statistics.approximation import approximate
 from app.statistics.exact_value import UnresolvedError, ball, ratios, ratios_on, value_at
 from app.statistics.expression import MAX_CHARS, parse
-from app.statistics.quantity import Formula
-from app.statistics.ratio_at import ratio_at
+from app.statistics.quantity import Formula, ratio_at
 from app.statistics.sum_function import FunctionOf
 
 SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")

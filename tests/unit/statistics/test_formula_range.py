@@ -11,9 +11,8 @@ import pytest
 from app.engine.probability import Alternative
 from app.errors import InvalidTest
 from app.statistics.expression import parse
-from app.statistics.formula_range import range_of
 from app.statistics.quantity import Formula
-from app.statistics.sum_function import FunctionOf
+from app.statistics.sum_function import FunctionOf, range_of
 from tests.fuzz.expressions import small
 
 SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")

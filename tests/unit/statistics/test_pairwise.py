@@ -18,11 +18,10 @@ from app.inference.paired_test import run_test
 from app.statistics.additive_problem import Additive
 from app.statistics.paired import Pairing, Predictions, StatisticSpec
 from app.statistics.pairwise import blocks, reduce as module
-from app.statistics.pairwise.dominance import prefix_counts
-from app.statistics.pairwise.kernels import Gold
+from app.statistics.pairwise.kernels import Gold, prefix_counts
 from app.statistics.pairwise.order import Placed, placed
+from app.statistics.pairwise.reduce import worth_of
 from app.statistics.pairwise.standardized import sign_of
-from app.statistics.pairwise.worth import worth_of
 from app.statistics.reducers import reduce
 
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from app.inference.compare.board import board_record
+from app.inference.compare.board import Score, board_record
 from app.inference.compare.comparison import Comparison
 from app.inference.compare.pair_tests import PairTests
-from app.inference.compare.ranks import Score
 from app.inference.compare.record import BoardRecord
 from app.inference.options import Options
 from app.statistics.paired import StatisticSpec
