@@ -15,7 +15,7 @@ from typing import Any, cast
 from pydantic_core import from_json
 
 from ..errors import InputError, InvalidTest, marked, relocated
-from ..inputs import delimited, item_lines, json_body, npy
+from ..inputs import delimited, json_body, ndjson, npy
 from ..inputs.formats.catalogue import ALIASES, AUTO
 from ..inputs.formats.reader import UploadedFile
 from ..inputs.formats.source import UTF8_BOM
@@ -137,10 +137,10 @@ def _refuse_contradictions(options: Options, request: AnyRequest, kind: TestKind
 def _lines(options: Options, body: bytes | bytearray, kind: TestKind) -> Document | None:
     """Lines with the fields of a request; None for lines of scores with others."""
     required, optional = REQUIRED[kind], OPTIONAL[kind]
-    if kind == "scores" and not item_lines.has_fields(body, (*required, *optional)):
+    if kind == "scores" and not ndjson.has_fields(body, (*required, *optional)):
         return None
-    read = item_lines.read(body, required, optional)
-    return Document(kind, {**options, **read.columns}, partial(in_line, read.lines))
+    columns, lines = ndjson.items(body, required, optional)
+    return Document(kind, {**options, **columns}, partial(in_line, lines))
 
 
 def _array(options: Options, body: bytes | bytearray, kind: TestKind) -> Document:

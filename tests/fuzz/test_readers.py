@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from app.errors import ExactpermError
-from app.inputs import delimited, encodings, frame, item_lines, json_body, npy
+from app.inputs import delimited, encodings, frame, json_body, ndjson, npy
 from app.inputs.formats import catalogue
 from app.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
 from app.inputs.formats.source import Source
@@ -141,7 +141,7 @@ BODIES: dict[str, tuple[list[bytes], Callable[[bytes], Any]]] = {
     "csv": (list(TABLES), lambda body: frame_of_body(body, "comma")),
     "tsv": (list(TABLES), lambda body: frame_of_body(body, "tab")),
     "counts": (list(TABLES), lambda body: delimited.plain_counts(body, ",")),
-    "lines": (list(LINES), lambda body: item_lines.read(body, ("u", "v"), ("gold",))),
+    "lines": (list(LINES), lambda body: ndjson.items(body, ("u", "v"), ("gold",))),
     "npy": (arrays(), npy.read),
     "gzip": (list(TABLES), lambda body: encodings.decode(body, "gzip", max_bytes=MAX_INFLATED)),
     "zstd": (list(TABLES), lambda body: encodings.decode(body, "zstd", max_bytes=MAX_INFLATED)),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from app.errors import InvalidTest
-from app.inputs.item_lines import read
+from app.inputs.ndjson import items
 from app.inputs.nested import MAX_COUNT_NAMES, counts_by_item, named_counts, samples, tuples
 from app.statistics.item_order import taken
 from app.statistics.paired import Repeated
@@ -69,9 +69,9 @@ def test_the_culprit_is_named_by_its_place(check: Any, values: Any, pointer: str
 
 
 def test_lines_are_items_and_remember_where_they_stand() -> None:
-    found = read(b'{"id":1,"u":1,"v":0}\r\n\n{"v":[1],"id":"x","u":2}', ("u", "v"))
-    assert found.columns == {"u": [1, 2], "v": [0, [1]], "ids": [1, "x"]}
-    assert found.lines == [1, 3]
+    columns, lines = items(b'{"id":1,"u":1,"v":0}\r\n\n{"v":[1],"id":"x","u":2}', ("u", "v"))
+    assert columns == {"u": [1, 2], "v": [0, [1]], "ids": [1, "x"]}
+    assert lines == [1, 3]
 
 
 @pytest.mark.parametrize(
@@ -86,5 +86,5 @@ def test_lines_are_items_and_remember_where_they_stand() -> None:
 )
 def test_lines_of_other_fields_are_refused(body: bytes, pointer: str) -> None:
     with pytest.raises(InvalidTest) as caught:
-        read(body, ("u", "v"))
+        items(body, ("u", "v"))
     assert caught.value.flaws[0].pointer == pointer
