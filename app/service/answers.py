@@ -151,10 +151,6 @@ def _masses(pmf: tuple[tuple[float, float], ...] | None) -> list[dict[str, float
     return None if pmf is None else [{"value": value, "probability": p} for value, p in pmf]
 
 
-def _quantiles(quantiles: tuple[tuple[str, float], ...] | None) -> dict[str, float] | None:
-    return None if quantiles is None else dict(quantiles)
-
-
 def _id(letter: str, *notes: str) -> Form:
     kind = Annotated[str, {"pattern": f"^{letter}_[0-9a-f]{{16}}$"}, *notes]
     return Form("id", kind, lambda digest: f"{letter}_{digest[:16]}")
@@ -170,7 +166,7 @@ FORMS: dict[tuple[type, str], Form] = {
     (CompareRecord, "digest"): _id("c", FROM_REQUEST),
     (ReadingRecord, "facts"): Form("notes", tuple[str, ...], sentences),
     (Fraction2, "numerator"): Form("numerator", Decimal, decimal),
-    (NullRecord, "quantiles"): Form("quantiles", dict[str, float] | None, _quantiles),
+    (NullRecord, "quantiles"): Form("quantiles", dict[str, float] | None, lambda of: None if of is None else dict(of)),
     (NullRecord, "pmf"): Form("pmf", tuple[Mass, ...] | None, _masses),
     **{
         (record, name): Form(name, float, bounded)
@@ -320,41 +316,22 @@ def answer_id(record: Record) -> str:
 
 def signature(record: Record) -> str:
     """What was done, in one line for a paper's appendix."""
-    if isinstance(record, CompareRecord):
-        return _signed(_compared(record), record.digest)
-    if isinstance(record, PowerRecord):
-        return _signed(["power", record.solve, record.alternative, record.method.name], record.digest)
-    if isinstance(record, GateRecord):
-        parts = ["gate", record.verdict, f"metrics:{len(record.metrics)}"]
-    else:
-        parts = [
-            record.test,
-            record.statistic.name,
-            record.alternative,
-            record.method.name,
-            f"n:{record.items.n}",
-        ]
-    return _signed(parts, record.digest)
-
-
-def _compared(record: CompareRecord) -> list[str]:
-    """What was compared: how adjusted, by which statistic, how many data sets (if there are any), systems and tests."""
-    boards = record.boards.values()
-    systems = {system.name for board in boards for system in board.systems}
-    sets = [] if record.datasets is None else [f"datasets:{len(record.datasets)}"]
-    return [
-        "compare", record.main_board.family.adjust, record.statistic, *sets, f"systems:{len(systems)}",
-        f"pairs:{n_pairs(record)}",
-    ]  # fmt: skip
-
-
-def n_pairs(record: CompareRecord) -> int:
-    """How many tests there were, listed or not."""
-    return sum(board.family.size for board in record.boards.values())
-
-
-def _signed(parts: list[str], digest: str) -> str:
-    return "|".join(["exactperm", f"alg:{ALGORITHM_VERSION}", *parts, f"sha:{digest[:8]}"])
+    match record:
+        case CompareRecord():
+            boards = record.boards.values()
+            names = {system.name for board in boards for system in board.systems}
+            sets = [] if record.datasets is None else [f"datasets:{len(record.datasets)}"]
+            tests = sum(board.family.size for board in boards)
+            parts = ["compare", record.main_board.family.adjust, record.statistic, *sets]
+            parts += [f"systems:{len(names)}", f"pairs:{tests}"]
+        case PowerRecord():
+            parts = ["power", record.solve, record.alternative, record.method.name]
+        case GateRecord():
+            parts = ["gate", record.verdict, f"metrics:{len(record.metrics)}"]
+        case TestRecord():
+            parts = [record.test, record.statistic.name, record.alternative, record.method.name]
+            parts.append(f"n:{record.items.n}")
+    return "|".join(["exactperm", f"alg:{ALGORITHM_VERSION}", *parts, f"sha:{record.digest[:8]}"])
 
 
 ANSWERS: dict[type, type[Answer]] = {
@@ -375,14 +352,10 @@ def render(record: Record, runtime: Runtime) -> dict[str, Any]:
     return dict(as_json(ANSWERS[type(record)](shown, runtime, VERSIONS, line)))
 
 
-def render_compare_plan(plan: ComparePlanRecord) -> dict[str, Any]:
-    """The JSON plan of a comparison."""
-    return dict(as_json(ComparePlanAnswer("compare", plan, VERSIONS)))
-
-
-def render_plan(kind: TestKind, plan: PlanRecord) -> dict[str, Any]:
-    """The JSON plan of a test."""
-    return dict(as_json(PlanAnswer(kind, plan, VERSIONS)))
+def render_plan(kind: Any, plan: PlanRecord | ComparePlanRecord) -> dict[str, Any]:
+    """The JSON plan of a test, or of a comparison."""
+    answer: Any = ComparePlanAnswer if kind == "compare" else PlanAnswer
+    return dict(as_json(answer(kind, plan, VERSIONS)))
 
 
 # Bytes and headers

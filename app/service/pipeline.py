@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -35,13 +35,13 @@ from ..statistics.paired import (
     StatisticSpec,
 )
 from . import problems
-from .answers import answer_id, content_of, encode, render_compare_plan, render_plan, rendered
-from .compare import json_request, run as boards
+from .answers import answer_id, content_of, encode, render_plan, rendered
+from .compare import carriers, run as boards
 from .compare.parse import ParsedCompare, comparison_of, parse_compare
 from .documents import Document, json_of
 from .gate.gate import ParsedGate, PreparedGate, parse_gate, prepare_gate, run_gate
 from .media_types import JSON as JSON_BODY, MULTIPART
-from .messages import Job, RenderedResponse, TestKind
+from .messages import Job, RenderedResponse
 from .parse import ParsedTest, inflated, n_items, parse_document, parse_test
 from .pointers import chained, prefixed
 from .power import ParsedPower, PreparedPower, parse_power, prepare_power, run_power
@@ -218,7 +218,7 @@ def parse_plan(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) 
     parsed: ParsedTest | ParsedCompare
     if envelope.kind == "compare":
         with relocated(pointer_map):
-            decoded = json_request.decoded(envelope.request, context)
+            decoded = carriers.of_json(envelope.request, context)
         decoded = replace(decoded, pointer_map=chained(decoded.pointer_map, pointer_map))
         parsed = comparison_of(decoded, job)
     else:
@@ -270,7 +270,7 @@ def _prepare_test(job: Job, parsed: ParsedTest) -> Prepared:
 
 def _plan_test(parsed: ParsedTest, prepared: Prepared) -> dict[str, Any]:
     # Segments come from files alone, which only the CLI plans.
-    return render_plan(cast("TestKind", parsed.kind), plan_record(prepared))
+    return render_plan(parsed.kind, plan_record(prepared))
 
 
 def _run_test(parsed: ParsedTest, prepared: Prepared) -> Ran:
@@ -407,7 +407,7 @@ class Noun:
 
 BOARD = Noun(
     "compare", is_small_board, boards.prepare_comparison, _run_board,
-    lambda _, prepared: render_compare_plan(boards.plan_of_comparison(prepared)),
+    lambda _, prepared: render_plan("compare", boards.plan_of_comparison(prepared)),
 )  # fmt: skip
 NOUNS: Mapping[type, Noun] = {
     ParsedTest: Noun("test", is_small_test, _prepare_test, _run_test, _plan_test),

@@ -10,7 +10,7 @@ from ...inputs.formats.catalogue import told_by_statistic
 from ...inputs.formats.roles import ROLES
 from ...reports.representations import OF_A_COMPARISON, BoardPicture, BoardTable
 from ...service import media_types
-from ...service.compare.files import COLUMNS, SYSTEM
+from ...service.compare.carriers import COLUMNS, SYSTEM
 from ...service.compare.options import KINDS, NAMES, OF_QUERY, READER_OPTIONS
 from ...service.messages import TestKind
 from ...service.query import parameters_of

@@ -32,7 +32,7 @@ from ..schema.fields import NO_BOOLEANS
 from ..schema.statistics import STATISTIC_MODELS, spec_of
 from ..storing import store_of
 from ..validation import validated
-from . import files, json_request
+from . import carriers
 from .board import Board, DecodedCompare, board_of, require_names, require_systems
 from .options import SYSTEMS, beside_body, in_query, options_of_board
 
@@ -87,18 +87,18 @@ def parse_compare(job: Job, body: bytes | bytearray, control: Control = UNBOUNDE
 def _decoded(job: Job, body: bytes | bytearray, control: Control) -> DecodedCompare:
     media_type = job.body.media_type
     if media_type in (CSV, TSV, NDJSON):
-        return files.parse_body(job, body)
+        return carriers.parse_body(job, body)
     if media_type in (JSON, MULTIPART):
         options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
         if media_type == MULTIPART:
-            return files.parse_form(job, body, control)
+            return carriers.parse_form(job, body, control)
         read = json_body.decode(body)
-        return json_request.decoded(read.value, {NO_BOOLEANS: read.no_booleans})
+        return carriers.of_json(read.value, {NO_BOOLEANS: read.no_booleans})
     with relocated(in_query):
         known = (SYSTEMS, *ELSEWHERE, *OF_A_BOARD)
         members, systems = options_of_board(job.query, lambda name: f"/?{name[:40]}", extra=known)
         choices = validated(CompareChoices, members)
-        boards = files.of_array(body, systems, may_be_missing=choices.on_missing != "error")
+        boards = carriers.of_array(body, systems, may_be_missing=choices.on_missing != "error")
     return DecodedCompare(choices, boards, beside_body)
 
 

@@ -1,18 +1,20 @@
-"""Many systems in one file, or in a body that is read as the same file is: tables, lines of JSON, arrays, and columns beside gold."""
+"""Whatever carries many systems becomes boards: JSON requests, arrays, and tables as bodies or as one file; the others are `system_files`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, cast
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
-from ...errors import InputError, InvalidTest, marked, relocated
+from ...errors import Flaw, InputError, InvalidTest, marked, pointer_token, relocated
 from ...execution.ipc import Control
 from ...inference.reading import Guessed, Note
 from ...inference.record import ReadingRecord
-from ...inputs import json_body, npy
+from ...inputs import columns, json_body, npy
 from ...inputs.alignment import Gapped, Given, Positions, system_pointer
 from ...inputs.formats import beside_gold, catalogue, many_systems
 from ...inputs.formats.many_systems import require_alike
@@ -35,9 +37,11 @@ from ..media_types import CSV, TSV
 from ..messages import Job
 from ..multipart import Form
 from ..parse_files import as_read, option_pointer, read_form, spec_of_kind
+from ..pointers import beside_statistic, prefixed
 from ..query import OF_A_BOARD
-from ..schema.fields import NO_BOOLEANS
-from . import json_request
+from ..schema.compare import Columns, CompareKind, CompareRequest, Dataset
+from ..schema.fields import NO_BOOLEANS, ON_MISSING, CountColumns, OutputColumn, SampleColumn
+from ..validation import flaws_of, validated
 from .board import DecodedCompare, GivenBoard, without_ids
 from .options import NAMES, SYSTEMS, FormFields, beside_body, beside_files, fields_of, in_form
 from .system_files import each_file
@@ -51,6 +55,15 @@ COLUMNS = (
     "gold_column", "event_column", "groups", "clusters", "id_column", "score_column", "system_column", "decimal", "delimiter",
 )  # fmt: skip
 Boards = dict[str | None, GivenBoard]
+ADAPTERS: Mapping[CompareKind, TypeAdapter[dict[str, Any]]] = {
+    "scores": TypeAdapter(dict[str, SampleColumn]),
+    "counts": TypeAdapter(dict[str, CountColumns]),
+    "predictions": TypeAdapter(dict[str, OutputColumn]),
+}
+OF_A_DATASET = ("gold", "ids", "clusters", "weights", "groups", "event")
+
+
+# Files, and bodies that are read as files
 
 
 def parse_form(job: Job, body: bytes | bytearray, control: Control) -> DecodedCompare:
@@ -129,7 +142,7 @@ def _request_in(form: Form) -> DecodedCompare | None:
         detail = f"The file is a JSON request, which holds its options: set {marked(name[:40])} there."
         raise InvalidTest.at(option_pointer(name), "unused_option", detail)
     with relocated(_in_file):
-        decoded = json_request.decoded(read.value, {NO_BOOLEANS: read.no_booleans})
+        decoded = of_json(read.value, {NO_BOOLEANS: read.no_booleans})
     note = "The file is a JSON request, as for POST /v1/compare, and was read as one."
     record = ReadingRecord("json-request", guessed=True, facts=(note,))
     return replace(decoded, pointer_map=_in_file, reading=record)
@@ -275,6 +288,113 @@ def _on_one_list(systems: Sequence[Cells]) -> tuple[list[str], list[Positions]]:
     position = np.zeros(len(first), dtype=np.int64)
     position[used] = np.arange(len(used))
     return ids_of(frame, key, first[used]), [position[codes[cells.rows]] for cells in systems]
+
+
+# JSON and arrays
+
+
+def of_json(value: Any, context: dict[str, Any]) -> DecodedCompare:
+    """The request in a decoded JSON body, with the columns of its data sets by name in code-point order.
+
+    Raises InvalidTest: it is not a valid request; pointers are into it.
+    """
+    context = {**context, ON_MISSING: value.get("on_missing") if type(value) is dict else None}
+    request = validated(CompareRequest, value, context=context)
+    if request.datasets is None:
+        if request.systems is None:
+            detail = "Give systems (a column for each, by name), or datasets with systems of their own."
+            raise InvalidTest.at("/systems", "missing", detail)
+        return DecodedCompare(
+            request, {None: _board(request, request.kind, context)}, beside_statistic(value)
+        )
+    for name in ("systems", "scores"):
+        if getattr(request, name) is not None:
+            raise InvalidTest.at(f"/{name}", "redundant", "Give either systems or datasets, not both.")
+    for name in OF_A_DATASET:
+        if getattr(request, name) is not None:
+            detail = (
+                f"With datasets, {name} goes into each of them: items of two data sets are never the same."
+            )
+            raise InvalidTest.at(f"/{name}", "superfluous", detail)
+    boards: dict[str | None, GivenBoard] = {}
+    for name in sorted(request.datasets):
+        prefix = f"/datasets/{pointer_token(name[:200])}"
+        dataset = validated(Dataset, request.datasets[name], prefix=prefix, context=context)
+        with relocated(prefixed(prefix)):
+            if dataset.systems is None:
+                raise InvalidTest.at("/systems", "missing", "Every data set needs systems of its own.")
+            boards[name] = _board(dataset, request.kind, context)
+    return DecodedCompare(request, boards, beside_statistic(value))
+
+
+def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> GivenBoard:
+    if type(given.systems) is list:
+        board, ids = _of_matrix(given, kind)
+    else:
+        if given.scores is not None:
+            detail = "The matrix scores goes with a list of names in systems; these systems have columns of their own."
+            raise InvalidTest.at("/scores", "redundant", detail)
+        assert given.systems is not None
+        systems, ids = without_ids(given.systems, given.model_fields_set)
+        try:
+            board = GivenBoard(ADAPTERS[kind].validate_python(systems, context=context))
+        except ValidationError as error:
+            flaws = tuple(
+                flaw for detail in error.errors(include_url=False) for flaw in flaws_of(detail, "/systems")
+            )
+            raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=flaws) from None
+    of_items = {name: getattr(given, name) for name in OF_A_DATASET}
+    return replace(board, **of_items | {"ids": ids if given.ids is None else given.ids})
+
+
+def _of_matrix(given: Columns, kind: CompareKind) -> tuple[GivenBoard, list[Any] | None]:
+    """Names, and rows of scores in their order; and ids that are among the columns."""
+    names: list[str] = list(given.systems or ())
+    if kind != "scores":
+        detail = f"A list of names goes with the matrix scores; {kind} need an object with a column for each system."
+        raise InvalidTest.at("/systems", "matrix_of_scores_only", detail)
+    if given.scores is None:
+        detail = "A list of names needs the matrix scores: a row for each item, and in it a number for each system."
+        raise InvalidTest.at("/scores", "missing", detail)
+    positions: dict[str, int] = {}
+    for position, name in enumerate(names):
+        if positions.setdefault(system_pointer(name), position) != position:
+            detail = "A system has the name of an earlier one: give each a name of its own."
+            raise InvalidTest.at(f"/systems/{position}", "duplicate_name", detail)
+    systems, ids = without_ids(_columns(given.scores, names), given.model_fields_set)
+
+    def place(column: str, index: int | None, rest: Sequence[str]) -> str:
+        position = positions.get(column)
+        if index is None:
+            return column if position is None else f"/systems/{position}"
+        return f"{column}/{index}" if position is None else f"/scores/{index}/{position}"
+
+    return GivenBoard(systems, place), ids
+
+
+def _columns(rows: list[Any], names: list[str]) -> dict[str, Given]:
+    """The columns of a matrix; raises InvalidTest at `/scores/<row>[/<column>]`."""
+    if not rows:
+        raise InvalidTest.at("/scores", "no_items", "There is no item to compare; give at least one row.")
+    if set(map(type, rows)) != {list}:
+        index = next(i for i, row in enumerate(rows) if type(row) is not list)
+        detail = "A row is a list with a number for each system."
+        raise InvalidTest.at(f"/scores/{index}", "not_a_row", detail)
+    if set(map(len, rows)) != {len(names)}:
+        index = next(i for i, row in enumerate(rows) if len(row) != len(names))
+        detail = f"This row has {len(rows[index]):,} numbers and there are {len(names):,} systems: every row needs one for each."
+        raise InvalidTest.at(f"/scores/{index}", "ragged", detail)
+    promised = bool not in set(map(type, chain.from_iterable(rows)))
+    by_name: dict[str, Given] = {}
+    for position, (name, column) in enumerate(zip(names, zip(*rows, strict=True), strict=True)):
+        try:
+            by_name[name] = columns.numbers(list(column), may_hold_booleans=not promised)
+        except InvalidTest as error:
+            flaws = (
+                Flaw(f"/scores{flaw.pointer}/{position}", flaw.code, flaw.detail) for flaw in error.flaws
+            )
+            raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
+    return by_name
 
 
 def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_missing: bool) -> Boards:
