@@ -25,7 +25,7 @@ RUN = (
     "run", "run_id", "seed", "random_seed", "epoch", "trial", "repeat", "rep", "replicate", "attempt", "iteration", "try",
 )  # fmt: skip
 SYSTEM = (
-    "system", "model", "system_id", "model_id", "method", "classifier", "classifier_name", "algorithm", "generator",
+    "system", "model", "system_id", "model_id", "method", "classifier", "classifier_name", "algorithm", "generator", "framework",
 )  # fmt: skip
 DATASET = (
     "dataset", "dataset_name", "benchmark", "task", "lp", "lang", "language", "split", "domain", "category",

@@ -198,11 +198,11 @@ def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> 
     first = None
     for columns in named:
         if _unique(sides, columns):
-            if len(named) == 1 or not _are_of_runs(sides, columns):
+            if not _are_of_runs(sides, columns):
                 return [Key(each) for each in columns]
             first = first or columns
     if first:
-        return [Key(each) for each in first]
+        return _by_text(sides, notes) or [Key(each) for each in first]
     if named:
         return _with_repeats(sides, named, options, parts=True) or [Key(each) for each in named[0]]
     for name in (*PART_OF_KEY, *RUN, *DATASET):
@@ -266,7 +266,9 @@ def _same(
 def _are_of_runs(sides: Sequence[Side], columns: Sequence[Sequence[str]]) -> bool:
     """Whether the files have no key in common: a tool gave its rows ids of their own in each run."""
     keys = [side.keys(each) or () for side, each in zip(sides, columns, strict=True)]
-    return any(set(keys[0]).isdisjoint(other) for other in keys[1:])
+    return any(
+        len(other) > 0 and other[0] not in keys[0] and set(keys[0]).isdisjoint(other) for other in keys[1:]
+    )
 
 
 def _has_averages(sides: Sequence[Side], columns: Sequence[Sequence[str]]) -> bool:
@@ -372,11 +374,7 @@ def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
         if _unique(sides, columns) and _same(sides, columns):
             if n < CERTAIN_ROWS:
                 raise _ask(sides, some, "has the same values in u and in v, in another order")
-            listed = ", ".join(map(quoted, some))
-            notes.append(
-                f"{listed} {'holds' if len(some) == 1 else 'together hold'} the keys: each once, the same {n:,} in both files."
-            )
-            return [Key(each) for each in columns]
+            return _noted(sides, some, notes)
     for name in moved:
         if _unique(sides, [(name,)] * len(sides)) and _overlap(sides, name):
             raise _ask(sides, (name,), "has the same values in u and in v, in another order")
@@ -392,6 +390,26 @@ def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
         )
         raise _ask(sides, whole or (shuffled[0],), "has the same values in both files, in another order")
     return by_position
+
+
+def _by_text(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
+    """The keys of files whose ids are of their runs: a column of texts with each value once, the same in both."""
+    for name in _shared(sides) if sides[0].n >= CERTAIN_ROWS else ():
+        columns = [(name,)] * len(sides)
+        if (
+            all(side.frame.is_text(name) for side in sides)
+            and _unique(sides, columns)
+            and _same(sides, columns)
+        ):
+            return _noted(sides, (name,), notes)
+    return None
+
+
+def _noted(sides: Sequence[Side], columns: tuple[str, ...], notes: list[str]) -> list[Key]:
+    hold = "holds" if len(columns) == 1 else "together hold"
+    listed = ", ".join(map(quoted, columns))
+    notes.append(f"{listed} {hold} the keys: each once, the same {sides[0].n:,} in both files.")
+    return [Key(columns) for _ in sides]
 
 
 def _tells_rows_apart(sides: Sequence[Side], name: str) -> bool:
