@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..errors import Flaw, InvalidTest, choices_of, pointer_token
 from ..statistics.item_order import taken
 from ..statistics.paired import Column, Gaps, Pairing, Repeated, Scores
-from .quoting import quoted
+from .quoting import quoted, some
 
 OnMissing = Literal["error", "drop", "bounds"]  # of a test
 OnMissingOnBoard = Literal["error", "pairwise", "complete"]
@@ -382,7 +382,7 @@ def _refuse_missing(columns: Placed, lacking: Sequence[str]) -> None:
     flaws: list[Flaw] = []
     for name in lacking:
         absent = np.flatnonzero(~has[name]).tolist()
-        detail = f"{_called(name)} lacks {len(absent):,} of {len(columns.ids):,} items: {_some(columns.ids, absent)}."
+        detail = f"{_called(name)} lacks {len(absent):,} of {len(columns.ids):,} items: {some([columns.ids[at] for at in absent])}."
         flaws.append(Flaw(name, "unmatched_ids", detail, () if flaws else MENDED))
     several = f"; {len(lacking) - 1:,} more columns lack items" if len(lacking) > 1 else ""
     detail = (
@@ -399,7 +399,7 @@ def _refuse_alone(columns: Placed, has: Mapping[str, NDArray[np.bool_]]) -> None
     for name, mask in has.items():
         alone = np.flatnonzero(mask & ~common).tolist()
         if alone:
-            detail = f"Without a counterpart: {_some(columns.ids, alone)}."
+            detail = f"Without a counterpart: {some([columns.ids[at] for at in alone])}."
             flaws.append(Flaw(name, "unmatched_ids", detail, () if flaws else DROP))
             counts.append(f"{len(alone):,} of {columns.size(name):,} ids in {_called(name)}")
     detail = (
@@ -420,11 +420,6 @@ def _forms_of(ids: Iterable[Any]) -> str:
     return (
         f"{quoted(twice[0][0])} and {quoted(twice[0][1])} may be one id in two forms: write the ids alike. "
     )
-
-
-def _some(ids: Sequence[Any], places: Sequence[int]) -> str:
-    more = f" and {len(places) - NAMED_IDS:,} more" if len(places) > NAMED_IDS else ""
-    return ", ".join(quoted(ids[index]) for index in places[:NAMED_IDS]) + more
 
 
 def _called(pointer: str) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from ..errors import pointer_token
 
 QUOTED_CHARS = 40
+NAMED = 5
 
 
 def quoted(value: object) -> str:
@@ -29,6 +31,12 @@ def _end(text: str, start: int) -> str:
     """A text from somewhere inside it on."""
     part = text[start : start + QUOTED_CHARS]
     return json.dumps(f"…{part}{'…' if len(text) > start + QUOTED_CHARS else ''}")
+
+
+def some(names: Sequence[object], most: int = NAMED) -> str:
+    """A few names in quotes, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(map(quoted, names[:most])) + more
 
 
 def escaped(name: object) -> str:

@@ -185,16 +185,16 @@ def _two(of: Columns, options: ReaderOptions, notes: list[Any]) -> Systems:
 
 @dataclass(frozen=True, slots=True)
 class SystemsBesideGold:
-    """Gold and the systems of one file, of all its rows, some without a value; `columns` are those of the file, by pointer."""
+    """Gold and the systems of one file, of all its rows, some without a value; `columns` are those of the file, by pointer.
+
+    `of_items` are ids, clusters, groups and events, where there are any, and `labels` the values of gold.
+    """
 
     data: Frame
     columns: Mapping[str, str | None]
     gold: Given
     systems: dict[str, Given]
-    ids: list[str] | None
-    clusters: list[str] | None
-    groups: list[str] | None
-    events: list[bool] | None
+    of_items: dict[str, list[Any] | None]
     labels: frozenset[Any]
     default: StatisticSpec
     notes: tuple[Any, ...]
@@ -259,17 +259,14 @@ def read_systems(
     columns = ", ".join(map(quoted, listed))
     notes.append(f"{len(known):,} items of {columns}; gold is the column {quoted(gold_name)}{said}.")
     notes += NumberReader.of(options).note()
-    if ids is None and any(
-        isinstance(column, Gapped) for column in (*systems.values(), _given(LABELS, gold, ""))
-    ):
-        ids = [str(row + 1) for row in range(data.n)]
+    of_items = {
+        "ids": ids,
+        **{what: _of_rows(of, what[:-1]) for what in ("clusters", "groups")},
+        "event": _of_rows(of, "event"),
+    }
+    places = {GOLD: gold_name, "/ids": None, "/clusters": of.cluster, "/groups": of.group, "/event": of.event}
     return SystemsBesideGold(
-        data,
-        {
-            **{system_pointer(name): name for name in systems},
-            GOLD: gold_name, "/ids": None, "/clusters": of.cluster, "/groups": of.group, "/event": of.event,
-        },
-        _given(LABELS, gold, ""), systems, ids, _of_rows(of, "cluster"), _of_rows(of, "group"), _of_rows(of, "event"),
+        data, places | {system_pointer(name): name for name in systems}, _given(LABELS, gold, ""), systems, of_items,
         frozenset(known), default, tuple(notes),
     )  # fmt: skip
 

@@ -19,7 +19,7 @@ from ...statistics.direction import of_name
 from ...statistics.summary_rows import is_summary
 from ..frame import Frame, Rows
 from ..names import INDEX, SCORE, gold_among, is_one_of
-from ..quoting import quoted
+from ..quoting import quoted, some
 from ..roles import (
     Cells,
     Places,
@@ -48,7 +48,6 @@ from .tables import (
     refuse_metrics,
     rows_by_system,
     samples_finding,
-    some,
 )
 
 SHAPES = {shape.name: shape for shape in (*eval_logs.LOGS, *tool_shapes.SHAPES) if "file" in shape.roles}

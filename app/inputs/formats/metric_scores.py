@@ -15,14 +15,13 @@ from collections.abc import Mapping
 
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
-from ..quoting import quoted
+from ..quoting import quoted, some
 from .beside_gold import ValuesById, predictions_by_id
 from .format import FirstLook, Format, Sign
 from .number_text import Number, NumberReader, parsed
 from .reader import ReaderOptions, Reading
 from .roles import needed
 from .source import Source, parsed_once
-from .tables import some
 
 ROLES = ("u", "v", "gold", "documents")
 USES = frozenset(("clusters", "decimals", "groups", "on_missing"))

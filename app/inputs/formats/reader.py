@@ -12,7 +12,7 @@ from ...inference.reading import Note, sentences
 from ...statistics.paired import Paired, StatisticSpec
 from ..alignment import BOUNDS, DEFAULT_RANGE
 from ..nested import MAX_DECIMALS
-from ..quoting import quoted
+from ..quoting import quoted, some
 from ..tiny_numbers import is_tiny
 from .options import CHOICES, INTEGERS
 
@@ -281,9 +281,7 @@ def choose(
     `values` are what the option takes for them, in the order of the names, where these are not what it takes; none
     where one choice is not all that is needed.
     """
-    named = ", ".join(quoted(name) for name in names[:MAX_CHOICES])
-    more = f" and {len(names) - MAX_CHOICES:,} more" if len(names) > MAX_CHOICES else ""
-    detail = f"{why}Choose the {what} ({marked(option)}); there {'is' if len(names) == 1 else 'are'}: {named}{more}."
+    detail = f"{why}Choose the {what} ({marked(option)}); there {'is' if len(names) == 1 else 'are'}: {some(names, MAX_CHOICES)}."
     taken = names if values is None else values
     choices = choices_of(option, dict(zip(taken, names, strict=False)))
     return InvalidTest.at(pointer, code or f"choose_{option}", detail, (*first, *choices)[:MAX_CHOICES])

@@ -9,7 +9,7 @@ from typing import Literal
 
 from ...errors import MAX_CHOICE_CHARS, Choice, InvalidTest, marked
 from ..delimited import MAX_COLUMNS
-from ..quoting import quoted
+from ..quoting import quoted, some
 from .reader import ReaderOptions, RoleQuestion, choose
 from .source import Source
 
@@ -173,9 +173,7 @@ def two_systems(
         notes.append(f"u is {chosen[0][:80]} and v is {chosen[1][:80]}, {how}.")
     rest = [name for name in names if name not in chosen]
     if rest:
-        more = f" and {len(rest) - 5:,} more" if len(rest) > 5 else ""
-        named = ", ".join(quoted(name) for name in rest[:5])
-        notes.append(f"{len(rest)} other columns or systems were skipped: {named}{more}.")
+        notes.append(f"{len(rest)} other columns or systems were skipped: {some(rest)}.")
     asks = how == "in the order of the file"
     return Systems(
         *chosen, role_question([labels.get(name, name) for name in names], chosen) if asks else None

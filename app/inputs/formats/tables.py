@@ -25,7 +25,7 @@ from ..delimited import HEADERLESS_COUNTS
 from ..frame import Frame, Rows, of_records, table, taken_rows
 from ..names import SCORE, folded, is_one_of
 from ..nested import whole
-from ..quoting import escaped, quoted
+from ..quoting import NAMED, escaped, quoted, some
 from ..roles import (
     Cells,
     Key,
@@ -80,7 +80,6 @@ COUNT_STATISTICS = (
     ({"correct", "incorrect"}, StatisticSpec("accuracy")),
     ({"errors", "ref_words"}, StatisticSpec("ratio", {"numerator": "errors", "denominator": "ref_words"})),
 )
-NAMED = 5
 # Two outcomes of two systems.
 CHOOSE_RUNS = "choose_runs"
 
@@ -546,12 +545,6 @@ def _as_chosen(
     return two_systems(
         others if all(folded(name) in known for name in wanted) else every, options, frame.source, notes
     )
-
-
-def some(names: Sequence[str]) -> str:
-    """A few names, and how many more there are."""
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return ", ".join(map(quoted, names[:NAMED])) + more
 
 
 def rows_by_system(frame: Frame, columns: Sequence[str]) -> dict[tuple[str, ...], Rows]:

@@ -21,14 +21,13 @@ from ...statistics.item_order import joined
 from ...statistics.paired import Counts, Gaps, Paired, Pairing, Predictions, Scores, Segments
 from ...statistics.weights import joined_weights
 from ..alignment import BOUNDS
-from ..quoting import quoted
+from ..quoting import quoted, some
 from . import file_names
 from .reader import ReaderOptions, Reading, UploadedFile
 
 SYSTEMS = ("u", "v")
 ITEM, TASK = "item", "task"  # values of the option `clusters`
 MOST_NOTES = 60
-NAMED = 5
 OPTIONS = ("format", "metric", "clusters")  # what readers are told
 WHAT = ("kind", "format", "metric", "statistic", "direction", "counts", "weights", "clusters", "ids")
 
@@ -120,12 +119,6 @@ def common_tasks(
             )
             raise InvalidTest.at(pointer, "unmatched_tasks", detail)
     return sorted(common), lacking
-
-
-def some(names: Sequence[str]) -> str:
-    """A few names, and how many more there are."""
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return ", ".join(map(quoted, names[:NAMED])) + more
 
 
 def in_task(task: str, divided: Collection[str]) -> Callable[[str], str]:

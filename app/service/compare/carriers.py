@@ -184,10 +184,9 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Deco
             parameters = as_read(fields.parameters, beside.labels)
             spec = spec_of_kind("predictions", beside.default, options.statistic, parameters)
         record = ReadingRecord(format_, guessed, (*notes, *beside.notes))
-        board = GivenBoard(
-            {name: beside.systems[name] for name in sorted(beside.systems)}, beside.place, beside.gold, beside.ids,
-            beside.clusters, groups=beside.groups, event=beside.events,
-        )  # fmt: skip
+        systems = {name: beside.systems[name] for name in sorted(beside.systems)}
+        of_items: dict[str, Any] = beside.of_items
+        board = GivenBoard(systems, beside.place, beside.gold, **of_items)
         return DecodedCompare(fields.choices("predictions"), {None: board}, beside_files, record, spec)
     choices, spec_given = fields.choices("scores"), fields.spec_of_scores()
     if options.delimiter is None:

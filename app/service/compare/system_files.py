@@ -29,11 +29,10 @@ from ...inputs.formats.tasks import (
     in_task,
     of_tasks,
     require_alike,
-    some,
     tasks_by_name,
     totals_read,
 )
-from ...inputs.quoting import quoted
+from ...inputs.quoting import quoted, some
 from ...statistics.item_order import taken
 from ...statistics.paired import Counts, NamedCounts, Predictions, Scores, Segments
 from ..multipart import Form
