@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 import secrets
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterator, Set as AbstractSet
 from typing import Any
 
 import numpy as np
@@ -69,47 +69,37 @@ def cut(body: bytes | bytearray) -> tuple[bytes | bytearray, Arrays]:
 
 def put_back(value: Any, arrays: Arrays) -> bool:
     """Replace the placeholders by their arrays; False if one of them is not where a column belongs."""
-    if type(value) is not dict:
-        return not arrays
     left = len(arrays)
-    inner = value.get("request")
-    for part in (value, inner if type(inner) is dict else {}):
-        left -= _exchange(part, COLUMNS & part.keys(), arrays)
-        if "gold" not in part:  # there a list of integers is an item
-            for name in SYSTEMS & part.keys():
-                left -= _exchange_counts(part[name], arrays)
-        if left:
-            left -= _exchange_systems(part, arrays)
+    for part, names in _places(value) if left else ():
+        for name in names & part.keys():
+            if type(part[name]) is str and part[name] in arrays:
+                part[name] = arrays[part[name]]
+                left -= 1
+        if not left:
+            break
     return left == 0
 
 
-def _exchange_systems(part: dict[str, Any], arrays: Arrays) -> int:
-    """The same of the columns of many systems, on one or several data sets."""
-    done = 0
-    datasets = part.get("datasets")
-    for board in (part, *(datasets.values() if type(datasets) is dict else ())):
-        if type(board) is not dict:
+def _places(value: Any) -> Iterator[tuple[dict[str, Any], AbstractSet[str]]]:
+    """The objects of a request that may have arrays, and in which members: its columns, counts by name, and a board's systems."""
+    inner = value.get("request") if type(value) is dict else None
+    for part in (value, inner):
+        if type(part) is not dict:
             continue
-        if board is not part:
-            done += _exchange(board, COLUMNS & board.keys(), arrays)
-        systems = board.get("systems")
-        if type(systems) is dict:
-            done += _exchange(systems, systems.keys(), arrays)
-            if "gold" not in board:
-                done += sum(_exchange_counts(system, arrays) for system in systems.values())
-    return done
-
-
-def _exchange_counts(system: Any, arrays: Arrays) -> int:
-    return _exchange(system, system.keys(), arrays) if type(system) is dict else 0
-
-
-def _exchange(part: dict[str, Any], names: Iterable[str], arrays: Arrays) -> int:
-    """Replace the placeholders among these members by their arrays, and return how many there were."""
-    placeholders = [name for name in names if type(part[name]) is str and part[name] in arrays]
-    for name in placeholders:
-        part[name] = arrays[part[name]]
-    return len(placeholders)
+        yield part, COLUMNS
+        # Beside gold a list of integers is an item.
+        counts = [] if "gold" in part else [part.get(name) for name in SYSTEMS]
+        datasets = part.get("datasets")
+        for board in (part, *(datasets.values() if type(datasets) is dict else ())):
+            if type(board) is not dict:
+                continue
+            if board is not part:
+                yield board, COLUMNS
+            systems = board.get("systems")
+            if type(systems) is dict:
+                yield systems, systems.keys()
+                counts += [] if "gold" in board else systems.values()
+        yield from ((system, system.keys()) for system in counts if type(system) is dict)
 
 
 def integers(text: bytes) -> NDArray[np.int64] | None:

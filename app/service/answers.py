@@ -376,12 +376,7 @@ def content_of(
     if job.representation != JSON:
         assert report is not None
         return reported, b"", b""
-    now = time.monotonic()
-    runtime = Runtime(
-        engine_ms=milliseconds(now - planning),
-        total_ms=milliseconds(now - job.received_at),
-        queue_ms=milliseconds(started - job.submitted_at),
-    )
+    runtime = runtime_of(job, started, planning)
     before, own, after = with_own(render(record, runtime), "runtime")
     return reported + before, own, after
 
@@ -411,6 +406,16 @@ def rendered(
     before, own, after = content
     return RenderedResponse(
         status, headers + restricted + extra, before, started, work, own, after, job.store
+    )
+
+
+def runtime_of(job: Job, started: float, planning: float) -> Runtime:
+    """The time that an answer has taken."""
+    now = time.monotonic()
+    return Runtime(
+        engine_ms=milliseconds(now - planning),
+        total_ms=milliseconds(now - job.received_at),
+        queue_ms=milliseconds(started - job.submitted_at),
     )
 
 

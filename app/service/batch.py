@@ -22,7 +22,7 @@ from ..execution.split import Part, Split
 from ..inputs.quoting import quoted
 from ..reports.representations import NDJSON as LINES
 from . import pipeline, problems
-from .answers import Content, Runtime, as_json, encode, milliseconds, rendered
+from .answers import Content, as_json, encode, rendered, runtime_of
 from .media_types import JSON, NDJSON
 from .messages import Body, Job, Limits, RenderedResponse
 from .parse import inflated
@@ -248,42 +248,43 @@ class Run:
     most_bytes: int
 
 
+@dataclass(slots=True)
 class Priced:
     """The control of requests that share a call: one that is predicted to take long is refused.
 
-    When all that were planned come to more than a short call, the whole is asked for as a long one.
+    When all that were planned come to more than a short call, the whole is asked for as a long one. `most` are the seconds
+    that the request at hand may take.
     """
 
-    def __init__(self, control: Control, limits: Limits, requests: int) -> None:
-        self._control = control
-        self._limits = limits
-        self._requests = requests
-        self._begun = 0
-        self._seconds = 0.0
-        self._asked = False
-        self._most = limits.batch_test_seconds
+    control: Control
+    limits: Limits
+    requests: int
+    begun: int = 0
+    seconds: float = 0.0
+    asked: bool = False
+    most: float = 0.0
 
     def begin(self) -> None:
         """The next request."""
-        self._begun += 1
-        self._most = self._limits.batch_test_seconds
+        self.begun += 1
+        self.most = self.limits.batch_test_seconds
 
     def deadline(self, seconds: float) -> None:
         """What a request allows itself: it is not begun if it is predicted to take longer."""
-        self._most = min(self._most, seconds)
+        self.most = min(self.most, seconds)
 
     def plan(self, seconds: float) -> None:
         """Price a request; raises PlanTooLarge."""
-        if seconds > self._most:
+        if seconds > self.most:
             detail = (
-                f"The test was not started: it is predicted to take {seconds:.3g} s, and one test of a list may take {self._most:g} s. "
+                f"The test was not started: it is predicted to take {seconds:.3g} s, and one test of a list may take {self.most:g} s. "
                 "Send it by itself, or choose a cheaper method."
             )
             raise PlanTooLarge(detail)
-        self._seconds += seconds
-        if self._seconds > self._limits.long_test_seconds and not self._asked:
-            self._asked = True
-            self._control.plan(self._seconds * self._requests / self._begun)
+        self.seconds += seconds
+        if self.seconds > self.limits.long_test_seconds and not self.asked:
+            self.asked = True
+            self.control.plan(self.seconds * self.requests / self.begun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,14 +342,8 @@ def _divided(job: Job, written: list[str], seconds: list[float], started: float)
         parts.append(Part((run, written[some]), sum(seconds[some])))
         start += length
     return Split(
-        function=run_some,
-        parts=tuple(parts),
-        body=b"",
-        join=join_runs,
-        job=(job, started),
-        at_once=job.limits.workers,
-        seconds=sum(seconds),
-    )
+        run_some, tuple(parts), body=b"", join=join_runs, job=(job, started), at_once=job.limits.workers, seconds=sum(seconds)
+    )  # fmt: skip
 
 
 def run_some(known: tuple[Run, list[str]], body: bytes | bytearray, control: Control) -> bytes:
@@ -434,12 +429,7 @@ def _joined(job: Job, answered: Sequence[Answered], started: float) -> RenderedR
         return rendered(job, (b"\n".join(contents) + b"\n", b"", b""), (), LINES, started, computed=computed)
     good = sum(one.ok for one in answered)
     counts = {"tests": len(answered), "answered": good, "problems": len(answered) - good}
-    now = time.monotonic()
-    runtime = Runtime(
-        engine_ms=milliseconds(now - started),
-        total_ms=milliseconds(now - job.received_at),
-        queue_ms=milliseconds(started - job.submitted_at),
-    )
+    runtime = runtime_of(job, started, started)
     before = b'{"results":[%b],"counts":%b,"runtime":' % (b",".join(contents), encode(counts).rstrip())
     content: Content = (before, encode(as_json(runtime)).rstrip(), b"}\n")
     return rendered(job, content, (), job.representation, started, computed=computed)

@@ -69,9 +69,8 @@ def read(
             fields.append((name, _text(part.content, name)))
             continue
         if name in files and name not in several:
-            raise InvalidTest.at(
-                f"/files/{pointer_token(name[:40])}", "duplicate_file", f"There are two files {quoted(name)}."
-            )
+            pointer, detail = f"/files/{pointer_token(name[:40])}", f"There are two files {quoted(name)}."
+            raise InvalidTest.at(pointer, "duplicate_file", detail)
         content = _inflated(bytes(part.content), name, left)
         left -= len(content)
         folder, _, filename = (path or "").rpartition("/")
@@ -163,7 +162,6 @@ def _inflated(content: bytes, role: str, left: int) -> bytes:
             code = "file_too_large"
         raise type(error)(detail, flaws=(Flaw(f"/files/{pointer_token(role[:40])}", code, detail),)) from None
     if len(plain) > left:
-        raise BodyTooLarge(
-            f"Inflated, the files have more than {left:,} bytes, which is all that is left of the limit."
-        )
+        detail = f"Inflated, the files have more than {left:,} bytes, which is all that is left of the limit."
+        raise BodyTooLarge(detail)
     return plain

@@ -226,12 +226,11 @@ def _warnings_of_order(reading: Reading, options: Options) -> tuple[WarningRecor
     if reading.role_question is None or options.alternative == "two-sided":
         return ()
     u, v = reading.names or ("the first", "the second")
-    detail = f"U is {quoted(u)} and V is {quoted(v)} only because of their order in the file; "
-    return (
-        WarningRecord(
-            "roles_by_order", f"{detail}name both to be certain: the options system_u and system_v."
-        ),
+    detail = (
+        f"U is {quoted(u)} and V is {quoted(v)} only because of their order in the file; name both to be certain: the options "
+        "system_u and system_v."
     )
+    return (WarningRecord("roles_by_order", detail),)
 
 
 def warnings_of(findings: Iterable[Finding]) -> tuple[WarningRecord, ...]:
@@ -289,9 +288,8 @@ def n_items(data: Paired) -> int:
 
 def _refuse_excess(request: Choices, limits: Limits) -> None:
     if request.samples > limits.max_samples:
-        raise InvalidTest.at(
-            "/samples", "too_many_samples", f"At most {limits.max_samples:,} samples are allowed."
-        )
+        detail = f"At most {limits.max_samples:,} samples are allowed."
+        raise InvalidTest.at("/samples", "too_many_samples", detail)
     for which, name in (("u", request.names.u), ("v", request.names.v)):
         if len(name) > limits.max_name_chars:
             detail = f"A name has at most {limits.max_name_chars} characters; this one has {len(name):,}."
