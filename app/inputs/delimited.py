@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic_core import from_json
 
-from ..errors import InvalidTest, MalformedBody
+from ..errors import InvalidTest
 from ..statistics.paired import Column
 from . import columns, integer_lists, tiny_numbers
 
@@ -114,15 +114,6 @@ def _plain_numbers(fields: list[str]) -> Column:
     if len(values) != len(fields) or tiny_numbers.may_hold(text):
         raise ValueError
     return columns.numbers(values)
-
-
-def text_of(body: bytes | bytearray) -> str:
-    """The body as text, a byte order mark left out; raises MalformedBody if it is not UTF-8."""
-    try:
-        return bytes(body).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = body.count(b"\n", 0, error.start) + 1
-        raise MalformedBody(f"The body is not UTF-8 (line {line}, at byte {error.start}).") from None
 
 
 class RowError(Exception):

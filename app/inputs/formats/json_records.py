@@ -8,19 +8,14 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from pydantic_core import from_json
-
 from ...errors import InvalidTest, MalformedBody
-from .. import ndjson, tiny_numbers
+from .. import ndjson
 from ..delimited import MAX_COLUMNS
 from ..quoting import escaped
 from . import wrappers
 from .number_text import Number, NumberReader
 from .outputs_by_id import Value
 from .source import Source, parsed_once
-
-# Wider records are parsed one by one, so that one that is too wide is refused before the next.
-FIELDS_AT_ONCE = 64
 
 
 class Record(NamedTuple):
@@ -111,7 +106,7 @@ def read_records(source: Source, notes: list[str], path: str | None = None, *, f
     if table is None and path is not None:
         detail = "path names the list of items in a JSON document, and this file has a row on each line."
         raise InvalidTest.at("/options/path", "unused_option", detail)
-    plain = _at_once(text) if table is None else None
+    plain = ndjson.at_once(text) if table is None else None
     paths: Sequence[str]
     if plain is not None:
         values, paths = plain, Lines(len(plain))
@@ -168,27 +163,6 @@ def _records(source: Source, text: str) -> Iterator[Record]:
             raise InvalidTest.at(
                 source.at(index), "not_an_object", "An element is neither an object nor a number."
             )
-
-
-def _at_once(text: str) -> list[dict[str, Any]] | None:
-    """The objects of plain lines, parsed together; None where a line is no object, is wide, or a key may be there twice."""
-    whole = text.rstrip("\r\n")
-    lines, colons = whole.count("\n") + 1, whole.count(":")
-    between = whole.count("}\n{") + whole.count("}\r\n{")  # else an object may end on a line below
-    wide = colons > FIELDS_AT_ONCE * lines
-    if wide or between != lines - 1 or not whole.startswith("{") or tiny_numbers.may_hold(whole):
-        return None
-    try:
-        values: list[Any] = from_json("[" + whole.replace("\n", ",") + "]", allow_inf_nan=False)
-    except ValueError:
-        return None
-    if len(values) != lines or set(map(type, values)) != {dict}:
-        return None
-    sizes = list(map(len, values))
-    # Every key has a colon of its own, and nothing else has one.
-    if sum(sizes) != colons or max(sizes) > MAX_COLUMNS:
-        return None
-    return values
 
 
 def _checked(source: Source, records: Iterable[Record]) -> Iterator[Record]:
