@@ -72,9 +72,8 @@ def _lighteval(source: Source, options: ReaderOptions, notes: list[Any], files: 
         runs = len(answers) if isinstance(answers, list) else 1
         question = doc.get("query") or record.get("example")
         gold = _lighteval_gold({**record, **doc})
-        rows.append(
-            Row(key, numbers, path, field, runs=runs, same={"question": (question, path)}, context=gold)
-        )
+        same = {"question": (question, path)}
+        rows.append(Row(key, numbers, path, field, runs=runs, same=same, context=gold))
     names = [name for name, value in rows[0].values.items() if not isinstance(value, list | dict | str)]
     task = next((str(doc["task_name"]) for doc in docs if doc.get("task_name")), task_in(source.name))
     return Rows(source, rows, metrics=names, by_order=not with_ids, of_corpus=True, task=task)
@@ -180,10 +179,8 @@ EVENT = frozenset(("run_id", "sample_id", "type", "data"))
 
 def _is_oaieval(look: FirstLook) -> bool:
     record = look.record or {}
-    return (
-        bool({"eval_name", "completion_fns", "run_id"} & inner_object(record, SPEC).keys())
-        or record.keys() >= EVENT
-    )
+    run = {"eval_name", "completion_fns", "run_id"} & inner_object(record, SPEC).keys()
+    return bool(run) or record.keys() >= EVENT
 
 
 def _oaieval(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
@@ -361,9 +358,8 @@ def _promptfoo(source: Source, options: ReaderOptions, notes: list[Any], files: 
             numbers, named = dict.fromkeys(numbers), dict.fromkeys(named)
         elif metric not in (row if metric in numbers else named):
             why = f"This row has no score {quoted(metric)}. "
-            raise choose(
-                f"{source.pointer}/{path}/{escaped(metric)}", "metric", "score", [*numbers, *named], why
-            )
+            pointer = f"{source.pointer}/{path}/{escaped(metric)}"
+            raise choose(pointer, "metric", "score", [*numbers, *named], why)
         run = row.get("testIdx")
         rows.append(Row(
             key, {**named, **numbers}, path, system=title, cluster=_promptfoo_cluster(source, path, row, options.clusters),
@@ -479,9 +475,8 @@ def _first_times(u: Rows, v: Rows, systems: Sequence[SystemOutputs], notes: list
         elif isinstance(rules[0], dict) and rules[0] == rules[1]:
             systems[0].runs[key] = systems[1].runs[key] = 1
     if cut:
-        notes.append(
-            f"{cut:,} benchmarks have more times in one file: the first count, as many as the other has."
-        )
+        more = f"{cut:,} benchmarks have more times in one file"
+        notes.append(f"{more}: the first count, as many as the other file has.")
     if [*map(len, systems)] != [1, 1]:
         return ()
     detail = (

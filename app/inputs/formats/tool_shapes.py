@@ -83,9 +83,8 @@ def _count_absent(
         for key in absent:
             mine.add(key, 0, "")
         if absent:
-            notes.append(
-                Remark(mine.source.role, f"{len(absent):,} items that only the other file names count 0.")
-            )
+            said = f"{len(absent):,} items that only the other file names count 0."
+            notes.append(Remark(mine.source.role, said))
     return ()
 
 
@@ -109,9 +108,8 @@ def _evalplus(source: Source, options: ReaderOptions, notes: list[Any], files: F
                 passed = {"passed": passed["status"]}
             elif "plus_status" in passed:
                 passed["plus_status"] &= passed["base_status"]  # as EvalPlus counts it
-            rows.append(
-                Row(task, {name.removesuffix("_status"): one for name, one in passed.items()}, path, None)
-            )
+            numbers = {name.removesuffix("_status"): one for name, one in passed.items()}
+            rows.append(Row(task, numbers, path, None))
     only = "passed" if rows and "passed" in rows[0].values else None
     return Rows(source, rows, metric=only, higher_is_better=True, repeats=True)
 
@@ -131,9 +129,8 @@ TOTAL = re.compile(r"[^\t]+\tscore: \S+")
 def _is_comet(look: FirstLook) -> bool:
     if look.is_json:
         firsts = [one[0] if isinstance(one, list) and one else None for one in look.whole.values()]
-        return bool(firsts) and all(
-            isinstance(first, dict) and {"src", "mt"} <= first.keys() for first in firsts
-        )
+        known = [isinstance(first, dict) and {"src", "mt"} <= first.keys() for first in firsts]
+        return bool(known) and all(known)
     return bool(look.rows) and SEGMENT.fullmatch(look.rows[0]) is not None
 
 
@@ -252,14 +249,10 @@ def _deepeval(source: Source, options: ReaderOptions, notes: list[Any], files: F
 
 
 def _terminal_bench(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
-    rows = [
-        Row(
-            key_of(trial.get("task_id"), source, path, "task_id"),
-            {"is_resolved": trial.get("is_resolved")},
-            path,
-        )
-        for path, trial in source.objects(source.document(notes).get("results"), "results")
-    ]
+    rows = []
+    for path, trial in source.objects(source.document(notes).get("results"), "results"):
+        key = key_of(trial.get("task_id"), source, path, "task_id")
+        rows.append(Row(key, {"is_resolved": trial.get("is_resolved")}, path))
     return Rows(source, rows, metric="is_resolved", higher_is_better=True, repeats=True)
 
 
@@ -269,13 +262,9 @@ def _terminal_bench(source: Source, options: ReaderOptions, notes: list[Any], fi
 def _mt_bench(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     rows, failed = [], 0
     for path, row in read_records(source, notes, flat=False).records:
-        key, score, turn = (
-            key_of(row.get("question_id"), source, path, "question_id"),
-            row.get("score"),
-            row.get("turn"),
-        )
-        failed += score == -1
-        numbers = {"score": None if score == -1 else score}
+        key, turn = key_of(row.get("question_id"), source, path, "question_id"), row.get("turn")
+        failed += row.get("score") == -1
+        numbers = {"score": None if row.get("score") == -1 else row.get("score")}
         run = turn if isinstance(turn, int | str) else None
         rows.append(Row(key, numbers, path, system=str(row.get("model")), run=run))
     said = ["The turns of a question are averaged, and swap as a whole."]
@@ -306,9 +295,8 @@ VERDICT = re.compile(r"([AB])(?:>>?|(=)|(<<?))([AB])")
 
 
 def _votes_in(names: Any) -> tuple[str, str, str] | None:
-    return next(
-        (each for each in VOTES if set(each) <= set(names)), VOTES[0] if set(names) >= GAMES else None
-    )
+    known = VOTES[0] if set(names) >= GAMES else None
+    return next((each for each in VOTES if set(each) <= set(names)), known)
 
 
 def _of_games(records: list[Record]) -> Iterator[Record]:
@@ -320,9 +308,7 @@ def _of_games(records: list[Record]) -> Iterator[Record]:
         first, second = str(row["baseline"]), str(row["model"])
         for a, b, game in zip((first, second), (second, first), row["games"] or (), strict=False):
             said = VERDICT.fullmatch(str((game or {}).get("score")))
-            winner = (
-                None if said is None else "tie" if said[2] else f"model_{said[4 if said[3] else 1].lower()}"
-            )
+            winner = said and ("tie" if said[2] else f"model_{said[4 if said[3] else 1].lower()}")
             yield Record(path, {"uid": row.get("uid"), "model_a": a, "model_b": b, "winner": winner})
 
 
@@ -523,7 +509,7 @@ def _seg_scores(source: Source, options: ReaderOptions, notes: list[Any], files:
     for (few, least), (many, most) in pairwise(sorted(seen.items(), key=lambda one: one[1])):
         if least < most:
             detail = (
-                f"{quoted(few)} has {least:,} segments and {quoted(many)} has {most:,}; segments have no ids."
+                f"{quoted(few)} has {least:,} segments, {quoted(many)} has {most:,}; segments have no ids."
             )
             raise source.refused("", "length_mismatch", detail)
     metric = SEG_SCORE.sub("", source.name).partition("-")[0]
