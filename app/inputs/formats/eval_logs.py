@@ -19,7 +19,7 @@ from ...inference.reading import Remark
 from ..quoting import escaped, quoted
 from .file_names import task_in
 from .format import FirstLook
-from .json_records import key_of, lines_of, metadata_key, read_records
+from .json_records import cluster_of, key_of, lines_of, read_records
 from .metrics import metric_of
 from .outputs_by_id import SystemOutputs
 from .reader import Finding, ReaderOptions, choose, only_or_chosen
@@ -232,10 +232,6 @@ def _oaieval(source: Source, options: ReaderOptions, notes: list[Any], files: Fi
 EEE_METRICS = ("score", "is_correct")
 
 
-def _is_eee(look: FirstLook) -> bool:
-    return {"evaluation", "sample_id"} <= (look.record or {}).keys()
-
-
 def _eee(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     metric = options.metric or EEE_METRICS[0]
     if metric not in EEE_METRICS:
@@ -258,7 +254,7 @@ def _eee(source: Source, options: ReaderOptions, notes: list[Any], files: Files)
             raise source.refused(path, "missing_field", detail, "evaluation", metric)
         rows.append(Row(
             key_of(value.get("sample_id"), source, path, "sample_id"), {metric: numbers.get(metric)}, path, "evaluation",
-            cluster=metadata_key(value, options.clusters, source, path),
+            cluster=cluster_of(options.clusters, source, path, value, "metadata"),
             same={"sample_hash": (value.get("sample_hash"), f"{path}/sample_hash")},
             context={name: inner_object(value, "input").get(name) for name in ("raw", "reference")},
         ))  # fmt: skip
@@ -362,7 +358,8 @@ def _promptfoo(source: Source, options: ReaderOptions, notes: list[Any], files: 
             raise choose(pointer, "metric", "score", [*numbers, *named], why)
         run = row.get("testIdx")
         rows.append(Row(
-            key, {**named, **numbers}, path, system=title, cluster=_promptfoo_cluster(source, path, row, options.clusters),
+            key, {**named, **numbers}, path, system=title,
+            cluster=cluster_of(options.clusters, source, path, row, "vars", "testCase.metadata", "metadata"),
             context={"assert": case.get("assert") or None}, run=run if type(run) is int else None,
             places={name: f"{path}/namedScores/{escaped(name)}" for name in named if name not in numbers},
         ))  # fmt: skip
@@ -384,16 +381,6 @@ def _label(row: Object, provider: str) -> str:
     parts = (inner_object(row, "provider"), inner_object(row, "prompt"))
     labels = [part.get("label") for part in parts if part.get("label") != part.get("raw")]
     return " ".join(label for label in labels if isinstance(label, str) and label) or provider
-
-
-def _promptfoo_cluster(source: Source, path: str, row: Object, name: str | None) -> str | None:
-    """The cluster: a variable, or a member of the test's metadata."""
-    if name is None:
-        return None
-    for holder in (row.get("vars"), inner_object(row, "testCase").get("metadata"), row.get("metadata")):
-        if isinstance(holder, dict) and isinstance(holder.get(name), str | int):
-            return str(holder[name])
-    raise source.refused(path, "no_cluster", f"neither vars nor metadata of this row have {escaped(name)}.")
 
 
 # Times of benchmarks: pytest-benchmark (`--benchmark-json`) and hyperfine (`--export-json`). A benchmark is an item, identified by its name in
@@ -486,12 +473,8 @@ def _first_times(u: Rows, v: Rows, systems: Sequence[SystemOutputs], notes: list
     return (Finding("one_item", detail, v.source.pointer),)
 
 
-def _is_pytest(look: FirstLook) -> bool:
-    return isinstance(look.document.get("benchmarks"), list) and "machine_info" in look.document
-
-
 LOGS = (
-    Shape("every-eval-ever", "Every Eval Ever, instance level", _is_eee, _eee, uses=USES | {"task", "clusters"}, aliases=("eee",)),
+    Shape("every-eval-ever", "Every Eval Ever, instance level", lambda look: {"evaluation", "sample_id"} <= (look.record or {}).keys(), _eee, uses=USES | {"task", "clusters"}, aliases=("eee",)),
     Shape("helm", "HELM, per_instance_stats.json of a run", _is_helm, _helm, uses=USES | {"filter"}, aliases=("per_instance_stats",)),
     Shape("lighteval", "lighteval, details of a task: parquet or JSON lines", _is_lighteval, _lighteval),
     Shape("openai-evals", "OpenAI evals, the log of a run", _is_oaieval, _oaieval, uses=USES | {"allow_incomplete"}, aliases=("oaieval",)),
@@ -500,7 +483,8 @@ LOGS = (
         uses=USES - {"metric"} | {"clusters"}, aliases=("runframe",),
     ),
     Shape(
-        "pytest-benchmark", "pytest --benchmark-json", _is_pytest, _benchmarks("benchmarks", "stats", "data", NUMBERS), join=_first_times,
+        "pytest-benchmark", "pytest --benchmark-json", lambda look: {"benchmarks", "machine_info"} <= look.document.keys(),
+        _benchmarks("benchmarks", "stats", "data", NUMBERS), join=_first_times,
     ),
     Shape(
         "hyperfine", "hyperfine --export-json", has("results", "command", "mean"),

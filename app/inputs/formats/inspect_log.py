@@ -17,7 +17,7 @@ from ...inference.reading import Remark
 from .. import ndjson
 from ..quoting import escaped, quoted
 from .format import FirstLook
-from .json_records import key_of, metadata_key
+from .json_records import cluster_of, key_of
 from .metrics import metric_of
 from .number_text import Number, parsed
 from .reader import ReaderOptions, choose, only_or_chosen
@@ -77,7 +77,7 @@ def _rows(source: Source, options: ReaderOptions, notes: list[Any], files: Files
                 path, "duplicate_id", f"the sample {quoted(key)} has epoch {epoch} twice.", "id"
             )
         epochs[key].add(epoch)
-        cluster = metadata_key(value, options.clusters, source, path)
+        cluster = cluster_of(options.clusters, source, path, value, "metadata")
         if options.reduce_epochs == "none":
             key, cluster = f"{key} epoch {epoch}", cluster or key
         number, place = _number(source, sample, scorer, options)

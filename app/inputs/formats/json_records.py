@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ...errors import InvalidTest, MalformedBody
 from .. import ndjson
 from ..delimited import MAX_COLUMNS
-from ..quoting import escaped
+from ..quoting import escaped, quoted
 from . import wrappers
 from .number_text import Number, NumberReader
 from .outputs_by_id import Value
@@ -193,13 +193,21 @@ def value_of(value: Any, number_reader: NumberReader, pointer: str) -> Value:
     return tuple(numbers) or None
 
 
-def metadata_key(record: dict[str, Any], name: str | None, source: Source, path: str) -> str | None:
-    """The cluster key that a record's `metadata` has under this name; None without a name."""
+def cluster_of(
+    name: str | None, source: Source, path: str, record: dict[str, Any], *places: str
+) -> str | None:
+    """The cluster that the first of these places of a record names, which are dotted; None where no name is given."""
     if name is None:
         return None
-    metadata = record.get("metadata")
-    value = metadata.get(name) if isinstance(metadata, dict) else None
-    return key_of(value, source, f"{path}/metadata", name)
+    for place in places:
+        holder: Any = record
+        for part in filter(None, place.split(".")):
+            holder = holder.get(part) if isinstance(holder, dict) else None
+        if isinstance(holder, dict) and isinstance(holder.get(name), str | int):
+            return key_of(holder[name], source, path, name)
+    where = ", ".join(place or "the record" for place in places)
+    detail = f"there is no text or integer {quoted(name)} in {where}, which clusters need."
+    raise source.refused(path, "no_cluster", detail, *places[0].split("."), name)
 
 
 def key_of(value: Any, source: Source, path: str, name: str) -> str:

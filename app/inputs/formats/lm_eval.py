@@ -27,7 +27,7 @@ from ..quoting import escaped, quoted
 from .eval_logs import one_of
 from .file_names import task_in
 from .format import FirstLook, Format, Sign
-from .json_records import key_of, lines_of
+from .json_records import cluster_of, key_of, lines_of
 from .metrics import measured, metric_of
 from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs, counts, matched
@@ -39,7 +39,6 @@ from .shapes import (
     Row,
     Rows,
     checker,
-    inner_object,
     is_clustered,
     metric_chosen,
     reading,
@@ -119,7 +118,7 @@ def _rows(source: Source, role: str, options: ReaderOptions, notes: list[Any]) -
     rows = [
         Row(
             key_of(value["doc_id"], source, path, "doc_id"), value, path, runs=_repeats(value),
-            cluster=_cluster(value, options.clusters, source, path), context={name: value.get(name) for name in described},
+            cluster=cluster_of(options.clusters, source, path, value, "", "doc"), context={name: value.get(name) for name in described},
             same={name: (value.get(name), f"{path}/{name}") for name in ("doc_hash", "target_hash")},
         )
         for path, value in records
@@ -152,13 +151,6 @@ def _repeats(record: Object) -> int:
     requests = record.get("resps")
     answers = requests[0] if isinstance(requests, list) and requests else None
     return len(answers) if isinstance(answers, list) else 1
-
-
-def _cluster(record: Object, name: str | None, source: Source, path: str) -> str | None:
-    """The cluster: a field of the record, or of its `doc`."""
-    if name is None:
-        return None
-    return key_of(record.get(name, inner_object(record, "doc").get(name)), source, path, name)
 
 
 def _metrics(u: Rows, v: Rows, options: ReaderOptions) -> tuple[str, str]:
