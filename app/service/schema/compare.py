@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
+from pydantic import BaseModel, Field, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema
 
 from ...inference.compare.record import MOST_LISTED, Adjust, Aggregate, Combine, Family, ListedPairs
@@ -22,6 +22,7 @@ from .fields import (
     Timeout,
     WeightColumn,
     Wire,
+    examples,
     fitting,
     one_of,
     option,
@@ -236,7 +237,7 @@ class CompareRequest(CompareChoices, Columns):
     Give `systems`, or `datasets` with systems of their own.
     """
 
-    model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES})
+    model_config = examples(*EXAMPLES)
 
     kind: CompareKind = Field(description="What the data of one system is.")
     datasets: Datasets | None = option(None, "Several data sets by name.")
@@ -266,7 +267,7 @@ PlannedKind = Literal["effects", "scores", "counts", "predictions", "compare"]
 class PlanEnvelope(Wire):
     """A request for a test or a comparison, wrapped: the answer is only what it would cost."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": PLANS})
+    model_config = examples(*PLANS)
 
     kind: PlannedKind = Field(description="Which of the tests it is, or a comparison.")
     request: Annotated[dict[str, Any], Field(json_schema_extra=one_of(model.__name__ for model in PLANNED))]

@@ -54,6 +54,11 @@ def option(default: Any, description: str, **bounds: Any) -> Any:
     return Field(default, description=description, **bounds)
 
 
+def examples(*values: Any) -> ConfigDict:
+    """The configuration of a model that the documentation shows with examples."""
+    return ConfigDict(json_schema_extra={"examples": list(values)})
+
+
 def fitting(fits: Callable[[Any], bool], code: LiteralString, sentence: LiteralString) -> PlainValidator:
     """A value that fits, as it is; any other is refused with a sentence."""
 

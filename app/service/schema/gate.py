@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ...inference.gate.record import OnInconclusive, Policy
 from ..messages import TestKind
-from .fields import Share, Store, Wire, one_of, option
+from .fields import Share, Store, Wire, examples, one_of, option
 from .requests import REQUEST_MODELS, SMALL_SCORES, SequentialChoice
 
 POLICY = (
@@ -97,34 +97,27 @@ class GateMetric(Terms):
 class GateRequest(Terms):
     """U is the candidate, V the baseline; or `against` has the baselines. Give `kind` and `request`, or `metrics`."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"kind": "scores", "request": SMALL_SCORES},
+    model_config = examples(
+        {"kind": "scores", "request": SMALL_SCORES},
+        {
+            "kind": "scores",
+            "request": {"u": [0.85, 0.90, 0.78, 0.92, 0.88]},
+            "against": {"main": [0.80, 0.85, 0.75, 0.88, 0.82], "v1.2": [0.81, 0.90, 0.75, 0.90, 0.88]},
+        },
+        {
+            "metrics": [
+                {"name": "accuracy", "kind": "scores", "request": SMALL_SCORES},
                 {
+                    "name": "seconds",
                     "kind": "scores",
-                    "request": {"u": [0.85, 0.90, 0.78, 0.92, 0.88]},
-                    "against": {
-                        "main": [0.80, 0.85, 0.75, 0.88, 0.82],
-                        "v1.2": [0.81, 0.90, 0.75, 0.90, 0.88],
-                    },
+                    "request": {"u": [1.5, 2.0, 1.25], "v": [1.5, 1.75, 1.0]},
+                    "higher_is_better": False,
+                    "margin": 0.5,
                 },
-                {
-                    "metrics": [
-                        {"name": "accuracy", "kind": "scores", "request": SMALL_SCORES},
-                        {
-                            "name": "seconds",
-                            "kind": "scores",
-                            "request": {"u": [1.5, 2.0, 1.25], "v": [1.5, 1.75, 1.0]},
-                            "higher_is_better": False,
-                            "margin": 0.5,
-                        },
-                    ],
-                    "policy": "no_regression",
-                    "alpha": 0.01,
-                },
-            ]
-        }
+            ],
+            "policy": "no_regression",
+            "alpha": 0.01,
+        },
     )
 
     kind: TestKind | None = option(None, "Which of the tests it is.")

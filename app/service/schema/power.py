@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, PlainValidator, WithJsonSchema
+from pydantic import Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ...inference.options import Alternative
 from ...inference.power.record import Solve
 from ..messages import TestKind
-from .fields import Share, Store, Timeout, Wire, one_of, option
+from .fields import Share, Store, Timeout, Wire, examples, one_of, option
 from .requests import REQUEST_MODELS, SMALL_SCORES
 
 MOST_NUMBERS = 50
@@ -130,7 +130,7 @@ class PowerFields(Wire):
 class PowerRequest(PowerFields):
     """Which true difference a test finds, with which probability, with how many items: two of the three give the third."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES})
+    model_config = examples(*EXAMPLES)
 
     design: Design = Field(description="What is known before the test.")
 

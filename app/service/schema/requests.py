@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ConfigDict, Field, GetJsonSchemaHandler
+from pydantic import Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
 from ...inference.options import Alternative, Method, PmfDetail, Resampling, SequentialMode, Significance
@@ -27,6 +27,7 @@ from .fields import (
     Timeout,
     WeightColumn,
     Wire,
+    examples,
     option,
 )
 from .statistics import (
@@ -157,7 +158,7 @@ class TestRequest(Choices):
 class EffectsRequest(TestRequest):
     """The effects themselves: what each item contributes as observed, and with the systems exchanged."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"stay": [3, -1, 0, 2]}, SMALL_TUPLES]})
+    model_config = examples({"stay": [3, -1, 0, 2]}, SMALL_TUPLES)
 
     stay: EffectArray = Field(description="g(u_n, v_n), one number or m numbers per item.")
     swap: EffectArray | None = option(None, "g(v_n, u_n), as many numbers; minus stay when left out.")
@@ -171,11 +172,7 @@ class ScoresRequest(TestRequest):
     c and d (none): {"b": 30, "c": 22}.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{**SMALL_SCORES, "statistic": {"name": "mean_difference"}}, SMALL_SAMPLES]
-        }
-    )
+    model_config = examples({**SMALL_SCORES, "statistic": {"name": "mean_difference"}}, SMALL_SAMPLES)
 
     u: SampleColumn = Field(description="Scores of system U.")
     v: SampleColumn = Field(description="Scores of system V, on the same items.")
@@ -206,7 +203,7 @@ class ScoresRequest(TestRequest):
 class CountsRequest(TestRequest):
     """Named counts per item and system: by name, by item or by id."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": SMALL_COUNTS})
+    model_config = examples(*SMALL_COUNTS)
 
     u: CountColumns = Field(description="Counts of system U.")
     v: CountColumns = Field(description="Counts of system V, on the same items and of the same names.")
@@ -220,29 +217,25 @@ class PredictionsRequest(TestRequest):
     references; for statistics of pairs (auc, concordance, kendall, pairwise_accuracy, spearman) u and v are scores.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "gold": ["N", "V", "N"],
-                    "u": ["N", "V", "V"],
-                    "v": ["V", "V", "V"],
-                    "statistic": {"name": "accuracy"},
-                },
-                {
-                    "gold": [["B-PER", "I-PER", "O"], ["O", "B-LOC"]],
-                    "u": [["B-PER", "I-PER", "O"], ["O", "B-LOC"]],
-                    "v": [["B-PER", "O", "O"], ["O", "B-LOC"]],
-                    "statistic": {"name": "span_f1", "scheme": "IOB2"},
-                },
-                {
-                    "gold": [1, 0, 1, 0],
-                    "u": [0.9, 0.2, 0.7, 0.4],
-                    "v": [0.6, 0.5, 0.8, 0.7],
-                    "statistic": {"name": "auc"},
-                },
-            ]
-        }
+    model_config = examples(
+        {
+            "gold": ["N", "V", "N"],
+            "u": ["N", "V", "V"],
+            "v": ["V", "V", "V"],
+            "statistic": {"name": "accuracy"},
+        },
+        {
+            "gold": [["B-PER", "I-PER", "O"], ["O", "B-LOC"]],
+            "u": [["B-PER", "I-PER", "O"], ["O", "B-LOC"]],
+            "v": [["B-PER", "O", "O"], ["O", "B-LOC"]],
+            "statistic": {"name": "span_f1", "scheme": "IOB2"},
+        },
+        {
+            "gold": [1, 0, 1, 0],
+            "u": [0.9, 0.2, 0.7, 0.4],
+            "v": [0.6, 0.5, 0.8, 0.7],
+            "statistic": {"name": "auc"},
+        },
     )
 
     gold: OutputColumn = Field(description="The gold standard: labels, texts, human scores or times.")
