@@ -30,8 +30,7 @@ from ..names import find, is_one_of
 from ..quoting import quoted
 from ..roles import Key, Side, cluster_of, keys_of, note_index, others_of
 from .format import Format
-from .gold_signs import refuse_untold, sign_of_labels, sign_of_scores
-from .label_values import labels_of
+from .labels import labels_of, refuse_untold, sign_of_labels, sign_of_scores
 from .many_systems import SYSTEMS, refuse_index, refuse_no_systems
 from .number_text import NumberReader
 from .outputs_by_id import PAIRED_BY_ORDER, column_of, known_values

@@ -21,10 +21,9 @@ from . import (
     conllu,
     delimited_formats,
     eval_logs,
-    gold_signs,
     inspect_log,
+    labels,
     lm_eval,
-    metric_scores,
     mt,
     numpy_files,
     tasks,
@@ -52,7 +51,7 @@ KINDS: Mapping[Kind, str] = {
 }
 # In the order in which they are listed; of equal signs the first decides.
 _ALL: tuple[Format, ...] = (
-    asr.FORMAT, mt.COUNTS, gold_formats.OF_LABELS, metric_scores.FORMAT, gold_formats.OF_SCORES,
+    asr.FORMAT, mt.COUNTS, gold_formats.OF_LABELS, mt.METRICS, gold_formats.OF_SCORES,
     delimited_formats.MQM, delimited_formats.TSV, delimited_formats.CSV, delimited_formats.JSONL,
     tool_shapes.JSON_OBJECT.format, numpy_files.FORMAT, lm_eval.FORMAT,
     *(shape.format for shape in (inspect_log.SHAPE, *eval_logs.LOGS, *tool_shapes.SHAPES)),
@@ -111,7 +110,7 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     if found is not None and may_be_either(found.name, name, options):
         assert isinstance(reading.data, Predictions)
         columns = dict(zip(reading.names or ("u", "v"), (reading.data.u, reading.data.v), strict=True))
-        gold_signs.refuse_untold(reading.default_statistic, reading.data.gold, columns)
+        labels.refuse_untold(reading.default_statistic, reading.data.gold, columns)
     if options.on_missing == BOUNDS and not isinstance(reading.data, Scores):
         raise no_bounds()
     if "u" in by_role and "v" in by_role:
@@ -136,11 +135,7 @@ def _format_of(
                 raise source.empty()
         found = guess(by_role, options)
         name = beside_gold(found.name, options)
-        if (
-            name in TABLES
-            and told_by_statistic(options.statistic)
-            and gold_signs.has_gold(FirstLook(by_role))
-        ):
+        if name in TABLES and told_by_statistic(options.statistic) and labels.has_gold(FirstLook(by_role)):
             name = told_by_statistic(options.statistic) or name
     elif "file" in by_role and by_role["file"].is_body:  # its type is no choice between labels and scores
         _refuse_ambiguous(FirstLook(by_role), name, options)
@@ -156,7 +151,7 @@ def _format_of(
 def _refuse_ambiguous(look: FirstLook, name: str, options: ReaderOptions) -> None:
     """Refuse a table of which nobody knows whether it holds labels or scores, unless an option tells."""
     if name in TABLES and not options.given() & {"gold_column", "statistic"}:
-        gold_signs.refuse_ambiguous(look, name, {options.system_u, options.system_v} - {None})
+        labels.refuse_ambiguous(look, name, {options.system_u, options.system_v} - {None})
 
 
 def _read_several(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions) -> Reading:

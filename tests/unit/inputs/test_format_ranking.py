@@ -11,7 +11,7 @@ import pytest
 
 from app.errors import InputError
 from app.inputs import frame
-from app.inputs.formats import label_values
+from app.inputs.formats import labels
 from app.inputs.formats.number_text import plain_numbers
 from app.inputs.formats.reader import ReaderOptions, Reading
 from app.inputs.formats.source import Source
@@ -238,7 +238,7 @@ def test_quick_and_careful_readers_agree(
 
     quick = [read(text) for text in ODD_TABLES]
     monkeypatch.setattr(frame, "_plain", lambda *_: None)
-    for module in (frame, label_values):
+    for module in (frame, labels):
         monkeypatch.setattr(module, "plain_numbers", lambda *_: None)
     for text, found in zip(ODD_TABLES, quick, strict=True):
         assert found == read(text), text[:80]

@@ -1,44 +1,98 @@
-"""How labels or scores beside gold are recognised, by the names and the values of columns; and what is asked where they may be either."""
+"""Labels beside gold: how they are written in files, how they or scores are recognised, and what is asked where they may be either."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from ...errors import MAX_CHOICES, InvalidTest, choices_of, marked
 from ...statistics.paired import StatisticSpec
-from ..names import (
-    CLASS,
-    CLUSTER,
-    EVENT,
-    GOLD_LABEL,
-    ID,
-    INDEX,
-    NO_SYSTEM,
-    PREDICTED,
-    PROBABILITY,
-    RANKED,
-    SCORE,
-    STEMS,
-    SURELY_GOLD,
-    TIME,
-    find,
-    folded,
-    is_key,
-    is_one_of,
-    is_predicted,
-)
+from .. import names
+from ..frame import Frame
+from ..missing_texts import MISSING
+from ..names import find, folded, is_key, is_one_of, is_predicted
 from ..quoting import quoted
 from .format import MAX_LINES, FirstLook, Sign
-from .label_values import is_gap
-from .number_text import TRUTH, parsed
+from .number_text import TRUTH, parsed, plain_numbers
 from .reader import choose
 
+Label = int | float | str
 Table = dict[str, list[Any]]
-KEYS = (*ID, *INDEX, *CLUSTER)
+KEYS = (*names.ID, *names.INDEX, *names.CLUSTER)
 MOST_CLASSES = 20
 AUC_CLASSES = 2
+# `none` is a class of many data sets; the others are what tables write where there is no value.
+GAPS = MISSING - {"none"}
+
+
+def labels_of(
+    columns: Mapping[str, tuple[Frame, str]], *, whole: bool = True
+) -> dict[str, list[Label | None]]:
+    """The labels of gold and systems, each a column of a file; None is missing.
+
+    Numbers where all of them are, which are `whole` unless they may be scores of gold (1.0 is 1); 1 and 0 where all are true or
+    false, else texts as written: so that a table's 1 and JSON's 1 are one label.
+
+    Raises
+    ------
+    InvalidTest
+        One is a list, an object or, where they are whole, a number with decimals, which is a score.
+    """
+    if not whole:
+        plain = {role: _plain(data.column(name)) for role, (data, name) in columns.items()}
+        if None not in plain.values():
+            return {role: list(values or ()) for role, values in plain.items()}
+    texts = {role: _texts(data, name, GAPS if whole else MISSING) for role, (data, name) in columns.items()}
+    every = {text for column in texts.values() for text in column if text is not None}
+    known: dict[str, Any] = {text: parsed(text) for text in every}
+    if None not in known.values() and whole:
+        for role, (data, name) in columns.items():
+            _refuse_scores(data, name, texts[role], known)
+        known = {text: int(number) for text, number in known.items()}
+    elif None in known.values():
+        truths = {text: TRUTH.get(text.lower(), {"0": 0, "1": 1}.get(text)) for text in every}
+        known = {text: text for text in every} if None in truths.values() else truths
+    return {
+        role: [None if text is None else known[text] for text in column] for role, column in texts.items()
+    }
+
+
+def _plain(values: list[Any]) -> list[Any] | None:
+    """Numbers of a table that are written as JSON writes them, at C speed; None of others."""
+    return plain_numbers(values) if set(map(type, values)) == {str} else None
+
+
+def _texts(data: Frame, name: str, gaps: Collection[str]) -> list[str | None]:
+    values = data.column(name)
+    if set(map(type, values)) == {str}:  # each different text is looked at once
+        read = {value: None if value.strip().lower() in gaps else value.strip() for value in set(values)}
+        return list(map(read.__getitem__, values))
+    return [
+        None if is_gap(value, gaps) else _text(data, name, row, value) for row, value in enumerate(values)
+    ]
+
+
+def is_gap(value: Any, gaps: Collection[str] = GAPS) -> bool:
+    """Whether there is no label."""
+    if isinstance(value, str):
+        return value.strip().lower() in gaps
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _text(data: Frame, name: str, row: int, value: Any) -> str:
+    if isinstance(value, list | dict):
+        detail = "a label is a text or a number; sequences of tags are columns of tokens (`format=conll`), or a JSON request."
+        raise data.refused(row, name, "not_a_label", detail)
+    return str(value).lower() if isinstance(value, bool) else str(value).strip()
+
+
+def _refuse_scores(data: Frame, name: str, texts: list[str | None], numbers: Mapping[str, Any]) -> None:
+    for row, text in enumerate(texts):
+        if text is not None and numbers[text] != int(numbers[text]):
+            detail = "this is a score, and no label; scores have statistics of their own, such as auc (`statistic`)."
+            raise data.refused(row, name, "not_a_label", detail)
 
 
 def sign_of_labels(look: FirstLook) -> Sign:
@@ -47,10 +101,10 @@ def sign_of_labels(look: FirstLook) -> Sign:
     found = truth = None
     if look.roles == {"u", "v", "gold"}:
         gold = _columns(look.other("gold"))
-        found = find(columns, (*PREDICTED, *CLASS)) or _only(columns)
-        truth = find(gold, GOLD_LABEL) or _only(gold)
-    elif look.roles == {"u", "v"} and find(columns, SCORE) is None:
-        gold, found, truth = columns, find(columns, PREDICTED), find(columns, SURELY_GOLD)
+        found = find(columns, (*names.PREDICTED, *names.CLASS)) or _only(columns)
+        truth = find(gold, names.GOLD_LABEL) or _only(gold)
+    elif look.roles == {"u", "v"} and find(columns, names.SCORE) is None:
+        gold, found, truth = columns, find(columns, names.PREDICTED), find(columns, names.SURELY_GOLD)
     elif look.roles == {"file"}:
         mine = _is_table_of_labels(columns)
     if gold is not None and found is not None and truth is not None:
@@ -62,12 +116,12 @@ def sign_of_scores(look: FirstLook) -> Sign:
     """Of files with columns called what scores are, beside gold or times."""
     columns = look.columns if look.record is None else look.record.keys()
     if {"u", "v", "gold"} <= look.roles:
-        mine = find(columns, ID) is not None and find(columns, RANKED) is not None
+        mine = find(columns, names.ID) is not None and find(columns, names.RANKED) is not None
     else:
-        names = {folded(name) for name in columns}
-        both = any({folded(f"{stem}_u"), folded(f"{stem}_v")} <= names for stem in RANKED)
-        timed = find(columns, TIME) is not None and find(columns, EVENT) is not None
-        mine = "file" in look.roles and ((both and find(columns, SURELY_GOLD) is not None) or timed)
+        called = {folded(name) for name in columns}
+        both = any({folded(f"{stem}_u"), folded(f"{stem}_v")} <= called for stem in names.RANKED)
+        timed = find(columns, names.TIME) is not None and find(columns, names.EVENT) is not None
+        mine = "file" in look.roles and ((both and find(columns, names.SURELY_GOLD) is not None) or timed)
     return Sign.HEADER if mine else Sign.NONE
 
 
@@ -80,7 +134,7 @@ def refuse_ambiguous(look: FirstLook, name: str, chosen: Collection[str | None])
         _refuse_scores_beside_labels(look)
         return
     columns = _columns(look) if look.roles == {"file"} else {}
-    truth = find(columns, (*NO_SYSTEM, *GOLD_LABEL))
+    truth = find(columns, (*names.NO_SYSTEM, *names.GOLD_LABEL))
     if truth is None:
         return
     gold = _known(columns[truth])
@@ -89,7 +143,7 @@ def refuse_ambiguous(look: FirstLook, name: str, chosen: Collection[str | None])
         others = [one for one in others if one in {str(own).strip().lower() for own in chosen}]
     alike = [one for one in others if _known(columns[one]) <= gold and len(gold) <= MOST_CLASSES]
     if len(others) == 1 and not chosen:
-        beside = is_one_of(truth, SURELY_GOLD) and (alike or is_one_of(others[0], RANKED))
+        beside = is_one_of(truth, names.SURELY_GOLD) and (alike or is_one_of(others[0], names.RANKED))
         if beside or is_predicted(others[0]):
             _refuse_one_system(look, name, truth, others[0])
     pair = [one for one in alike if _whole(columns[one])]
@@ -119,7 +173,7 @@ def _refuse_one_system(look: FirstLook, name: str, truth: str, system: str) -> N
 def _refuse_scores_beside_labels(look: FirstLook) -> None:
     """Refuse a file of each system with labels and scores: means of the scores, or AUC; raises InvalidTest that asks."""
     columns, other = _columns(look), _columns(look.other("v"))
-    truth, score = find(columns, SURELY_GOLD), find(columns, ("score", *PROBABILITY))
+    truth, score = find(columns, names.SURELY_GOLD), find(columns, ("score", *names.PROBABILITY))
     if truth is None or score is None or truth not in other or len(_known(columns[truth])) != AUC_CLASSES:
         return
     if _whole(columns[score]) or _are_texts(columns[score]):
@@ -130,7 +184,7 @@ def _refuse_scores_beside_labels(look: FirstLook) -> None:
 
 def has_gold(look: FirstLook) -> bool:
     """Whether a column is called what nothing but gold is."""
-    return find(_columns(look), SURELY_GOLD) is not None
+    return find(_columns(look), names.SURELY_GOLD) is not None
 
 
 def refuse_untold(spec: StatisticSpec, gold: Collection[Any], columns: Mapping[str, Collection[Any]]) -> None:
@@ -145,11 +199,11 @@ def refuse_untold(spec: StatisticSpec, gold: Collection[Any], columns: Mapping[s
 
 
 def _is_table_of_labels(columns: Table) -> bool:
-    truth = find(columns, SURELY_GOLD)
+    truth = find(columns, names.SURELY_GOLD)
     if truth is None:
         return False
     gold = columns[truth]
-    pairs = ((f"{stem}u", f"{stem}v") for stem in STEMS)
+    pairs = ((f"{stem}u", f"{stem}v") for stem in names.STEMS)
     pair = next((pair for pair in pairs if columns.keys() >= set(pair)), ())
     if pair and not all(map(is_predicted, pair)):
         return all(_are_texts(columns[name]) for name in pair)
@@ -193,8 +247,8 @@ def _columns(look: FirstLook) -> Table:
     """The first values of each column or field, by its name in lower case; empty where it is none of either."""
     if look.is_json:
         records = _records(look)
-        names = dict.fromkeys(name for record in records for name in record)
-        return {name.lower(): [record.get(name) for record in records] for name in names}
+        fields = dict.fromkeys(name for record in records for name in record)
+        return {name.lower(): [record.get(name) for record in records] for name in fields}
     names_of_table, *rows = look.table or [[]]
     whole = [row for row in rows if len(row) == len(names_of_table)]
     return (
