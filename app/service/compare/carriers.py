@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, cast
@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from ...errors import Flaw, InputError, InvalidTest, marked, pointer_token, relocated
+from ...errors import InputError, InvalidTest, marked, pointer_token, relocated
 from ...execution.ipc import Control
 from ...inference.reading import Guessed, Note
 from ...inference.record import ReadingRecord
@@ -355,23 +355,31 @@ def _of_matrix(given: Columns, kind: CompareKind) -> tuple[GivenBoard, list[Any]
     if given.scores is None:
         detail = "A list of names needs the matrix scores: a row for each item, and in it a number for each system."
         raise InvalidTest.at("/scores", "missing", detail)
-    positions: dict[str, int] = {}
+    seen: dict[str, int] = {}
     for position, name in enumerate(names):
-        if positions.setdefault(system_pointer(name), position) != position:
+        if seen.setdefault(name, position) != position:
             detail = "A system has the name of an earlier one: give each a name of its own."
             raise InvalidTest.at(f"/systems/{position}", "duplicate_name", detail)
-    systems, ids = without_ids(_columns(given.scores, names), given.model_fields_set)
+    by_name = dict(zip(names, _columns(given.scores, len(names)), strict=True))
+    return _of_columns(by_name, given.model_fields_set, "/systems/{1}", "/scores/{0}/{1}")
+
+
+def _of_columns(
+    by_name: dict[str, Any], others: Collection[str], whole: str, cell: str
+) -> tuple[GivenBoard, list[Any] | None]:
+    """The board of the columns of a matrix, where their names and their items stand; and ids that are among the columns."""
+    positions = {system_pointer(name): position for position, name in enumerate(by_name)}
+    systems, ids = without_ids(by_name, others)
 
     def place(column: str, index: int | None, rest: Sequence[str]) -> str:
-        position = positions.get(column)
-        if index is None:
-            return column if position is None else f"/systems/{position}"
-        return f"{column}/{index}" if position is None else f"/scores/{index}/{position}"
+        if column not in positions:
+            return column if index is None else f"{column}/{index}"
+        return (whole if index is None else cell).format(index, positions[column])
 
     return GivenBoard(systems, place), ids
 
 
-def _columns(rows: list[Any], names: list[str]) -> dict[str, Given]:
+def _columns(rows: list[Any], n: int) -> list[Given]:
     """The columns of a matrix; raises InvalidTest at `/scores/<row>[/<column>]`."""
     if not rows:
         raise InvalidTest.at("/scores", "no_items", "There is no item to compare; give at least one row.")
@@ -379,21 +387,16 @@ def _columns(rows: list[Any], names: list[str]) -> dict[str, Given]:
         index = next(i for i, row in enumerate(rows) if type(row) is not list)
         detail = "A row is a list with a number for each system."
         raise InvalidTest.at(f"/scores/{index}", "not_a_row", detail)
-    if set(map(len, rows)) != {len(names)}:
-        index = next(i for i, row in enumerate(rows) if len(row) != len(names))
-        detail = f"This row has {len(rows[index]):,} numbers and there are {len(names):,} systems: every row needs one for each."
+    if set(map(len, rows)) != {n}:
+        index = next(i for i, row in enumerate(rows) if len(row) != n)
+        detail = f"This row has {len(rows[index]):,} numbers and there are {n:,} systems: every row needs one for each."
         raise InvalidTest.at(f"/scores/{index}", "ragged", detail)
     promised = bool not in set(map(type, chain.from_iterable(rows)))
-    by_name: dict[str, Given] = {}
-    for position, (name, column) in enumerate(zip(names, zip(*rows, strict=True), strict=True)):
-        try:
-            by_name[name] = columns.numbers(list(column), may_hold_booleans=not promised)
-        except InvalidTest as error:
-            flaws = (
-                Flaw(f"/scores{flaw.pointer}/{position}", flaw.code, flaw.detail) for flaw in error.flaws
-            )
-            raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
-    return by_name
+    made: list[Given] = []
+    for position, column in enumerate(zip(*rows, strict=True)):
+        with relocated(lambda pointer, at=position: f"/scores{pointer}/{at}"):  # type: ignore[misc]
+            made.append(columns.numbers(list(column), may_hold_booleans=not promised))
+    return made
 
 
 def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_missing: bool) -> Boards:
@@ -405,22 +408,12 @@ def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_m
         detail = "Name the columns of the array: `systems=A,B,C`, as many as it has."
         raise InvalidTest.at("/systems", "missing", detail)
     arrays = npy.read_columns(body, len(systems), may_be_missing=may_be_missing)
-    by_name, ids = without_ids(dict(zip(systems, arrays, strict=True)), ())
-    position = {system_pointer(name): index for index, name in enumerate(systems)}
-    missing = {
-        name: np.isnan(column)
-        for name, column in by_name.items()
-        if column.dtype == np.float64 and np.isnan(column).any()
-    }
-
-    def place(column: str, index: int | None, rest: Sequence[str]) -> str:
-        if index is None:
-            return "/?systems" if column in position else column
-        return f"/{index}/{position[column]}"
-
-    keys = [f"row {row}" for row in range(len(arrays[0]))] if missing and ids is None else ids
-    columns = {
-        name: column if name not in missing else Gapped(column[~missing[name]], np.flatnonzero(~missing[name]), len(column))
-        for name, column in by_name.items()
-    }  # fmt: skip
-    return {None: GivenBoard(columns, place, ids=keys)}
+    board, ids = _of_columns(dict(zip(systems, arrays, strict=True)), (), "/?systems", "/{0}/{1}")
+    columns: dict[str, Given] = {}
+    column: Any
+    for name, column in board.systems.items():
+        there = np.flatnonzero(~np.isnan(column))
+        columns[name] = column if len(there) == len(column) else Gapped(column[there], there, len(column))
+    gaps = any(isinstance(column, Gapped) for column in columns.values())
+    keys = [f"row {row}" for row in range(len(arrays[0]))] if gaps and ids is None else ids
+    return {None: replace(board, systems=columns, ids=keys)}
