@@ -3,17 +3,24 @@
 The fields of the form are of three sorts that share no name: options of every test, options of the readers, and
 parameters of statistics. Where a reader's option has the name of a parameter (`scheme`), the reader takes it and
 passes it on.
+
+A multipart body (RFC 7578) is parsed by python-multipart, from bytes that are already in memory and within their limit. Its parts
+stay in memory, never on a disk; gzip and zstd files are inflated within one limit for all of them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import InvalidTest, pointer_token, relocated
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+
+from ..errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody, pointer_token, relocated
 from ..execution.ipc import Control
+from ..inputs import encodings
 from ..inputs.formats import beside_gold, catalogue, price, tables
 from ..inputs.formats.file_names import stem
 from ..inputs.formats.number_text import TRUTH, parsed
@@ -22,7 +29,6 @@ from ..inputs.formats.roles import ROLES
 from ..inputs.formats.source import Source
 from ..inputs.quoting import quoted
 from ..statistics.paired import Predictions, StatisticSpec
-from . import multipart
 from .messages import Job, Limits, TestKind
 from .pointers import part_of_option
 from .query import LITERAL, NAMES, TEXT, options_of, parameters_of
@@ -30,6 +36,11 @@ from .schema.requests import Choices
 from .schema.statistics import STATISTIC_MODELS, entries, spec_of
 from .validation import validated
 
+MAX_FIELD_CHARS = 10_000
+MAX_PART_HEADERS = 8
+MAX_HEADER_BYTES = 4_096
+MAX_NAME_CHARS = 200
+IDENTITY = frozenset({"", "7bit", "8bit", "binary"})
 METRICS = "metrics"  # of a gate
 OF_ONE_FILE = frozenset(("choose_system_u", "choose_filter_u", "unused_file"))
 CHOICES = tuple(name for name in (*TEXT, *LITERAL) if name not in OPTION_NAMES)
@@ -45,20 +56,34 @@ FIELDS = ("format", *OPTION_NAMES, *PARAMETERS, *CHOICES, *NAMES)
 OF_TASKS = tuple(role for role in ROLES if role != "file")
 
 
-def read_form(
-    job: Job, body: bytes | bytearray, control: Control, repeated: str | None = None
-) -> multipart.Form:
-    """The files and fields of a multipart body, with several files in the role `repeated`; raises InputError.
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form: files by role, fields in their order, and the files of a role that may be there several times."""
+
+    files: dict[str, UploadedFile]
+    fields: list[tuple[str, str]]
+    repeated: list[UploadedFile] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part while it is read."""
+
+    headers: dict[bytes, bytes] = field(default_factory=dict)
+    content: bytearray = field(default_factory=bytearray)
+
+
+def read_form(job: Job, body: bytes | bytearray, control: Control, repeated: str | None = None) -> Form:
+    """The files and fields of a multipart body, with several files in the role `repeated`.
 
     The deadline in its fields, and how long it takes to read the files, are told before that begins; what takes too much
     memory is refused.
+
+    Raises MalformedBody: it is no complete form with this boundary, or a compressed file is damaged; BodyTooLarge: it has too many
+    parts, or more bytes than are allowed when inflated; InvalidTest: a name is repeated, at `/files/<role>` or `/options/<name>`.
     """
     limits = job.limits
-    roles = ROLES if repeated is None else (*ROLES, repeated)
-    form = multipart.read(
-        body, job.body.boundary, roles, repeated=repeated, several=OF_TASKS, most_parts=limits.max_form_parts,
-        most_bytes=limits.max_body_bytes,
-    )  # fmt: skip
+    form = _form(job, body, repeated)
     fields = dict(form.fields)
     asked_s = parsed(fields.get("timeout_s", ""))
     if asked_s is not None and 0 < asked_s < math.inf and METRICS not in fields:  # which may have longer ones
@@ -76,6 +101,120 @@ def read_form(
         price.refuse_beyond(part, options, limits.worker_memory_bytes, board=board)
     control.plan(sum(price.seconds(part, options, board=board) for part in parts))
     return form
+
+
+def _form(job: Job, body: bytes | bytearray, repeated: str | None) -> Form:
+    """A part is a file when it has a filename, or is named by a role; those in `OF_TASKS` become the parts of one file."""
+    files: dict[str, list[UploadedFile]] = {}
+    fields: list[tuple[str, str]] = []
+    listed: list[UploadedFile] = []
+    left = job.limits.max_body_bytes
+    for number, part in enumerate(_parts(body, job.body.boundary, job.limits.max_form_parts), 1):
+        name, path = _names(part, number)
+        if path is None and name not in (*ROLES, repeated):
+            fields.append((name, _text(part.content, name)))
+            continue
+        if name in files and name not in OF_TASKS:
+            raise InvalidTest.at(file_pointer(name), "duplicate_file", f"There are two files {quoted(name)}.")
+        content = _inflated(bytes(part.content), name, left)
+        left -= len(content)
+        folder, _, filename = (path or "").rpartition("/")
+        file = UploadedFile(filename[:MAX_NAME_CHARS], content, folder[-MAX_NAME_CHARS:])
+        (listed if name == repeated else files.setdefault(name, [])).append(file)
+    return Form({role: _whole(parts) for role, parts in files.items()}, fields, listed)
+
+
+def _whole(parts: list[UploadedFile]) -> UploadedFile:
+    """The file of a role, or several as the parts of one."""
+    first = parts[0]
+    return first if len(parts) == 1 else UploadedFile(first.name, b"", first.folder, tuple(parts))
+
+
+def _parts(body: bytes | bytearray, boundary: str, most: int) -> list[Part]:
+    parts: list[Part] = []
+    name, value, ends = bytearray(), bytearray(), list[bool]()
+
+    def begin() -> None:
+        if len(parts) == most:
+            raise BodyTooLarge(f"The form has more than {most} parts, which is this server's limit.")
+        parts.append(Part())
+
+    def end_header() -> None:
+        parts[-1].headers[bytes(name).lower()] = bytes(value)
+        name.clear()
+        value.clear()
+
+    callbacks = {
+        "on_part_begin": begin,
+        "on_header_field": lambda data, start, end: name.extend(data[start:end]),
+        "on_header_value": lambda data, start, end: value.extend(data[start:end]),
+        "on_header_end": end_header,
+        "on_part_data": lambda data, start, end: parts[-1].content.extend(memoryview(data)[start:end]),
+        "on_end": lambda: ends.append(True),
+    }
+    try:
+        MultipartParser(
+            boundary.encode("latin-1"),
+            callbacks,  # type: ignore[arg-type]  # a TypedDict of the same names
+            max_header_count=MAX_PART_HEADERS,
+            max_header_size=MAX_HEADER_BYTES,
+        ).write(bytes(body))
+    except FormParserError:
+        detail = "The body is not a multipart form with the boundary in its Content-Type."
+        raise MalformedBody(detail) from None
+    if not ends:
+        raise MalformedBody("The multipart body is truncated: its last boundary is missing.")
+    return parts
+
+
+def _names(part: Part, number: int) -> tuple[str, str | None]:
+    """The name of a part, and its filename if it has one, with the folders that the caller sent."""
+    try:
+        kind, options = parse_options_header(part.headers.get(b"content-disposition", b""))
+        name = options[b"name"].decode()
+        filename = options[b"filename"].decode().replace("\\", "/") if b"filename" in options else None
+    except (KeyError, ValueError, IndexError):
+        kind, name, filename = b"", "", None
+    if kind != b"form-data" or not name:
+        raise MalformedBody(f"Part {number} of the form has no Content-Disposition that names it in UTF-8.")
+    coding = part.headers.get(b"content-transfer-encoding", b"").decode("latin-1").strip().lower()
+    if coding not in IDENTITY:
+        detail = f"Part {number} of the form has a Content-Transfer-Encoding; send its bytes as they are."
+        raise MalformedBody(detail)
+    return name, filename
+
+
+def _text(content: bytearray, name: str) -> str:
+    pointer = option_pointer(name)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        detail = f"The field {quoted(name)} is not UTF-8."
+        raise MalformedBody(detail, flaws=(Flaw(pointer, "not_utf8", detail),)) from None
+    if len(text) > MAX_FIELD_CHARS:
+        detail = f"A field has at most {MAX_FIELD_CHARS:,} characters; {quoted(name)} has {len(text):,}. Is it a file?"
+        raise InvalidTest.at(pointer, "field_too_long", detail)
+    return text
+
+
+def _inflated(content: bytes, role: str, left: int) -> bytes:
+    """A file without its compression; errors name the file."""
+    try:
+        plain = encodings.inflated(content, max_bytes=left)
+    except (MalformedBody, BodyTooLarge) as error:
+        detail, code = f"{role[:40]}: {error.detail}", "damaged_file"
+        if isinstance(error, BodyTooLarge):
+            code = "file_too_large"
+        raise type(error)(detail, flaws=(Flaw(file_pointer(role), code, detail),)) from None
+    if len(plain) > left:
+        detail = f"Inflated, the files have more than {left:,} bytes, which is all that is left of the limit."
+        raise BodyTooLarge(detail)
+    return plain
+
+
+def file_pointer(role: str) -> str:
+    """The pointer to a file of the form."""
+    return f"/files/{pointer_token(role[:40])}"
 
 
 def option_pointer(name: str) -> str:

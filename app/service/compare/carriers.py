@@ -35,8 +35,7 @@ from ...inputs.formats.tables import ids_of
 from ...inputs.roles import Cells, Key, Places
 from ..media_types import CSV, TSV
 from ..messages import Job
-from ..multipart import Form
-from ..parse_files import as_read, option_pointer, read_form, spec_of_kind
+from ..parse_files import Form, as_read, option_pointer, read_form, spec_of_kind
 from ..pointers import beside_statistic, prefixed
 from ..query import OF_A_BOARD
 from ..schema.compare import Columns, CompareKind, CompareRequest, Dataset

@@ -35,8 +35,7 @@ from ...inputs.formats.tasks import (
 from ...inputs.quoting import quoted, some
 from ...statistics.item_order import taken
 from ...statistics.paired import Counts, NamedCounts, Predictions, Scores, Segments
-from ..multipart import Form
-from ..parse_files import option_pointer, spec_of_reading
+from ..parse_files import Form, option_pointer, spec_of_reading
 from ..schema.compare import CompareKind
 from .board import DecodedCompare, GivenBoard, names_of_files
 from .options import NAMES, SYSTEMS, FormFields, beside_files, in_form

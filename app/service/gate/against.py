@@ -21,9 +21,8 @@ from ...inputs.quoting import quoted
 from ..compare.board import names_of_files, require_names
 from ..compare.options import NAMES, listed
 from ..messages import Limits
-from ..multipart import Form
 from ..parse import ParsedTest
-from ..parse_files import option_pointer
+from ..parse_files import Form, option_pointer
 from ..pointers import PointerMap, beside_statistic, chained
 from ..schema.fields import ON_MISSING, CountColumns, LabelColumn, SampleColumn, Wire
 from ..schema.gate import GateMetric
