@@ -122,7 +122,7 @@ def _inside(source: Source, value: Any, path: str) -> Object:
 
 # COMET: --to_json, or what it prints.
 
-SEGMENT = re.compile(r"(?P<system>[^\t]+)\tSegment (?P<segment>\d+)\tscore: (?P<score>\S+)")
+SEGMENT = re.compile(r"(?P<system>[^\t]+)\tSegment (?P<key>\d+)\tscore: (?P<COMET>\S+)")
 TOTAL = re.compile(r"[^\t]+\tscore: \S+")
 
 
@@ -142,15 +142,7 @@ def _comet(source: Source, options: ReaderOptions, notes: list[Any], files: File
                 same = {"src": (segment.get("src"), f"{path}/src")}
                 rows.append(Row(str(index), numbers_in(segment), path, system=system, same=same))
         return Rows(source, rows, higher_is_better=True)
-    for line, text in enumerate(source.lines(notes), 1):
-        found = SEGMENT.fullmatch(text)
-        if found is not None:
-            numbers = {"COMET": parsed(found["score"])}
-            rows.append(Row(found["segment"], numbers, f"line/{line}", None, found["system"]))
-        elif text.strip() and not TOTAL.fullmatch(text):
-            detail = "this is no score of a segment as comet-score prints it."
-            raise source.refused(line, "wrong_field_count", detail)
-    return Rows(source, rows, higher_is_better=True)
+    return Rows(source, _score_lines(source, notes, SEGMENT, TOTAL), higher_is_better=True)
 
 
 # Scores of sentences, a line each, between other lines: what the first line is where it is none of them, and the lines of scores.
@@ -175,23 +167,38 @@ def _printed_as(row: str) -> re.Pattern[str] | None:
 
 
 def _printed(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
-    lines = [(at, text) for at, text in enumerate(source.lines(notes), 1) if text.strip()]
-    form = _printed_as(lines[0][1]) if lines else None
-    found = [] if form is None else [form.fullmatch(text) for _, text in lines]
-    at_scores = [at for at, match in enumerate(found) if match is not None]
-    if not at_scores:
-        raise source.empty()
-    rows: list[Row] = []
-    for at in range(at_scores[0], at_scores[-1] + 1):
-        line, match = lines[at][0], found[at]
-        groups = {} if match is None else match.groupdict()
-        key, metric = groups.pop("key", None) or str(len(rows) + 1), groups.pop("metric", "score")
-        numbers = {metric if name == "score" else name: parsed(text) for name, text in groups.items()}
-        if not numbers or None in numbers.values():
-            raise source.refused(line, "not_a_number", "this is no line of scores, as those around it are.")
-        rows.append(Row(key, numbers, f"line/{line}", None))
+    first = next(filter(str.strip, source.lines([])), "")
+    form = _printed_as(first) or PRINTED[0][1]
+    rows = _score_lines(source, notes, form, at_ends=True)
     higher = "TER" not in rows[0].values
-    return Rows(source, rows, higher_is_better=higher, by_order="key" not in (form or ARTICLES).groupindex)
+    return Rows(source, rows, higher_is_better=higher, by_order="key" not in form.groupindex)
+
+
+def _score_lines(
+    source: Source, notes: list[Any], form: re.Pattern[str], other: re.Pattern[str] | None = None, *, at_ends: bool = False
+) -> list[Row]:  # fmt: skip
+    """A row for each line of this form, by its key, or its number among those of its system; `other` lines, or those `at_ends`, are left out."""
+    lines = [(at, text) for at, text in enumerate(source.lines(notes), 1) if text.strip()]
+    lines = [(at, text) for at, text in lines if other is None or not other.fullmatch(text)]
+    fit = [form.fullmatch(text) is not None for _, text in lines]
+    if True not in fit and (at_ends or not lines):
+        raise source.empty()
+    ends = (fit.index(True), len(fit) - fit[::-1].index(True)) if at_ends else (0, len(fit))
+    rows: list[Row] = []
+    seen: Counter[str] = Counter()
+    for line, text in lines[slice(*ends)]:
+        match = form.fullmatch(text)
+        if match is None:
+            raise source.refused(line, "wrong_field_count", "this is no line of scores, as others are.")
+        groups = match.groupdict()
+        system, metric = groups.pop("system", ""), groups.pop("metric", "score")
+        seen[system] += 1
+        key = groups.pop("key", None) or str(seen[system])
+        numbers = {metric if name == "score" else name: parsed(value) for name, value in groups.items()}
+        if None in numbers.values() and "None" not in groups.values():
+            raise source.refused(line, "not_a_number", "this is no score.")
+        rows.append(Row(key, numbers, f"line/{line}", None, system))
+    return rows
 
 
 # OpenCompass: details of a result, or details alone.
@@ -484,6 +491,7 @@ def _squad(source: Source, options: ReaderOptions, notes: list[Any], files: File
 # mt-metrics-eval: a metric's scores of the segments of many systems.
 
 SEG_SCORE = re.compile(r"\.seg\.score(\.gz|\.zst)?\Z")
+SYSTEM_SCORE = re.compile(r"\s*(?P<system>\S+)\s+(?P<score>\S+)\s*")
 
 
 def _is_seg_score(look: FirstLook) -> bool:
@@ -492,25 +500,11 @@ def _is_seg_score(look: FirstLook) -> bool:
 
 
 def _seg_scores(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
-    rows: list[Row] = []
-    seen: Counter[str] = Counter()
-    for line, text in enumerate(source.lines(notes), 1):
-        fields = text.split()
-        if not fields:
-            continue
-        if len(fields) != 2:
-            detail = "a line is a system and its score, as in a .seg.score file."
-            raise source.refused(line, "wrong_field_count", detail)
-        value = parsed(fields[1])
-        if value is None and fields[1] != "None":
-            raise source.refused(line, "not_a_number", f"{quoted(fields[1])} is no score.", 2)
-        seen[fields[0]] += 1
-        rows.append(Row(str(seen[fields[0]]), {"score": value}, f"line/{line}", None, fields[0]))
+    rows = _score_lines(source, notes, SYSTEM_SCORE)
+    seen = Counter(row.system for row in rows)
     for (few, least), (many, most) in pairwise(sorted(seen.items(), key=lambda one: one[1])):
         if least < most:
-            detail = (
-                f"{quoted(few)} has {least:,} segments, {quoted(many)} has {most:,}; segments have no ids."
-            )
+            detail = f"{quoted(few)} has {least:,} segments, {quoted(many)} has {most:,}; they have no ids."
             raise source.refused("", "length_mismatch", detail)
     metric = SEG_SCORE.sub("", source.name).partition("-")[0]
     return Rows(source, rows, metric="score", measured=metric or None)
