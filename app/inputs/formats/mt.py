@@ -305,7 +305,7 @@ def read_metrics(files: Mapping[str, Source], options: ReaderOptions, format_: s
         groups=by_id.get(groups), clusters=None if clusters is None else by_id[clusters],
     )  # fmt: skip
     other = {"segment": "systems", "system": "segments"}.get(groups)
-    compared = f"SegmentScores of {other} are compared within each {groups} (groups: {groups})."
+    compared = f"Scores of {other} are compared within each {groups} (groups: {groups})."
     notes.append(compared if other else "All segments of all systems are compared (groups: none).")
     notes += NumberReader.of(options).note()
     names = [ENDING.sub("", source.name) for source in (u, v) if ENDING.search(source.name)]

@@ -120,6 +120,8 @@ def test_systems_that_are_not_rated_are_said(read_files: Read) -> None:
     notes = read_files("mt-metrics-eval", files).notes
     assert any("1 systems without human scores were left out" in note and '"C"' in note for note in notes)
     assert any("1 systems that no metric scored" in note and '"refB"' in note for note in notes)
+    said = "Scores of systems are compared within each segment (groups: segment)."
+    assert said in notes
 
 
 def test_a_metric_that_lacks_scores_is_refused_or_they_are_dropped(
