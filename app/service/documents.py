@@ -15,7 +15,8 @@ from typing import Any, cast
 from pydantic_core import from_json
 
 from ..errors import InputError, InvalidTest, marked, relocated
-from ..inputs import delimited, json_body, ndjson, npy
+from ..inputs import delimited, json_body, ndjson
+from ..inputs.formats import numpy_files
 from ..inputs.formats.catalogue import ALIASES, AUTO
 from ..inputs.formats.reader import UploadedFile
 from ..inputs.formats.source import UTF8_BOM
@@ -144,7 +145,7 @@ def _lines(options: Options, body: bytes | bytearray, kind: TestKind) -> Documen
 
 
 def _array(options: Options, body: bytes | bytearray, kind: TestKind) -> Document:
-    table = npy.read(body, may_be_missing=options.get("on_missing", "error") != "error")
+    table = numpy_files.table_of(body, may_be_missing=options.get("on_missing", "error") != "error")
     if isinstance(table, delimited.CountTable) != (kind == "counts"):
         needed = (
             "four columns (tp_u, incorrect_u, tp_v, incorrect_v)"

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from app.errors import ExactpermError
-from app.inputs import delimited, encodings, frame, json_body, ndjson, npy
-from app.inputs.formats import catalogue
+from app.inputs import delimited, encodings, frame, json_body, ndjson
+from app.inputs.formats import catalogue, numpy_files
 from app.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
 from app.inputs.formats.source import Source
 from tests.fuzz.amount import GENERATED, examples
@@ -142,7 +142,7 @@ BODIES: dict[str, tuple[list[bytes], Callable[[bytes], Any]]] = {
     "tsv": (list(TABLES), lambda body: frame_of_body(body, "tab")),
     "counts": (list(TABLES), lambda body: delimited.plain_counts(body, ",")),
     "lines": (list(LINES), lambda body: ndjson.items(body, ("u", "v"), ("gold",))),
-    "npy": (arrays(), npy.read),
+    "npy": (arrays(), numpy_files.table_of),
     "gzip": (list(TABLES), lambda body: encodings.decode(body, "gzip", max_bytes=MAX_INFLATED)),
     "zstd": (list(TABLES), lambda body: encodings.decode(body, "zstd", max_bytes=MAX_INFLATED)),
     "magic": (list(TABLES), lambda body: encodings.inflated(body, max_bytes=MAX_INFLATED)),

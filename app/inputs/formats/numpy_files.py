@@ -1,24 +1,31 @@
-"""NumPy's files: `.npy` with one score per item, and `.npz` with ids as well. Nothing is ever unpickled.
+"""NumPy's files: arrays `.npy` of one, two or four columns, and archives `.npz` of arrays by name. Nothing is ever unpickled.
 
 Two files have an array of N scores each; one file has N x 2 scores (u, v) or N x 4 counts (tp_u, incorrect_u, tp_v, incorrect_v).
 An archive `.npz` has arrays by name: `u` and `v`, or in a file of one system `scores` (or its only other array), beside `ids` and
-`clusters`.
+`clusters`. NumPy reads only the header of an array, as a literal; its shape is checked against the number of bytes before any
+array is made.
 """
 
 from __future__ import annotations
 
 import io
+import math
+import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import NDArray
 
+from ...engine.decimals import shortest_decimals
 from ...errors import BodyTooLarge, Flaw, InputError, InvalidTest, MalformedBody
-from ...statistics.paired import Counts, Pairing, Scores, StatisticSpec
-from .. import npy
-from ..delimited import CountTable
+from ...statistics.paired import Column, Counts, Pairing, Scores, StatisticSpec
+from ..delimited import CountTable, Table
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .number_text import NumberReader
@@ -27,6 +34,11 @@ from .reader import ReaderOptions, Reading
 from .roles import both
 from .source import DAMAGED, READABLE, ZIP_MAGIC, Source
 
+READERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
+MAX_HEADER_BYTES = 4_096
+NUMBERS, MAX_NUMBER_BYTES = "biuf", 8
+KEYS, MAX_KEY_BYTES = "UiuS", 4_000  # of one id
+INT64 = 2**63
 ROLES = ("u", "v", "file")
 USES = frozenset(("on_missing", "missing_range", "decimals", "clusters"))
 MAGIC = b"\x93NUMPY"
@@ -35,6 +47,124 @@ IDS, CLUSTERS = ("ids", "id"), ("clusters", "cluster")
 SCORES = ("scores", "score", "values")
 MAX_MEMBERS = 100
 F1 = StatisticSpec("f1")
+
+
+# Arrays
+
+
+def table_of(body: bytes | bytearray, *, may_be_missing: bool = False) -> Table | CountTable:
+    """A table of two columns (scores of U and V) or of four (tp and incorrect of U, then of V).
+
+    Raises
+    ------
+    MalformedBody
+        It is not a complete .npy file.
+    InvalidTest
+        Its array is not N x 2 or N x 4 numbers, all finite but for scores that may be missing (NaN); pointers are
+        `/<row>/<column>`, from zero.
+    """
+    needed = "N x 2 (u, v) or N x 4 (tp_u, incorrect_u, tp_v, incorrect_v)"
+    rows = _array(body, needed, lambda shape: len(shape) == 2 and shape[1] in (2, 4))
+    columns = list(_numbers(rows, may_be_missing=may_be_missing and rows.shape[1] == 2))
+    if len(columns) == 2:
+        return Table(columns[0], columns[1])
+    return CountTable(
+        {"tp": columns[0], "incorrect": columns[1]}, {"tp": columns[2], "incorrect": columns[3]}
+    )
+
+
+def columns_of(body: bytes | bytearray, width: int, *, may_be_missing: bool = False) -> list[Column]:
+    """The columns of an N x `width` array, shape (N,) each; NaN is refused unless values may be missing. Raises as `table_of`."""
+    needed = f"N x {width:,}, a column for each system"
+    rows = _array(body, needed, lambda shape: len(shape) == 2 and shape[1] == width)
+    return list(_numbers(rows, may_be_missing=may_be_missing))
+
+
+def vector_of(body: bytes | bytearray) -> Column:
+    """One score per item, shape (N,), of an array of N or N x 1 numbers; NaN stays NaN. Raises as `table_of`, pointers are `/<row>`."""
+    needed = "N numbers, one for each item; both systems in one array of N x 2 are one file"
+    array = _array(body, needed, lambda shape: shape[1:] in ((), (1,)) and bool(shape))
+    column: Column = _numbers(array.reshape(-1), may_be_missing=True)
+    return column
+
+
+def keys_of(body: bytes | bytearray) -> list[str]:
+    """Ids or clusters, of an array of N texts or integers; raises as `table_of`."""
+    keys = _array(body, "N ids, one for each item", lambda shape: len(shape) == 1, KEYS, MAX_KEY_BYTES)
+    try:
+        return [key.decode() if isinstance(key, bytes) else str(key) for key in keys.tolist()]
+    except (UnicodeDecodeError, ValueError):
+        raise InvalidTest.at("", "not_utf8", "A text of the array is not valid Unicode.") from None
+
+
+def length_of(body: bytes | bytearray) -> int:
+    """The length of the first axis by the header alone, 0 without one; raises MalformedBody as `table_of` does."""
+    return next(iter(header_of(body)[0]), 0)
+
+
+def _array(
+    body: bytes | bytearray, needed: str, fits: Callable[[tuple[int, ...]], bool], kinds: str = NUMBERS, most: int = MAX_NUMBER_BYTES
+) -> NDArray[Any]:  # fmt: skip
+    """An array of a shape that fits, not copied."""
+    shape, fortran_order, dtype, offset = header_of(body)
+    if dtype.kind not in kinds or not 1 <= dtype.itemsize <= most:
+        what = (
+            "The array must hold integers, booleans or floats of at most 64 bits"
+            if kinds == NUMBERS
+            else "Ids and clusters must be texts or integers"
+        )
+        raise InvalidTest.at("", "unsupported_dtype", f"{what}; objects are never unpickled.")
+    if not fits(shape):
+        raise InvalidTest.at("", "wrong_shape", f"The array must be {needed}.")
+    data_bytes = len(body) - offset
+    if math.prod(shape) * dtype.itemsize != data_bytes:
+        size = " x ".join(f"{length:,}" for length in shape)
+        detail = (
+            f"The header claims {size} elements of {dtype.itemsize} bytes; {data_bytes:,} bytes follow it."
+        )
+        raise MalformedBody(detail)
+    if shape[0] == 0:
+        raise InvalidTest.at("", "no_items", "The array has no rows; there is nothing to test.")
+    return np.frombuffer(body, dtype=dtype, offset=offset).reshape(shape, order="F" if fortran_order else "C")
+
+
+def _numbers(array: NDArray[Any], *, may_be_missing: bool) -> Any:
+    """Numbers of 64 bits, columns first."""
+    bad = np.zeros(array.shape, dtype=bool)
+    code, detail = "not_finite", "This number is not finite."
+    if array.dtype.kind == "f":
+        bad = np.isinf(array) if may_be_missing else ~np.isfinite(array)
+    elif array.dtype.kind == "u":
+        bad, code, detail = array >= INT64, "integer_too_large", "Too large for 64 bits."
+    if bad.any():
+        raise InvalidTest.at("/" + "/".join(map(str, np.argwhere(bad)[0].tolist())), code, detail)
+    columns = np.ascontiguousarray(array.T)
+    if array.dtype.kind != "f":
+        return columns.astype(np.int64, copy=False)
+    reals = columns.astype(np.float64, copy=False)
+    if array.dtype.itemsize < 8:
+        return shortest_decimals(reals.ravel(), array.dtype).reshape(reals.shape)
+    return reals
+
+
+def header_of(body: bytes | bytearray) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    """Of the first bytes: shape, whether it is in Fortran's order, type, and where the elements begin; raises MalformedBody."""
+    stream = io.BytesIO(bytes(body[:MAX_HEADER_BYTES]))
+    try:
+        version = npy_format.read_magic(stream)
+        if version not in READERS:
+            raise MalformedBody(f"This is version {version[0]}.{version[1]} of .npy; 1.0 and 2.0 are read.")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy's warnings about old headers do not help the caller
+            shape, fortran_order, dtype = READERS[version](stream, max_header_size=MAX_HEADER_BYTES)
+    except (ValueError, TypeError, SyntaxError, TokenError, MemoryError, RecursionError):
+        raise MalformedBody("This is not a .npy file with a readable header.") from None
+    if any(type(length) is not int or length < 0 for length in shape):
+        raise MalformedBody("The header's shape is not one of an array.")
+    return shape, fortran_order, dtype, stream.tell()
+
+
+# Files
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,62 +254,57 @@ def _scores(arrays: Arrays) -> str:
 
 def _outputs(arrays: Arrays, name: str, reader: NumberReader, options: ReaderOptions) -> SystemOutputs:
     source = arrays.source
-    values = _vector(arrays, name, options.max_items)
-    path = f"{escaped(name)}/" if name else ""
-    numbers = [reader.of_json(value, f"{source.pointer}/{path}{row}") for row, value in enumerate(values)]
+    values = _vector(arrays, name, reader, options)
     ids_in, clusters_in = arrays.find(IDS), options.clusters or arrays.find(CLUSTERS)
     if clusters_in is not None and clusters_in not in arrays.members:
         raise InvalidTest.at(
             "/options/clusters", "unknown_column", f"{source.label}: there is no array {quoted(clusters_in)}."
         )
-    ids = None if ids_in is None else _keys(arrays, ids_in, len(values))
-    clusters = None if clusters_in is None else _keys(arrays, clusters_in, len(values))
-    outputs = SystemOutputs(source, by_order=ids is None)
-    for row, number in enumerate(numbers):
-        key = str(row) if ids is None else ids[row]
-        outputs.add(key, number, f"{path}{row}", None if clusters is None else clusters[row])
+    n = len(values)
+    ids = list(map(str, range(n))) if ids_in is None else _keys(arrays, ids_in, n)
+    clusters = [None] * n if clusters_in is None else _keys(arrays, clusters_in, n)
+    paths = [f"{escaped(name)}/{row}" if name else str(row) for row in range(n)]
+    outputs = SystemOutputs(source, ids_in is None, ids, values, paths, [*clusters], [None] * n)
+    outputs.require_unique()
     return outputs
 
 
 def _refuse_longer(arrays: Arrays, name: str, most: int) -> None:
     """Refuse an array with more items than a test may have, by its header."""
-    with InFile(arrays.source, name):
-        length = npy.length(arrays.members[name])
+    with _in_file(arrays.source, name):
+        length = length_of(arrays.members[name])
     arrays.source.refuse_more(length, most)
 
 
-def _vector(arrays: Arrays, name: str, most: int) -> list[Any]:
-    """The scores as Python numbers; NaN is missing."""
-    _refuse_longer(arrays, name, most)
-    with InFile(arrays.source, name):
-        column = npy.read_vector(arrays.members[name])
-    return [None if isinstance(value, float) and np.isnan(value) else value for value in column.tolist()]
+def _vector(arrays: Arrays, name: str, reader: NumberReader, options: ReaderOptions) -> Column | list[Any]:
+    """The scores; in a list where some are missing, which NaN says, or rounded."""
+    _refuse_longer(arrays, name, options.max_items)
+    with _in_file(arrays.source, name):
+        column = vector_of(arrays.members[name])
+    if reader.changes_nothing and not (column.dtype == np.float64 and np.isnan(column).any()):
+        return column
+    return [reader.of_json(value, arrays.source.pointer) for value in column.tolist()]
 
 
 def _keys(arrays: Arrays, name: str, n: int) -> list[str]:
-    with InFile(arrays.source, name):
-        keys = npy.read_keys(arrays.members[name])
+    with _in_file(arrays.source, name):
+        keys = keys_of(arrays.members[name])
     if len(keys) != n:
         detail = f"{arrays.source.label}: {quoted(name)} has {len(keys):,} elements for {n:,} scores."
         raise InvalidTest.at(arrays.source.at(name), "length_mismatch", detail)
     return keys
 
 
-class InFile:
+@contextmanager
+def _in_file(source: Source, name: str) -> Iterator[None]:
     """Errors of an array with the label of its file, and pointers into it."""
-
-    def __init__(self, source: Source, name: str) -> None:
-        self.source, self.prefix = source, source.at(name) if name else source.pointer
-
-    def __enter__(self) -> None:
-        """Nothing is prepared."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Say where it is."""
-        if isinstance(error, InputError):
-            flaws = tuple(replace(flaw, pointer=self.prefix + flaw.pointer) for flaw in error.flaws)
-            detail = f"{self.source.label}: {error.detail}"
-            raise type(error)(detail, flaws=flaws or (Flaw(self.prefix, "not_npy", detail),)) from None
+    prefix = source.at(name) if name else source.pointer
+    try:
+        yield
+    except InputError as error:
+        flaws = tuple(replace(flaw, pointer=prefix + flaw.pointer) for flaw in error.flaws)
+        detail = f"{source.label}: {error.detail}"
+        raise type(error)(detail, flaws=flaws or (Flaw(prefix, "not_npy", detail),)) from None
 
 
 def _table(arrays: Arrays, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
@@ -191,8 +316,8 @@ def _table(arrays: Arrays, options: ReaderOptions, notes: list[str], format_: st
             f"/options/{min(options.given() - {'statistic', 'decimals'})}", "unused_option", detail
         )
     _refuse_longer(arrays, "", options.max_items)
-    with InFile(source, ""):
-        table = npy.read(arrays.members[""])
+    with _in_file(source, ""):
+        table = table_of(arrays.members[""])
     if isinstance(table, CountTable):
         n = len(next(iter(table.u.values())))
         notes.append(f"{n:,} items read from {source.label}: columns tp_u, incorrect_u, tp_v, incorrect_v.")

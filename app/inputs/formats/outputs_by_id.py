@@ -68,16 +68,25 @@ class SystemOutputs:
         """
         before = self._index.setdefault(key, len(self.ids))
         if before != len(self.ids):
-            detail = (
-                f"{self.source.label}: the id {quoted(key)} at {in_words(path)} is already at {in_words(self.paths[before])}; "
-                "ids must be unique."
-            )
-            raise InvalidTest.at(f"{self.source.pointer}/{path}", "duplicate_id", detail)
+            raise self._twice(key, path, self.paths[before])
         self.ids.append(key)
         self.values.append(value)
         self.paths.append(path)
         self.clusters.append(cluster)
         self.weights.append(weight)
+
+    def require_unique(self) -> None:
+        """Refuse a key that is there twice."""
+        if len(self.index) < len(self.ids):
+            first: dict[str, str] = {}
+            for key, path in zip(self.ids, self.paths, strict=True):
+                if first.setdefault(key, path) != path:
+                    raise self._twice(key, path, first[key])
+
+    def _twice(self, key: str, path: str, before: str) -> InvalidTest:
+        where = f"{in_words(path)} is already at {in_words(before)}"
+        detail = f"{self.source.label}: the id {quoted(key)} at {where}; ids must be unique."
+        return InvalidTest.at(f"{self.source.pointer}/{path}", "duplicate_id", detail)
 
     def __len__(self) -> int:
         """How many items there are."""

@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection
 
 from ...errors import BodyTooLarge
 from ...extras import is_installed
-from .. import npy
 from . import inspect_log, numpy_files, parquet, spreadsheet, workbook
 from .reader import ReaderOptions
 from .source import ZIP_MAGIC, Source
@@ -87,11 +86,11 @@ def _of_text(content: bytes) -> float:
 
 def _of_array(start: bytes, size: int, options: ReaderOptions) -> float:
     """Columns of both systems are used as they are, other numbers one by one; `size` is that of the whole, in bytes."""
-    header = npy.header_of(start)
-    rows = min(next(iter(header.shape), 0), size)
-    if header.shape[1:] in ((), (1,)) or options.decimals is not None:
+    shape, _, dtype, _ = numpy_files.header_of(start)
+    rows = min(next(iter(shape), 0), size)
+    if shape[1:] in ((), (1,)) or options.decimals is not None:
         return PER_NUMBER * rows
-    return (PER_SHORT_ROW if header.dtype.kind == "f" and header.dtype.itemsize < 8 else PER_WHOLE_ROW) * rows
+    return (PER_SHORT_ROW if dtype.kind == "f" and dtype.itemsize < 8 else PER_WHOLE_ROW) * rows
 
 
 def _of_archive(source: Source, options: ReaderOptions) -> float:
@@ -114,7 +113,7 @@ def _of_archive(source: Source, options: ReaderOptions) -> float:
 
 def _start(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     with archive.open(info) as member:
-        return member.read(npy.MAX_HEADER_BYTES)
+        return member.read(numpy_files.MAX_HEADER_BYTES)
 
 
 def _is_array(name: str) -> bool:

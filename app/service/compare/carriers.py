@@ -14,9 +14,9 @@ from ...errors import InputError, InvalidTest, marked, pointer_token, relocated
 from ...execution.ipc import Control
 from ...inference.reading import Guessed, Note
 from ...inference.record import ReadingRecord
-from ...inputs import columns, json_body, npy
+from ...inputs import columns, json_body
 from ...inputs.alignment import Gapped, Given, Positions, system_pointer
-from ...inputs.formats import beside_gold, catalogue, many_systems
+from ...inputs.formats import beside_gold, catalogue, many_systems, numpy_files
 from ...inputs.formats.many_systems import require_alike
 from ...inputs.formats.options import OF_TWO
 from ...inputs.formats.outputs_by_id import (
@@ -406,7 +406,7 @@ def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_m
     if systems is None:
         detail = "Name the columns of the array: `systems=A,B,C`, as many as it has."
         raise InvalidTest.at("/systems", "missing", detail)
-    arrays = npy.read_columns(body, len(systems), may_be_missing=may_be_missing)
+    arrays = numpy_files.columns_of(body, len(systems), may_be_missing=may_be_missing)
     board, ids = _of_columns(dict(zip(systems, arrays, strict=True)), (), "/?systems", "/{0}/{1}")
     columns: dict[str, Given] = {}
     column: Any

@@ -7,7 +7,7 @@ import pytest
 
 from app.errors import InputError, InvalidTest, MalformedBody
 from app.inputs.delimited import CountTable, Table
-from app.inputs.npy import read
+from app.inputs.formats.numpy_files import table_of as read
 
 
 def saved(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:

@@ -20,8 +20,8 @@ from pyarrow import parquet as pq
 
 from app.errors import BodyTooLarge, InvalidTest, MalformedBody
 from app.execution.ipc import Control
-from app.inputs import delimited, frame, npy
-from app.inputs.formats import catalogue, parquet, price, workbook
+from app.inputs import delimited, frame
+from app.inputs.formats import catalogue, numpy_files, parquet, price, workbook
 from app.inputs.formats.reader import ReaderOptions, UploadedFile
 from app.inputs.formats.separators import guessed_delimiter
 from app.inputs.formats.source import Source
@@ -90,7 +90,7 @@ def nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.fail("something was read")
 
     for owner, name in [
-        (pq.ParquetFile, "iter_batches"), (zipfile.ZipFile, "open"), (npy, "read"), (npy, "read_vector"), (frame, "_split"),
+        (pq.ParquetFile, "iter_batches"), (zipfile.ZipFile, "open"), (numpy_files, "table_of"), (numpy_files, "vector_of"), (frame, "_split"),
         (delimited, "csv_rows"), (workbook, "written"),
     ]:  # fmt: skip
         monkeypatch.setattr(owner, name, read)
@@ -115,7 +115,12 @@ def test_more_items_than_allowed_are_refused_before_they_are_read(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of an archive the members are unpacked, within their limit, and no array is made of them."""
-    for owner, reader in [(npy, "read"), (npy, "read_vector"), (frame, "_split"), (delimited, "csv_rows")]:
+    for owner, reader in [
+        (numpy_files, "table_of"),
+        (numpy_files, "vector_of"),
+        (frame, "_split"),
+        (delimited, "csv_rows"),
+    ]:
         monkeypatch.setattr(owner, reader, lambda *_: pytest.fail("something was read"))
     roles = ("u", "v") if name == "npy" else ("file",)
     files = {role: UploadedFile("x", LONG[name]) for role in roles}
