@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from ...errors import InvalidTest, marked, relocated
+from ...errors import InvalidTest, relocated
 from ...inference.record import WarningRecord
 from ...inputs.formats import catalogue
 from ...inputs.formats.options import OF_TWO
@@ -18,7 +18,7 @@ from ...inputs.quoting import quoted
 from ...statistics.paired import StatisticSpec
 from ..parse import warnings_of
 from ..parse_files import PARAMETERS, option_pointer
-from ..query import ELSEWHERE, OF_A_BOARD, literal, options_of, parameters_of
+from ..query import ELSEWHERE, OF_A_BOARD, literal, once, options_of, parameters_of
 from ..schema.compare import CompareChoices, CompareKind
 from ..schema.statistics import STATISTIC_MODELS, spec_of
 from ..validation import validated
@@ -46,15 +46,8 @@ def options_of_board(
     Raises InvalidTest: a name is unknown or given twice, or the kind is not one of `kinds`.
     """
     parameters = tuple(dict.fromkeys(name for kind in kinds for name in parameters_of(kind)))
-    own: dict[str, Any] = {}
-    others: list[tuple[str, str]] = []
-    for name, text in given:
-        if name not in OF_QUERY and (name != SYSTEMS or name not in extra):
-            others.append((name, text))
-        elif name in own:
-            raise InvalidTest.at(pointer(name), "duplicate_parameter", f"{marked(name)} is given twice.")
-        else:
-            own[name] = _value(name, text)
+    texts, others = once(given, (*OF_QUERY, *({SYSTEMS} & set(extra))), pointer)
+    own = {name: _value(name, text) for name, text in texts.items()}
     rest = options_of(others, (*OF_QUERY, "statistic", *parameters, *extra), pointer)
     for name in (*ELSEWHERE, *OF_A_BOARD):
         if name != "timeout_s":
@@ -143,15 +136,9 @@ class FormFields:
             return spec_of(validated(STATISTIC_MODELS["scores"], statistic, prefix="/statistic"), "scores")
 
 
-def fields_of(given: Iterable[tuple[str, str]]) -> FormFields:
+def fields_of(given: Sequence[tuple[str, str]]) -> FormFields:
     """The fields, sorted; raises InvalidTest at `/options/<name>`."""
-    texts: dict[str, str] = {}
-    for name, text in given:
-        if name in texts:
-            raise InvalidTest.at(
-                option_pointer(name), "duplicate_parameter", f"{marked(name)} is given twice."
-            )
-        texts[name] = text
+    texts, _ = once(given, dict(given), option_pointer)
     names, format_ = texts.pop(NAMES, None), texts.pop("format", catalogue.AUTO).lower()
     reader = {name: text for name, text in texts.items() if name in READER_OPTIONS and name != "statistic"}
     others = [(name, text) for name, text in texts.items() if name not in reader]
