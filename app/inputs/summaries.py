@@ -72,7 +72,9 @@ def refuse_summaries(
         repeats = len(set(map(str, values))) < rows
         if name == scores or (key and name not in key) or (repeats and name not in key):
             continue
-        if are_metrics(list(dict.fromkeys(values))) or is_one_of(name, METRIC):
+        different = {str(value): value for value in values}
+        called = is_one_of(name, METRIC) and not all(map(NUMBER.fullmatch, different))
+        if called or are_metrics(list(different.values())):
             named = ", ".join(quoted(str(value)) for value in values[:NAMED])
             raise InvalidTest.at(
                 pointer, CODE, f"{where}the rows of {quoted(name)} are metrics, such as {named}. {ADVICE}"

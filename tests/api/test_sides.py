@@ -472,6 +472,10 @@ def test_rows_of_metrics_that_nobody_knows_are_averages(
         for path in ("/v1/tests/files", "/v1/gate"):
             sent = send(service, path, {"file": ("t.csv", table)}, **more)
             assert [flaw["code"] for flaw in problem_of(sent, 422)["errors"]] == ["averages_only"]
+    lists = b'{"tags": ["a"], "u": 1, "v": 0}\n{"tags": ["b"], "u": 1, "v": 1}\n'
+    numbers = b"measure,u,v\n1,1,0\n2,1,1\n"
+    for items in (lists, numbers):
+        assert send(service, "/v1/tests/files", {"file": ("t.csv", items)}).json()["items"]["n"] == 2
     constant = b"metric,new,old\nzorp,1,0\nzorp,0,0\nzorp,1,1\n"  # says what is measured of all items
     assert send(service, "/v1/tests/files", {"file": ("t.csv", constant)}).json()["items"]["n"] == 3
 
