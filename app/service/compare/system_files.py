@@ -7,7 +7,7 @@ another order) is so checked of all. What was parsed of a file is kept while it 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -182,13 +182,22 @@ def read_each(
         v, u, *_ = files.values()
         found = catalogue.guess(sources({"u": u, "v": v, **others}), options)
         format_ = found.name
-    reader = _Reader(files, others, format_, options)
+    takes_missing = format_ in catalogue.FORMATS and "on_missing" in catalogue.FORMATS[format_].uses
+
+    def read_two(u: str, v: str, dropping: bool) -> Reading:
+        chosen = replace(options, on_missing="drop") if dropping and takes_missing else options
+        try:
+            return catalogue.read({"u": files[u], "v": files[v], **others}, format_, chosen)
+        except InputError as error:
+            raise _of_systems(error, {"u": u, "v": v}) from None
+
+    without_unlike, dropping = options.on_mismatch == "drop", takes_missing and on_missing != "error"
     try:
-        pairs, own, unlike = reader.read(dropping=reader.takes_missing and on_missing != "error")
+        pairs, own, unlike = _read(files, read_two, dropping, without_unlike)
     except InvalidTest as error:
-        if not reader.takes_missing or MISSING.isdisjoint(flaw.code for flaw in error.flaws):
+        if not takes_missing or MISSING.isdisjoint(flaw.code for flaw in error.flaws):
             raise
-        pairs, own, unlike = reader.read(dropping=True)
+        pairs, own, unlike = _read(files, read_two, True, without_unlike)
         if len({frozenset(side.ids or ()) for side in own.values()}) == 1:
             raise error from None  # of all systems: their alignment would not find it
     inside = [pairs[0].names and pairs[0].names[1], *(pair.names and pair.names[0] for pair in pairs)]
@@ -241,69 +250,46 @@ def side_of(reading: Reading, role: str) -> Side:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Reads each file beside the first; errors name the systems."""
+def _read(
+    files: Files, read_two: Callable[[str, str, bool], Reading], dropping: bool, without_unlike: bool
+) -> tuple[list[Reading], dict[str, Side], set[str]]:
+    """The readings of each file beside the first, the side of each system, and items to leave out as they differ.
 
-    files: Files
-    others: Files
-    format: str
-    options: ReaderOptions
-
-    @property
-    def takes_missing(self) -> bool:
-        return self.format in catalogue.FORMATS and "on_missing" in catalogue.FORMATS[self.format].uses
-
-    def read(self, *, dropping: bool) -> tuple[list[Reading], dict[str, Side], set[str]]:
-        """The readings of each file beside the first, the side of each system, and items to leave out as they differ.
-
-        Where items are missing (`dropping`), or are left out, each side is all of its file, as a pair has less.
-        """
-        first, *rest = self.files
-        without_unlike = self.options.on_mismatch == "drop"
-        pairs: list[Reading] = []
-        own: dict[str, Side] = {}
-        unlike: set[str] = set()
-        for name in rest:
-            pairs.append(self._pair(name, first, dropping=dropping))
+    Where items are missing (`dropping`), or are left out, each side is all of its file, as a pair has less.
+    """
+    first, *rest = files
+    pairs: list[Reading] = []
+    own: dict[str, Side] = {}
+    unlike: set[str] = set()
+    for name in rest:
+        pairs.append(read_two(name, first, dropping))
+        both = {} if own else {first: side_of(pairs[-1], "v")}
+        both[name] = side_of(pairs[-1], "u")
+        for each, side in both.items():
             apart = dropping or without_unlike
-            if not own:
-                own[first] = self._alone(first) if apart else side_of(pairs[0], "v")
-            own[name] = self._alone(name) if apart else side_of(pairs[-1], "u")
-            if without_unlike:
-                both = set(own[first].ids or ()) & set(own[name].ids or ())
-                unlike |= both - set(side_of(pairs[-1], "u").ids or ())
-            (self.files[name].memo or {}).clear()
-        return pairs, own, unlike
-
-    def _alone(self, name: str) -> Side:
-        return side_of(self._pair(name, name, dropping=self.takes_missing), "u")
-
-    def _pair(self, u: str, v: str, *, dropping: bool) -> Reading:
-        options = replace(self.options, on_missing="drop") if dropping else self.options
-        try:
-            return catalogue.read(
-                {"u": self.files[u], "v": self.files[v], **self.others}, self.format, options
-            )
-        except InputError as error:
-            roles = {"u": u, "v": v}
-            flaws = tuple(
-                replace(
-                    flaw, pointer=_in_system(flaw.pointer, roles), choices=tuple(map(_of_all, flaw.choices))
-                )
-                for flaw in error.flaws
-            )
-            which = f"u is {quoted(u)}" + ("" if u == v else f" and v is {quoted(v)}")
-            concerned = any(old.pointer != new.pointer for old, new in zip(error.flaws, flaws, strict=True))
-            detail = f"{error.detail} ({which})" if concerned else error.detail
-            raise type(error)(detail, flaws=flaws) from None
+            own[each] = side_of(read_two(each, each, True), "u") if apart else side
+        if without_unlike:
+            unlike |= set(own[first].ids or ()) & set(own[name].ids or ()) - set(both[name].ids or ())
+        (files[name].memo or {}).clear()
+    return pairs, own, unlike
 
 
-def _in_system(pointer: str, roles: Mapping[str, str]) -> str:
-    tokens = pointer.split("/")
-    if tokens[:2] == ["", "files"] and len(tokens) > 2 and tokens[2] in roles:
-        tokens[2] = pointer_token(roles[tokens[2]])
-    return "/".join(tokens)
+def _of_systems(error: InputError, roles: Mapping[str, str]) -> InputError:
+    """The refusal of files u and v under the systems' names."""
+
+    def pointer_map(pointer: str) -> str:
+        tokens = pointer.split("/")
+        if tokens[:2] == ["", "files"] and len(tokens) > 2 and tokens[2] in roles:
+            tokens[2] = pointer_token(roles[tokens[2]])
+        return "/".join(tokens)
+
+    flaws = tuple(
+        replace(flaw, pointer=pointer_map(flaw.pointer), choices=tuple(map(_of_all, flaw.choices)))
+        for flaw in error.flaws
+    )
+    concerned = any(old.pointer != new.pointer for old, new in zip(error.flaws, flaws, strict=True))
+    called = [f"{role} is {quoted(name)}" for role, name in roles.items()][: len(set(roles.values()))]
+    return type(error)(f"{error.detail} ({' and '.join(called)})" if concerned else error.detail, flaws=flaws)
 
 
 def _of_all(choice: Choice) -> Choice:
