@@ -203,7 +203,7 @@ TOOLS: dict[str, Tool] = {
     "flexeval": Tool("outputs.jsonl", "sbintuitions/flexeval flexeval/core/evaluate_generation.py",
         lines(lambda n, x, s: {"lm_prompt": f"Q{n}", "lm_output": s, "finish_reason": "stop", "extra_info": {"question": f"Q{n}"}, "references": ["A"], "exact_match": bool(x)}), RIGHT),
     "EvalScope": Tool("gsm8k_main.jsonl", "modelscope/evalscope evalscope/api/evaluator/cache.py",
-        lines(lambda n, x, s: {"index": n, "target": "A", "messages": [{"role": "user", "content": f"Q{n}"}], "sample_score": {"score": {"value": {"acc": float(x)}, "extracted_prediction": "A", "prediction": s, "status": "success"}, "sample_id": n, "group_id": n, "sample_metadata": {}}}), RIGHT, {"metric": "sample_score.score.value.acc"}),
+        lines(lambda n, x, s: {"index": n, "target": "A", "messages": [{"role": "user", "content": f"Q{n}"}], "sample_score": {"score": {"value": {"acc": float(x)}, "extracted_prediction": "A", "prediction": s, "status": "success"}, "sample_id": n, "group_id": n, "sample_metadata": {}}}), RIGHT),
     "VLMEvalKit": Tool("m_MMBench_result.tsv", "open-compass/VLMEvalKit vlmeval/dataset/image_mcq.py",
         text(lambda n, x, s: f"{n}\tQ{n}\ta\tb\t{TESTED[n % 2]}\tcat\tdev\t{s}\t{x}\tlog", "index\tquestion\tA\tB\tanswer\tcategory\tsplit\tprediction\thit\tlog\n"), RIGHT),
     "OLMES": Tool("task-000-arc_challenge-predictions.jsonl", "davidheineman/olmes oe_eval/run_eval.py",

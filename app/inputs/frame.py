@@ -209,9 +209,9 @@ class Frame:
                 self._is_text[name] = not any(map(is_numeric, values)) and not all(map(is_missing, values))
             else:
                 cells = (self.cell(row, name) for row in range(self.n))
-                self._is_text[name] = isinstance(
-                    next((value for value in cells if value is not None), None), str | dict
-                )
+                first = next((value for value in cells if value is not None), None)
+                inner = first[0] if isinstance(first, list) and first else first
+                self._is_text[name] = isinstance(inner, str | dict)
         return self._is_text[name]
 
     def is_whole(self, name: str) -> bool:

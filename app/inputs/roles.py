@@ -555,27 +555,29 @@ def score_of(frame: Frame, options: ReaderOptions) -> str:
         return named[0]
     if len(rest) > 1:
         rest = numbers or rest
-    if len(rest) == 1:
+    labels = _labels_of(frame)
+    if len(rest) == 1 and (labels is None or of_name(rest[0]) is not None):
         return rest[0]
     what = "column of scores" if frame.is_table else "field of scores"
     hint = _id_hint(frame, others_of(frame, options)) if frame.is_table and options.id_column is None else ""
-    hint, labels = _labels_hint(frame, hint)
-    raise choose(frame.top, option, what, named or rest or list(frame.names), hint, first=labels)
+    first: tuple[Choice, ...] = ()
+    if labels is not None:
+        gold, name = labels
+        fields = {"format": "labels", "gold_column": gold, "score_column": name}
+        first = (Choice(f"Labels in {name[:30]}, and gold in {gold[:30]}", fields),)
+        hint = f"{quoted(name)} may hold labels, to be compared with {quoted(gold)}: {marked('format', 'labels')}. {hint}"
+    raise choose(frame.top, option, what, named or rest or list(frame.names), hint, first=first)
 
 
-def _labels_hint(frame: Frame, hint: str) -> tuple[str, tuple[Choice, ...]]:
-    """That a column holds labels and no scores, where it has texts of another that is called as gold is; or the hint that there is."""
+def _labels_of(frame: Frame) -> tuple[str, str] | None:
+    """A column of few texts that is called as gold is, and one that is called as predictions are and has some of them."""
     texts = [name for name in frame.names if frame.is_text(name)] if not frame.source.is_body else []
     gold = find(texts, NO_SYSTEM)
     labels = set() if gold is None else {str(value) for value in frame.column(gold)}
-    if not 1 < len(labels) <= MOST_LABELS:
-        return hint, ()
-    for name in texts:
+    for name in texts if 1 < len(labels) <= MOST_LABELS else ():
         if name != gold and is_predicted(name) and not labels.isdisjoint(map(str, frame.column(name))):
-            fields = {"format": "labels", "gold_column": str(gold), "score_column": name}
-            why = f"{quoted(name)} may hold labels, to be compared with {quoted(gold)}: {marked('format', 'labels')}. "
-            return why + hint, (Choice(f"Labels in {name}, and gold in {gold}"[:80], fields),)
-    return hint, ()
+            return str(gold), name
+    return None
 
 
 def _id_hint(frame: Frame, left: Iterable[str]) -> str:

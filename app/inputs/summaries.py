@@ -14,6 +14,8 @@ CODE = "averages_only"
 # What a column of names of metrics is called.
 METRIC = ("metric", "metrics", "metric_name", "measure")
 NUMBER = re.compile(r"\d+")
+# What the Trainer of transformers writes beside its metrics, in all_results.json.
+OF_TRAINING = re.compile(r"(?:[a-z]+_)?(?:runtime|samples|total_flos|(?:samples|steps)_per_second)|epoch")
 MOST_ROWS = 100  # more rows than any tool has metrics
 NAMED = 3
 ADVICE = (
@@ -34,6 +36,10 @@ def are_metrics(names: Collection[object]) -> bool:
         return False  # f1, f2, f3 are numbered items
     texts = [name for name in names if isinstance(name, str)]
     known = [of_name(text) is not None for text in texts]
+    if any(known):
+        known = [
+            one or OF_TRAINING.fullmatch(text) is not None for one, text in zip(known, texts, strict=True)
+        ]
     if 2 * sum(known) >= len(names):
         return True
     return (

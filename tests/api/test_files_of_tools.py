@@ -193,6 +193,8 @@ REFUSED: dict[str, tuple[str, str, str, str]] = {
     "Markdown table": ("| id | score |\n|---|---:|\n| a | 0.5 |\n", "markdown_table", "CSV", "table.md"),
     "mean and deviation": ("id,score\na,0.81 ± 0.02\nb,0.75 ± 0.01\n", "not_a_number", "average", "table.csv"),
     "TrackEval, with its row of all sequences": ("seq,HOTA___AUC\nMOT17-02,0.5\nMOT17-04,0.6\nCOMBINED,0.55\n", "summary_row", "id_column", "pedestrian_detailed.csv"),
+    "Trainer of transformers": (json.dumps({"epoch": 3.0, "eval_accuracy": 0.9, "eval_loss": 0.25, "eval_runtime": 3.1, "eval_samples": 872, "eval_samples_per_second": 280.0, "eval_steps_per_second": 35.1}), "averages_only", "items", "all_results.json"),
+    "COCO detections": (json.dumps([{"image_id": n, "category_id": 3, "bbox": [1, 2, 3, 4], "score": 0.5} for n in range(3)]), "no_items", "each image", "results.json"),
     "SQuAD predictions alone": (TOOLS["SQuAD"].write(RIGHT[0], "new"), "missing_file", "gold", "predictions.json"),
 }  # fmt: skip
 

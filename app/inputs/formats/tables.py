@@ -81,6 +81,8 @@ COUNT_STATISTICS = (
     ({"errors", "ref_words"}, StatisticSpec("ratio", {"numerator": "errors", "denominator": "ref_words"})),
 )
 # Two outcomes of two systems.
+# cocodataset/cocoapi: a box or a mask that a detector found.
+DETECTION = frozenset(("image_id", "category_id", "score"))
 CHOOSE_RUNS = "choose_runs"
 
 
@@ -320,7 +322,10 @@ def refuse_averages(frame: Frame, beside: Collection[str | None]) -> None:
 
 
 def _refuse_requests(frame: Frame, score: str, key: Key) -> None:
-    """Refuse lists that may as well be the columns of requests: one record of them, or several that have no ids."""
+    """Refuse lists that may as well be the columns of requests: one record of them, or several that have no ids; and detections."""
+    if DETECTION.issubset(frame.names):
+        detail = "the objects are detections in images, of which no score says whether it is right. Give a number for each image."
+        raise frame.refused(0, score, "no_items", detail)
     with_ids, n = bool(key.columns), frame.n
     if (with_ids and (n > 1 or key.chosen)) or not all(
         isinstance(value, list) for value in frame.column(score)
