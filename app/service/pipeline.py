@@ -24,16 +24,7 @@ from ..inference.paired_test import Prepared, finish, plan_record, prepare
 from ..inference.record import reported
 from ..inputs.formats import price
 from ..reports.representations import BY_NAME, JSON
-from ..statistics.paired import (
-    Counts,
-    Effects,
-    Paired,
-    Predictions,
-    Repeated,
-    Scores,
-    Segments,
-    StatisticSpec,
-)
+from ..statistics.paired import Counts, Effects, Predictions, Repeated, Scores
 from . import problems
 from .answers import answer_id, content_of, encode, render_plan, rendered
 from .compare import carriers, run as boards
@@ -340,23 +331,28 @@ def is_small_test(parsed: ParsedTest) -> bool:
         and options.pmf != "full"
         and not options.exact_fraction
         and (options.confidence_level is None or items <= MOST_INTERVAL_ITEMS)
-        and (_simple(parsed.data, parsed.spec, items) or _is_tail_of_size(parsed))
+        and _is_simple(parsed, items)
     )
 
 
-def _is_tail_of_size(parsed: ParsedTest) -> bool:
-    """Whether |S| is tested for being large, which is S in two tails.
-
-    A test for being small takes what no plan knows: the least |S| that there is, and its law even where none is shown.
-    """
-    data, options = parsed.data, parsed.options
-    return (
-        isinstance(data, Effects)
-        and data.stay.ndim == 1
-        and parsed.spec.parameters.get("expression") == SIZE
-        and options.alternative != "less"
-        and options.pmf == "summary"
-    )
+def _is_simple(parsed: ParsedTest, items: int) -> bool:
+    """Whether there is no formula, text or structure to evaluate."""
+    spec, options = parsed.spec, parsed.options
+    match parsed.data:
+        case Scores():
+            return True
+        case Effects(stay):
+            expression = spec.parameters.get("expression")
+            # |S| being large is S in two tails. Its being small takes what no plan knows: the least |S| that there is, and its law
+            # even where none is shown.
+            of_size = expression == SIZE and options.alternative != "less" and options.pmf == "summary"
+            return stay.ndim == 1 and (of_size or expression in ADDITIVE_EXPRESSIONS)
+        case Counts():
+            return spec.name in COUNT_STATISTICS and items <= MOST_JOINT_ITEMS
+        case Predictions():
+            return spec.name in LABEL_STATISTICS
+        case _:
+            return False
 
 
 def is_small_board(parsed: ParsedCompare) -> bool:
@@ -377,21 +373,6 @@ def is_small_board(parsed: ParsedCompare) -> bool:
         and pairs <= MOST_PAIRS
         and values <= MOST_VALUES
     )
-
-
-def _simple(data: Paired, spec: StatisticSpec, items: int) -> bool:
-    """Whether there is no formula, text or structure to evaluate."""
-    match data:
-        case Scores():
-            return True
-        case Effects():
-            return data.stay.ndim == 1 and spec.parameters.get("expression") in ADDITIVE_EXPRESSIONS
-        case Counts():
-            return spec.name in COUNT_STATISTICS and items <= MOST_JOINT_ITEMS
-        case Predictions():
-            return spec.name in LABEL_STATISTICS
-        case Segments():
-            return False
 
 
 @dataclass(frozen=True, slots=True)
