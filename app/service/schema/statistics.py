@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from pydantic import Field, create_model
+from pydantic import create_model
 
 from ...statistics.catalogue import STATISTICS
 from ...statistics.paired import StatisticSpec
 from ...statistics.statistic import Kind, Parameter, Statistic
 from ..messages import TestKind
-from .fields import Label, Unit, Wire
+from .fields import Label, Unit, Wire, option
 
 # Kinds whose statistics a request of another kind may name, too: texts of machine translation are predictions.
 _MERGED: dict[Kind, tuple[Kind, ...]] = {"predictions": ("predictions", "segments")}
@@ -49,44 +49,34 @@ def entries(kind: Kind) -> list[Statistic]:
     return [entry for part in _MERGED.get(kind, (kind,)) for entry in STATISTICS[part]]
 
 
-def parameters_by_name(kind: Kind) -> dict[str, list[tuple[Statistic, Parameter]]]:
-    """The parameters of a kind's statistics, each with the statistics that take it."""
-    taken: dict[str, list[tuple[Statistic, Parameter]]] = {}
-    for entry in entries(kind):
-        for parameter in entry.parameters:
-            taken.setdefault(parameter.name, []).append((entry, parameter))
-    return taken
-
-
-def description_of(taken: list[tuple[Statistic, Parameter]]) -> str:
-    """What a parameter means, and which statistics take it."""
-    names: dict[str, list[str]] = {}
-    for entry, parameter in taken:
-        default = "" if parameter.default is None else f" (default {parameter.default})"
-        names.setdefault(parameter.meaning + default, []).append(entry.name)
-    return "; ".join(f"Of {', '.join(of)}: {text}" for text, of in names.items()) + "."
-
-
 def _model(kind: TestKind) -> type[NamedStatistic]:
+    """Names, and every parameter that one of them takes, which says of which."""
     known = entries(kind)
     meanings = ";\n".join(f"{entry.name}: {entry.meaning}" for entry in known)
-    fields: dict[str, Any] = {
-        "name": (
-            Annotated[Literal[tuple(entry.name for entry in known)], Field(description=f"{meanings}.")],
-            known[0].name,
+    name = option(known[0].name, f"{meanings}.")
+    fields: dict[str, Any] = {"name": (Literal[tuple(entry.name for entry in known)], name)}
+    taken: dict[str, list[tuple[Statistic, Parameter]]] = {}
+    for entry in known:
+        for parameter in entry.parameters:
+            taken.setdefault(parameter.name, []).append((entry, parameter))
+    for named, takers in taken.items():
+        of: dict[str, list[str]] = {}
+        for entry, parameter in takers:
+            default = "" if parameter.default is None else f" (default {parameter.default})"
+            of.setdefault(parameter.meaning + default, []).append(entry.name)
+        description = "; ".join(f"Of {', '.join(names)}: {text}" for text, names in of.items()) + "."
+        first = takers[0][1]
+        type_ = Literal[first.choices] if first.choices else _TYPES[first.type]
+        alone = len(known) == 1 and first.default is not None
+        fields[named] = (
+            (type_, option(first.default, description))
+            if alone
+            else (type_ | None, option(None, description))
         )
-    }
-    for name, taken in parameters_by_name(kind).items():
-        parameter = taken[0][1]
-        type_ = Literal[parameter.choices] if parameter.choices else _TYPES[parameter.type]
-        description = Field(description=description_of(taken))
-        if len(known) == 1 and parameter.default is not None:
-            fields[name] = Annotated[type_, description], parameter.default
-        else:
-            fields[name] = Annotated[type_ | None, description], None
-    return create_model(
+    model: type[NamedStatistic] = create_model(
         f"{kind.capitalize()}Statistic", __base__=NamedStatistic, __doc__=_DESCRIPTIONS[kind], **fields
     )
+    return model
 
 
 STATISTIC_MODELS: dict[TestKind, type[NamedStatistic]] = {kind: _model(kind) for kind in _DESCRIPTIONS}
