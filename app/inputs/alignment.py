@@ -116,11 +116,8 @@ class Items:
     def of(self, given: Any, name: str, one: str) -> tuple[Any, Callable[[int], str]]:
         """What is known of each item (its cluster, its weight), and the pointer to the one of each.
 
-        Raises
-        ------
-        InvalidTest
-            A list is of another length, or goes with columns by id; an object goes with items without ids, or lacks
-            some. The pointer is `/<name>`.
+        Raises InvalidTest: A list is of another length, or goes with columns by id; an object goes with items without ids, or
+        lacks some. The pointer is `/<name>`.
         """
         if isinstance(given, Mapping):
             keys = self._keys(name, one)
@@ -209,11 +206,8 @@ def align(
 
     `distinct` promises that no id is there twice, which saves a pass over the ids.
 
-    Raises
-    ------
-    InvalidTest
-        Lengths differ, ids repeat or do not match, there is nothing to compare, or the columns are not all of one form.
-        Pointers are those of the columns, `/ids` and `/clusters`.
+    Raises InvalidTest: lengths differ, ids repeat or do not match, there is nothing to compare, or the columns are not all of
+    one form. Pointers are those of the columns, `/ids` and `/clusters`.
     """
     keyed = {name: column for name, column in columns.items() if isinstance(column, ById)}
     if not keyed:

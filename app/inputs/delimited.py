@@ -1,4 +1,4 @@
-"""Delimited text: what is cut at C speed, and the rows of any other.
+"""Delimited text: what separates its columns, what is cut at C speed, and the rows of any other.
 
 Two columns of numbers without a header, and tables with the header `u,v` and perhaps `id`, `cluster` and `weight`, in any order:
 what the fast path does not take is read by `frame`, as a file is.
@@ -8,48 +8,34 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from pydantic_core import from_json
 
-from ..errors import InvalidTest
 from ..statistics.paired import Column
-from . import columns, integer_lists, tiny_numbers
+from . import integer_lists
+from .formats.number_text import COMMA, parsed, plain_column
 
 Delimiter = Literal[",", "\t"]
 
 # The counts of rycolab/paired-perm-test, in the order of their columns.
 HEADERLESS_COUNTS = ("tp_u", "incorrect_u", "tp_v", "incorrect_v")
-HEADER = ("id", "u", "v", "cluster", "weight")
+HEADER = {"id": "ids", "u": "u", "v": "v", "cluster": "clusters", "weight": "weights"}
 NEWLINE = ord("\n")
 # Of any table. A thousand named counts of two systems with ids and clusters are half of it.
 MAX_COLUMNS = 4_096
 
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A delimited body: two columns of numbers and, with a header, ids, cluster keys and weights as written."""
-
-    u: Column  # with gaps a list where fields are empty, None for these; the request checks it
-    v: Column
-    ids: list[str] | None = None
-    clusters: list[str] | None = None
-    weights: list[str] | None = None
+GUESSED_DELIMITERS = ("\t", ",", "|", ";", " ")
+# Excel's: sep=; on the first line.
+TOLD = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+QUOTED = re.compile(r'"[^"]*"')  # two quotes inside end one and begin another
+LOOKED_AT = 20
 
 
-@dataclass(frozen=True, slots=True)
-class CountTable:
-    """Named counts of both systems, shape (n,) each."""
-
-    u: Mapping[str, Column]
-    v: Mapping[str, Column]
-
-
-def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> Table | None:
-    """A fast path for the usual body: no quotes, no empty lines, JSON-like numbers. None for anything else.
+def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> dict[str, Any] | None:
+    """The columns of a request in the usual body: no quotes, no empty lines, JSON-like numbers. None for anything else.
 
     Fields are cut at C speed once it is known that every line has as many as the first one.
     """
@@ -69,22 +55,17 @@ def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> Table | None:
     if names == ["u", "v"]:
         whole = integer_lists.integers(rest.translate(bytes.maketrans(b"\n" + delimiter.encode(), b",,")))
         if whole is not None:
-            return Table(np.ascontiguousarray(whole[::2]), np.ascontiguousarray(whole[1::2]))
+            return {"u": np.ascontiguousarray(whole[::2]), "v": np.ascontiguousarray(whole[1::2])}
     try:
         fields = rest.decode().replace("\n", delimiter).split(delimiter)
-        column = {name: fields[index :: len(names)] for index, name in enumerate(names)}
-        return Table(
-            _plain_numbers(column["u"]),
-            _plain_numbers(column["v"]),
-            column.get("id"),
-            column.get("cluster"),
-            column.get("weight"),
-        )
-    except (ValueError, InvalidTest):
-        return None  # the slow reader names the line
+    except UnicodeDecodeError:
+        return None
+    columns: dict[str, Any] = {HEADER[name]: fields[index :: len(names)] for index, name in enumerate(names)}
+    columns |= {name: plain_column(columns[name]) for name in "uv"}
+    return None if columns["u"] is None or columns["v"] is None else columns  # the slow reader names the line
 
 
-def plain_counts(body: bytes | bytearray, delimiter: Delimiter) -> CountTable | None:
+def plain_counts(body: bytes | bytearray, delimiter: Delimiter) -> dict[str, Any] | None:
     """Four columns of integers without a header, at C speed; None for anything else."""
     flat = bytes(body).rstrip(b"\r\n").replace(b"\r\n", b"\n")
     if not is_grid(flat, list(HEADERLESS_COUNTS), delimiter):
@@ -92,8 +73,13 @@ def plain_counts(body: bytes | bytearray, delimiter: Delimiter) -> CountTable | 
     whole = integer_lists.integers(flat.translate(bytes.maketrans(b"\n" + delimiter.encode(), b",,")))
     if whole is None:
         return None
-    tp_u, incorrect_u, tp_v, incorrect_v = (np.ascontiguousarray(whole[column::4]) for column in range(4))
-    return CountTable({"tp": tp_u, "incorrect": incorrect_u}, {"tp": tp_v, "incorrect": incorrect_v})
+    return counts_of([np.ascontiguousarray(whole[column::4]) for column in range(4)])
+
+
+def counts_of(columns: Sequence[Column]) -> dict[str, Any]:
+    """The counts of both systems by name, of columns without names."""
+    counts = iter(columns)
+    return {role: {"tp": next(counts), "incorrect": next(counts)} for role in "uv"}
 
 
 def is_grid(text: bytes, names: list[str], delimiter: str) -> bool:
@@ -106,14 +92,6 @@ def is_grid(text: bytes, names: list[str], delimiter: str) -> bool:
     wanted = np.zeros(ends.size, dtype=bool)
     wanted[k - 1 :: k] = True
     return bool((ends.size + 1) % k == 0 and (ends == wanted).all())
-
-
-def _plain_numbers(fields: list[str]) -> Column:
-    text = "[" + ",".join(fields) + "]"
-    values: list[Any] = from_json(text, allow_inf_nan=False)
-    if len(values) != len(fields) or tiny_numbers.may_hold(text):
-        raise ValueError
-    return columns.numbers(values)
 
 
 class RowError(Exception):
@@ -141,10 +119,7 @@ def csv_rows(text: str, delimiter: str, *, start: int = 0) -> Iterator[tuple[int
     A line without quotes that is too wide is refused before it is split, so that a wide file costs no more than its
     text.
 
-    Raises
-    ------
-    NotDelimited, TooWide
-        At the first such line.
+    Raises NotDelimited, TooWide: at the first such line.
     """
     begins_row = True  # the next line does not continue a quoted field
 
@@ -165,3 +140,55 @@ def csv_rows(text: str, delimiter: str, *, start: int = 0) -> Iterator[tuple[int
             yield start + reader.line_num, row
     except csv.Error as error:
         raise NotDelimited(start + reader.line_num, str(error)) from None
+
+
+# What separates columns, by the first lines of a table; and a line cut into fields, quotes and all
+
+
+def told(line: str) -> str | None:
+    """The separator that a line `sep=;` names; None for any other line."""
+    match = TOLD.fullmatch(line)
+    return match[1] if match is not None and match[1] in GUESSED_DELIMITERS else None
+
+
+def guessed_delimiter(lines: Sequence[str]) -> str:
+    """What separates the fields of a table, by its first lines: what its first line has outside of quotes.
+
+    Where that has semicolons and commas, commas may be decimal: the one counts of which all lines have as many.
+    """
+    first = [QUOTED.sub("", line.strip()) for line in lines[:LOOKED_AT] if line.strip()]
+    if not first:
+        return ","
+    if "\t" not in first[0] and "," in first[0] and ";" in first[0]:
+        return ";" if _semicolons(first) else ","
+    found = next((delimiter for delimiter in GUESSED_DELIMITERS if delimiter in first[0]), ",")
+    # A name of two words above one column of numbers is no table of two columns.
+    return "," if found == " " and len(first) > 1 and not any(" " in line for line in first[1:]) else found
+
+
+def _semicolons(lines: Sequence[str]) -> bool:
+    """Whether semicolons, and not commas, separate the columns of lines that have both."""
+    even = [len({line.count(mark) for line in lines}) == 1 for mark in ";,"]
+    if even[0] != even[1]:
+        return even[0]
+    return all(_is_number(field.strip()) for line in lines for field in line.split(";"))
+
+
+def _is_number(field: str) -> bool:
+    return parsed(field) is not None or COMMA.fullmatch(field) is not None
+
+
+def fields_of(line: str, delimiter: str) -> list[str]:
+    """The fields of a line, as a table has them; a quoted field that ends on another line is cut off."""
+    if '"' not in line:
+        return line.split() if delimiter == " " else line.split(delimiter)
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return line.split(delimiter)
+
+
+def is_quoted(line: str, delimiter: str) -> bool:
+    """Whether the fields of a header are in quotes, all of them, as R's write.table has it."""
+    names = [name.strip() for name in line.split(delimiter)]
+    return all(len(name) > 1 and name[0] == name[-1] == '"' for name in names)

@@ -20,7 +20,18 @@ from ..errors import Choice, InvalidTest
 from ..statistics.paired import Column
 from .alignment import BOUNDS, numbered
 from .columns import numbers
-from .delimited import MAX_COLUMNS, NEWLINE, NotDelimited, TooWide, csv_rows, is_grid
+from .delimited import (
+    LOOKED_AT,
+    MAX_COLUMNS,
+    NEWLINE,
+    NotDelimited,
+    TooWide,
+    csv_rows,
+    guessed_delimiter,
+    is_grid,
+    is_quoted,
+    told,
+)
 from .formats.format import FirstLook
 from .formats.json_records import Records, key_of, read_records, value_of
 from .formats.number_text import (
@@ -35,7 +46,6 @@ from .formats.number_text import (
 )
 from .formats.outputs_by_id import Value
 from .formats.reader import DELIMITERS, ReaderOptions, choose
-from .formats.separators import LOOKED_AT, guessed_delimiter, is_quoted, told
 from .formats.source import OTHER_BOMS, UTF8_BOM, Source, in_words, parsed_once
 from .missing_texts import is_missing
 from .names import DATASET, INDEX, RUN, SYSTEM, find, is_one_of
@@ -343,12 +353,8 @@ class Frame:
 def frame_of(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
     """Read a table, or JSON records.
 
-    Raises
-    ------
-    MalformedBody
-        It is neither delimited text nor JSON, in UTF-8.
-    InvalidTest
-        There is nothing in it, a line has more or fewer fields than the first, or there are more than MAX_COLUMNS.
+    Raises MalformedBody: it is neither delimited text nor JSON, in UTF-8; InvalidTest: there is nothing in it, a line has more
+    or fewer fields than the first, or there are more than MAX_COLUMNS.
     """
     if FirstLook({source.role: source}).is_json:
         return of_records(read_records(source, notes, options.path))

@@ -324,10 +324,7 @@ def _parts(sides: Sequence[Side], key: Sequence[tuple[str, ...]]) -> Iterator[li
 def _by_index(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
     """The keys where the first columns are an index: ids, unless they just count the rows; None where there is none.
 
-    Raises
-    ------
-    InvalidTest
-        They repeat and differ: by order different items might be paired.
+    Raises InvalidTest: they repeat and differ: by order different items might be paired.
     """
     frames = [side.frame for side in sides]
     index = [frame.index for frame in frames]
@@ -354,10 +351,8 @@ def _by_index(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
 def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
     """The keys of sides whose columns have no names of keys, by what they show between the sides.
 
-    Raises
-    ------
-    InvalidTest
-        A column says that the rows are in another order, and does not say for certain which rows belong together.
+    Raises InvalidTest: A column says that the rows are in another order, and does not say for certain which rows belong
+    together.
     """
     by_position = [Key() for _ in sides]
     if len(sides) == 1:

@@ -146,7 +146,7 @@ def _lines(options: Options, body: bytes | bytearray, kind: TestKind) -> Documen
 
 def _array(options: Options, body: bytes | bytearray, kind: TestKind) -> Document:
     table = numpy_files.table_of(body, may_be_missing=options.get("on_missing", "error") != "error")
-    if isinstance(table, delimited.CountTable) != (kind == "counts"):
+    if isinstance(table["u"], dict) != (kind == "counts"):
         needed = (
             "four columns (tp_u, incorrect_u, tp_v, incorrect_v)"
             if kind == "counts"
@@ -155,28 +155,23 @@ def _array(options: Options, body: bytes | bytearray, kind: TestKind) -> Documen
         raise InvalidTest.at("", "wrong_shape", f"The array needs {needed} here.")
     names = ("u", "v") if kind == "scores" else delimited.HEADERLESS_COUNTS
     place = _in_rows(names, len(body), lambda row, column: f"/{row}/{column}")
-    return Document(kind, {**options, "u": table.u, "v": table.v}, place)
+    return Document(kind, {**options, **table}, place)
 
 
 def _table(
     options: Options, body: bytes | bytearray, kind: TestKind, delimiter: delimited.Delimiter
 ) -> Document | None:
     """The usual table, cut at C speed; None for any other."""
-    columns: dict[str, Any] = {}
     names: Sequence[str] = ("u", "v") if kind == "scores" else delimited.HEADERLESS_COUNTS
     header = False
-    if kind == "counts":
-        counts = delimited.plain_counts(body, delimiter)
-        columns = {} if counts is None else {"u": counts.u, "v": counts.v}
-    elif (table := delimited.plain_table(body, delimiter)) is not None:
-        columns = {"u": table.u, "v": table.v, "ids": table.ids, "clusters": table.clusters}
-        if table.weights is not None:
-            columns["weights"] = table.weights
+    plain = delimited.plain_counts if kind == "counts" else delimited.plain_table
+    columns = plain(body, delimiter)
+    if columns is None:
+        return None
+    if kind != "counts":
         first = bytes(body).partition(b"\n")[0].decode("ascii", "replace")
         named = [name.strip().lower() for name in first.split(delimiter)]
         names, header = (named, True) if "u" in named else (names, False)
-    if not columns:
-        return None
     place = _in_rows(names, len(body), lambda row, column: f"/line/{row + 1 + header}/{column + 1}")
     return Document(kind, {**options, **columns}, place)
 

@@ -34,7 +34,7 @@ from .format import FirstLook, Format, Sign
 from .reader import Kind, ReaderOptions, Reading, UploadedFile, no_bounds
 from .roles import only
 from .source import UTF8_BOM, Source, sources
-from .spreadsheet import as_text, refuse_others
+from .workbook import as_text, refuse_others
 
 AUTO = "auto"
 NAMED = 8  # formats in a sentence

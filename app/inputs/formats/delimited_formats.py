@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ..delimited import is_quoted
 from ..missing_texts import is_missing
 from .format import FirstLook, Format, Sign
 from .number_text import are_data, is_numeric
-from .separators import is_quoted
 from .tables import JSON_LINES, OF_RECORDS, OF_TABLES, ROLES, read
 from .wrappers import holds_table
 

@@ -11,8 +11,8 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Any, Protocol
 
+from ..delimited import fields_of, guessed_delimiter, told
 from .reader import Kind, ReaderOptions, Reading
-from .separators import fields_of, guessed_delimiter, told
 from .source import UTF8_BOM, ZIP_MAGIC, Source
 from .wrappers import holds_lists
 

@@ -94,12 +94,8 @@ def read_records(source: Source, notes: list[str], path: str | None = None, *, f
 
     A document is read as its table (`wrappers`), whose list of items `path` names. Objects inside become fields, if `flat`.
 
-    Raises
-    ------
-    MalformedBody
-        It is not JSON.
-    InvalidTest
-        There are no records, something else is among them, or they have more than MAX_COLUMNS fields.
+    Raises MalformedBody: it is not JSON; InvalidTest: there are no records, something else is among them, or they have more
+    than MAX_COLUMNS fields.
     """
     text = source.text(notes)
     table = _table(source, text, path)

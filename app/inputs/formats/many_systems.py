@@ -74,10 +74,7 @@ class ManySystems:
 def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[str] | None) -> ManySystems:
     """The systems of a file, those that are `wanted`, where that is given.
 
-    Raises
-    ------
-    MalformedBody, InvalidTest
-        As the format's reader does; pointers are `/files/file/…`, `/options/<name>`, `/systems`.
+    Raises MalformedBody, InvalidTest: as the format's reader does; pointers are `/files/file/…`, `/options/<name>`, `/systems`.
     """
     notes: list[Any] = []
     if format_ in SHAPES:
@@ -217,11 +214,8 @@ def _wide(
 def _metric_of(frame: Frame, names: Sequence[str], wanted: Sequence[str] | None) -> str | None:
     """What the columns of a wide table all measure, by their names.
 
-    Raises
-    ------
-    InvalidTest
-        Some are named after a metric that is better when higher, others after one that is better when lower: these are
-        metrics of one system. An explicit choice of columns is followed.
+    Raises InvalidTest: some are named after a metric that is better when higher, others after one that is better when lower:
+    these are metrics of one system. An explicit choice of columns is followed.
     """
     if len(names) < 2:
         return None

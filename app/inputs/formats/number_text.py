@@ -160,10 +160,7 @@ class NumberReader:
     def of_text(self, text: str, pointer: str) -> Number | None:
         """The number in a field; None when it is missing.
 
-        Raises
-        ------
-        InvalidTest
-            It is not a finite number.
+        Raises InvalidTest: it is not a finite number.
         """
         stripped = text.strip()
         value = parsed(self.spelled(stripped))
@@ -181,10 +178,7 @@ class NumberReader:
     def of_json(self, value: Any, pointer: str) -> Number | None:
         """The number that a JSON value is: true is 1, false 0, null and NaN are missing.
 
-        Raises
-        ------
-        InvalidTest
-            It is something else, or not finite.
+        Raises InvalidTest: it is something else, or not finite.
         """
         if isinstance(value, bool):
             value = int(value)

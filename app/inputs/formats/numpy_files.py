@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from ...engine.decimals import shortest_decimals
 from ...errors import BodyTooLarge, Flaw, InputError, InvalidTest, MalformedBody
 from ...statistics.paired import Column, Counts, Pairing, Scores, StatisticSpec
-from ..delimited import CountTable, Table
+from ..delimited import HEADERLESS_COUNTS, counts_of
+from ..nested import to_decimals
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .number_text import NumberReader
@@ -52,25 +53,16 @@ F1 = StatisticSpec("f1")
 # Arrays
 
 
-def table_of(body: bytes | bytearray, *, may_be_missing: bool = False) -> Table | CountTable:
+def table_of(body: bytes | bytearray, *, may_be_missing: bool = False) -> dict[str, Any]:
     """A table of two columns (scores of U and V) or of four (tp and incorrect of U, then of V).
 
-    Raises
-    ------
-    MalformedBody
-        It is not a complete .npy file.
-    InvalidTest
-        Its array is not N x 2 or N x 4 numbers, all finite but for scores that may be missing (NaN); pointers are
-        `/<row>/<column>`, from zero.
+    Raises MalformedBody: it is not a complete .npy file; InvalidTest: its array is not N x 2 or N x 4 numbers, all finite but
+    for scores that may be missing (NaN); pointers are `/<row>/<column>`, from zero.
     """
     needed = "N x 2 (u, v) or N x 4 (tp_u, incorrect_u, tp_v, incorrect_v)"
     rows = _array(body, needed, lambda shape: len(shape) == 2 and shape[1] in (2, 4))
     columns = list(_numbers(rows, may_be_missing=may_be_missing and rows.shape[1] == 2))
-    if len(columns) == 2:
-        return Table(columns[0], columns[1])
-    return CountTable(
-        {"tp": columns[0], "incorrect": columns[1]}, {"tp": columns[2], "incorrect": columns[3]}
-    )
+    return dict(zip("uv", columns, strict=True)) if len(columns) == 2 else counts_of(columns)
 
 
 def columns_of(body: bytes | bytearray, width: int, *, may_be_missing: bool = False) -> list[Column]:
@@ -318,23 +310,18 @@ def _table(arrays: Arrays, options: ReaderOptions, notes: list[str], format_: st
     _refuse_longer(arrays, "", options.max_items)
     with _in_file(source, ""):
         table = table_of(arrays.members[""])
-    if isinstance(table, CountTable):
-        n = len(next(iter(table.u.values())))
-        notes.append(f"{n:,} items read from {source.label}: columns tp_u, incorrect_u, tp_v, incorrect_v.")
-        return Reading("counts", Counts(table.u, table.v, Pairing()), F1, tuple(notes), format_)
-    reader = NumberReader.of(options)
-    u, v = (
-        np.array(
-            [
-                reader.of_json(value, f"{source.pointer}/{row}/{column}")
-                for row, value in enumerate(side.tolist())
-            ]
+    u, v = table["u"], table["v"]
+    if isinstance(u, dict):
+        notes.append(
+            f"{len(u['tp']):,} items read from {source.label}: columns {', '.join(HEADERLESS_COUNTS)}."
         )
-        if options.decimals is not None
-        else side
-        for column, side in enumerate((table.u, table.v))
-    )
-    notes += [f"{len(u):,} items read from {source.label}: columns u and v.", *reader.note()]
+        return Reading("counts", Counts(u, v, Pairing()), F1, tuple(notes), format_)
+    if options.decimals is not None:
+        u, v = (to_decimals(side, options.decimals) for side in (u, v))
+    notes += [
+        f"{len(u):,} items read from {source.label}: columns u and v.",
+        *NumberReader.of(options).note(),
+    ]
     return Reading("scores", Scores(u, v, Pairing()), MEAN, tuple(notes), format_)
 
 

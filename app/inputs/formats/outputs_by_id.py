@@ -61,10 +61,7 @@ class SystemOutputs:
     ) -> None:
         """One more item; `weight` as it is written.
 
-        Raises
-        ------
-        InvalidTest
-            The key has been there before.
+        Raises InvalidTest: the key has been there before.
         """
         before = self._index.setdefault(key, len(self.ids))
         if before != len(self.ids):
@@ -177,10 +174,8 @@ def matched(
 ) -> Matched:
     """Pair two systems by id; `check` sees the two indices of every item that both have.
 
-    Raises
-    ------
-    InvalidTest
-        Values are missing or ids do not match, without on_missing=drop; or clusters differ. Bounds are of scores alone.
+    Raises InvalidTest: values are missing or ids do not match, without on_missing=drop; or clusters differ. Bounds are of
+    scores alone.
     """
     if on_missing == BOUNDS:
         raise no_bounds()
@@ -260,10 +255,7 @@ def other_items(
 ) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
     """The keys under which systems have other items than the first, and the finding about them; none where these are to be kept.
 
-    Raises
-    ------
-    InvalidTest
-        They differ for half of the items or more.
+    Raises InvalidTest: they differ for half of the items or more.
     """
     first, *others = systems
     found: dict[str, tuple[str, Any, Any]] = {}
@@ -293,10 +285,7 @@ def mismatch(
 ) -> tuple[Finding, ...]:
     """What is not certain where so many of `n` items are not the same; `found` has the column and both values by id.
 
-    Raises
-    ------
-    InvalidTest
-        They are half of the items, or more.
+    Raises InvalidTest: they are half of the items, or more.
     """
     if not found or options.on_mismatch == "keep":
         return ()
@@ -393,10 +382,7 @@ def written_weights(
 ) -> dict[str, str] | None:
     """The weight of each item of the systems, as it is written; None where the files have none.
 
-    Raises
-    ------
-    InvalidTest
-        One is no weight, or only some files have them, or an item has two; pointers are those of the items.
+    Raises InvalidTest: one is no weight, or only some files have them, or an item has two; pointers are those of the items.
     """
     if all(system.weights.count(None) == len(system) for system in systems):
         return None

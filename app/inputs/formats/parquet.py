@@ -19,7 +19,7 @@ from ..delimited import MAX_COLUMNS
 from ..frame import refuse_more_rows
 from .reader import ReaderOptions
 from .source import Source
-from .workbook import Kind, text_of, written
+from .workbook import text_of, written
 
 BATCH_ROWS = 4_096
 LIST_ROWS = 64  # where rows may have any number of values
@@ -37,7 +37,7 @@ INDEX = "__index_level_0__"  # what pandas calls an index without a name
 
 
 def csv_of(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
-    """All columns; raises as `spreadsheet.as_text` does."""
+    """All columns; raises as `workbook.as_text` does."""
     most = options.max_inflated_bytes
     try:
         opened = _opened(source, options)
@@ -291,6 +291,3 @@ def _values(column: Any) -> list[Any]:
         json.dumps(value, default=text_of) if isinstance(value, list | dict | bytes) else value
         for value in column.to_pylist()
     ]
-
-
-KIND = Kind(csv_of)

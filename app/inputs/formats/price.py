@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 
 from ...errors import BodyTooLarge
 from ...extras import is_installed
-from . import inspect_log, numpy_files, parquet, spreadsheet, workbook
+from . import inspect_log, numpy_files, parquet, workbook
 from .reader import ReaderOptions
 from .source import ZIP_MAGIC, Source
 
@@ -39,8 +39,8 @@ def seconds(source: Source, options: ReaderOptions, *, board: bool = False) -> f
     """
     content = source.content
     try:
-        if content.startswith(spreadsheet.PARQUET):
-            return parquet.seconds(source, options, board=board) if is_installed(spreadsheet.EXTRA) else 0.0
+        if content.startswith(workbook.PARQUET):
+            return parquet.seconds(source, options, board=board) if is_installed(workbook.EXTRA) else 0.0
         if content.startswith(ZIP_MAGIC):
             return _of_archive(source, options)
         if content.startswith(numpy_files.MAGIC):
@@ -58,7 +58,7 @@ def refuse_beyond(source: Source, options: ReaderOptions, most_bytes: int, *, bo
     Raises BodyTooLarge. Of a Parquet file the footer tells; other files are as large as what they hold, or known by their
     directory.
     """
-    if not source.content.startswith(spreadsheet.PARQUET) or not is_installed(spreadsheet.EXTRA):
+    if not source.content.startswith(workbook.PARQUET) or not is_installed(workbook.EXTRA):
         return
     try:
         parquet.refuse_beyond(source, options, most_bytes, board=board)

@@ -129,19 +129,16 @@ def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | No
     if content.count(b"\n") > options.max_items:
         return None  # the slow reader refuses it before it is read
     plain = delimited.plain_table(content, PLAIN_DELIMITERS[format_])
-    if plain is None or plain.weights is not None:
+    if plain is None or "weights" in plain or ("ids" not in plain and not content.startswith(WITHOUT_IDS)):
         return None
-    if plain.ids is None and not content.startswith(WITHOUT_IDS):
-        return None
+    u, v, ids = plain["u"], plain["v"], plain.get("ids")
     try:
-        columns = {"/u": plain.u, "/v": plain.v}
-        pairing = align(columns, ids=plain.ids, clusters=plain.clusters).pairing
+        pairing = align({"/u": u, "/v": v}, ids=ids, clusters=plain.get("clusters")).pairing
     except InvalidTest:
         return None  # the slow reader names the line
-    read = [Read(role, len(plain.u), source.label, source.name[:80]) for role in ("u", "v")]
-    notes = (*(() if plain.ids is not None else (PAIRED_BY_ORDER,)), *read)
-    pairing = replace(pairing, matched=len(plain.u))
-    return Reading("scores", Scores(plain.u, plain.v, pairing), MEAN, notes, format_)
+    read = [Read(role, len(u), source.label, source.name[:80]) for role in ("u", "v")]
+    notes = (*(() if ids is not None else (PAIRED_BY_ORDER,)), *read)
+    return Reading("scores", Scores(u, v, replace(pairing, matched=len(u))), MEAN, notes, format_)
 
 
 def outputs_of(
@@ -149,11 +146,8 @@ def outputs_of(
 ) -> list[SystemOutputs]:  # fmt: skip
     """The values of systems, each in a column of these rows, all when None; rows of one key are its samples.
 
-    Raises
-    ------
-    InvalidTest
-        A key repeats that is there once as a rule (of a long table's `system`; of a board that is ""), or is none; the rows of one key are in two
-        clusters; or a value is no number.
+    Raises InvalidTest: A key repeats that is there once as a rule (of a long table's `system`; of a board that is ""), or is
+    none; the rows of one key are in two clusters; or a value is no number.
     """
     key, own = places.key, np.arange(frame.n) if rows is None else rows
     columns: list[Any] = [_checked(frame, score, frame.values(score, reader, rows), own) for score in scores]
@@ -306,10 +300,7 @@ def refuse_metrics(frame: Frame, key: Key, score: str) -> None:
 def refuse_averages(frame: Frame, beside: Collection[str | None]) -> None:
     """Refuse a row of averages where there is no key: it would be paired by order, as an item. Scores and clusters stand `beside`.
 
-    Raises
-    ------
-    InvalidTest
-        The first or the last row is named `mean`, `total` or the like, in a column where no other row is.
+    Raises InvalidTest: the first or the last row is named `mean`, `total` or the like, in a column where no other row is.
     """
     if not frame.has_header or (frame.n == 1 and not frame.is_table):
         return

@@ -1,6 +1,7 @@
-"""A sheet of an .xlsx workbook as CSV, line n its row n.
+"""Spreadsheets become CSV, which the readers of tables read: line n of it is row n of the sheet. So do Parquet files (`parquet`).
 
-openpyxl reads it row by row. What it reads is bounded before: members are unpacked to their declared sizes and no
+They are recognised by their first bytes. What cannot be read is refused with what to save it as: old and other spreadsheets,
+Arrow files, and everything where the extra `tables` is not installed. openpyxl reads it row by row. What it reads is bounded before: members are unpacked to their declared sizes and no
 further, their sum is limited, and so is the text that is made of them, in which every cell counts.
 """
 
@@ -11,17 +12,26 @@ import io
 import re
 import warnings
 import zipfile
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, time
 from typing import Any
 
-from ...errors import BodyTooLarge, InputError
+from ...errors import BodyTooLarge, InputError, InvalidTest
+from ...extras import is_installed, missing
 from .. import tiny_numbers
 from ..delimited import MAX_COLUMNS
 from .reader import ReaderOptions, choose
 from .source import DAMAGED, READABLE, Source
 
+COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # .xls
+LOCAL_FILE = b"PK\x03\x04"  # .xlsx and .ods are ZIP archives: APPNOTE.TXT, 4.3.7
+NAME_LENGTH, NAME = 26, 30
+OFFICE = (b"[Content_Types].xml", b"_rels/", b"docProps/", b"xl/")
+OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument"
+PARQUET = b"PAR1"
+ARROW = (b"ARROW1", b"FEA1")
+EXTRA = "tables"
 MAX_MEMBERS = 1_000
 # Styles, names and relations, which are read as a whole, unlike sheets and strings.
 MAX_PART_BYTES = 4 * 2**20
@@ -40,15 +50,67 @@ MAX_CELL_CHARS = 32_767
 MAX_GAP = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """How a table in another form becomes CSV: its content, and a note of what was read."""
+def as_text(files: Mapping[str, Source], options: ReaderOptions) -> tuple[dict[str, Source], tuple[str, ...]]:
+    """The files, those of them that are tables in another form as CSV, and notes of which sheet was read.
 
-    csv_of: Callable[[Source, ReaderOptions], tuple[bytes, str]]
+    Raises MalformedBody, BodyTooLarge: A file is damaged, or larger than allowed as CSV; InvalidTest: it is of a kind that is
+    not read here, a sheet must be chosen, or there is nothing to choose it from.
+    """
+    read: dict[str, Source] = {}
+    notes: list[str] = []
+    for role, source in files.items():
+        csv_of = _reader_of(source.content)
+        if csv_of is None:
+            read[role] = source
+            continue
+        if not is_installed(EXTRA):
+            detail = f"{source.label}: {missing(EXTRA)}. Or save the table as CSV, and give that."
+            raise InvalidTest.at(source.pointer, "missing_extra", detail)
+        content, note = csv_of(source, options)
+        notes.append(f"{source.label}: {note}")
+        read[role] = replace(source, content=content)
+    if options.sheet is not None and not any(
+        _first_member(source.content).startswith(OFFICE) for source in files.values()
+    ):
+        detail = "sheet chooses among those of a spreadsheet, and there is none."
+        raise InvalidTest.at("/options/sheet", "unused_option", detail)
+    return read, tuple(notes)
+
+
+def _reader_of(content: bytes) -> Callable[[Source, ReaderOptions], tuple[bytes, str]] | None:
+    """What makes CSV of a file and a note of what was read; None for text and what is no table."""
+    if content.startswith(PARQUET):
+        from . import parquet
+
+        return parquet.csv_of
+    return csv_of if _first_member(content).startswith(OFFICE) else None
+
+
+def refuse_others(files: Mapping[str, Source]) -> None:
+    """Refuse tables of kinds that are not read: .xls, .ods, and Arrow's own; raises InvalidTest."""
+    for source in files.values():
+        first = _first_member(source.content)
+        other = (first + source.content[NAME + len(first) :][: len(OPEN_DOCUMENT)]).startswith(OPEN_DOCUMENT)
+        if source.content.startswith(COMPOUND) or other:
+            detail = f"{source.label}: this is a spreadsheet of a kind that is not read. Save its sheet as CSV (or .xlsx), and give that."
+            raise InvalidTest.at(source.pointer, "spreadsheet", detail)
+        if source.content.startswith(ARROW):
+            detail = (
+                f"{source.label}: this is an Arrow file. Save the table as CSV or Parquet, and give that."
+            )
+            raise InvalidTest.at(source.pointer, "arrow_file", detail)
+
+
+def _first_member(content: bytes) -> bytes:
+    """The name of the first file in a ZIP archive; empty where it is none."""
+    if not content.startswith(LOCAL_FILE):
+        return b""
+    length = int.from_bytes(content[NAME_LENGTH : NAME_LENGTH + 2], "little")
+    return content[NAME : NAME + length]
 
 
 def csv_of(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
-    """The only sheet with something in it, or that called `sheet`; raises as `spreadsheet.as_text` does."""
+    """The only sheet with something in it, or that called `sheet`; raises as `as_text` does."""
     _check(source, options.max_inflated_bytes)
     import openpyxl
 
@@ -152,10 +214,7 @@ def _rows(source: Source, sheet: Any) -> Iterable[Sequence[Any]]:
 def written(source: Source, rows: Iterable[Sequence[Any]], max_bytes: int) -> bytes:
     """Rows as CSV, a line each: rows shorter than the longest are filled up, empty ones are empty lines.
 
-    Raises
-    ------
-    BodyTooLarge
-        They are longer than `max_bytes`.
+    Raises BodyTooLarge: they are longer than `max_bytes`.
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -187,6 +246,3 @@ def text_of(value: Any) -> str:
         if isinstance(value, str)
         else str(value)
     )
-
-
-KIND = Kind(csv_of)

@@ -30,8 +30,8 @@ from ...inputs.formats.outputs_by_id import (
 )
 from ...inputs.formats.reader import ReaderOptions
 from ...inputs.formats.source import UTF8_BOM, Source, in_words, sources
-from ...inputs.formats.spreadsheet import as_text, refuse_others
 from ...inputs.formats.tables import ids_of
+from ...inputs.formats.workbook import as_text, refuse_others
 from ...inputs.roles import Cells, Key, Places
 from ..media_types import CSV, TSV
 from ..messages import Job

@@ -21,7 +21,6 @@ from ...inputs.formats import catalogue
 from ...inputs.formats.file_names import stem
 from ...inputs.formats.reader import Finding, ReaderOptions, Reading, UploadedFile
 from ...inputs.formats.source import Source, sources
-from ...inputs.formats.spreadsheet import as_text, refuse_others
 from ...inputs.formats.tasks import (
     ITEM,
     at_most,
@@ -32,6 +31,7 @@ from ...inputs.formats.tasks import (
     tasks_by_name,
     totals_read,
 )
+from ...inputs.formats.workbook import as_text, refuse_others
 from ...inputs.quoting import quoted, some
 from ...statistics.item_order import taken
 from ...statistics.paired import Counts, NamedCounts, Predictions, Scores, Segments

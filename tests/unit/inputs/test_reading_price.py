@@ -21,9 +21,9 @@ from pyarrow import parquet as pq
 from app.errors import BodyTooLarge, InvalidTest, MalformedBody
 from app.execution.ipc import Control
 from app.inputs import delimited, frame
+from app.inputs.delimited import guessed_delimiter
 from app.inputs.formats import catalogue, numpy_files, parquet, price, workbook
 from app.inputs.formats.reader import ReaderOptions, UploadedFile
-from app.inputs.formats.separators import guessed_delimiter
 from app.inputs.formats.source import Source
 from app.service.compare.parse import parse_compare
 from app.service.gate.gate import parse_gate
