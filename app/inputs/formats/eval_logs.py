@@ -24,6 +24,7 @@ from .metrics import metric_of
 from .outputs_by_id import SystemOutputs
 from .reader import Finding, ReaderOptions, choose, only_or_chosen
 from .shapes import (
+    DESCRIBED,
     OF_ONE_FILE,
     ROLES_OF_ONE_FILE,
     USES,
@@ -474,21 +475,21 @@ def _first_times(u: Rows, v: Rows, systems: Sequence[SystemOutputs], notes: list
 
 
 LOGS = (
-    Shape("every-eval-ever", "Every Eval Ever, instance level", lambda look: {"evaluation", "sample_id"} <= (look.record or {}).keys(), _eee, uses=USES | {"task", "clusters"}, aliases=("eee",)),
+    Shape("every-eval-ever", "Every Eval Ever, instance level", lambda look: {"evaluation", "sample_id"} <= (look.record or {}).keys(), _eee, uses=DESCRIBED | {"task", "clusters"}, aliases=("eee",)),
     Shape("helm", "HELM, per_instance_stats.json of a run", _is_helm, _helm, uses=USES | {"filter"}, aliases=("per_instance_stats",)),
     Shape("lighteval", "lighteval, details of a task: parquet or JSON lines", _is_lighteval, _lighteval),
-    Shape("openai-evals", "OpenAI evals, the log of a run", _is_oaieval, _oaieval, uses=USES | {"allow_incomplete"}, aliases=("oaieval",)),
+    Shape("openai-evals", "OpenAI evals, the log of a run", _is_oaieval, _oaieval, uses=DESCRIBED | {"allow_incomplete"}, aliases=("oaieval",)),
     Shape(
         "evalsig", "RunFrame {model_id, items: [{item_id, score}]}", has("items", "item_id"), _run_frame,
         uses=USES - {"metric"} | {"clusters"}, aliases=("runframe",),
     ),
     Shape(
         "pytest-benchmark", "pytest --benchmark-json", lambda look: {"benchmarks", "machine_info"} <= look.document.keys(),
-        _benchmarks("benchmarks", "stats", "data", NUMBERS), join=_first_times,
+        _benchmarks("benchmarks", "stats", "data", NUMBERS), uses=USES, join=_first_times,
     ),
     Shape(
         "hyperfine", "hyperfine --export-json", has("results", "command", "mean"),
-        _benchmarks("results", "", TIMES, (*NUMBERS, "user", "system")), join=_first_times,
+        _benchmarks("results", "", TIMES, (*NUMBERS, "user", "system")), uses=USES, join=_first_times,
     ),
-    Shape("promptfoo", "promptfoo eval -o results.json", _is_promptfoo, _promptfoo, ROLES_OF_ONE_FILE, OF_ONE_FILE | {"clusters"}),
+    Shape("promptfoo", "promptfoo eval -o results.json", _is_promptfoo, _promptfoo, ROLES_OF_ONE_FILE, OF_ONE_FILE | {"clusters", "on_mismatch"}),
 )  # fmt: skip

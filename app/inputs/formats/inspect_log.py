@@ -21,7 +21,7 @@ from .json_records import cluster_of, key_of
 from .metrics import metric_of
 from .number_text import Number, parsed
 from .reader import ReaderOptions, choose, only_or_chosen
-from .shapes import USES, Files, Object, Row, Rows, Shape, refuse_incomplete
+from .shapes import DESCRIBED, Files, Object, Row, Rows, Shape, refuse_incomplete
 from .source import DAMAGED, READABLE, ZIP_MAGIC, Source
 
 HEADER = "header.json"
@@ -231,5 +231,5 @@ def _is_log(look: FirstLook) -> bool:
 
 SHAPE = Shape(
     "inspect", "Inspect logs, .json and .eval", _is_log, _rows,
-    uses=USES | {"scorer", "reduce_epochs", "allow_incomplete", "clusters"}, zero=True,
+    uses=DESCRIBED | {"scorer", "reduce_epochs", "allow_incomplete", "clusters"}, zero=True,
 )  # fmt: skip

@@ -34,7 +34,7 @@ from .outputs_by_id import SystemOutputs, counts, matched
 from .reader import ReaderOptions, Reading, choose
 from .roles import both
 from .shapes import (
-    USES,
+    DESCRIBED,
     Object,
     Row,
     Rows,
@@ -269,6 +269,6 @@ def _sign(look: FirstLook) -> Sign:
 
 
 FORMAT = Format(
-    "lm-eval", read, ("u", "v", "file"), USES | {"filter", "filter_u", "filter_v", "metric_u", "metric_v", "clusters"},
+    "lm-eval", read, ("u", "v", "file"), DESCRIBED | {"filter", "filter_u", "filter_v", "metric_u", "metric_v", "clusters"},
     "lm-evaluation-harness --log_samples", kinds=("scores",), aliases=("lm-eval-harness", "lm-evaluation-harness"), sign=_sign,
 )  # fmt: skip

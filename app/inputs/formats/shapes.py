@@ -34,7 +34,8 @@ from .source import Source, in_words, parsed_once
 
 ENTRY_POINTS = "exactperm.formats"
 SCORES: tuple[Kind, ...] = ("scores",)
-USES = frozenset(("metric", "on_missing", "on_mismatch", "missing_range", "decimals"))
+USES = frozenset(("metric", "on_missing", "missing_range", "decimals"))
+DESCRIBED = USES | {"on_mismatch"}  # of files that say what their items are
 OF_ONE_FILE = USES | {"system_u", "system_v"}
 ROLES_OF_ONE_FILE = ("u", "v", "file")
 HASH = "_hash"  # the end of names that only some versions of a tool write
@@ -153,7 +154,7 @@ class Shape:
     marks: Callable[[FirstLook], bool]
     rows: RowsOf
     roles: tuple[str, ...] = ("u", "v")
-    uses: frozenset[str] = USES
+    uses: frozenset[str] = DESCRIBED
     aliases: tuple[str, ...] = ()
     join: Join | None = None
     sign: Sign = Sign.MARK

@@ -537,20 +537,20 @@ def _json_object(source: Source, options: ReaderOptions, notes: list[Any], files
 
 JSON_OBJECT = Shape(
     "json-object", 'one object {"id": score} for each system', _is_json_object, _json_object,
-    uses=USES - {"metric", "on_mismatch"}, aliases=("json-scores",), sign=Sign.SHAPE,
+    uses=USES - {"metric"}, aliases=("json-scores",), sign=Sign.SHAPE,
 )  # fmt: skip
 SHAPES: tuple[Shape, ...] = (
-    Shape("swe-bench", "SWE-bench, the report of a run: what was resolved", _is_swe, _swe, join=_count_absent),
-    Shape("evalplus", "EvalPlus and BigCodeBench, eval_results.json", _is_evalplus, _evalplus),
-    Shape("comet", "COMET, comet-score --to_json or its output", _is_comet, _comet, ROLES_OF_ONE_FILE, OF_ONE_FILE),
-    Shape("sentence-scores", "Scores of sentences as sacreBLEU -sl, BERTScore -s, chrF++ and METEOR print them", lambda look: bool(look.rows) and _printed_as(look.rows[0]) is not None, _printed),
+    Shape("swe-bench", "SWE-bench, the report of a run: what was resolved", _is_swe, _swe, uses=USES, join=_count_absent),
+    Shape("evalplus", "EvalPlus and BigCodeBench, eval_results.json", _is_evalplus, _evalplus, uses=USES),
+    Shape("comet", "COMET, comet-score --to_json or its output", _is_comet, _comet, ROLES_OF_ONE_FILE, OF_ONE_FILE | {"on_mismatch"}),
+    Shape("sentence-scores", "Scores of sentences as sacreBLEU -sl, BERTScore -s, chrF++ and METEOR print them", lambda look: bool(look.rows) and _printed_as(look.rows[0]) is not None, _printed, uses=USES),
     Shape("opencompass", "OpenCompass, details of a data set", _is_opencompass, _opencompass),
     Shape("deepeval", "DeepEval, a test run", _is_deepeval, _deepeval),
-    Shape("terminal-bench", "Terminal-Bench, results.json of a run", has("results", "task_id", "is_resolved"), _terminal_bench),
+    Shape("terminal-bench", "Terminal-Bench, results.json of a run", has("results", "task_id", "is_resolved"), _terminal_bench, uses=USES),
     Shape("mt-bench", "MT-Bench, single grades of a judge", has("", "question_id", "model", "judge", "score", "turn"), _mt_bench, ROLES_OF_ONE_FILE, OF_ONE_FILE),
     Shape("votes", "Votes between two systems: arena, Arena-Hard, AlpacaEval, MT-Bench pairs", _are_votes, _votes, ROLES_OF_ONE_FILE, OF_ONE_FILE),
     Shape("pyterrier", "PyTerrier, perquery.csv of an experiment: name,qid,measure,value", lambda look: look.columns == PER_QUERY, _per_query, ROLES_OF_ONE_FILE, OF_ONE_FILE),
-    Shape("squad", "SQuAD and HotpotQA, predictions with the data set as gold", _is_squad, _squad, ("u", "v", "gold")),
+    Shape("squad", "SQuAD and HotpotQA, predictions with the data set as gold", _is_squad, _squad, ("u", "v", "gold"), USES),
     Shape("seg-score", "mt-metrics-eval, a metric's scores of many systems (SYSTEM SCORE per line)", _is_seg_score, _seg_scores, ROLES_OF_ONE_FILE, OF_ONE_FILE),
     *installed(),
 )  # fmt: skip
