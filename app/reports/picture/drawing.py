@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from .axis import Axis, across, axis_of, upwards
 from .canvas import TEXT, Canvas, Drawing, Point
+from .labels import fitted, width
 from .scene import Bar, Scene
 from .style import Palette
 
@@ -64,8 +65,12 @@ def base(canvas: Canvas, along: Axis, palette: Palette, label: str) -> None:
     for x, text in along.ticks:
         if LEFT + edge <= x <= RIGHT - edge or len(along.ticks) < 3:
             canvas.line([(x, BOTTOM), (x, BOTTOM + 0.05)], color=palette.ink, linewidth=0.8)
-            canvas.text(x, BOTTOM + 0.15, text, color=palette.ink, size=TEXT, across="center")
-    canvas.text((LEFT + RIGHT) / 2, BOTTOM + 0.37, label, color=palette.ink, size=LABEL_SIZE, across="center")
+            half = width(text, TEXT) / 2
+            middle = min(max(x, half), WIDTH - half)
+            canvas.text(middle, BOTTOM + 0.15, text, color=palette.ink, size=TEXT, across="center")
+    middle = (LEFT + RIGHT) / 2
+    label = fitted(label, LABEL_SIZE, 2 * min(middle, WIDTH - middle))
+    canvas.text(middle, BOTTOM + 0.37, label, color=palette.ink, size=LABEL_SIZE, across="center")
 
 
 def _bars(canvas: Canvas, scene: Scene, palette: Palette, along: Axis, up: Axis) -> None:

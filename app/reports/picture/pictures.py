@@ -6,6 +6,7 @@ the heatmap, the bars of cliques and the forest; power against the number of ite
 
 from __future__ import annotations
 
+import math
 import struct
 import zlib
 from collections.abc import Callable, Mapping
@@ -31,6 +32,9 @@ from .scene import scene
 from .style import BOARD_PALETTES, PALETTES, AnyPalette, BoardPalette, Palette, Theme, style_sheet, variables
 
 DOTS_PER_INCH = 160.0
+MOST_PIXELS = (
+    32_000_000  # eight bytes each while they are written; a heatmap of 1,000 systems would have 350 million
+)
 BOARD_PICTURES: Mapping[str, Callable[[BoardScene], Drawing]] = {
     "leaderboard": leaderboard,
     "heatmap": heatmap,
@@ -125,13 +129,17 @@ def _inline(
 
 
 def _pixels(draw: Draw[AnyPalette], palette: AnyPalette) -> bytes:
-    """The picture as resvg draws it, in our font, with title and description as texts inside it."""
+    """The picture as resvg draws it, in our font, with title and description as texts inside it.
+
+    A very large one has fewer dots per inch: resvg aborts the process where there is not enough memory.
+    """
     import resvg_py
 
     drawn = draw(palette, "p", printable)
+    dots_per_inch = min(DOTS_PER_INCH, math.sqrt(MOST_PIXELS / (drawn.canvas.width * drawn.canvas.height)))
     pixels: bytes = resvg_py.svg_to_bytes(
         svg_string=drawn.canvas.svg(drawn.title, drawn.description),
-        zoom=DOTS_PER_INCH / POINTS_PER_INCH,
+        zoom=dots_per_inch / POINTS_PER_INCH,
         skip_system_fonts=True,
         font_files=[str(path) for path in sorted(FOLDER.glob("*.ttf"))],
         font_family=FAMILY,
@@ -145,6 +153,6 @@ def with_texts(pixels: bytes, texts: Mapping[str, str]) -> bytes:
     head = 33  # the signature, and the chunk IHDR
     chunks = b""
     for keyword, text in texts.items():
-        content = b"iTXt" + keyword.encode() + b"\0\0\0\0\0" + text.encode()
+        content = b"iTXt" + keyword.encode() + b"\0\0\0\0\0" + text.encode(errors="replace")
         chunks += struct.pack(">L", len(content) - 4) + content + struct.pack(">L", zlib.crc32(content))
     return pixels[:head] + chunks + pixels[head:]

@@ -12,6 +12,7 @@ from ...presentation.numbers import exactly, number
 from .axis import across, axis_of, upwards
 from .canvas import TEXT, Canvas, Drawing
 from .drawing import BOTTOM, DASHES, HEIGHT, LABEL_SIZE, LEFT, RIGHT, TOP, WIDTH, base, grid, head
+from .labels import wrapped
 from .style import Palette
 
 PAD = 0.05  # of the axis of items at both ends
@@ -75,7 +76,8 @@ def _subtitle(record: PowerRecord) -> list[str]:
     wanted = "" if record.wanted_power is None else f", power {exactly(record.wanted_power)}"
     of = "" if effect is None else f"True difference {number(effect)}, "
     shared = "" if record.comparisons == 1 else f" over {record.comparisons} comparisons"
-    return [f"{of}alpha {exactly(record.alpha)}{shared}, {record.alternative}{wanted}; {known}"]
+    said = f"{of}alpha {exactly(record.alpha)}{shared}, {record.alternative}{wanted}; {known}"
+    return wrapped(said, TEXT, RIGHT - LEFT)
 
 
 def _percent(share: float | None) -> str:
