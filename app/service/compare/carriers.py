@@ -187,7 +187,7 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Deco
         of_items: dict[str, Any] = beside.of_items
         board = GivenBoard(systems, beside.place, beside.gold, **of_items)
         return DecodedCompare(fields.choices("predictions"), {None: board}, beside_files, record, spec)
-    choices, spec_given = fields.choices("scores"), fields.spec_of_scores()
+    choices = fields.choices("scores")
     if options.delimiter is None:
         options = replace(options, delimiter=catalogue.FORMATS[format_].delimiter)
     with relocated(lambda pointer: option_pointer(SYSTEMS) if pointer == "/systems" else pointer):
@@ -200,7 +200,7 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Deco
         notes.append(PAIRED_BY_ORDER)
     reading = ReadingRecord(format_, guessed, tuple(notes)) if notes or not source.is_body else None
     return DecodedCompare(
-        choices, boards, beside_files, reading, spec_given, holds.metric, holds.higher_is_better, fields.warnings(holds.findings),
+        choices, boards, beside_files, reading, None, holds.metric, holds.higher_is_better, fields.warnings(holds.findings),
     )  # fmt: skip
 
 

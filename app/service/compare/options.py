@@ -15,12 +15,10 @@ from ...inputs.formats.options import OF_TWO
 from ...inputs.formats.reader import OPTION_NAMES, Finding
 from ...inputs.formats.tables import CHOOSE_RUNS
 from ...inputs.quoting import quoted
-from ...statistics.paired import StatisticSpec
 from ..parse import warnings_of
 from ..parse_files import PARAMETERS, option_pointer
 from ..query import ELSEWHERE, OF_A_BOARD, literal, once, options_of, parameters_of
 from ..schema.compare import CompareChoices, CompareKind
-from ..schema.statistics import STATISTIC_MODELS, spec_of
 from ..validation import validated
 
 TEXTS = (
@@ -46,7 +44,7 @@ def options_of_board(
     Raises InvalidTest: a name is unknown or given twice, or the kind is not one of `kinds`.
     """
     parameters = tuple(dict.fromkeys(name for kind in kinds for name in parameters_of(kind)))
-    texts, others = once(given, (*OF_QUERY, *({SYSTEMS} & set(extra))), pointer)
+    texts, others = once(given, (*OF_QUERY, SYSTEMS), pointer)
     own = {name: _value(name, text) for name, text in texts.items()}
     rest = options_of(others, (*OF_QUERY, "statistic", *parameters, *extra), pointer)
     for name in (*ELSEWHERE, *OF_A_BOARD):
@@ -117,23 +115,13 @@ class FormFields:
         return warnings_of(finding for finding in findings if finding.code not in known)
 
     def choices(self, kind: CompareKind) -> CompareChoices:
-        """The choices without the statistic and the rounding, which the reader has dealt with; raises InvalidTest."""
+        """The choices without the rounding, which the reader has dealt with; raises InvalidTest."""
         if self.members.get("kind", kind) != kind:
             detail = f"The files were read as {kind}: leave kind out."
             raise InvalidTest.at(option_pointer("kind"), "kind_not_here", detail)
-        members = {
-            name: value for name, value in self.members.items() if name not in ("statistic", "decimals")
-        }
+        members = {name: value for name, value in self.members.items() if name != "decimals"}
         with relocated(in_form):
             return validated(CompareChoices, {**members, "kind": kind})
-
-    def spec_of_scores(self) -> StatisticSpec | None:
-        """The statistic of scores; None for the default, which the comparison finds."""
-        statistic = self.members.get("statistic")
-        if statistic is None:
-            return None
-        with relocated(in_form):
-            return spec_of(validated(STATISTIC_MODELS["scores"], statistic, prefix="/statistic"), "scores")
 
 
 def fields_of(given: Sequence[tuple[str, str]]) -> FormFields:
