@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from app.answers.test import MonteCarloRecord
 from app.engine.one_sum.monte_carlo import Estimate
 from app.engine.plan import Budget
 from app.inference.options import Options
 from app.inference.paired_test import run_test
-from app.inference.record import MonteCarloRecord
 from app.statistics.corpus import BLEU_NAMES
 from app.statistics.paired import Counts, Paired, Predictions, StatisticSpec
 from loadtest.segments import segments_of

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.answers.test import TestRecord
 from app.engine.plan import Budget
 from app.inference.options import Options
 from app.inference.paired_test import run_test
-from app.inference.record import TestRecord
 from app.statistics.corpus import BLEU_NAMES
 from app.statistics.paired import Counts, Paired, Predictions, Scores, StatisticSpec
 from loadtest.control_variate import MACRO, MCC, labels

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from app.answers.gate import GateTerms
 from app.engine.plan import Budget
 from app.inference.compare.compare import finish_compare, prepare_compare
 from app.inference.compare.comparison import Comparison
 from app.inference.gate.gate import Metric, finish_gate, prepare_metric
-from app.inference.gate.record import GateTerms
 from app.inference.options import Options, Sequential
 from app.inference.paired_test import run_test
 from app.statistics.paired import (

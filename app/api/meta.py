@@ -7,9 +7,10 @@ from typing import Any, get_args
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
+from ..answers.board import Adjust, Aggregate, Combine, Design, Family, ListedPairs
+from ..answers.test import Alternative
 from ..extras import EXTRAS, is_installed
-from ..inference.compare.record import Adjust, Aggregate, Combine, Design, Family, ListedPairs
-from ..inference.options import Alternative, Method, PmfDetail
+from ..inference.options import Method, PmfDetail
 from ..inputs.alignment import OnMissingOnBoard
 from ..inputs.encodings import CODINGS
 from ..inputs.formats import catalogue

@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from ..inference.compare.record import Adjust, Aggregate, Combine, Family, ListedPairs
+from ..answers.board import Adjust, Aggregate, Combine, Family, ListedPairs
 from ..inputs.formats.options import OF_TWO as NOT_OF_MANY
 from ..reports.picture.style import Theme
 from ..reports.representations import OF_A_COMPARISON, BoardPicture, BoardTable

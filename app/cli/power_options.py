@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from ..inference.power.record import Solve
+from ..answers.power import Solve
 from ..reports.picture.style import Theme
 from ..reports.representations import OF_POWER
 from .options import FILES, SERVER, STORE, in_section, of_fields

@@ -6,43 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ..answers.gate import Decision, EquivalenceRecord
+from ..answers.plan import PlannedMethod
 from .notebook import GateInNotebook
 from .plan_notebook import PlanInNotebook
 from .results import Evidence, Runtime, Sensitivity, TestResult, Versions
 
 Verdict = Literal["pass", "fail", "inconclusive", "continue"]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Equivalence:
-    """Of the policy equivalent: both one-sided tests, and the test of a difference of at least the margin."""
-
-    p_value_above: float
-    log10_p_value_above: float
-    p_value_below: float
-    log10_p_value_below: float
-    p_value_different: float
-    log10_p_value_different: float
-    p_value_different_bounds: tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """The one-sided test that a verdict rests on; `difference` separates the hypotheses."""
-
-    procedure: str
-    alternative: str
-    difference: float
-    p_value: float
-    log10_p_value: float
-    p_value_bounds: tuple[float, float]
-    p_value_bounds_kind: str
-    exact: bool
-    min_attainable_p: float | None
-    p_value_adjusted: float
-    log10_p_value_adjusted: float
-    significant: bool
-    equivalence: Equivalence | None = None
+# Classes of answers that the client reads as they are.
+Equivalence = EquivalenceRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,18 +64,6 @@ class GateResult(GateInNotebook, Evidence):
     signature: str | None = None
     permalink: str | None = field(default=None, compare=False)
     raw: Mapping[str, Any] = field(repr=False, compare=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedMethod:
-    """A method and its predicted cost: elementary operations, bytes of arrays, seconds."""
-
-    method: str
-    exact: bool
-    operations: float
-    bytes: float
-    seconds: float
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

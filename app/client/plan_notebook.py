@@ -16,8 +16,9 @@ from .compare_words import short
 from .notebook import INK, REST, TAIL, block, frame_of, two_columns
 
 if TYPE_CHECKING:
+    from ..answers.plan import PlannedMethod
     from .compare_results import BoardPlan, ComparePlan
-    from .gate_results import Plan, PlannedMethod
+    from .gate_results import Plan
     from .power_results import PowerResult
 
 WIDTH, HEIGHT, TOP, BASE = 480, 190, 14, 160  # of the curve; its axis is at BASE

@@ -6,36 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..answers.power import PowerMethod, PowerPoint, Solution
 from .plan_notebook import PowerInNotebook
 from .results import ResultWarning, Runtime, Versions
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Solution:
-    """The four numbers, the one that was asked for among them; None is out of reach, or not asked for."""
-
-    effect: float | None
-    n: int | None
-    n_always: int | None
-    power: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PowerPoint:
-    """A point of the curve."""
-
-    n: int
-    effect: float
-    power: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PowerMethod:
-    """How it was computed, and given what."""
-
-    name: str
-    exact: bool
-    given: str
+# Classes of answers that the client reads as they are.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

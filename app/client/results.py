@@ -10,7 +10,40 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from ..answers.test import (
+    ConfidenceInterval,
+    EffectSize,
+    ItemLevel,
+    ItemsRecord,
+    LatticeRecord,
+    MethodRecord,
+    MissingRecord,
+    MonteCarloRecord,
+    Moved,
+    NamesRecord,
+    PairingRecord,
+    RepeatsRecord,
+    SensitivityRecord,
+    SpreadRecord,
+    StatisticRecord,
+    WarningRecord,
+)
 from .notebook import TestInNotebook
+
+# Classes of answers that the client reads as they are.
+Statistic = StatisticRecord
+Names = NamesRecord
+Items = ItemsRecord
+Pairing = PairingRecord
+Spread = SpreadRecord
+Repeats = RepeatsRecord
+Missing = MissingRecord
+Lattice = LatticeRecord
+MonteCarlo = MonteCarloRecord
+Method = MethodRecord
+Interval = ConfidenceInterval
+Sensitivity = SensitivityRecord
+ResultWarning = WarningRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,127 +57,6 @@ class BinaryFraction:
     def value(self) -> Fraction:
         """As a `Fraction`; raises ValueError beyond `sys.get_int_max_str_digits()` digits."""
         return Fraction(int(self.numerator), 2**self.log2_denominator)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statistic:
-    """The statistic, the observed difference, and the score of each system where there is one."""
-
-    name: str
-    observed: float
-    u: float | None
-    v: float | None
-    metric: str | None = None
-    higher_is_better: bool | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
-    """What the systems are called."""
-
-    u: str
-    v: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Items:
-    """How many items there were; wins, ties and losses are U's, counted by what swaps together.
-
-    A win is more of the statistic, or less where `statistic.higher_is_better` is false.
-    """
-
-    n: int
-    nonzero: int
-    clusters: int | None
-    wins: int
-    ties: int
-    losses: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pairing:
-    """How many items were paired by id, and how many only one system has."""
-
-    matched: int
-    only_u: int
-    only_v: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    """How one system's repeated samples vary within items."""
-
-    samples: int
-    within_item_variance: float | None
-    flip_rate: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repeats:
-    """Repeated samples: what became of them, and each system's spread."""
-
-    repeats: str
-    u: Spread | None
-    v: Spread | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
-    """Missing outcomes, and what lies between their worst and their best filling."""
-
-    n: int
-    difference: tuple[float, float]
-    p_value: tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemLevel:
-    """The p-value if the items of a cluster swapped one by one, for comparison."""
-
-    p_value: float
-    log10_p_value: float
-    method: str
-    exact: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lattice:
-    """The lattice on which the test was computed."""
-
-    unit: float
-    weights: int
-    range: int
-    rank: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MonteCarlo:
-    """What was sampled: p = (exceedances + 1) / (samples + 1), or with a `control` variate an estimate of its own.
-
-    With one, p = control_p_value + (gained - lost) / samples, kept inside its bounds; `p_value_plain` is p without it.
-    """
-
-    samples: int
-    seed: int
-    exceedances: int
-    standard_error: float
-    control: str | None = None
-    control_p_value: float | None = None
-    gained: int | None = None
-    lost: int | None = None
-    p_value_plain: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Method:
-    """The method that ran, whether it is exact, its error bound, and why it was chosen."""
-
-    name: str
-    exact: bool
-    relative_error_bound: float | None
-    reason: str
-    lattice: Lattice | None = None
-    monte_carlo: MonteCarlo | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,49 +82,6 @@ class Null:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
-    """A confidence interval of the difference; None is an end that no data of this size can set."""
-
-    level: float
-    low: float | None
-    high: float | None
-    method: str
-    kind: str
-    resolution: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discordant:
-    """Items that only one system got right, and their odds; None is infinity."""
-
-    only_u: int
-    only_v: int
-    odds: float | None
-    odds_low: float
-    odds_high: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectSize:
-    """How large the difference is, whatever its units; None where that is not defined."""
-
-    cohens_d_z: float | None
-    cliffs_delta: float | None
-    discordant: Discordant | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sensitivity:
-    """What a test could have found on its items, as sizes without a sign; None is what no outcome, no difference has."""
-
-    power: float
-    critical_difference: float | None
-    minimum_detectable_effect: float | None
-    method: str
-    exact: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """What holds however often one looks; None where `sequential` was not asked for."""
 
@@ -224,28 +93,12 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
-    """Ids of the items that moved most, largest first."""
-
-    toward_u: tuple[str, ...]
-    toward_v: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """How files were read; the notes name every choice and everything that was skipped."""
 
     format: str
     guessed: bool
     notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultWarning:
-    """Something to know before the p-value is quoted."""
-
-    code: str
-    detail: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

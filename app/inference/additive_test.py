@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..answers.test import Fraction2, LatticeRecord
 from ..engine import methods
 from ..engine.lattice import CanonicalForm, LatticeOverflowError, form_and_sum
 from ..engine.one_sum import planner
@@ -21,7 +22,6 @@ from .null_record import null_record, null_seconds, require_listable, times
 from .options import Options
 from .p_value import Answer, bracketed, certified, most_steps, sampled
 from .prepared import Result
-from .record import Fraction2, LatticeRecord
 from .rounded_test import RoundedTest, rounded_test
 
 # Wins, ties and losses.

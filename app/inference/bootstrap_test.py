@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..answers.test import LatticeRecord, NullRecord
 from ..engine.bootstrap import law as bootstrap, monte_carlo
 from ..engine.bootstrap.form import ResampleForm, resample_form, shifted_null, with_room
 from ..engine.bootstrap.quantiles import bootstrap_law, evaluations_for, law_cost
@@ -37,7 +38,6 @@ from .null_record import QUANTILES, sampled_null_record
 from .options import Options
 from .p_value import Answer, bracketed, certified, sampled
 from .prepared import Result
-from .record import LatticeRecord, NullRecord
 
 # The null of a bootstrapped sum, to look at: its law where that is affordable, else some resamples
 

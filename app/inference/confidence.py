@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ..answers.test import ConfidenceInterval
 from ..engine.intervals.interval import Ends, IntervalPlan, NotAnIntervalError, plan
 from ..engine.lattice import exact_total
 from ..engine.paired_proportions import tango_interval
@@ -17,7 +18,6 @@ from ..statistics.additive_problem import Additive
 from ..statistics.paired_binary import PairedBinary
 from .options import Options
 from .prepared import Result
-from .record import ConfidenceInterval
 
 
 @dataclass(frozen=True, slots=True)

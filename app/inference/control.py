@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from ..answers.test import Alternative
 from ..engine import methods
 from ..engine.joint.control import Control, Tail, tail_of
 from ..engine.joint.form import JointForm
@@ -15,7 +16,6 @@ from ..engine.plan import Budget, Cost, Plan
 from ..statistics.joint_problem import Joint
 from ..statistics.midpoint import Linearisation, linearise, rounded_line
 from .certificate import flaw_of
-from .options import Alternative
 from .p_value import certified
 
 # Standard deviations of the linear part in steps of its lattice, the finest first: a coarser one agrees less with t.

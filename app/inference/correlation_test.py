@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..answers.test import LatticeRecord, NullRecord
 from ..engine import methods
 from ..engine.joint.control import ControlledEstimate
 from ..engine.lattice import CanonicalForm, Integers, Reals, canonical_form
@@ -24,7 +25,6 @@ from .null_record import sampled_null_record
 from .options import Options
 from .p_value import Answer, certified, controlled, sampled
 from .prepared import Result
-from .record import LatticeRecord, NullRecord
 
 # More units than these are enumerated under no budget.
 _MOST_UNITS = 40

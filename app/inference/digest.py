@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..answers.test import Moved, members
 from ..statistics.paired import Gaps, Paired, Pairing, Repeated, StatisticSpec, Weights
 from .options import Options
-from .record import Moved, members
 
 _SETTINGS = json.JSONEncoder(sort_keys=True, default=str)
 # How many of the last options are kept as text.

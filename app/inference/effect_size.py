@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..answers.test import Discordant, EffectSize
 from ..engine.lattice import MAX_TOTAL, Whole
 from ..engine.paired_proportions import clopper_pearson
 from ..statistics.additive_problem import Additive, clustered
@@ -18,7 +19,6 @@ from ..statistics.paired_binary import PairedBinary, paired_binary
 from ..statistics.problem import Problem
 from .float_dust import ULPS
 from .items import additive_differences
-from .record import Discordant, EffectSize
 
 
 def effect_size(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
+from ..answers.test import Alternative
 from ..engine.lattice import Integers, Reals
 from ..engine.plan import Budget
 from ..errors import InvalidTest, PlanTooLarge
@@ -20,7 +21,7 @@ from .additive_test import AdditiveTest
 from .bootstrap_test import BootstrapTest, JointBootstrap, bootstrap_test
 from .correlation_test import CorrelationTest, correlation_test
 from .joint_test import JointTest, joint_test
-from .options import Alternative, Options
+from .options import Options
 from .p_value import Answer
 from .prepared import PlannedTest
 from .quantile_test import QuantileTest, quantile_test

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from ..answers.test import MissingRecord, WarningRecord
 from ..errors import InvalidTest
 from ..presentation.numbers import number
 from ..statistics.gaps import filled, missing_outcomes, require_bounded
 from ..statistics.paired import Paired, Scores, StatisticSpec
 from .certificate import require
-from .data_record import MissingRecord
 from .options import Options
 from .p_value import significant
 from .prepared import PlannedTest, Result
-from .record import WarningRecord
 
 Plan = Callable[[Paired, StatisticSpec, Options], PlannedTest]
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ..answers.test import WarningRecord
 from ..engine.decimals import digits_and_places, shortest_decimals, takes_more_digits
 from ..engine.lattice import Reals
 from ..engine.plan import Plan as MethodPlan
@@ -16,7 +17,6 @@ from ..errors import InvalidTest, PlanTooLarge
 from ..statistics.paired import Column, Paired, Repeated, Scores, StatisticSpec
 from .options import Options
 from .prepared import Result
-from .record import WarningRecord
 
 # How many values are examined at all, and how long the test of the likely scores may take.
 _MOST_VALUES = 400_000

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..answers.test import ConfidenceInterval
 from ..engine.bootstrap import monte_carlo
 from ..engine.bootstrap.form import ResampleForm
 from ..engine.bootstrap.quantiles import bootstrap_law, evaluations_for, law_cost
@@ -37,7 +38,6 @@ from .confidence import (
 )
 from .options import Options
 from .prepared import PlannedTest, Result
-from .record import ConfidenceInterval
 
 # The percentile interval of the paired bootstrap: quantiles of the bootstrap distribution itself
 

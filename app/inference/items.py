@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..answers.test import ItemsRecord, Moved, StatisticRecord
 from ..engine.lattice import CanonicalForm, Reals, Whole
 from ..engine.probability import Alternative
 from ..statistics.additive_problem import Additive
@@ -15,7 +16,6 @@ from ..statistics.problem import Problem
 from ..statistics.quantiles import Quantiles, own_differences
 from ..statistics.repeated import item_scores, unit_of
 from ..statistics.repeats import per_item
-from .record import ItemsRecord, Moved, StatisticRecord
 
 # Values of a unit that are so much alike may differ by rounding alone: of the first of them it is decided exactly.
 _NEARLY, _MOST_NEAR = 1e-12, 200

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ..answers.test import Alternative, Fraction2, LatticeRecord, NullRecord, StatisticRecord
 from ..engine.joint import enumeration, law, methods, planner, reach
 from ..engine.joint.form import JointForm, joint_form
 from ..engine.joint.grid.price import box_of
@@ -28,10 +29,9 @@ from .control import PlannedControl, controlled_plan, planned_control, with_cont
 from .items import joint_items, statistic_record
 from .joint_bracket import JointBracket, joint_bracket, worth_it
 from .null_record import sampled_null_record
-from .options import Alternative, Options
+from .options import Options
 from .p_value import Answer, bracketed, certified, controlled, sampled
 from .prepared import Result
-from .record import Fraction2, LatticeRecord, NullRecord, StatisticRecord
 
 # Wins, ties and losses.
 _SECONDS_PER_ITEM = 4e-8

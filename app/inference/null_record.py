@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..answers.test import NullRecord
 from ..engine.lattice import EXACT_DOUBLE, CanonicalForm, Integers, Reals
 from ..engine.one_sum.attainable import FEW
 from ..engine.one_sum.bins import binned, trimmed
@@ -23,7 +24,6 @@ from ..engine.one_sum.summary import (
 from ..engine.probability import SMALLEST
 from ..errors import InvalidTest
 from .options import PmfDetail
-from .record import NullRecord
 
 QUANTILES = (0.005, 0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975, 0.995)
 _NAMES = tuple(map(str, QUANTILES))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-# As in `engine.probability`; the command line reads these names before it loads NumPy.
-Alternative = Literal["two-sided", "greater", "less"]
+from ..answers.test import Alternative, Resampling
+
 Method = Literal[
     "auto", "fft", "dp", "rational", "grid", "enumeration", "meet_in_the_middle", "bounds", "monte_carlo"
 ]
-Resampling = Literal["permutation", "bootstrap"]
 Significance = Literal["p", "mid_p"]
 SequentialMode = Literal["anytime"]
 PmfDetail = Literal["none", "summary", "full"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ..answers.test import Fraction2, MonteCarloRecord
 from ..engine.joint.control import ControlledEstimate
 from ..engine.one_sum.monte_carlo import Estimate
 from ..engine.plan import Cost
@@ -12,7 +13,6 @@ from ..engine.probability import SMALLEST, Probability
 from ..engine.real.bounds import Bracket
 from .exactness import MOST_ERROR
 from .options import Significance
-from .record import Fraction2, MonteCarloRecord
 
 SMALLEST_NORMAL = 2.0**-1022
 # Logarithms of what is nearly one may be rounded to a little above zero.

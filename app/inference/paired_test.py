@@ -10,6 +10,22 @@ import math
 from dataclasses import dataclass, replace
 from functools import partial
 
+from ..answers.plan import PlannedMethod, PlanRecord
+from ..answers.test import (
+    EffectSize,
+    ItemLevel,
+    ItemsRecord,
+    MethodRecord,
+    Moved,
+    NamesRecord,
+    NullRecord,
+    PairingRecord,
+    RepeatsRecord,
+    SpreadRecord,
+    StatisticRecord,
+    TestRecord,
+    WarningRecord,
+)
 from ..engine.plan import Budget, Cost, Plan
 from ..errors import InvalidTest
 from ..statistics.corpus import counted, counting_seconds
@@ -28,7 +44,6 @@ from .bootstrap_test import bootstrap_test, refuse_pairs
 from .certificate import require
 from .confidence import IntervalResult, Inversion, PlannedInterval, level_of
 from .correlation_test import correlation_test
-from .data_record import PairingRecord, RepeatsRecord, SpreadRecord
 from .data_warnings import data_warnings
 from .digest import request_digest
 from .effect_size import effect_size
@@ -41,21 +56,8 @@ from .joint_test import JointTest, joint_test
 from .null_record import holding
 from .options import Options
 from .p_value import mid_p_value, significant
-from .plan_record import PlannedMethod, PlanRecord
 from .prepared import PlannedTest, Result
 from .quantile_test import quantile_test, refuse_bootstrap
-from .record import (
-    EffectSize,
-    ItemLevel,
-    ItemsRecord,
-    MethodRecord,
-    Moved,
-    NamesRecord,
-    NullRecord,
-    StatisticRecord,
-    TestRecord,
-    WarningRecord,
-)
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, planned_sensitivity
 from .sequential import SequentialTest, sequential_test
 from .warnings import warnings_of

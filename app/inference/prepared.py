@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from ..answers.test import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
 from ..engine.lattice import Reals
 from ..engine.plan import Cost, Plan
 from ..statistics.problem import Problem
 from .p_value import Answer
-from .record import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..answers.test import Fraction2, LatticeRecord, NullRecord
 from ..engine.lattice import Reals, Whole
 from ..engine.plan import Budget, Cost, Plan
 from ..engine.probability import SMALLEST
@@ -21,7 +22,6 @@ from .null_record import sampled_null_record
 from .options import Options
 from .p_value import Answer, certified, sampled
 from .prepared import Result
-from .record import Fraction2, LatticeRecord, NullRecord
 
 # Sorting, thresholds, wins, ties and losses.
 _SECONDS_PER_ITEM = 3e-6

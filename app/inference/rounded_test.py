@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from ..answers.test import LatticeRecord, NullRecord, StatisticRecord
 from ..engine.errors import FractionOverBudget
 from ..engine.lattice import CanonicalForm, Whole, exact_total
 from ..engine.one_sum import monte_carlo, wide_sums
@@ -26,7 +27,6 @@ from .null_record import holding, null_record, null_seconds, times
 from .options import Options
 from .p_value import Answer, bracketed, certified, most_steps, sampled
 from .prepared import Result
-from .record import LatticeRecord, NullRecord, StatisticRecord
 
 # Nanoseconds per operation, as the planner has them.
 _MET, _LISTED, _BOUNDS = 12, 2, 8

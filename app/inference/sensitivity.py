@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..answers.test import Alternative, SensitivityRecord
 from ..engine.plan import Budget, Cost
 from ..engine.power.tilted_sum import LevelTest
 from ..errors import InvalidTest, relocated
 from ..statistics.problem import Problem
-from .options import Alternative, Significance
+from .options import Significance
 from .power.pilot import PilotDesign
 from .power.sizes import ROUGH_LAW, sizes_of
-from .record import SensitivityRecord
 
 # What takes longer by the sizes themselves is computed from rounded ones.
 _LONGEST_S = 0.5

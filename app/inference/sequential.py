@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..answers.test import Alternative, SequentialRecord
 from ..engine.e_value import EValue, e_value, reaches
 from ..engine.lattice import MAX_TOTAL, CanonicalForm, LatticeOverflowError, canonical_form, exact_total
 from ..engine.one_sum import fft
@@ -22,8 +23,7 @@ from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
 from ..statistics.problem import Problem
 from ..statistics.shift import NotShiftableError, shifted
-from .options import Alternative, Sequential
-from .record import SequentialRecord
+from .options import Sequential
 
 POINTER = "/sequential"
 # Statistics whose effects are differences of items, u - v over the number of items, or the differences themselves.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ..answers.test import ItemLevel, WarningRecord
 from ..presentation.numbers import number
 from .options import Options
 from .p_value import mid_p_value, undecided
 from .prepared import Result
-from .record import ItemLevel, WarningRecord
 
 
 def warnings_of(

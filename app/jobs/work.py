@@ -21,6 +21,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..answers.test import Fraction2
 from ..errors import ExactpermError, InputError, InvalidTest, PlanTooLarge, relocated
 from ..execution.ipc import Control, Unbounded
 from ..inference.compare.binomial_values import BinomialValues
@@ -29,7 +30,6 @@ from ..inference.compare.exact_values import Joined, Listed
 from ..inference.compare.pair_tests import PairTests
 from ..inference.compare.prepared import PreparedCompare
 from ..inference.compare.sum_values import SumValues
-from ..inference.record import Fraction2
 from ..service import pipeline, problems
 from ..service.batch import Item, call_of, chunk_count, runs_of
 from ..service.compare.parse import ParsedCompare

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from ..inference.gate.record import Decision, MetricRecord, digits_of_decision
-from ..inference.record import ConfidenceInterval, ItemLevel, MonteCarloRecord, TestRecord
+from ..answers.gate import Decision, MetricRecord, digits_of_decision
+from ..answers.test import ConfidenceInterval, ItemLevel, MonteCarloRecord, TestRecord
 from ..presentation.numbers import (
     SMALLEST_WRITTEN,
     enclosing,

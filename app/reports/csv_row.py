@@ -6,8 +6,8 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 
-from ..inference.gate.record import GateRecord
-from ..inference.record import TestRecord
+from ..answers.gate import GateRecord
+from ..answers.test import TestRecord
 from ..presentation.columns import TEST, cells, metric_row
 
 

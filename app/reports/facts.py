@@ -6,9 +6,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..inference.gate.record import MetricRecord, Procedure, digits_of_decision
-from ..inference.options import Alternative, Resampling
-from ..inference.record import ConfidenceInterval, Discordant, MonteCarloRecord, TestRecord
+from ..answers.gate import MetricRecord, Procedure, digits_of_decision
+from ..answers.test import (
+    Alternative,
+    ConfidenceInterval,
+    Discordant,
+    MonteCarloRecord,
+    Resampling,
+    TestRecord,
+)
 from ..presentation.escaping import short, single_line
 from ..presentation.numbers import (
     SMALLEST_WRITTEN,

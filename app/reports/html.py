@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..inference.gate.record import GateRecord, MetricRecord
-from ..inference.record import Moved, TestRecord
+from ..answers.gate import GateRecord, MetricRecord
+from ..answers.test import Moved, TestRecord
 from ..presentation.escaping import for_sentence, short, single_line
 from ..statistics.measured import directed
 from .certainty import kind, manner_of_decision, of_the_p_value, undecided

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from ..inference.gate.record import GateRecord, MetricRecord
+from ..answers.gate import GateRecord, MetricRecord
 from ..presentation.columns import MISSING, cells
 from ..presentation.escaping import for_sentence, for_xml
 from ..presentation.numbers import exactly

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..inference.gate.record import GateRecord, MetricRecord, Verdict
-from ..inference.record import TestRecord, WarningRecord
+from ..answers.gate import GateRecord, MetricRecord, Verdict
+from ..answers.test import TestRecord, WarningRecord
 from ..presentation.escaping import for_markdown, prose_for_markdown
 from ..presentation.numbers import apart, enclosing, exactly, number, percent, signed
 from ..statistics.measured import NO_NAME, directed, metric_title

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from ..inference.compare.record import CompareRecord
-from ..inference.gate.record import GateRecord, MetricRecord
-from ..inference.power.record import PowerRecord
-from ..inference.record import TestRecord
+from ..answers.board import CompareRecord
+from ..answers.gate import GateRecord, MetricRecord
+from ..answers.power import PowerRecord
+from ..answers.test import TestRecord
 from .compare.html import compare_html
 from .compare.markdown import compare_markdown
 from .compare.tables import compare_csv

@@ -5,8 +5,8 @@ Every function takes `say`, which escapes a label for the output format.
 
 from __future__ import annotations
 
-from ..inference.gate.record import GateRecord, MetricRecord, Verdict
-from ..inference.record import ItemsRecord, TestRecord
+from ..answers.gate import GateRecord, MetricRecord, Verdict
+from ..answers.test import ItemsRecord, TestRecord
 from ..presentation.escaping import for_sentence
 from ..presentation.numbers import apart, counted, exactly, number, probability
 from ..statistics.measured import Say, directed, metric_title

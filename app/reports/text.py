@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..inference.gate.record import GateRecord, MetricRecord
-from ..inference.reading import Guessed, Note, Read
-from ..inference.record import TestRecord
+from ..answers.gate import GateRecord, MetricRecord
+from ..answers.reading import Guessed, Note, Read
+from ..answers.test import TestRecord
 from ..presentation.escaping import for_line
 from ..presentation.numbers import apart, enclosing, exactly, number
 from ..statistics.measured import direction

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..inference.gate.record import GateRecord, MetricRecord, Verdict
-from ..inference.record import TestRecord
+from ..answers.gate import GateRecord, MetricRecord, Verdict
+from ..answers.test import TestRecord
 from ..statistics.measured import Say, measured, metric_title
 
 _ROLES = ("candidate", "baseline")

@@ -6,12 +6,12 @@ import hashlib
 import json
 from dataclasses import dataclass
 
+from ..answers.test import Alternative
 from ..engine.plan import Budget, Cost
 from ..engine.power.tilted_sum import LevelTest
 from ..errors import Flaw, InvalidTest, PlanTooLarge, relocated
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.digest import request_digest
-from ..inference.options import Alternative
 from ..inference.paired_test import ALGORITHM_VERSION, planned_test
 from ..inference.power.answer import answer
 from ..inference.power.binary import BinaryDesign, as_written, from_accuracies

@@ -11,9 +11,9 @@ from typing import Any, get_args, get_type_hints
 import jsonschema_rs  # schemathesis's validator: it knows nothing of pydantic
 import pytest
 
-from app.inference.gate.record import GateRecord, MetricRecord
-from app.inference.plan_record import PlanRecord
-from app.inference.record import ReadingRecord, TestRecord
+from app.answers.gate import GateRecord, MetricRecord
+from app.answers.plan import PlanRecord
+from app.answers.test import ReadingRecord, TestRecord
 from app.service.problems import Problem
 from app.service.schema.compare import CompareRequest, PlanEnvelope
 from app.service.schema.gate import GateRequest

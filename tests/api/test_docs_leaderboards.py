@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 import pytest
 
+from app.answers.board import Adjust, Relation
 from app.inference.compare.board import CONTROLS
-from app.inference.compare.record import Adjust, Relation
 from app.reports.representations import BoardPicture
 from tests.docs_pages import ROOT, first_cells, read, section
 

@@ -10,8 +10,9 @@ from typing import Any, get_args
 import numpy as np
 from hypothesis import strategies as st
 
-from app.inference.compare.record import Adjust, Aggregate, Combine, Family, ListedPairs
-from app.inference.options import Alternative, Method
+from app.answers.board import Adjust, Aggregate, Combine, Family, ListedPairs
+from app.answers.test import Alternative
+from app.inference.options import Method
 from app.statistics.pairwise.gold import PAIRWISE
 
 NAMES = ["A", "B", "C", "a/b~", "", "ü", "<script>", "=cmd()", "A" * 300, "NaN"]

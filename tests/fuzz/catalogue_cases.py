@@ -10,8 +10,9 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from app.inference.gate.record import OnInconclusive, Policy
-from app.inference.options import Alternative, Method, PmfDetail, Resampling, Significance
+from app.answers.gate import OnInconclusive, Policy
+from app.answers.test import Alternative, Resampling
+from app.inference.options import Method, PmfDetail, Significance
 from app.statistics.catalogue import ENTRIES
 from app.statistics.pairwise.gold import PAIRWISE
 from app.statistics.statistic import Parameter, Statistic

@@ -9,10 +9,11 @@ import numpy as np
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
+from app.answers.test import Alternative
 from app.engine.errors import EngineError
 from app.engine.plan import Budget
 from app.errors import InvalidTest
-from app.inference.options import Alternative, Options
+from app.inference.options import Options
 from app.inference.paired_test import run_test
 from app.statistics.joint_problem import Joint
 from app.statistics.reducers import reduce

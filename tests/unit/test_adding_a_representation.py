@@ -18,7 +18,7 @@ RENDERER = '''"""A test as one line of the Test Anything Protocol."""
 
 from __future__ import annotations
 
-from ..inference.record import TestRecord
+from ..answers.test import TestRecord
 
 
 def tap(record: TestRecord, test_id: str) -> bytes:

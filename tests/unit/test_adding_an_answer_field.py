@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow  # processes that import everything
 
 FIELD = 'half_alpha: Annotated[float, {"gt": 0, "lt": 0.5}, "Half of alpha, of each tail."]'
 EDITS = {
-    "app/inference/record.py": [
+    "app/answers/test.py": [
         (
             "    alpha: float\n    min_attainable_p: Annotated[\n",
             f"    alpha: float\n    {FIELD}\n    min_attainable_p: Annotated[\n",

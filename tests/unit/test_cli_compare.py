@@ -15,13 +15,13 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from app.answers.board import Adjust
 from app.cli import compare_options
 from app.cli.board_text import board_text
 from app.cli.commands import cli
 from app.cli.compare_arguments import _names_by_folder
 from app.client.compare_results import CompareResult
 from app.client.decode import decode
-from app.inference.compare.record import Adjust
 from app.inputs.alignment import OnMissingOnBoard
 from app.reports.representations import BY_NAME, OF_A_COMPARISON
 from app.service.compare.options import OF_QUERY, READER_OPTIONS

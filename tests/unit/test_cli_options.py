@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner
 
 from app import __version__
+from app.answers.test import Alternative, Resampling
 from app.cli import arguments as form, options
 from app.cli.commands import cli
 from app.client.requests import ROLES as CLIENT_ROLES
-from app.inference.options import Alternative, Resampling
 from app.inputs.formats.catalogue import FORMATS
 from app.inputs.formats.options import CHOICES
 from app.inputs.formats.roles import ROLES

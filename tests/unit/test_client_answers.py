@@ -14,13 +14,11 @@ from typing import Any, get_args
 import pytest
 
 import app.client
+from app.answers import gate as gate_record, test
 from app.cli.local_transport import InProcess
 from app.client import Client, UnreadableAnswer, effects, gate, gate_results, power_results, results, scores
 from app.client.decode import decode
 from app.client.sync_client import BytesFormat, TextFormat, Theme
-from app.inference import data_record, plan_record, record
-from app.inference.gate import record as gate_record
-from app.inference.power import record as power_record
 from app.reports.picture import style
 from app.reports.representations import BY_NAME, OF_A_GATE
 from app.service import answers as wire
@@ -30,40 +28,17 @@ from app.settings import Settings
 ROOT = Path(__file__).parents[2]
 U, V = [0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82]
 WIRE: dict[type[Any], type[Any]] = {
-    results.BinaryFraction: record.Fraction2,
-    results.Statistic: record.StatisticRecord,
-    results.Names: record.NamesRecord,
-    results.Items: record.ItemsRecord,
-    results.Pairing: data_record.PairingRecord,
-    results.ItemLevel: record.ItemLevel,
-    results.Spread: data_record.SpreadRecord,
-    results.Repeats: data_record.RepeatsRecord,
-    results.Missing: data_record.MissingRecord,
-    results.Lattice: record.LatticeRecord,
-    results.MonteCarlo: record.MonteCarloRecord,
-    results.Method: record.MethodRecord,
+    results.BinaryFraction: test.Fraction2,
     results.Mass: wire.Mass,
-    results.Null: record.NullRecord,
-    results.Interval: record.ConfidenceInterval,
-    results.Discordant: record.Discordant,
-    results.EffectSize: record.EffectSize,
-    results.Moved: record.Moved,
-    results.Sensitivity: record.SensitivityRecord,
-    results.Evidence: record.SequentialRecord,
-    results.Reading: record.ReadingRecord,
-    results.ResultWarning: record.WarningRecord,
+    results.Null: test.NullRecord,
+    results.Evidence: test.SequentialRecord,
+    results.Reading: test.ReadingRecord,
     results.Runtime: wire.Runtime,
     results.Versions: wire.Versions,
     results.TestResult: wire.TestAnswer,
-    gate_results.Equivalence: gate_record.EquivalenceRecord,
-    gate_results.Decision: gate_record.Decision,
     gate_results.MetricResult: gate_record.MetricRecord,
     gate_results.GateResult: wire.GateAnswer,
-    gate_results.PlannedMethod: plan_record.PlannedMethod,
     gate_results.Plan: wire.PlanAnswer,
-    power_results.Solution: power_record.Solution,
-    power_results.PowerPoint: power_record.PowerPoint,
-    power_results.PowerMethod: power_record.PowerMethod,
     power_results.PowerResult: wire.PowerAnswer,
 }
 
@@ -273,13 +248,13 @@ def test_a_line_is_never_on_the_wrong_side_of_alpha(client: Client) -> None:
 
 
 def test_the_client_needs_nothing_else_of_the_program() -> None:
-    code = "import sys, app.client; print([m for m in sys.modules if m.startswith('app.') and not m.startswith(('app.client', 'app.presentation'))])"
+    code = "import sys, app.client; print([m for m in sys.modules if m.startswith('app.') and not m.startswith(('app.answers', 'app.client', 'app.presentation'))])"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
 
 
-def test_a_copy_of_two_folders_under_another_name_is_the_whole_client(tmp_path: Path) -> None:
-    for name in ("client", "presentation"):
+def test_a_copy_of_three_folders_under_another_name_is_the_whole_client(tmp_path: Path) -> None:
+    for name in ("answers", "client", "presentation"):
         folder = Path(app.client.__path__[0]).parent / name
         shutil.copytree(folder, tmp_path / "pairwise" / name, ignore=shutil.ignore_patterns("__pycache__"))
     answer = Client("http://here", transport=InProcess(Settings()), retries=0).scores(U, V).raw

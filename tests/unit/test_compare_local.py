@@ -18,6 +18,14 @@ import pandas as pd  # type: ignore[import-untyped]
 import pytest
 
 from app import compare as run, compare_files
+from app.answers.board import (
+    BoardRecord,
+    CertaintyRecord,
+    FamilyRecord,
+    GroupsRecord,
+    PairRecord,
+    SystemRecord,
+)
 from app.client import AsyncClient, Client, InvalidData, InvalidTest, compare, scores
 from app.client.calls import JSON, NPY, compare_call
 from app.client.compare_results import (
@@ -28,14 +36,6 @@ from app.client.compare_results import (
     Groups,
     PairResult,
     SystemResult,
-)
-from app.inference.compare.record import (
-    BoardRecord,
-    CertaintyRecord,
-    FamilyRecord,
-    GroupsRecord,
-    PairRecord,
-    SystemRecord,
 )
 from app.local.transport import InProcess
 from app.main import create_app

@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from ...answers.plan import PlannedMethod
+from ...answers.test import ConfidenceInterval, Fraction2, TestRecord, WarningRecord
 from ...errors import Flaw
-from ...inference.plan_record import PlannedMethod
-from ...inference.record import ConfidenceInterval, Fraction2, TestRecord, WarningRecord
 from ...service.answers import (
     CompareAnswer as CompareRecords,
     ComparePlanAnswer as ComparePlanRecords,

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from ...answers.board import Adjust
 from ...engine.lattice import Integers, Reals
 from ...engine.probability import SMALLEST
 from ...errors import Flaw, InvalidTest, PlanTooLarge
@@ -21,7 +22,6 @@ from .attainable import smallest_p
 from .columns import concatenated
 from .decisions import decide
 from .pair_tests import PairTests
-from .record import Adjust
 from .rounding import LOG10_DEEP, log10_of, log10_or, nearest, raw_bounds
 from .stepwise import BH, BONFERRONI, BY, HOCHBERG, HOLM, NONE, Procedure
 

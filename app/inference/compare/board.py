@@ -13,17 +13,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ...engine.lattice import Integers
-from ...engine.probability import SMALLEST
-from ..record import BoundsKind, ConfidenceInterval, WarningRecord
-from .adjusted import Adjusted, Flags
-from .adjustment import adjust_boards
-from .attainable import smallest_p
-from .certainty import certainty, certainty_codes
-from .comparison import Comparison
-from .decisions import decide
-from .pair_tests import PairTests
-from .record import (
+from ...answers.board import (
     CERTAINTIES,
     Adjust,
     BoardRecord,
@@ -36,6 +26,16 @@ from .record import (
     SystemRecord,
     most_of,
 )
+from ...answers.test import BoundsKind, ConfidenceInterval, WarningRecord
+from ...engine.lattice import Integers
+from ...engine.probability import SMALLEST
+from .adjusted import Adjusted, Flags
+from .adjustment import adjust_boards
+from .attainable import smallest_p
+from .certainty import certainty, certainty_codes
+from .comparison import Comparison
+from .decisions import decide
+from .pair_tests import PairTests
 from .relations import BETTER, RELATIONS, TURNED, WORSE, relations
 from .rounding import exact_alpha, raw_bounds
 from .stepwise import HOLM_ONE_SIDED, Procedure

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ...answers.board import CERTAINTIES, CertaintyRecord
 from ..exactness import EXACT_STEPS, EXACT_WIDTH
 from .adjusted import Adjusted
 from .pair_tests import PairTests
-from .record import CERTAINTIES, CertaintyRecord
 
 
 def certainty_codes(tests: PairTests, adjusted: Adjusted) -> npt.NDArray[np.int64]:

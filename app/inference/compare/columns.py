@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ...answers.test import Fraction2
 from ...engine.probability import SMALLEST
 from ..p_value import Answer
-from ..record import Fraction2
 from .exact_values import Joined, Listed
 from .pair_tests import PairTests
 from .sum_values import Null, SumValues

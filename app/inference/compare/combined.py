@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ...answers.board import Combine
 from ...engine.lattice import Integers, Reals
 from ...engine.plan import Budget
 from ...engine.probability import SMALLEST
@@ -26,7 +27,6 @@ from ..options import Options
 from .exact_values import Listed
 from .pair_tests import PairTests
 from .pairs import PlannedPairs, plan_pairs
-from .record import Combine
 
 _LN10 = math.log(10.0)
 # What the functions and sums of logarithms may be off by, relative to 1 + |log p|: some thousand roundings.

@@ -11,6 +11,8 @@ from functools import partial
 
 import numpy as np
 
+from ...answers.board import BoardRecord, CompareRecord
+from ...answers.test import WarningRecord
 from ...engine.lattice import Integers
 from ...engine.plan import Budget, Cost, Plan as MethodPlan
 from ...errors import InvalidTest, relocated
@@ -22,7 +24,6 @@ from ..float_dust import planned_dust
 from ..options import Options
 from ..paired_test import ALGORITHM_VERSION
 from ..prepared import Result
-from ..record import WarningRecord
 from .adjusted import Adjusted
 from .adjustment import adjust_boards
 from .binary import BinarySystems
@@ -37,7 +38,6 @@ from .pair_intervals import PairIntervals
 from .pair_tests import PairTests
 from .pairs import plan_pairs, reduced, scores_of
 from .prepared import PreparedBoard, PreparedCompare, inside, of_overall, prefix_of
-from .record import BoardRecord, CompareRecord
 from .rounding import exact_alpha
 from .signed_sums import PairSums
 from .system_scores import Score, ordered_pairs, system_sizes

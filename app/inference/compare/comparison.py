@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ...answers.board import Adjust, Aggregate, Combine, Design, Family, ListedPairs
 from ...statistics.paired import StatisticSpec
 from ...statistics.systems import Systems
 from ..options import Options
-from .record import Adjust, Aggregate, Combine, Design, Family, ListedPairs
 
 
 @dataclass(frozen=True, slots=True)

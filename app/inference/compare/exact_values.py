@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..record import Fraction2
+from ...answers.test import Fraction2
 
 
 @dataclass(frozen=True, slots=True)

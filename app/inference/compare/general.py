@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...answers.test import Alternative, Fraction2
 from ...engine.lattice import Integers
 from ...engine.plan import Budget
 from ...engine.probability import SMALLEST
@@ -22,10 +23,9 @@ from ...statistics.systems import Systems
 from ..additive_test import AdditiveTest
 from ..certificate import require
 from ..joint_test import JointTest
-from ..options import Alternative, Options
+from ..options import Options
 from ..paired_test import planned_test
 from ..prepared import PlannedTest, Result
-from ..record import Fraction2
 from ..rounded_test import RoundedTest
 from .columns import PairTest, from_rows, log10_bounds
 from .pair_data import counted_systems, pair_data

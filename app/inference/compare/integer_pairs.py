@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...answers.test import Alternative
 from ...engine import methods
 from ...engine.lattice import CanonicalForm, Integers, canonical_form, exact_total, form_and_sum
 from ...engine.one_sum import many, rational
@@ -22,7 +23,6 @@ from ...engine.one_sum.heavy_weights import best_split
 from ...engine.one_sum.planner import fft_cost
 from ...engine.probability import LN2, LN10, SMALLEST, UNIT_ROUNDOFF, Probability, region
 from ..certificate import flaw_of, require
-from ..options import Alternative
 from ..p_value import certified
 from .binomial_tests import binomial_seconds, binomial_tests
 from .columns import PairTest, from_rows, log10_bounds

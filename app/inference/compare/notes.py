@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from ..record import WarningRecord
+from ...answers.test import WarningRecord
 from .pair_tests import PairTests
 
 _SHOWN = 3

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...answers.test import WarningRecord
 from ...engine.lattice import EXACT_DOUBLE, Integers
 from ...engine.plan import Budget
 from ...errors import InvalidTest
@@ -18,7 +19,6 @@ from ...statistics.paired import Pairing, StatisticSpec
 from ...statistics.pairwise.gold import PAIRWISE
 from ...statistics.systems import SystemColumn, Systems
 from ...statistics.weights import joined_weights
-from ..record import WarningRecord
 from .combined import combined_pairs
 from .comparison import Comparison
 from .macro import DataSets, MacroIntervals, MacroPairs

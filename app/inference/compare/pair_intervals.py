@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...answers.test import ConfidenceInterval, WarningRecord
 from ...engine.lattice import Integers
 from ...engine.plan import Budget
 from ...errors import relocated
@@ -18,7 +19,6 @@ from ..interval import interval_of, planned_interval
 from ..options import Options
 from ..paired_test import planned_test
 from ..prepared import PlannedTest
-from ..record import ConfidenceInterval, WarningRecord
 from .general import single
 from .notes import about_pairs
 from .pair_data import counted_systems, pair_data

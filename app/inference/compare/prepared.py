@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from ...answers.test import ReadingRecord, WarningRecord
 from ...engine.lattice import Integers
 from ...errors import pointer_token, relocated
 from ...statistics.systems import Systems
-from ..record import ReadingRecord, WarningRecord
 from .adjustment import FEW
 from .comparison import Comparison
 from .max_t import PlannedMaxT

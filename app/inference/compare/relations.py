@@ -7,12 +7,12 @@ from typing import get_args
 
 import numpy as np
 
+from ...answers.board import Relation
+from ...answers.test import Alternative
 from ...engine.lattice import Integers
-from ..options import Alternative
 from .adjusted import Adjusted
 from .attainable import untestable
 from .pair_tests import PairTests
-from .record import Relation
 
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 BETTER, WORSE, TIED, UNDECIDED, UNTESTABLE = range(5)

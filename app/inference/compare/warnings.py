@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..record import WarningRecord
+from ...answers.board import LEFT_OUT, Adjust
+from ...answers.test import WarningRecord
 from .adjusted import Adjusted
 from .pair_tests import PairTests
-from .record import LEFT_OUT, Adjust
 
 
 def left_out(size: int, most: int) -> list[WarningRecord]:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from ...answers.gate import Decision, GateTerms, OneSidedTest, Policy, Verdict
 from ...engine.probability import SMALLEST
 from ..certificate import flaw_of_numbers
 from .outcome import Outcome
-from .record import Decision, GateTerms, OneSidedTest, Policy, Verdict
 
 # Holm's step-down adjustment: several tests at once, the chance of any false finding at most alpha
 

@@ -16,6 +16,17 @@ from typing import get_args
 
 import numpy as np
 
+from ...answers.gate import (
+    EquivalenceRecord,
+    GateRecord,
+    GateTerms,
+    MetricRecord,
+    OnInconclusive,
+    Policy,
+    deciding,
+    family_of,
+)
+from ...answers.test import SensitivityRecord, SequentialRecord, TestRecord
 from ...engine.plan import Budget
 from ...engine.power.paired_binary import binomial_masses, lower_tail
 from ...engine.probability import SMALLEST
@@ -34,7 +45,6 @@ from ..items import differences_of
 from ..options import Options, Sequential
 from ..p_value import SMALLEST_NORMAL
 from ..paired_test import Prepared, finish, prepare
-from ..record import SensitivityRecord, SequentialRecord, TestRecord
 from ..rounded_test import RoundedTest
 from ..sensitivity import PlannedSensitivity, SensitivityQuestion, sensitivity_if_any
 from ..sequential import SequentialTest, sequential_test
@@ -42,16 +52,6 @@ from .decision import Judgement, judgements, overall, verdict_of
 from .fillings import over_fillings
 from .margin import Question, ShiftedTest, TangoTest, margin_test, question_of, without_margin
 from .outcome import MarginTest, Outcome, greatest_known
-from .record import (
-    EquivalenceRecord,
-    GateRecord,
-    GateTerms,
-    MetricRecord,
-    OnInconclusive,
-    Policy,
-    deciding,
-    family_of,
-)
 from .sentences import hypothesis, overall_reason, reason
 
 # What Tango's test of a margin could have found

@@ -8,6 +8,8 @@ from fractions import Fraction
 
 from scipy import special
 
+from ...answers.gate import GateTerms
+from ...answers.test import Alternative, TestRecord
 from ...engine.paired_proportions import tango_test
 from ...engine.plan import Budget
 from ...engine.probability import LN10, SMALLEST
@@ -19,15 +21,13 @@ from ..additive_test import AdditiveTest, additive_test
 from ..certificate import require
 from ..engine_errors import engine_errors
 from ..exactness import MOST_ERROR
-from ..options import Alternative, Significance
+from ..options import Significance
 from ..p_value import mid_p_value
 from ..paired_test import Prepared
 from ..quantile_test import QuantileTest, quantile_test
-from ..record import TestRecord
 from ..rounded_test import RoundedTest
 from .fillings import over_fillings
 from .outcome import MarginTest, Outcome
-from .record import GateTerms
 
 # Multiples of 2**-52 below 1 are doubles; mid-p-values have one bit more than p.
 _EXACT_BITS = 52

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from .record import EquivalenceRecord, OneSidedTest
+from ...answers.gate import EquivalenceRecord, OneSidedTest
 
 
 @dataclass(frozen=True, slots=True)

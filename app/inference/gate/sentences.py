@@ -6,11 +6,19 @@ import math
 import unicodedata
 from collections.abc import Sequence
 
+from ...answers.gate import (
+    GateTerms,
+    MetricRecord,
+    OnInconclusive,
+    Policy,
+    Verdict,
+    digits_of_decision,
+    family_of,
+)
+from ...answers.test import StatisticRecord, TestRecord
 from ...presentation.numbers import exactly, probability
 from ...statistics.measured import direction, measured
-from ..record import StatisticRecord, TestRecord
 from .decision import Judgement
-from .record import GateTerms, MetricRecord, OnInconclusive, Policy, Verdict, digits_of_decision, family_of
 
 _NAME_CHARS = 80
 _NAMES = 10

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...answers.power import PowerMethod, PowerPoint, PowerRecord, Solution
+from ...answers.test import WarningRecord
 from ...errors import InvalidTest
-from ..record import WarningRecord
 from .design import Design, Needed, Question
-from .record import PowerMethod, PowerPoint, PowerRecord, Solution
 
 # The answer in one sentence, for people
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
+from ...answers.power import PowerMethod
+from ...answers.test import Alternative
 from ...engine.power.paired_binary import PairedBinary
 from ...engine.power.sample_size import OutOfReachError, detectable_difference, sample_size
 from ...errors import InvalidTest
-from ..options import Alternative
 from .design import Needed
-from .record import PowerMethod
 
 METHOD = PowerMethod(
     "unconditional_binomial",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..options import Alternative
-from .record import PowerMethod, Solve
+from ...answers.power import PowerMethod, Solve
+from ...answers.test import Alternative
 
 
 @dataclass(frozen=True, slots=True)

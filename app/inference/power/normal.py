@@ -8,10 +8,10 @@ from typing import Self
 
 from scipy import special
 
+from ...answers.power import PowerMethod
+from ...answers.test import Alternative
 from ...engine.root import root
-from ..options import Alternative
 from .design import Needed
-from .record import PowerMethod
 
 METHOD = PowerMethod(
     "normal",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from ...answers.power import PowerMethod
+from ...answers.test import Alternative
 from ...engine.plan import Cost
 from ...engine.power.paired_binary import ROUNDING, PairedBinary
 from ...engine.power.price import SEARCH, laws_cost
@@ -19,9 +21,7 @@ from ...engine.power.tilted_sum import (
     tilt_of_power,
 )
 from ...errors import InvalidTest
-from ..options import Alternative
 from .design import Needed
-from .record import PowerMethod
 from .sizes import EXACT_LAW, ROUGH_LAW, Sizes, quick
 
 # Beyond so many items nothing is searched.

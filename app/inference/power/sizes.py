@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from ...answers.power import PowerMethod
 from ...engine.lattice import MAX_TOTAL, CanonicalForm, canonical_form
 from ...engine.power.parts import parts_of
 from ...engine.power.resizing import coarser, resized
@@ -18,7 +19,6 @@ from ...statistics.joint_problem import Joint
 from ...statistics.midpoint import linearise, rounded_line
 from ...statistics.pairwise.correlation import Correlation
 from ...statistics.problem import Problem
-from .record import PowerMethod
 
 EXACT = PowerMethod(
     "tilted_sum",

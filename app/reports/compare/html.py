@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...inference.compare.record import LEFT_OUT, BoardRecord, CompareRecord, PairRecord, SystemRecord
+from ...answers.board import LEFT_OUT, BoardRecord, CompareRecord, PairRecord, SystemRecord
 from ...presentation.escaping import for_sentence, short, single_line
 from ...presentation.numbers import counted, enclosing, exactly, number, percent, signed
 from ..certainty import interval_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...inference.compare.record import BoardRecord, CompareRecord, PairRecord
+from ...answers.board import BoardRecord, CompareRecord, PairRecord
 from ...presentation.escaping import for_markdown, prose_for_markdown
 from ...presentation.numbers import counted, percent, signed
 from ..certainty import interval_text

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import repeat
 from typing import Literal
 
-from ...inference.compare.record import LEFT_OUT, CompareRecord
+from ...answers.board import LEFT_OUT, CompareRecord
 from ...presentation.columns import PAIR, SYSTEM, as_list, board_row, cells
 from ...presentation.escaping import for_csv
 from ..csv_row import written

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ...inference.compare.record import BoardRecord, CompareRecord
+from ...answers.board import BoardRecord, CompareRecord
 from ...presentation.escaping import for_line
 from ...presentation.numbers import counted, exactly
 from ..text import better, read

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 
-from ...inference.compare.record import Adjust, BoardRecord, CompareRecord, PairRecord, Relation, SystemRecord
-from ...inference.record import WarningRecord
+from ...answers.board import Adjust, BoardRecord, CompareRecord, PairRecord, Relation, SystemRecord
+from ...answers.test import WarningRecord
 from ...presentation.escaping import single_line
 from ...presentation.numbers import counted, exactly, known_digits, number, percent, probability
 from ...statistics.measured import Say, direction, measured, metric_title

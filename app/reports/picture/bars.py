@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...inference.compare.record import SystemRecord
+from ...answers.board import SystemRecord
 from ...presentation.escaping import short
 from ...presentation.numbers import counted
 from .axis import Axis, score_axis

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ...answers.board import BoardRecord, CompareRecord, SystemRecord
 from ...errors import InvalidTest
-from ...inference.compare.record import BoardRecord, CompareRecord, SystemRecord
 from ...presentation.escaping import short, single_line
 from ...presentation.numbers import counted, number
 from ..compare.words import (

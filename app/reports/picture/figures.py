@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from itertools import pairwise
 
-from ...inference.compare.record import PairRecord
+from ...answers.board import PairRecord
 from ...presentation.numbers import exactly, number
 
 MINUS = "\N{MINUS SIGN}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ...inference.compare.record import PairRecord, Relation
-from ...inference.record import ConfidenceInterval
+from ...answers.board import PairRecord, Relation
+from ...answers.test import ConfidenceInterval
 from ...presentation.escaping import short
 from ...presentation.numbers import counted, number, percent
 from ..compare.words import RELATIONS, against, p_adjusted, toward

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import groupby
 
-from ...inference.compare.record import BoardRecord, PairRecord
+from ...answers.board import BoardRecord, PairRecord
 from ...presentation.escaping import short
 from ...presentation.numbers import counted, number
 from ..compare.words import RELATIONS, p_adjusted, toward

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-from ...inference.compare.record import SystemRecord
+from ...answers.board import SystemRecord
 from ...presentation.numbers import counted
 from ..compare.words import RELATIONS, against, confidence, toward
 from .axis import Axis, score_axis

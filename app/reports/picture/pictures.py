@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from ...inference.compare.record import CompareRecord
-from ...inference.power.record import PowerRecord
-from ...inference.record import TestRecord
+from ...answers.board import CompareRecord
+from ...answers.power import PowerRecord
+from ...answers.test import TestRecord
 from ...presentation.escaping import what_was_read
 from ..compare.words import NamedBoard, named_boards
 from .bars import bars

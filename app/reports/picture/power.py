@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...inference.power.record import PowerRecord
+from ...answers.power import PowerRecord
 from ...presentation.numbers import exactly, number
 from .axis import across, axis_of, upwards
 from .canvas import TEXT, Canvas, Drawing

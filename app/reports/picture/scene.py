@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 
-from ...inference.options import Alternative
-from ...inference.record import TestRecord
+from ...answers.test import Alternative, TestRecord
 from ...presentation.escaping import single_line, what_was_read
 from ...presentation.numbers import number
 from ...statistics.measured import direction

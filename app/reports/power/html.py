@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...inference.power.record import PowerRecord, Solve
+from ...answers.power import PowerRecord, Solve
 from ...presentation.escaping import single_line
 from ...presentation.numbers import exactly, number
 from ..facts import Fact

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...inference.power.record import PowerRecord
+from ...answers.power import PowerRecord
 from ...presentation.columns import POINT, POWER, cells
 from ...presentation.escaping import prose_for_markdown
 from ...presentation.numbers import exactly, number

@@ -7,9 +7,9 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from app.answers.gate import GateRecord, GateTerms, OnInconclusive
 from app.engine.plan import Budget
 from app.inference.gate.gate import Metric, finish_gate, prepare_metric
-from app.inference.gate.record import GateRecord, GateTerms, OnInconclusive
 from app.inference.options import Options
 from app.statistics.paired import Paired, Pairing, Scores, StatisticSpec
 from tests.unit.inference.run_shorthands import clusters, column

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from app.answers.test import TestRecord
 from app.engine.plan import Budget
 from app.engine.probability import Probability
 from app.inference.options import Options
 from app.inference.paired_test import run_test
-from app.inference.record import TestRecord
 from app.statistics.paired import Column, Effects, Pairing, Scores, StatisticSpec
 from tests.unit.engine.exact_null import check
 

@@ -9,9 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from app.answers.test import Alternative
 from app.engine.plan import Budget
 from app.errors import InvalidTest
-from app.inference.options import Alternative, Options
+from app.inference.options import Options
 from app.inference.paired_test import run_test
 from app.statistics.paired import Counts, Effects, Paired, Scores, StatisticSpec
 

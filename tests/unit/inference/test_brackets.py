@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.answers.test import TestRecord
 from app.engine.plan import Budget
 from app.inference.options import Options
 from app.inference.paired_test import plan_record, prepare, run_test
-from app.inference.record import TestRecord
 from app.statistics.paired import Effects, Scores, StatisticSpec
 
 SERVICE = Budget(20_000_000_000, 512 * 1024 * 1024)

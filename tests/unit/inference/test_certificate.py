@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from app.answers.gate import GateTerms
+from app.answers.test import Fraction2
 from app.engine import methods
 from app.engine.bootstrap import law
 from app.engine.joint import methods as joint_methods
@@ -22,11 +24,9 @@ from app.inference.certificate import certified_by, flaw_of, require
 from app.inference.exactness import MOST_ERROR
 from app.inference.gate.decision import judgements
 from app.inference.gate.outcome import Outcome
-from app.inference.gate.record import GateTerms
 from app.inference.options import Method, Options
 from app.inference.p_value import Answer, bracketed, certified
 from app.inference.paired_test import run_test
-from app.inference.record import Fraction2
 from app.statistics.additive_problem import Additive
 from app.statistics.paired import Counts, Effects, Paired, StatisticSpec
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
+from app.answers.test import ConfidenceInterval, TestRecord
 from app.engine.plan import Budget
 from app.inference.interval import contains_zero
 from app.inference.options import Options
 from app.inference.paired_test import finish, prepare, run_test
-from app.inference.record import ConfidenceInterval, TestRecord
 from app.statistics.paired import Counts, Predictions, Scores, StatisticSpec
 from tests.unit.inference.run_shorthands import clusters, column, effects, score
 

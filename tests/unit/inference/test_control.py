@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.answers.test import MonteCarloRecord, TestRecord
 from app.engine.plan import Budget
 from app.inference import joint_test
 from app.inference.options import Options
 from app.inference.paired_test import finish, plan_record, prepare, run_test
-from app.inference.record import MonteCarloRecord, TestRecord
 from app.reports.certainty import of_the_p_value
 from app.reports.facts import groups
 from app.reports.markdown import markdown

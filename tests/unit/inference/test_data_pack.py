@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from app.inference.record import TestRecord
+from app.answers.test import TestRecord
 from tests.unit.inference.run_shorthands import Numbers, score
 
 pytestmark = pytest.mark.pack

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given, strategies as st
 from scipy import stats
 
+from app.answers.test import Discordant, EffectSize, Moved
 from app.engine.plan import Budget
 from app.inference.digest import request_digest
 from app.inference.effect_size import cliffs_delta, cohens_d_z
 from app.inference.items import most_moved
 from app.inference.options import Options
 from app.inference.paired_test import run_test
-from app.inference.record import Discordant, EffectSize, Moved
 from app.statistics.paired import Counts, Paired, Pairing, Predictions, Scores, StatisticSpec
 from tests.unit.inference.run_shorthands import clusters, column, score
 

@@ -8,10 +8,10 @@ import re
 import numpy as np
 import pytest
 
+from app.answers.test import TestRecord
 from app.engine.plan import Budget
 from app.inference.options import Options
 from app.inference.paired_test import run_test
-from app.inference.record import TestRecord
 from app.statistics.paired import Column, Repeated, Scores, StatisticSpec
 
 

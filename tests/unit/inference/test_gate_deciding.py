@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.inference.gate.record import GateRecord, GateTerms, MetricRecord, Policy, Verdict, deciding
+from app.answers.gate import GateRecord, GateTerms, MetricRecord, Policy, Verdict, deciding
 from tests.unit.inference.gate_shorthands import decide, metric
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.inference.gate.record import Policy, Verdict
+from app.answers.gate import Policy, Verdict
 from app.statistics.paired import Effects, Pairing, Scores
 from tests.unit.inference.gate_shorthands import decide, metric, of_data
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.answers.gate import Decision, GateTerms
 from app.engine.plan import Budget
 from app.inference.gate.gate import Metric, finish_gate, prepare_metric
-from app.inference.gate.record import Decision, GateTerms
 from app.inference.options import Options
 from app.statistics.paired import Counts, Effects, Paired, Pairing, StatisticSpec
 

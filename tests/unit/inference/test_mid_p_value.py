@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from app.answers.test import TestRecord
 from app.engine.plan import Budget
 from app.errors import InvalidTest
 from app.inference.options import Options
 from app.inference.paired_test import prepare, run_test
-from app.inference.record import TestRecord
 from app.statistics.paired import Counts, Effects, Scores, StatisticSpec
 from tests.unit.inference.gate_shorthands import decide, metric
 

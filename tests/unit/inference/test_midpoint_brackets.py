@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.answers.test import TestRecord
 from app.engine.plan import Budget
 from app.inference.options import Options
 from app.inference.paired_test import prepare, run_test
-from app.inference.record import TestRecord
 from app.statistics.paired import Counts, Predictions, StatisticSpec
 
 PACK = Path(__file__).parents[4] / "shared" / "data" / "mt" / "ted_slk_eng"

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from app.answers.test import Alternative, TestRecord
 from app.engine.plan import Budget
 from app.engine.quantiles.swaps import random_swaps
 from app.errors import InvalidTest
-from app.inference.options import Alternative, Options
+from app.inference.options import Options
 from app.inference.paired_test import run_test
-from app.inference.record import TestRecord
 from app.statistics.paired import Pairing, Predictions, StatisticSpec
 
 ALTERNATIVES: tuple[Alternative, ...] = ("two-sided", "greater", "less")

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from app.answers.test import Fraction2
 from app.errors import InvalidTest, MalformedBody
 from app.execution.ipc import Unbounded
 from app.inference.compare.binomial_values import BinomialValues
 from app.inference.compare.exact_values import Joined, Listed
 from app.inference.compare.sum_values import SumValues
-from app.inference.record import Fraction2
 from app.jobs import work as codec
 from app.jobs.connected import cutting_of
 from app.jobs.envelope import Envelope, kind_of

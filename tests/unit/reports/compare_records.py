@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from app.answers.board import CompareRecord
 from app.engine.plan import Budget
 from app.inference.compare.compare import finish_compare, prepare_compare
 from app.inference.compare.comparison import Comparison
-from app.inference.compare.record import CompareRecord
 from app.inference.options import Options
 from app.statistics.paired import StatisticSpec
 from app.statistics.systems import Systems

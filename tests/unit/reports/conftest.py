@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import pytest
 
-from app.inference.gate.record import Decision, GateRecord, GateTerms, MetricRecord, Verdict
-from app.inference.record import (
+from app.answers.gate import Decision, GateRecord, GateTerms, MetricRecord, Verdict
+from app.answers.test import (
     ConfidenceInterval,
     Discordant,
     EffectSize,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import ImageFont
 
-from app.inference.compare.record import CompareRecord
+from app.answers.board import CompareRecord
 from app.reports.compare.words import named_boards
 from app.reports.picture.board_scene import BoardScene
 from app.reports.picture.fonts import FOLDER, printable

@@ -10,8 +10,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from app.answers.board import CompareRecord, PairRecord
 from app.errors import InvalidTest
-from app.inference.compare.record import CompareRecord, PairRecord
 from app.reports.compare.words import named_boards
 from app.reports.picture.axis import score_axis
 from app.reports.picture.figures import aligned, short_p

@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app.inference.compare.record import BoardRecord, CompareRecord
-from app.inference.record import ReadingRecord, WarningRecord
+from app.answers.board import BoardRecord, CompareRecord
+from app.answers.test import ReadingRecord, WarningRecord
 from app.presentation.escaping import single_line
 from app.reports.representations import BY_NAME, ReportContext
 from tests.unit.reports.compare_records import compared, some_scores

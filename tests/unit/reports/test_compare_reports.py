@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import pytest
 
-from app.inference.compare.record import CertaintyRecord, CompareRecord, PairRecord
-from app.inference.record import ReadingRecord, WarningRecord
+from app.answers.board import CertaintyRecord, CompareRecord, PairRecord
+from app.answers.test import ReadingRecord, WarningRecord
 from app.reports.compare.html import MOST_PAIRS
 from app.reports.compare.words import toward
 from app.reports.representations import BY_NAME, ReportContext

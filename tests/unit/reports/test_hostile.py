@@ -12,8 +12,8 @@ from xml.etree import ElementTree as ET
 
 from hypothesis import given, strategies as st
 
-from app.inference.gate.record import GateRecord
-from app.inference.record import Moved, NamesRecord, ReadingRecord, StatisticRecord, TestRecord, WarningRecord
+from app.answers.gate import GateRecord
+from app.answers.test import Moved, NamesRecord, ReadingRecord, StatisticRecord, TestRecord, WarningRecord
 from app.presentation.escaping import (
     LONGEST,
     for_csv,

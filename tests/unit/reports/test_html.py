@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from app.inference.gate.record import GateRecord
-from app.inference.record import TestRecord
+from app.answers.gate import GateRecord
+from app.answers.test import TestRecord
 from app.reports.html import gate_html, html
 from app.reports.sentence import metric_sentences, sentences
 from tests.unit.reports.conftest import GATE_TEST, metric_of

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app.inference.gate.record import GateRecord
+from app.answers.gate import GateRecord
 from app.reports.junit import junit
 from tests.unit.reports.conftest import GATE_TEST, metric_of
 

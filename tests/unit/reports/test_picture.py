@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from app.answers.test import Alternative, NamesRecord, NullRecord, StatisticRecord, TestRecord
 from app.engine.plan import Budget
-from app.inference.options import Alternative, Options
+from app.inference.options import Options
 from app.inference.paired_test import run_test
-from app.inference.record import NamesRecord, NullRecord, StatisticRecord, TestRecord
 from app.presentation.escaping import single_line
 from app.reports.picture.pictures import inline_svg, png, svg
 from app.reports.picture.scene import MAX_NAME_CHARS, Scene, scene

@@ -12,10 +12,10 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
+from app.answers.test import Alternative, NullRecord, StatisticRecord, TestRecord, WarningRecord
 from app.engine.plan import Budget
-from app.inference.options import Alternative, Options
+from app.inference.options import Options
 from app.inference.paired_test import run_test
-from app.inference.record import NullRecord, StatisticRecord, TestRecord, WarningRecord
 from app.reports.picture.pictures import svg
 from app.reports.picture.scene import LINE_CHARS, scene
 from app.reports.picture.style import PALETTES

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.inference.gate.record import GateRecord
-from app.inference.record import (
+from app.answers.gate import GateRecord
+from app.answers.test import (
     ConfidenceInterval,
     EffectSize,
     ItemLevel,

@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from app.inference.gate.record import GateRecord
-from app.inference.record import (
+from app.answers.gate import GateRecord
+from app.answers.test import (
     ConfidenceInterval,
     ItemLevel,
     ItemsRecord,

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.answers.test import TestRecord
 from app.engine.plan import Budget
 from app.inference.options import Options
 from app.inference.paired_test import run_test
-from app.inference.record import TestRecord
 from app.statistics.catalogue import ENTRIES
 from app.statistics.paired import Counts, Paired, Pairing, Predictions, Scores, Segments, StatisticSpec
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from app.answers.test import TestRecord
 from app.engine.plan import Budget
 from app.errors import InvalidTest
 from app.inference.options import Options
 from app.inference.paired_test import run_test
-from app.inference.record import TestRecord
 from app.statistics.paired import Pairing, Repeated, Scores, StatisticSpec
 from app.statistics.weights import joined_weights, taken_weights, weights_of
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from app.answers.board import BoardRecord
 from app.inference.compare.board import Score, board_record
 from app.inference.compare.comparison import Comparison
 from app.inference.compare.pair_tests import PairTests
-from app.inference.compare.record import BoardRecord
 from app.inference.options import Options
 from app.statistics.paired import StatisticSpec
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from app.answers.board import BoardRecord, PairRecord
 from app.engine.plan import Budget
 from app.inference.compare.compare import finish_compare, prepare_compare
 from app.inference.compare.comparison import Comparison
-from app.inference.compare.record import BoardRecord, PairRecord
 from app.inference.options import Options
 from app.statistics.paired import Pairing, StatisticSpec
 from app.statistics.systems import Systems

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
+from app.answers.board import Adjust
 from app.errors import InvalidTest
 from app.inference.compare.adjusted import Adjusted
 from app.inference.compare.adjustment import ADJUSTERS, adjust_boards
 from app.inference.compare.pair_tests import PairTests
-from app.inference.compare.record import Adjust
 from tests.unit.inference.compare import definitions
 from tests.unit.inference.compare.compare_shorthands import log10, of_fractions
 

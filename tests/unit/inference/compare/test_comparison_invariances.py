@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.answers.board import BoardRecord, CompareRecord
 from app.engine.plan import Budget
 from app.errors import InvalidTest
 from app.inference.compare.columns import concatenated
 from app.inference.compare.compare import finish_compare, prepare_compare
 from app.inference.compare.comparison import Comparison
 from app.inference.compare.pair_tests import PairTests
-from app.inference.compare.record import BoardRecord, CompareRecord
 from app.inference.options import Options
 from app.statistics.paired import Pairing, StatisticSpec
 from app.statistics.systems import Systems
