@@ -195,6 +195,7 @@ REFUSED: dict[str, tuple[str, str, str, str]] = {
     "TrackEval, with its row of all sequences": ("seq,HOTA___AUC\nMOT17-02,0.5\nMOT17-04,0.6\nCOMBINED,0.55\n", "summary_row", "id_column", "pedestrian_detailed.csv"),
     "Trainer of transformers": (json.dumps({"epoch": 3.0, "eval_accuracy": 0.9, "eval_loss": 0.25, "eval_runtime": 3.1, "eval_samples": 872, "eval_samples_per_second": 280.0, "eval_steps_per_second": 35.1}), "averages_only", "items", "all_results.json"),
     "COCO detections": (json.dumps([{"image_id": n, "category_id": 3, "bbox": [1, 2, 3, 4], "score": 0.5} for n in range(3)]), "no_items", "each image", "results.json"),
+    "TensorBoard": ("Wall time,Step,Value\n1.5,0,0.5\n2.5,100,0.75\n3.5,200,0.5\n", "no_items", "scores of the items", "run.csv"),
     "SQuAD predictions alone": (TOOLS["SQuAD"].write(RIGHT[0], "new"), "missing_file", "gold", "predictions.json"),
 }  # fmt: skip
 
@@ -205,6 +206,15 @@ def test_files_without_items_are_refused_and_say_what_would_do(what: str, servic
     said = problem(service.post(FILES, files={"u": (name, text), "v": (name, text)}), 422)
     assert said["errors"][0]["code"] == code
     assert word in said["detail"]
+
+
+def test_a_number_beside_answers_and_predictions_is_no_score_of_its_own_accord(service: Service) -> None:
+    rows = [{"question_id": n, "answer": "AB"[n % 2], "answer_index": n % 2, "pred": "A"} for n in range(6)]
+    made = "".join(json.dumps(row) + "\n" for row in rows)
+    flaw = problem(service.post(FILES, files={"u": ("u.jsonl", made), "v": ("v.jsonl", made)}), 422)[
+        "errors"
+    ][0]
+    assert [next(iter(choice["fields"].values())) for choice in flaw["choices"]] == ["labels", "answer_index"]
 
 
 def test_lists_of_which_several_may_be_the_items_are_asked_about(service: Service) -> None:

@@ -81,8 +81,19 @@ COUNT_STATISTICS = (
     ({"errors", "ref_words"}, StatisticSpec("ratio", {"numerator": "errors", "denominator": "ref_words"})),
 )
 # Two outcomes of two systems.
-# cocodataset/cocoapi: a box or a mask that a detector found.
-DETECTION = frozenset(("image_id", "category_id", "score"))
+# What rows with these columns are, which are no items: results of cocodataset/cocoapi, and a curve as TensorBoard saves it.
+NO_ITEMS = {
+    (
+        "image_id",
+        "category_id",
+        "score",
+    ): "detections in images, of which no score says whether it is right: give a number for each image",
+    (
+        "Wall time",
+        "Step",
+        "Value",
+    ): "points of a curve of training: give the scores of the items that it was measured on",
+}
 CHOOSE_RUNS = "choose_runs"
 
 
@@ -291,7 +302,10 @@ def _refuse_several(
 
 
 def refuse_metrics(frame: Frame, key: Key, score: str) -> None:
-    """Refuse a frame whose rows are metrics, or whose only row holds averages; raises InvalidTest."""
+    """Refuse a frame whose rows are metrics or no items, or whose only row holds averages; raises InvalidTest."""
+    for names, what in NO_ITEMS.items() if frame.has_header else ():
+        if set(names) <= set(frame.names):
+            raise frame.refused(0, score, "no_items", f"these are {what}.")
     if frame.has_header and frame.n <= MOST_ROWS:
         shown = {name: frame.column(name) for name in frame.names if name in frame.common}
         refuse_summaries(shown, key.columns, score, frame.place(0), f"{frame.source.label}: ")
@@ -313,10 +327,7 @@ def refuse_averages(frame: Frame, beside: Collection[str | None]) -> None:
 
 
 def _refuse_requests(frame: Frame, score: str, key: Key) -> None:
-    """Refuse lists that may as well be the columns of requests: one record of them, or several that have no ids; and detections."""
-    if DETECTION.issubset(frame.names):
-        detail = "the objects are detections in images, of which no score says whether it is right. Give a number for each image."
-        raise frame.refused(0, score, "no_items", detail)
+    """Refuse lists that may as well be the columns of requests: one record of them, or several that have no ids."""
     with_ids, n = bool(key.columns), frame.n
     if (with_ids and (n > 1 or key.chosen)) or not all(
         isinstance(value, list) for value in frame.column(score)
