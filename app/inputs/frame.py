@@ -547,7 +547,11 @@ def _has_row_names(header: list[str], row: list[str], line: str) -> bool:
 
 def _split(lines: list[str], start: int, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The rows from line `start` on, counted from zero, with their numbers, counted from one."""
-    if delimiter not in (" ", "\t") or is_quoted(lines[start], delimiter):
+    if (
+        delimiter not in (" ", "\t")
+        or is_quoted(lines[start], delimiter)
+        or _is_quoted_below(lines, start, delimiter)
+    ):
         yield from csv_rows("\n".join(lines[start:]) + "\n", delimiter, start=start)
         return
     separator = delimiter if delimiter == "\t" else None
@@ -558,3 +562,18 @@ def _split(lines: list[str], start: int, delimiter: str) -> Iterator[tuple[int, 
         if len(row) > MAX_COLUMNS:
             raise TooWide(number)
         yield number, row
+
+
+def _is_quoted_below(lines: list[str], start: int, delimiter: str) -> bool:
+    """Whether fields between tabs are in quotes where they hold lines or tabs, as pandas writes them: only so all rows are equally wide."""
+    width = lines[start].count(delimiter)
+    filled = [line for line in itertools.islice(lines, start, None) if line.strip()]
+    if delimiter != "\t" or not width or all(line.count(delimiter) == width for line in filled):
+        return False
+    try:
+        rows = [
+            row for _, row in csv_rows("\n".join(lines[start:]) + "\n", delimiter, start=start) if any(row)
+        ]
+    except (TooWide, NotDelimited):
+        return False
+    return len(rows) > 1 and all(len(row) == width + 1 for row in rows)

@@ -25,10 +25,12 @@ RUN = (
     "run", "run_id", "seed", "random_seed", "epoch", "trial", "repeat", "rep", "replicate", "attempt", "iteration", "try",
 )  # fmt: skip
 SYSTEM = (
-    "system", "model", "system_id", "model_id", "method", "classifier", "classifier_name", "algorithm", "generator", "framework",
+    "system", "model", "system_name", "model_name", "system_id", "model_id", "method", "method_name", "classifier", "classifier_name",
+    "algorithm", "generator", "framework",
 )  # fmt: skip
 DATASET = (
-    "dataset", "dataset_name", "benchmark", "task", "lp", "lang", "language", "split", "domain", "category",
+    "dataset", "dataset_name", "benchmark", "task", "task_name", "subtask", "subset", "lp", "lang_pair", "language_pair", "lang",
+    "language", "split", "domain", "category",
 )  # fmt: skip
 CLUSTER = ("cluster",)
 WEIGHT = ("weight",)

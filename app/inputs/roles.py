@@ -52,6 +52,7 @@ MOST_LABELS = 20
 END_ROWS = 100
 # Decimals are looked for in so many rows.
 LOOKED_AT = 100
+NO_KEY_OF_RUNS = (*RUN, *DATASET, *SYSTEM, *PREDICTED, *SCORE, *FREQUENCY, *CLUSTER, *WEIGHT)
 NEVER_SCORES = (*PART_OF_KEY, *RUN, *DATASET, *FREQUENCY, *INDEX)
 
 
@@ -212,7 +213,12 @@ def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> 
     own = [_named([side]) for side in sides]  # other names in each file, or none in one of them
     if any(own):
         return [Key(each[0][0]) if each else Key() for each in own]
-    return _by_index(sides, notes) or _of_clusters(sides, options) or _shown(sides, notes)
+    return (
+        _of_every_run(sides, notes)
+        or _by_index(sides, notes)
+        or _of_clusters(sides, options)
+        or _shown(sides, notes)
+    )
 
 
 def _of_clusters(sides: Sequence[Side], options: ReaderOptions) -> list[Key] | None:
@@ -300,6 +306,48 @@ def _with_repeats(
     return None
 
 
+def _of_every_run(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
+    """The key of sides with a column of runs, of which each has a value of another column once; None where there is none.
+
+    By its name that column may be a key, or an index; any other is a key where each run has all of its values.
+
+    Raises InvalidTest: it holds whole numbers, which may be anything: runs of one item would be items.
+    """
+    runs = [(run, columns) for run in RUN if (columns := _everywhere(sides, run))]
+    names = [name for name in sides[0].frame.names if sides[0].frame.has_header and runs]
+    known = [name for name in names if is_one_of(name, (*PART_OF_KEY, *INDEX))]
+    others = [name for name in names if name not in known and not is_one_of(name, NO_KEY_OF_RUNS)]
+    others.sort(key=lambda name: not sides[0].frame.is_text(name))
+    for name, (run, of_run) in itertools.product((*known, *others), runs):
+        columns = _everywhere(sides, name)
+        if not columns or columns == of_run or _unique(sides, columns):
+            continue
+        both = [(*each, *own) for each, own in zip(columns, of_run, strict=True)]
+        if any(side.keys(each) is None for side, each in zip(sides, both, strict=True)) or not _unique(
+            sides, both
+        ):
+            continue
+        if name not in known:
+            if not all(map(_is_crossed, sides, columns, of_run)) or not _same(sides, columns):
+                continue
+            if not all(side.frame.is_text(name) for side in sides):
+                raise _ask(
+                    sides,
+                    (name,),
+                    f"has the same values in each {run}",
+                    "rows would be items that are runs of one",
+                )
+            notes.append(f"{quoted(name)} holds the keys: each once in every {run}.")
+        return [Key(each[:1], each[1]) for each in both]
+    return None
+
+
+def _is_crossed(side: Side, column: tuple[str, ...], run: tuple[str, ...]) -> bool:
+    """Whether every run has every value of a column, of three or more."""
+    values, runs = (len(set(side.keys(each) or ())) for each in (column, run))
+    return values >= LEAST_VALUES and runs > 1 and values * runs == side.n
+
+
 def _mostly_repeats(side: Side, columns: Sequence[str]) -> bool:
     counts = Counter(side.keys(columns) or ())
     return len(counts) > 1 and 2 * sum(count > 1 for count in counts.values()) > len(counts)
@@ -322,30 +370,39 @@ def _parts(sides: Sequence[Side], key: Sequence[tuple[str, ...]]) -> Iterator[li
 
 
 def _by_index(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
-    """The keys where the first columns are an index: ids, unless they just count the rows; None where there is none.
+    """The keys where columns are an index: ids, unless they just count the rows; None where there is none.
 
-    Raises InvalidTest: they repeat and differ: by order different items might be paired.
+    Raises InvalidTest: the first columns are an index, repeat and differ: by order different items might be paired.
     """
     frames = [side.frame for side in sides]
-    index = [frame.index for frame in frames]
+    index = [_index_of(frame) for frame in frames]
     if None in index:
         return None
     columns = [(str(name),) for name in index]
     if any(side.rows is not None for side in sides):  # of a long table
         return [Key(each) for each in columns] if _unique(sides, columns) and _same(sides, columns) else None
     unique = _unique(sides, columns) and all(
-        "" not in (frame.keys_known(str(frame.index)) or ()) for frame in frames
+        "" not in (side.keys(each) or ("",)) for side, each in zip(sides, columns, strict=True)
     )
-    if unique and not all(frame.counts_rows(str(frame.index)) for frame in frames):
-        for frame in frames:
-            called = quoted(frame.index) if frame.index else "which has no name"
-            notes.append(f"{frame.source.label}: the ids of the items are its first column, {called}.")
+    if unique and not all(frame.counts_rows(str(name)) for frame, name in zip(frames, index, strict=True)):
+        for frame, name in zip(frames, index, strict=True):
+            what = "first column" if name == frame.index else "column" if frame.is_table else "field"
+            called = quoted(name) if name else "which has no name"
+            notes.append(f"{frame.source.label}: the ids of the items are its {what}, {called}.")
         return [Key(each) for each in columns]
     same = len({tuple(side.keys(each) or ()) for side, each in zip(sides, columns, strict=True)}) == 1
-    if not unique and not same:
+    if not unique and not same and None not in [frame.index for frame in frames]:
         detail = "The first columns, which have no name of ids, repeat and differ: give a column id, the same items in both files."
         raise InvalidTest.at(frames[-1].at_top(str(index[-1])), "choose_id_column", detail)
     return None
+
+
+def _index_of(frame: Frame) -> str | None:
+    """The column that is an index: the first by such a name, or another of that name which holds no scores."""
+    other = frame.find(INDEX)
+    return (
+        frame.index if frame.index is not None or other is None or not _is_no_score(frame, other) else other
+    )
 
 
 def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
@@ -452,13 +509,18 @@ def _shuffled(sides: Sequence[Side], name: str) -> bool:
     return len(counts[0]) >= LEAST_VALUES and all(own == counts[0] for own in counts[1:])
 
 
-def _ask(sides: Sequence[Side], columns: Sequence[str], shows: str) -> InvalidTest:
-    """The question which column holds the keys."""
+def _ask(
+    sides: Sequence[Side],
+    columns: Sequence[str],
+    shows: str,
+    because: str = "pairing by order would pair different items",
+) -> InvalidTest:
+    """The question which column holds the keys, and why one is needed."""
     name, frame = ",".join(columns), sides[-1].frame
     listed = " and ".join(map(quoted, columns))
     verb = shows if len(columns) == 1 else shows.replace("has", "have", 1)
     detail = (
-        f"No column is known to hold ids, but {listed} {verb}: pairing by order would pair different items. Give "
+        f"No column is known to hold ids, but {listed} {verb}: {because}. Give "
         f"{marked('id_column', name)}, or remove the column."
     )
     choices = choices_of("id_column", {name: f"{name[:40]} holds the ids"})

@@ -571,10 +571,13 @@ def key_of_long(
     notes: list[str],
 ) -> Key:
     """The key of a long table: the order of a system's rows among the others' is no pairing. Raises InvalidTest."""
-    (key, *_) = keys_of([Side(frame, taken, own) for own in rows], options, notes)
+    sides = [Side(frame, taken, own) for own in rows]
+    (key, *_) = keys_of(sides, options, notes)
     if not key.columns:
         what = "column of ids" if frame.is_table else "field of ids"
-        raise choose(frame.top, "id_column", what, list(frame.names))
+        left = [name for name in frame.names if name not in taken]
+        telling = [name for name in left if all(side.is_unique((name,)) for side in sides)]
+        raise choose(frame.top, "id_column", what, telling or left or list(frame.names))
     note_index(frame, key, notes)
     return key
 

@@ -100,14 +100,25 @@ def test_files_are_paired_by_their_keys_in_any_order(name: str, suffix: str) -> 
 
 
 @pytest.mark.parametrize("suffix", WRITERS)
-@pytest.mark.parametrize("run", ["run", "seed", "Epoch", "repeat"])
-def test_runs_are_samples_of_their_items(run: str, suffix: str) -> None:
+@pytest.mark.parametrize(
+    ("run", "key"),
+    [
+        ("run", "id"),
+        ("seed", "id"),
+        ("Epoch", "id"),
+        ("repeat", "id"),
+        ("seed", "document"),
+        ("seed", "index"),
+        ("rep", "file"),
+    ],
+)
+def test_runs_are_samples_of_their_items(run: str, key: str, suffix: str) -> None:
     """Three runs of each item: the mean of each item swaps as a whole."""
     chance = random.Random(run)
     scores = {role: [[chance.randint(0, 1) for _ in range(3)] for _ in range(6)] for role in "uv"}
     rows = {
         role: [
-            {"id": f"q{n}", run: k + 1, "correct": one}
+            {key: f"q{n}", run: k + 1, "correct": one}
             for n, each in enumerate(own)
             for k, one in enumerate(each)
         ]
@@ -126,6 +137,68 @@ def test_runs_are_samples_of_their_items(run: str, suffix: str) -> None:
     assert (status, said["p_value"]) == (200, pytest.approx(float(wanted), rel=1e-12))
     status, said = sent("compare", Body(CSV if suffix == "csv" else NDJSON), WRITERS[suffix](shuffled(long)))
     assert (status, said["pairs"][0]["p_value"]) == (200, pytest.approx(float(wanted), rel=1e-12))
+    wide = [
+        {
+            **{name: each for name, each in u.items() if name != "correct"},
+            "u": u["correct"],
+            "v": v["correct"],
+        }
+        for u, v in zip(rows["u"], rows["v"], strict=True)
+    ]
+    status, said = form("files", {"file": WRITERS[suffix](wide)}, suffix)
+    assert (status, said["items"]["n"]) == (200, 6)
+    assert said["p_value"] == pytest.approx(float(wanted), rel=1e-12)
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_whole_numbers_that_every_run_has_are_asked_about(suffix: str) -> None:
+    rows = [
+        {"image": n % 4, "seed": n // 4, "u": u, "v": v} for n, (u, v) in enumerate(zip(U, V, strict=True))
+    ]
+    status, said = form("files", {"file": WRITERS[suffix](rows)}, suffix)
+    assert (status, said["errors"][0]["code"]) == (422, "choose_id_column")
+    status, said = form(
+        "files", {"file": WRITERS[suffix](rows)}, suffix, **said["errors"][0]["choices"][0]["fields"]
+    )
+    assert (status, said["items"]["n"]) == (200, 4)
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+@pytest.mark.parametrize("system", ["model_name", "System Name", "method_name"])
+@pytest.mark.parametrize("key", ["index", "Unnamed: 0", "task_name", "subset"])
+def test_a_long_table_may_have_its_index_anywhere(key: str, system: str, suffix: str) -> None:
+    """What an index or a data set is called tells items of a long table by itself, too."""
+    rows = [
+        {system: name, key: n, "acc": one} for name, own in (("a", U), ("b", V)) for n, one in enumerate(own)
+    ]
+    status, said = form(
+        "files", {"file": WRITERS[suffix](shuffled(rows))}, suffix, system_u="a", system_v="b"
+    )
+    assert status == 200, said
+    assert (said["p_value"], said["items"]["n"]) == (float(P), len(U))
+
+
+def test_a_long_table_without_keys_offers_what_tells_its_rows_apart() -> None:
+    rows = [
+        {"model": name, "nr": 3 * n, "acc": one, "kind": n % 2}
+        for name, own in (("a", U), ("b", V))
+        for n, one in enumerate(own)
+    ]
+    status, said = form("files", {"file": csv_of(rows)}, "csv", score_column="acc")
+    (choice,) = said["errors"][0]["choices"]
+    assert (status, choice["fields"]) == (422, {"id_column": "nr"})
+    assert form("files", {"file": csv_of(rows)}, "csv", score_column="acc", id_column="nr")[0] == 200
+
+
+def test_fields_between_tabs_may_be_quoted_over_lines() -> None:
+    """As pandas writes them: quotes only where they are needed, and so none in the header."""
+    files = {
+        role: b"id\ttext\tscore\n"
+        + b"".join(b'%d\t"one,\ttwo\nand ""three"""\t%d\n' % (n, one) for n, one in enumerate(own))
+        for role, own in (("u", U), ("v", V))
+    }
+    status, said = form("files", files, "tsv")
+    assert (status, said["p_value"]) == (200, float(P))
 
 
 @pytest.mark.parametrize("suffix", WRITERS)
