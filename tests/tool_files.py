@@ -321,7 +321,7 @@ TOOLS: dict[str, Tool] = {
         lambda values, system: ("system mqm_avg_score seg_id\n" if system == "new" else "") + text(lambda n, x, s: f"{s} {x:.6f} {n + 1}")(values, system), joined=True),
     "MetricX": Tool("out.jsonl", "google-research/metricx metricx24/predict.py", lines(lambda n, x, s: {"source": f"S{n}", "hypothesis": s, "reference": f"R{n}", "prediction": x})),
     "Moses sentence-bleu": Tool("bleu.txt", "moses-smt/mosesdecoder mert/sentence-bleu.cpp", text(lambda n, x, s: x)),
-    "ROUGE": Tool("rouge.csv", "google-research/google-research rouge/io.py", text(lambda n, x, s: f"{n},0.500000,0.500000,{x:.6f}", "id,rouge1-P,rouge1-R,rouge1-F\n"), SCORES, {"score_column": "rouge1-F"}),
+    "ROUGE": Tool("rouge.csv", "google-research/google-research@0c1bbe5fc971 rouge/io.py", text(lambda n, x, s: f"{n},0.500000,0.500000,{x:.6f}", "id,rouge1-P,rouge1-R,rouge1-F\n"), SCORES, {"score_column": "rouge1-F"}),
     # Speech
     "jiwer, a table": Tool("wer.csv", "jitsi/jiwer documentation", text(lambda n, x, s: f"u{n},{wrong(x)},4", "id,errors,ref_words\n"), ERRORS),
     "Kaldi": Tool("per_utt", "kaldi-asr/kaldi egs/wsj/s5/utils/scoring/wer_per_utt_details.pl",
