@@ -195,6 +195,8 @@ REFUSED: dict[str, tuple[str, str, str, str]] = {
     "TrackEval, with its row of all sequences": ("seq,HOTA___AUC\nMOT17-02,0.5\nMOT17-04,0.6\nCOMBINED,0.55\n", "summary_row", "id_column", "pedestrian_detailed.csv"),
     "Trainer of transformers": (json.dumps({"epoch": 3.0, "eval_accuracy": 0.9, "eval_loss": 0.25, "eval_runtime": 3.1, "eval_samples": 872, "eval_samples_per_second": 280.0, "eval_steps_per_second": 35.1}), "averages_only", "items", "all_results.json"),
     "COCO detections": (json.dumps([{"image_id": n, "category_id": 3, "bbox": [1, 2, 3, 4], "score": 0.5} for n in range(3)]), "no_items", "each image", "results.json"),
+    "sacreBLEU": (json.dumps({"name": "BLEU", "score": 26.8, "signature": "nrefs:1", "verbose_score": "58.6", "version": "2.6.0"}, indent=1), "averages_only", "items", "bleu.json"),
+    "evaluate.save": (json.dumps({"accuracy": 0.9, "experiment": "run 1", "_timestamp": "2026-01-01T00:00:00"}, indent=1), "averages_only", "items", "result.json"),
     "TensorBoard": ("Wall time,Step,Value\n1.5,0,0.5\n2.5,100,0.75\n3.5,200,0.5\n", "no_items", "scores of the items", "run.csv"),
     "SQuAD predictions alone": (TOOLS["SQuAD"].write(RIGHT[0], "new"), "missing_file", "gold", "predictions.json"),
 }  # fmt: skip

@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from ...errors import InvalidTest, choices_of, marked
 from ...inference.reading import Guessed
 from ...statistics.catalogue import STATISTICS
+from ...statistics.direction import of_name
 from ...statistics.paired import Predictions, Scores
 from ...statistics.pairwise.gold import PAIRWISE
 from ..alignment import BOUNDS
 from ..quoting import quoted
+from ..summaries import refuse_metrics_for_ids
 from . import (
     asr,
     beside_gold as gold_formats,
@@ -257,6 +259,7 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
     if best.sign(look) is not Sign.NONE:
         of_gold = best.name in TABLES and look.roles == {"u", "v", "gold"}
         return Guess(_beside_gold_file(options) if of_gold else best.name)
+    _refuse_averages(look)
     likely = [
         format_.name for format_ in fitting if look.is_json == any("json" in one for one in format_.suffixes)
     ]
@@ -265,6 +268,14 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
         f"such as {_some(likely or [format_.name for format_ in fitting] or list(FORMATS))}."
     )
     raise InvalidTest.at("/options/format", "unknown_format", detail)
+
+
+def _refuse_averages(look: FirstLook) -> None:
+    """Refuse a JSON object with numbers that are named after metrics, such as sacreBLEU and evaluate write; raises InvalidTest."""
+    found = [name for name, value in look.whole.items() if type(value) in (int, float)]
+    names = [*found, str(look.whole.get("name"))] if found else []
+    measured = [name for name in names if of_name(name) is not None]
+    refuse_metrics_for_ids(measured, look.source.pointer, f"{look.source.label}: ")
 
 
 def _some(names: Sequence[str]) -> str:
