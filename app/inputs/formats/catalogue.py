@@ -167,12 +167,11 @@ def _read_several(files: Mapping[str, UploadedFile], format_: str, options: Read
             f"The format {name} takes one file {role}: it compares items within a file, and not over several."
         )
         raise InvalidTest.at(f"/files/{role}", "several_files", detail)
-    return tasks.read(
-        files,
-        options,
-        lambda own, chosen: read(own, format_, chosen),
-        drops="on_missing" in FORMATS[name].uses,
-    )
+
+    def read_one(own: Mapping[str, UploadedFile], chosen: ReaderOptions) -> Reading:
+        return read(own, format_, chosen)
+
+    return tasks.read(files, options, read_one, drops="on_missing" in FORMATS[name].uses)
 
 
 def beside_gold(guessed: str, options: ReaderOptions) -> str:
@@ -181,10 +180,9 @@ def beside_gold(guessed: str, options: ReaderOptions) -> str:
     Whoever names the column of gold has something that is compared with it, whatever else the table looks like: labels,
     where the statistic is one of labels.
     """
-    told = options.given() & {"gold_column", "event_column"}
-    if guessed in {RANKED, LABELLED} or (told and guessed in TABLES):
-        of_statistic = told_by_statistic(options.statistic)
-        return of_statistic or (guessed if guessed in {RANKED, LABELLED} else RANKED)
+    is_beside, told = guessed in {RANKED, LABELLED}, options.given() & {"gold_column", "event_column"}
+    if is_beside or (told and guessed in TABLES):
+        return told_by_statistic(options.statistic) or (guessed if is_beside else RANKED)
     return guessed
 
 
@@ -260,13 +258,9 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
         of_gold = best.name in TABLES and look.roles == {"u", "v", "gold"}
         return Guess(_beside_gold_file(options) if of_gold else best.name)
     _refuse_averages(look)
-    likely = [
-        format_.name for format_ in fitting if look.is_json == any("json" in one for one in format_.suffixes)
-    ]
-    detail = (
-        f"{look.source.label}: neither its first bytes nor its name tell the format; name it with `format`, "
-        f"such as {_some(likely or [format_.name for format_ in fitting] or list(FORMATS))}."
-    )
+    alike = [each for each in fitting if look.is_json == any("json" in one for one in each.suffixes)]
+    likely = [each.name for each in alike or fitting or _ALL]
+    detail = f"{look.source.label}: neither its first bytes nor its name tell the format; name it with `format`, such as {_some(likely)}."
     raise InvalidTest.at("/options/format", "unknown_format", detail)
 
 

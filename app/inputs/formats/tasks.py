@@ -252,22 +252,19 @@ def _sizes(data: Paired) -> tuple[int, int, int, int]:
 def _joined_data(tasks: Mapping[str, Paired], *, by_item: bool) -> Paired:
     """The data of all tasks end to end."""
     parts: list[Any] = list(tasks.values())
-    pairing = _pairing(tasks, by_item=by_item)
-
-    kind = type(parts[0])
+    pairing, kind = _pairing(tasks, by_item=by_item), type(parts[0])
     names = [name for name in ("u", "v", "gold", "references") if hasattr(parts[0], name)]
-    columns: dict[str, Any] = {
-        name: joined([getattr(part, name) for part in parts], _inexact(name)) for name in names
-    }
+    columns: dict[str, Any] = {name: _column(parts, name) for name in names}
     if kind is Scores:
         columns["weights"] = joined_weights([(part.weights, len(part.u)) for part in parts])
         columns["gaps"] = _gaps(parts, by_item=by_item)
     return kind(**columns, pairing=pairing)  # type: ignore[no-any-return]
 
 
-def _inexact(name: str) -> InvalidTest:
+def _column(parts: Sequence[Any], name: str) -> Any:
     detail = "Some tasks have decimals and others integers beyond 2^53: a column of both would not be exact."
-    return InvalidTest.at(f"/files/{name}", "inexact_integer", detail)
+    refusal = InvalidTest.at(f"/files/{name}", "inexact_integer", detail)
+    return joined([getattr(part, name) for part in parts], refusal)
 
 
 def _pairing(tasks: Mapping[str, Paired], *, by_item: bool) -> Pairing:
@@ -306,22 +303,15 @@ def _gaps(parts: Sequence[Scores], *, by_item: bool) -> Gaps | None:
     known = next(part.gaps for part in parts if part.gaps is not None)
     none = np.zeros(0, dtype=np.int64)
     gaps = [
-        part.gaps
-        or Gaps(none, none, 0, known.low, known.high, part.pairing.clusters, part.pairing.n_clusters)
+        part.gaps or replace(known, u=none, v=none, neither=0, clusters=part.pairing.clusters, n_clusters=part.pairing.n_clusters)
         for part in parts
-    ]
-    u, v = (joined([getattr(gap, role) for gap in gaps], _inexact(role)) for role in SYSTEMS)
-    neither = sum(gap.neither for gap in gaps)
+    ]  # fmt: skip
+    u, v, neither = _column(gaps, "u"), _column(gaps, "v"), sum(gap.neither for gap in gaps)
     if by_item:
         return Gaps(u, v, neither, known.low, known.high)
     sizes = [_sizes(part) for part in parts]
-    whole = [sum(size) for size in sizes]
-    codes, n_clusters = _clusters([gap.clusters for gap in gaps], whole, [gap.n_clusters for gap in gaps])
-    starts = np.cumsum([0, *whole])
-    # Of every task first the complete items, then those of u alone, of v alone, and the rest.
-    pieces: list[Codes] = []
-    for kind in range(4):
-        for start, size in zip(starts.tolist(), sizes, strict=False):
-            begin = start + sum(size[:kind])
-            pieces.append(codes[begin : begin + size[kind]])
-    return Gaps(u, v, neither, known.low, known.high, np.concatenate(pieces), n_clusters)
+    whole, n_clusters = [gap.clusters for gap in gaps], [gap.n_clusters for gap in gaps]
+    codes, n = _clusters(whole, [sum(size) for size in sizes], n_clusters)
+    # First the complete items of all tasks, then those of u alone, of v alone, and the rest.
+    kinds = np.concatenate([np.repeat(np.arange(4), size) for size in sizes])
+    return Gaps(u, v, neither, known.low, known.high, codes[np.argsort(kinds, kind="stable")], n)
