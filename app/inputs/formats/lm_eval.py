@@ -38,10 +38,10 @@ from .shapes import (
     Object,
     Row,
     Rows,
-    checker,
     is_clustered,
     metric_chosen,
     reading,
+    require_same,
     unhashed,
 )
 from .source import Source, parsed_once
@@ -245,9 +245,9 @@ def _shares(
             systems[-1].add(row.key, (sum(value), len(value)), row.path, row.cluster)  # type: ignore[arg-type]
             same = {**row.same, RIGHT_OF[1]: (len(value), f"{row.path}/{RIGHT_OF[1]}")}  # type: ignore[arg-type]
             table.rows[index] = row._replace(same=same)
+    require_same(u, v, (u.rows, v.rows), options)
     pairs = matched(
         systems[0], systems[1], on_missing=options.on_missing, notes=notes, clustered=is_clustered(u.rows, v.rows),
-        check=checker(u.rows, v.rows, options),
     )  # fmt: skip
     notes += [*unhashed((u.source.role, u.rows), (v.source.role, v.rows)), *u.notes, OF_LISTS]
     return Reading(

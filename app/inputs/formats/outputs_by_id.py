@@ -160,9 +160,6 @@ class Matched:
     pairing: Pairing
 
 
-Check = Callable[[SystemOutputs, int, SystemOutputs, int], None]
-
-
 def matched(
     u: SystemOutputs,
     v: SystemOutputs,
@@ -170,16 +167,15 @@ def matched(
     on_missing: OnMissingOutcome,
     notes: list[Any],
     clustered: bool = False,
-    check: Check | None = None,
 ) -> Matched:
-    """Pair two systems by id; `check` sees the two indices of every item that both have.
+    """Pair two systems by id.
 
     Raises InvalidTest: values are missing or ids do not match, without on_missing=drop; or clusters differ. Bounds are of
     scores alone.
     """
     if on_missing == BOUNDS:
         raise no_bounds()
-    sides, aligned = _aligned(u, v, on_missing, notes, check, clustered=clustered)
+    sides, aligned = _aligned(u, v, on_missing, notes, clustered=clustered)
     pairing = aligned.pairing
     notes += [
         LeftOut(role, count, "counterpart")
@@ -200,7 +196,6 @@ def _aligned(
     v: SystemOutputs,
     on_missing: OnMissingOutcome,
     notes: list[Any],
-    check: Check | None,
     *,
     clustered: bool,
 ) -> tuple[dict[str, ById], Aligned]:
@@ -210,11 +205,6 @@ def _aligned(
         if not len(system):
             raise system.source.empty()
     _require_one_form(u, v, notes)
-    if check is not None:
-        for key, index in u.index.items():
-            other = v.index.get(key)
-            if other is not None:
-                check(u, index, v, other)
     require_as_many_runs(u, v)
     clusters = clusters_of(systems) if clustered else None
     if u.by_order and len(u) != len(v):
@@ -415,7 +405,6 @@ def scores_reading(
     format_: str,
     *,
     clustered: bool = False,
-    check: Check | None = None,
     more_notes: Sequence[str] = (),
     **known: Any,
 ) -> Reading:
@@ -429,10 +418,10 @@ def scores_reading(
         notes.append(LeftOut("u and v", len(keys), "likeness"))
     known["findings"] = (*known.get("findings", ()), *findings)
     if options.on_missing == BOUNDS:
-        data = _bounded(u, v, options, notes, check, clustered=clustered)
+        data = _bounded(u, v, options, notes, clustered=clustered)
         notes += [*more_notes, *NumberReader.of(options).note()]
         return Reading("scores", data, MEAN, tuple(notes), format_, **known)
-    pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered, check=check)
+    pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
     notes += [*more_notes, *NumberReader.of(options).note()]
     written = written_weights((u, v))
     data = scores(pairs)
@@ -447,12 +436,11 @@ def _bounded(
     v: SystemOutputs,
     options: ReaderOptions,
     notes: list[Any],
-    check: Check | None,
     *,
     clustered: bool,
 ) -> Scores:
     """The scores of both systems, of which the missing ones have bounds."""
-    sides, aligned = _aligned(u, v, options.on_missing, notes, check, clustered=clustered)
+    sides, aligned = _aligned(u, v, options.on_missing, notes, clustered=clustered)
 
     def take(name: str, order: Positions | None) -> Column | Repeated:
         return column_of(values_in(sides[name], order), name[1:])

@@ -22,7 +22,6 @@ from .metrics import metric_of
 from .number_text import Number, NumberReader
 from .outputs_by_id import (
     MISMATCH,
-    Check,
     SystemOutputs,
     Value,
     require_as_many_runs,
@@ -275,9 +274,10 @@ def reading(
         require_as_many_runs(systems[0], systems[1], u.ways)
     if options.on_missing == "zero":
         options = replace(options, on_missing="error")  # they count 0 in the rows
+    require_same(u, v, sides, options)
     more_notes, more = _checked(u, v, sides, options)
     return scores_reading(
-        systems[0], systems[1], options, notes, format_, check=checker(*sides, options), more_notes=more_notes,
+        systems[0], systems[1], options, notes, format_, more_notes=more_notes,
         clustered=is_clustered(*sides), findings=(*findings, *more), **known,
     )  # fmt: skip
 
@@ -421,23 +421,16 @@ def _two(
     return (sides[0], sides[1]), (names[0], names[1]) if all(names) else None, None  # type: ignore[return-value]
 
 
-def checker(u: Sequence[Row], v: Sequence[Row], options: ReaderOptions) -> Check | None:
-    """What refuses an item that has not the same in both files; None where an option says what becomes of it."""
-    if options.on_mismatch != "error":
-        return None
-    first, second = ({row.key: row for row in reversed(rows)} for rows in (u, v))
-
-    def check(of_u: SystemOutputs, place_u: int, of_v: SystemOutputs, place_v: int) -> None:
-        mine, other = first.get(of_u.ids[place_u]), second.get(of_v.ids[place_v])
-        if mine is None or other is None:
-            return
-        for name, (value, _) in mine.same.items():
+def require_same(u: Rows, v: Rows, sides: Sequence[Sequence[Row]], options: ReaderOptions) -> None:
+    """Refuse an item that has not the same in both files, unless an option says what becomes of it; raises InvalidTest."""
+    first, second = ({row.key: row for row in reversed(rows)} for rows in sides)
+    for mine in sides[0] if options.on_mismatch == "error" else ():
+        other = second.get(mine.key, mine)
+        for name, (value, _) in first[mine.key].same.items():
             theirs, pointer = other.same.get(name, (None, ""))
             if None not in (value, theirs) and value != theirs:
-                detail = f"{name} of {quoted(other.key)} is not that of u at {in_words(mine.path)}: the two files are not about the same items."
-                raise of_v.source.refused(pointer, f"{name}_mismatch", detail, choices=MISMATCH)
-
-    return check
+                detail = f"{name} of {quoted(mine.key)} is not that of u at {in_words(mine.path)}: the two files are not about the same items."
+                raise v.source.refused(pointer, f"{name}_mismatch", detail, choices=MISMATCH)
 
 
 def _checked(
