@@ -202,12 +202,18 @@ class RequestFile:
         return "request" in self.value or "metrics" in self.value
 
 
-def request_in(files: Mapping[str, UploadedFile], fields: Fields) -> RequestFile | None:
-    """The request, where the only file of a form is one; None for evaluation files."""
+def request_in(
+    files: Mapping[str, UploadedFile], fields: Fields, names: Collection[str] = ()
+) -> RequestFile | None:
+    """The request, where the only file of a form is one; None for evaluation files.
+
+    It is that of a test or a gate, unless it is to have one of these `names`.
+    """
     if set(files) != {ROLE} or dict(fields).get("format", AUTO).lower() not in JSON_FORMATS:
         return None
     content = files[ROLE].content.removeprefix(UTF8_BOM).strip()
-    if not content.startswith(b"{") or MARK.search(content) is None:
+    marked = any(b'"%b"' % name.encode() in content for name in names) if names else MARK.search(content)
+    if not content.startswith(b"{") or not marked:
         return None
     if _is_object(content.partition(b"\n")[0]) and b"\n" in content:
         return None  # JSON Lines
@@ -215,7 +221,8 @@ def request_in(files: Mapping[str, UploadedFile], fields: Fields) -> RequestFile
         value, context = json_of(content)
     except InputError:
         return None  # the readers report what is wrong, and where
-    return RequestFile(value, context) if type(value) is dict and _is_request(value) else None
+    mine = type(value) is dict and (not set(names).isdisjoint(value) if names else _is_request(value))
+    return RequestFile(value, context) if mine else None
 
 
 def _is_object(line: bytes) -> bool:

@@ -10,11 +10,11 @@ from typing import Any, cast
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from ...errors import InputError, InvalidTest, marked, pointer_token, relocated
+from ...errors import InvalidTest, marked, pointer_token, relocated
 from ...execution.ipc import Control
 from ...inference.reading import Guessed, Note
 from ...inference.record import ReadingRecord
-from ...inputs import columns, json_body
+from ...inputs import columns
 from ...inputs.alignment import Gapped, Given, Positions, system_pointer
 from ...inputs.formats import beside_gold, catalogue, many_systems, numpy_files
 from ...inputs.formats.many_systems import require_alike
@@ -29,17 +29,18 @@ from ...inputs.formats.outputs_by_id import (
     written_weights,
 )
 from ...inputs.formats.reader import ReaderOptions
-from ...inputs.formats.source import UTF8_BOM, Source, in_words, sources
+from ...inputs.formats.source import Source, in_words, sources
 from ...inputs.formats.tables import ids_of
 from ...inputs.formats.workbook import as_text, refuse_others
 from ...inputs.roles import Cells, Key, Places
+from ..documents import request_in
 from ..media_types import CSV, TSV
 from ..messages import Job
 from ..parse_files import Form, as_read, option_pointer, read_form, spec_of_kind
 from ..pointers import beside_statistic, prefixed
 from ..query import OF_A_BOARD
 from ..schema.compare import Columns, CompareKind, CompareRequest, Dataset
-from ..schema.fields import NO_BOOLEANS, ON_MISSING, CountColumns, OutputColumn, SampleColumn
+from ..schema.fields import ON_MISSING, CountColumns, OutputColumn, SampleColumn
 from ..validation import flaws_of, validated
 from .board import DecodedCompare, GivenBoard, without_ids
 from .options import NAMES, SYSTEMS, FormFields, beside_body, beside_files, fields_of, in_form
@@ -68,7 +69,7 @@ OF_A_DATASET = ("gold", "ids", "clusters", "weights", "groups", "event")
 def parse_form(job: Job, body: bytes | bytearray, control: Control) -> DecodedCompare:
     """Read a form of files; raises InputError with pointers `/files/<role>/…` and `/options/<name>`."""
     form = read_form(job, body, control, SYSTEM)
-    request = _request_in(form) if FILE in form.files else None
+    request = _request_in(form)
     if request is not None:
         return request
     fields = fields_of(form.fields)
@@ -127,21 +128,14 @@ def _reader_options(job: Job, fields: FormFields) -> ReaderOptions:
 
 def _request_in(form: Form) -> DecodedCompare | None:
     """A JSON request of a comparison, sent as the only file; None for evaluation files."""
-    content = form.files[FILE].content.removeprefix(UTF8_BOM).strip()
-    is_object = content.startswith(b"{") and (b'"systems"' in content or b'"datasets"' in content)
-    if not is_object or len(form.files) > 1 or form.repeated:
-        return None
-    try:
-        read = json_body.decode(content)
-    except InputError:
-        return None  # the readers report what is wrong, and where
-    if type(read.value) is not dict or not {"systems", "datasets"} & read.value.keys():
+    file = None if form.repeated else request_in(form.files, (), (SYSTEMS, "datasets"))
+    if file is None:
         return None
     for name, _ in form.fields:
         detail = f"The file is a JSON request, which holds its options: set {marked(name[:40])} there."
         raise InvalidTest.at(option_pointer(name), "unused_option", detail)
     with relocated(_in_file):
-        decoded = of_json(read.value, {NO_BOOLEANS: read.no_booleans})
+        decoded = of_json(file.value, file.context)
     note = "The file is a JSON request, as for POST /v1/compare, and was read as one."
     record = ReadingRecord("json-request", guessed=True, facts=(note,))
     return replace(decoded, pointer_map=_in_file, reading=record)

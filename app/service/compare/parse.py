@@ -13,7 +13,6 @@ from ...inference.compare.pair_data import pair_data
 from ...inference.compare.record import MOST_LISTED, Aggregate, Design
 from ...inference.options import Options
 from ...inference.record import ReadingRecord, WarningRecord
-from ...inputs import json_body
 from ...inputs.alignment import system_pointer
 from ...inputs.formats.metrics import two_metrics
 from ...inputs.quoting import quoted
@@ -22,13 +21,13 @@ from ...statistics.corpus import counting_seconds
 from ...statistics.direction import of_kind, of_name
 from ...statistics.paired import Segments
 from ...statistics.systems import Systems
+from ..documents import json_of
 from ..media_types import CSV, JSON, MULTIPART, NDJSON, TSV
 from ..messages import Job, Limits
 from ..parse import settled
 from ..pointers import PointerMap, chained
 from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
 from ..schema.compare import CompareChoices
-from ..schema.fields import NO_BOOLEANS
 from ..schema.statistics import STATISTIC_MODELS, spec_of
 from ..storing import store_of
 from ..validation import validated
@@ -92,8 +91,7 @@ def _decoded(job: Job, body: bytes | bytearray, control: Control) -> DecodedComp
         options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
         if media_type == MULTIPART:
             return carriers.parse_form(job, body, control)
-        read = json_body.decode(body)
-        return carriers.of_json(read.value, {NO_BOOLEANS: read.no_booleans})
+        return carriers.of_json(*json_of(body))
     with relocated(in_query):
         known = (SYSTEMS, *ELSEWHERE, *OF_A_BOARD)
         members, systems = options_of_board(job.query, lambda name: f"/?{name[:40]}", extra=known)
