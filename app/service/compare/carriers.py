@@ -292,30 +292,29 @@ def of_json(value: Any, context: dict[str, Any]) -> DecodedCompare:
     """
     context = {**context, ON_MISSING: value.get("on_missing") if type(value) is dict else None}
     request = validated(CompareRequest, value, context=context)
-    if request.datasets is None:
-        if request.systems is None:
-            detail = "Give systems (a column for each, by name), or datasets with systems of their own."
-            raise InvalidTest.at("/systems", "missing", detail)
-        return DecodedCompare(
-            request, {None: _board(request, request.kind, context)}, beside_statistic(value)
+    beside = [name for name in ("systems", "scores", *OF_A_DATASET) if getattr(request, name) is not None]
+    if request.datasets is not None and beside:
+        if beside[0] not in OF_A_DATASET:
+            raise InvalidTest.at(f"/{beside[0]}", "redundant", "Give either systems or datasets, not both.")
+        detail = (
+            f"With datasets, {beside[0]} goes into each of them: items of two data sets are never the same."
         )
-    for name in ("systems", "scores"):
-        if getattr(request, name) is not None:
-            raise InvalidTest.at(f"/{name}", "redundant", "Give either systems or datasets, not both.")
-    for name in OF_A_DATASET:
-        if getattr(request, name) is not None:
-            detail = (
-                f"With datasets, {name} goes into each of them: items of two data sets are never the same."
+        raise InvalidTest.at(f"/{beside[0]}", "superfluous", detail)
+    boards: Boards = {}
+    datasets: dict[str | None, Any] = {None: None} if request.datasets is None else request.datasets
+    for name in sorted(datasets, key=str):
+        prefix, given = "", cast("Columns", request)
+        detail = "Give systems (a column for each, by name), or datasets with systems of their own."
+        if name is not None:
+            prefix, detail = (
+                f"/datasets/{pointer_token(name[:200])}",
+                "Every data set needs systems of its own.",
             )
-            raise InvalidTest.at(f"/{name}", "superfluous", detail)
-    boards: dict[str | None, GivenBoard] = {}
-    for name in sorted(request.datasets):
-        prefix = f"/datasets/{pointer_token(name[:200])}"
-        dataset = validated(Dataset, request.datasets[name], prefix=prefix, context=context)
+            given = validated(Dataset, datasets[name], prefix=prefix, context=context)
         with relocated(prefixed(prefix)):
-            if dataset.systems is None:
-                raise InvalidTest.at("/systems", "missing", "Every data set needs systems of its own.")
-            boards[name] = _board(dataset, request.kind, context)
+            if given.systems is None:
+                raise InvalidTest.at("/systems", "missing", detail)
+            boards[name] = _board(given, request.kind, context)
     return DecodedCompare(request, boards, beside_statistic(value))
 
 

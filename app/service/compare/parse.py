@@ -38,7 +38,7 @@ from .options import SYSTEMS, beside_body, in_query, options_of_board
 NAMED_SYSTEMS = 5
 MOST_NAMES = 1_000  # of more systems the names are not looked at
 _CHOSEN = frozenset(CompareChoices.model_fields) - {"higher_is_better"}
-OF_A_DATASET = frozenset(("systems", "scores", "gold", "ids", "clusters", "weights", "groups", "event"))
+OF_A_DATASET = frozenset(("systems", "scores", *carriers.OF_A_DATASET))
 NOT_ATTAINABLE = ("monte_carlo", "bounds")
 
 AGAINST_IT = (Choice("Compare each system with it", {"compare": "baseline"}),)
