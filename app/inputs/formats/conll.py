@@ -13,6 +13,7 @@ one line a sentence) can be clusters.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -106,7 +107,7 @@ def _tokens(source: Source, notes: list[Any]) -> Sentences:
         return row
 
     def is_comment(line: str, _: int) -> bool:
-        return line.startswith("#") and ("\t" not in line if by_tab else COMMENT.match(line) is not None)
+        return "\t" not in line if by_tab else COMMENT.match(line) is not None
 
     tokens = sentences(source, lines, row_of, is_comment)
     skipped = f"; {tokens.comments:,} comments and {tokens.docstarts:,} {DOCSTART} lines are no tokens"
@@ -244,10 +245,11 @@ def _tag_columns(tokens: Sentences, token: int, wanted: int, options: str) -> li
     tagged = []
     n = sum(map(len, tokens.rows))
     for column in range(token + 1, tokens.width):
-        tags = sum(TAG.fullmatch(value) is not None for value in tokens.values(column))
+        times = Counter(tokens.values(column))
+        tags = sum(n for value, n in times.items() if TAG.fullmatch(value))
         if tags == n:
             tagged.append(column)
-        elif tags * 2 > n and any(value[:2] in ENTITY for value in tokens.values(column)):
+        elif tags * 2 > n and any(value[:2] in ENTITY for value in times):
             raise _no_tags(tokens, column, "All other values of this column are BIO tags", options)
     if len(tagged) < wanted:
         column = min(token + 1, tokens.width - 1) if wanted == 1 else tokens.width - 1

@@ -62,14 +62,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     _require_annotated(gold, metric)
     for system in (u, v):
         _require_same_labels(gold, system, metric)
-    wanted = _compared(gold, metric)
-    right = [
-        [
-            [mine == other for mine, other in zip(expected, words, strict=True)]
-            for expected, words in zip(wanted, _compared(system, metric), strict=True)
-        ]
-        for system in (u, v)
-    ]
+    right = [_right(gold, system, metric) for system in (u, v)]
     total = np.array([len(words) for words in gold.rows], dtype=np.int64)
     notes.append(f"{len(total):,} sentences and {total.sum():,} words, scored by {name}.")
     by_word = options.items == "word"
@@ -115,9 +108,7 @@ def _treebank(source: Source, notes: list[Any]) -> Sentences:
             raise source.refused(number, "wrong_word_id", detail, "ID")
         return None
 
-    bank = sentences(
-        source, source.lines(notes), row_of, lambda line, before: line.startswith("#") and not before
-    )
+    bank = sentences(source, source.lines(notes), row_of, lambda _, before: not before)
     said = f"{len(bank.rows):,} sentences read from {source.label}; skipped {multiword:,} multiword "
     notes.append(Remark(source.role, f"{said}tokens and {empty_nodes:,} empty nodes, which are not words."))
     return bank
@@ -128,14 +119,20 @@ def _part(metric: str, name: str, value: str) -> str:
     return value.partition(":")[0] if metric == UNIVERSAL and name == "DEPREL" else value
 
 
-def _compared(bank: Sentences, metric: str) -> list[list[Any]]:
-    """What a metric compares of each word."""
-    columns = [bank.column(COLUMNS.index(name)) for name in METRICS[metric]]
-    if metric == UNIVERSAL:
-        columns[1] = [[_part(metric, "DEPREL", value) for value in sentence] for sentence in columns[1]]
-    if len(columns) == 1:
-        return list(columns[0])
-    return [list(zip(*parts, strict=True)) for parts in zip(*columns, strict=True)]
+def _right(gold: Sentences, system: Sentences, metric: str) -> list[list[bool]]:
+    """Which words of each sentence are right in all columns that a metric compares."""
+    by_column = []
+    for name in METRICS[metric]:
+        at, pairs = COLUMNS.index(name), zip(gold.rows, system.rows, strict=True)
+        if metric == UNIVERSAL and name == "DEPREL":
+            equal = [
+                [_part(metric, name, a[at]) == _part(metric, name, b[at]) for a, b in zip(*pair, strict=True)]
+                for pair in pairs
+            ]
+        else:
+            equal = [[a[at] == b[at] for a, b in zip(*pair, strict=True)] for pair in pairs]
+        by_column.append(equal)
+    return [list(map(all, zip(*columns, strict=True))) for columns in zip(*by_column, strict=True)]
 
 
 def _require_annotated(bank: Sentences, metric: str) -> None:

@@ -53,10 +53,10 @@ class Sentences:
 
     def find(self, column: int, wanted: Callable[[str], bool]) -> tuple[int, str] | None:
         """The first such value in a column, with its line."""
-        lines = itertools.chain.from_iterable(self.lines)
+        found = set(filter(wanted, set(self.values(column))))
+        lines = itertools.chain.from_iterable(self.lines if found else ())
         return next(
-            ((line, value) for line, value in zip(lines, self.values(column), strict=True) if wanted(value)),
-            None,
+            (each for each in zip(lines, self.values(column), strict=False) if each[1] in found), None
         )
 
 
@@ -81,7 +81,7 @@ def sentences(
     rows: list[list[str]] = []
     numbers: list[int] = []
     for number, line in enumerate([*lines, ""], 1):
-        if is_comment(line, len(rows)):
+        if line.startswith("#") and is_comment(line, len(rows)):
             found.comments += 1
             if match := NEWDOC.match(line):
                 document = (match["id"] or "").strip() or f"document at line {number}"

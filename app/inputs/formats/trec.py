@@ -291,22 +291,19 @@ def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]
         return _of_document(source, notes, judged=judged), first
     for number, line in enumerate(source.lines(notes), 1):
         fields = line.split()
-        if not fields:
-            continue
-        width = len(fields) if width is None and len(fields) in widths else width
         if len(fields) != width:
-            raise source.refused(number, "wrong_field_count", f"there are {len(fields)} fields; {what}.")
-        if (
-            judged
-            and number == 1
-            and not RELEVANCE.fullmatch(fields[-1])
-            and fields[-1].lower() in BEIR_HEADER
-        ):
-            continue
+            if not fields:
+                continue
+            if width is not None or len(fields) not in widths:
+                raise source.refused(number, "wrong_field_count", f"there are {len(fields)} fields; {what}.")
+            width = len(fields)
         query = fields[0]
+        if number == 1 and judged and fields[-1].lower() in BEIR_HEADER:
+            continue
+        if query not in found:
+            found[query], first[query] = {}, number
+        of_query = found[query]
         document, value = value_of(source, number, fields)
-        first.setdefault(query, number)
-        of_query = found.setdefault(query, {})
         if document in of_query:
             how = "judged" if judged else "ranked"
             detail = f"the document {quoted(document)} is {how} twice for {quoted(query)}."
@@ -341,8 +338,9 @@ def _relevance(source: Source, number: int, fields: list[str]) -> tuple[str, int
 
 def _score(source: Source, number: int, fields: list[str]) -> tuple[str, float]:
     # Of MS MARCO the first rank is the best.
-    at, text = {6: (2, fields[-2]), 3: (1, f"-{fields[-1]}"), 4: (1, fields[-1])}[len(fields)]
-    document = fields[at]
+    width = len(fields)
+    document, text = (fields[2], fields[4]) if width == 6 else (fields[1], fields[-1])
+    text = f"-{text}" if width == 3 else text
     try:
         score = float(text)
     except ValueError:
