@@ -188,7 +188,7 @@ TOOLS: dict[str, Tool] = {
     "lm-evaluation-harness": Tool("samples_gsm8k_2026-01-01T00-00-00.000000.jsonl", "EleutherAI/lm-evaluation-harness lm_eval/evaluator.py",
         lines(lambda n, x, s: {**sample(n, x, s), "filter": "none", "metrics": ["exact_match"], "prompt_hash": f"p{n}", "target_hash": "t"}), RIGHT),
     "lmms-eval": Tool("20260101_000000_samples_mmmu_val.jsonl", "EvolvingLMMs-Lab/lmms-eval lmms_eval/evaluator.py",
-        lines(lambda n, x, s: {**sample(n, x, s), "token_counts": [{"output_tokens": 3}], "input": f"Q{n}"}), RIGHT, {"metric": "exact_match"}),
+        lines(lambda n, x, s: {**sample(n, x, s), "token_counts": [{"output_tokens": 3}], "input": f"Q{n}"}), RIGHT),
     "Inspect": Tool("log.json", "UKGovernmentBEIS/inspect_ai src/inspect_ai/log/_log.py",
         whole(inspect_log, lambda n, x, s: {"id": n + 1, "epoch": 1, "input": f"Q{n}", "target": "A", "messages": [], "output": {"model": s}, "scores": {"match": {"value": "C" if x else "I", "answer": "A"}}}), RIGHT),
     "Inspect, samples_df": Tool("samples.csv", "UKGovernmentBEIS/inspect_ai src/inspect_ai/analysis/_dataframe/samples/columns.py",

@@ -130,7 +130,11 @@ def _rows(source: Source, role: str, options: ReaderOptions, notes: list[Any]) -
         name for name in names if not isinstance(first.values.get(name), list | dict) or _kind(name, first)
     ]
     table = Rows(source, rows, task=task_in(source.name), called="", of_corpus=True, at_rows=True)
-    table.metrics = usable or [name for name in first.values if not names]
+    numbers = [  # lmms-eval and old logs do not list their metrics
+        name for name, value in first.values.items()
+        if name not in ("doc_id", "target") and (isinstance(value, int | float) or _kind(name, first))
+    ]  # fmt: skip
+    table.metrics = usable or (numbers or list(first.values) if not names else [])
     if usable and all(name in UNITS for name in usable):
         table.metric = usable[0]  # all are the same log-likelihoods
     return chosen, table
