@@ -156,33 +156,14 @@ def system_of(frame: Frame, options: ReaderOptions) -> str | None:
     return run if run is not None and not frame.is_whole(run) else found
 
 
-def sides_of(frames: Sequence[Frame], options: ReaderOptions, scores: Sequence[str]) -> list[Side]:
-    """Files of one system each, with their columns of scores."""
-    return [
-        Side(
-            frame,
-            frozenset(
-                (score, cluster_of(frame, options), weight_of(frame, options), system_of(frame, options))
-            ),
-        )
-        for frame, score in zip(frames, scores, strict=True)
-    ]
-
-
 def sets_of(frame: Frame, options: ReaderOptions, names: Sequence[str]) -> str | None:
     """The column of data sets with one of these names, beside which something else says what an item is, or nothing does."""
     found = frame.find(names)
     if found is None or options.id_column is not None:
         return found
     keyed = any(is_key(name) or is_one_of(name, PART_OF_KEY) for name in frame.names)
-    return found if keyed or not _is_key_alone(frame, found, options) else None
-
-
-def _is_key_alone(frame: Frame, name: str, options: ReaderOptions) -> bool:
-    """Whether a column has another value in every row, of a system where rows have one."""
     system = system_of(frame, options)
-    columns = (name,) if system is None else (name, system)
-    return _unique([Side(frame)], [columns])
+    return found if keyed or not frame.is_unique([found] if system is None else [found, system]) else None
 
 
 # Keys
@@ -363,10 +344,9 @@ def _parts(sides: Sequence[Side], key: Sequence[tuple[str, ...]]) -> Iterator[li
         usual = is_key(name) or is_part
         if folded(name) not in known and usual and name not in key[0] and _everywhere(sides, name):
             order.append(name)
-    for size in range(1, MOST_PARTS + 1):
-        for some in itertools.combinations(order[:MOST_LOOKED_AT], size):
-            columns = [_everywhere(sides, name) for name in some]
-            yield [tuple(each[at][0] for each in columns) for at in range(len(sides))]
+    for some in _combinations(order):
+        columns = [_everywhere(sides, name) for name in some]
+        yield [tuple(each[at][0] for each in columns) for at in range(len(sides))]
 
 
 def _by_index(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
@@ -416,15 +396,23 @@ def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
         return by_position
     shared = list(_shared(sides))
     texts = [name for name in shared if all(side.frame.is_text(name) for side in sides)]
-    moved = [name for name in shared if not _equal(sides, name)]
-    n = sides[0].n
-    in_order = [name for name in shared if name not in moved and _tells_rows_apart(sides, name)]
+    moved = [
+        name
+        for name in shared
+        if any(own != values[0] for values in [_values(sides, name)] for own in values)
+    ]
+    in_order = [
+        name
+        for name in shared
+        if name not in moved
+        and _unique(sides, [(name,)] * len(sides))
+        and not sides[0].frame.counts_rows(name)
+    ]
     if (not moved or in_order) and all(side.rows is None for side in sides):
         return by_position
     for some in [(name,) for name in moved if name in texts] + [tuple(texts)][: len(texts) > 1]:
-        columns = [some for _ in sides]
-        if _unique(sides, columns) and _same(sides, columns):
-            if n < CERTAIN_ROWS:
+        if _are_keys(sides, some):
+            if sides[0].n < CERTAIN_ROWS:
                 raise _ask(sides, some, "has the same values in u and in v, in another order")
             return _noted(sides, some, notes)
     for name in moved:
@@ -432,14 +420,7 @@ def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
             raise _ask(sides, (name,), "has the same values in u and in v, in another order")
     shuffled = [name for name in moved if _shuffled(sides, name)]
     if shuffled:
-        whole = next(
-            (
-                some
-                for some in _combinations(shared)
-                if _unique(sides, [some] * len(sides)) and _same(sides, [some] * len(sides))
-            ),
-            None,
-        )
+        whole = next((some for some in _combinations(shared) if _are_keys(sides, some)), None)
         raise _ask(sides, whole or (shuffled[0],), "has the same values in both files, in another order")
     return by_position
 
@@ -447,14 +428,15 @@ def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
 def _by_text(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
     """The keys of files whose ids are of their runs: a column of texts with each value once, the same in both."""
     for name in _shared(sides) if sides[0].n >= CERTAIN_ROWS else ():
-        columns = [(name,)] * len(sides)
-        if (
-            all(side.frame.is_text(name) for side in sides)
-            and _unique(sides, columns)
-            and _same(sides, columns)
-        ):
+        if all(side.frame.is_text(name) for side in sides) and _are_keys(sides, (name,)):
             return _noted(sides, (name,), notes)
     return None
+
+
+def _are_keys(sides: Sequence[Side], names: tuple[str, ...]) -> bool:
+    """Whether columns of the same names have each key once, the same in all sides."""
+    columns = [names for _ in sides]
+    return _unique(sides, columns) and _same(sides, columns)
 
 
 def _noted(sides: Sequence[Side], columns: tuple[str, ...], notes: list[str]) -> list[Key]:
@@ -462,11 +444,6 @@ def _noted(sides: Sequence[Side], columns: tuple[str, ...], notes: list[str]) ->
     listed = ", ".join(map(quoted, columns))
     notes.append(f"{listed} {hold} the keys: each once, the same {sides[0].n:,} in both files.")
     return [Key(columns) for _ in sides]
-
-
-def _tells_rows_apart(sides: Sequence[Side], name: str) -> bool:
-    """Whether a column has another value in each row, and does not just count them."""
-    return _unique(sides, [(name,)] * len(sides)) and not sides[0].frame.counts_rows(name)
 
 
 def _combinations(shared: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -486,18 +463,13 @@ def _shared(sides: Sequence[Side]) -> Iterator[str]:
             yield name
 
 
-def _values(side: Side, name: str) -> Sequence[Hashable]:
-    return side.keys((name,)) or []
-
-
-def _equal(sides: Sequence[Side], name: str) -> bool:
-    first = _values(sides[0], name)
-    return all(_values(side, name) == first for side in sides[1:])
+def _values(sides: Sequence[Side], name: str) -> list[Sequence[Hashable]]:
+    return [side.keys((name,)) or [] for side in sides]
 
 
 def _overlap(sides: Sequence[Side], name: str) -> bool:
     """Whether most of the values are in both sides, and not in one order."""
-    first, second = (_values(side, name) for side in (sides[0], sides[-1]))
+    first, *_, second = _values(sides, name)
     row = {value: at for at, value in enumerate(first)}
     shared = [(row[value], at) for at, value in enumerate(second) if value in row]
     return 2 * len(shared) > min(len(first), len(second)) and any(one != other for one, other in shared)
@@ -505,8 +477,8 @@ def _overlap(sides: Sequence[Side], name: str) -> bool:
 
 def _shuffled(sides: Sequence[Side], name: str) -> bool:
     """Whether a column of three or more values has each as often in all sides."""
-    counts = [Counter(_values(side, name)) for side in sides]
-    return len(counts[0]) >= LEAST_VALUES and all(own == counts[0] for own in counts[1:])
+    first, *others = map(Counter, _values(sides, name))
+    return len(first) >= LEAST_VALUES and all(own == first for own in others)
 
 
 def _ask(
@@ -527,14 +499,11 @@ def _ask(
     return InvalidTest.at(frame.top, "choose_id_column", detail, choices)
 
 
-def end_rows(n: int) -> list[int]:
-    """The rows at both ends of n, where averages and totals are looked for."""
-    return list(range(n)) if n <= 2 * END_ROWS else [*range(END_ROWS), *range(n - END_ROWS, n)]
-
-
 def averages_row(frame: Frame, names: Iterable[str]) -> tuple[int, str] | None:
     """The last row of averages or totals at an end, and its column, when the names of such rows occur nowhere else in that."""
-    ends = end_rows(frame.n)
+    ends = [*range(frame.n)]
+    if frame.n > 2 * END_ROWS:
+        ends = ends[:END_ROWS] + ends[-END_ROWS:]
     suspects = {
         name: [ends[row] for row in rows]
         for name in names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import Choice, Flaw, InvalidTest, relocated
 from ...inference.reading import LeftOut, Read
 from ...statistics.item_order import taken
-from ...statistics.paired import Column, Counts, Pairing, Repeated, Scores, StatisticSpec
+from ...statistics.paired import Column, Counts, Pairing, Repeated, StatisticSpec
 from ...statistics.repeats import unequal_runs
 from ...statistics.weights import weights_of
 from .. import columns, sides
@@ -176,14 +176,9 @@ def matched(
     if on_missing == BOUNDS:
         raise no_bounds()
     sides, aligned = _aligned(u, v, on_missing, notes, clustered=clustered)
-    pairing = aligned.pairing
-    notes += [
-        LeftOut(role, count, "counterpart")
-        for role, count in (("u", pairing.only_u), ("v", pairing.only_v))
-        if count
-    ]
-    pairs = [values_in(side, aligned.order[name]) for name, side in sides.items()]
-    return Matched(list(pairing.ids or ()), pairs[0], pairs[1], pairing)  # type: ignore[arg-type]
+    paired = [values_in(side, aligned.order[name]) for name, side in sides.items()]
+    ids: Any = aligned.pairing.ids or ()
+    return Matched(list(ids), paired[0], paired[1], aligned.pairing)
 
 
 def values_in(side: ById, order: Positions | None) -> Any:
@@ -204,9 +199,14 @@ def _aligned(
     for system in (u, v):
         if not len(system):
             raise system.source.empty()
-    _require_one_form(u, v, notes)
+    if u.by_order != v.by_order:
+        without = u if u.by_order else v
+        detail = f"{without.source.label}: this file has no ids and the other has; both need them."
+        raise InvalidTest.at(without.source.pointer, "mixed_forms", detail)
+    if u.by_order:
+        notes.append(PAIRED_BY_ORDER)
     require_as_many_runs(u, v)
-    clusters = clusters_of(systems) if clustered else None
+    clusters = clusters_of((u, v)) if clustered else None
     if u.by_order and len(u) != len(v):
         detail = f"u has {len(u):,} items and v has {len(v):,}, and there are no ids to pair them by."
         raise InvalidTest.at(v.source.pointer, "length_mismatch", detail)
@@ -220,8 +220,11 @@ def _aligned(
         _require_boundable(u, v)
     sources = {"/u": u.source.pointer, "/v": v.source.pointer}
     with relocated(lambda pointer: sources.get(pointer, f"/files{pointer}")):
-        way = "error" if on_missing == "zero" else on_missing
-        return sides, align(sides, clusters=clusters, on_missing=way)
+        aligned = align(sides, clusters=clusters, on_missing="error" if on_missing == "zero" else on_missing)
+    alone = {"u": aligned.pairing.only_u, "v": aligned.pairing.only_v}
+    if on_missing != BOUNDS:
+        notes += [LeftOut(role, n, "counterpart") for role, n in alone.items() if n]
+    return sides, aligned
 
 
 def require_as_many_runs(u: SystemOutputs, v: SystemOutputs, choices: tuple[Choice, ...] = ()) -> None:
@@ -243,7 +246,7 @@ def other_items(
     who: tuple[str, str] = ("u", "v"),
     place: Callable[[SystemOutputs, int, str], str] = lambda outputs, at, _: outputs.pointer(at),
 ) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
-    """The keys under which systems have other items than the first, and the finding about them; none where these are to be kept.
+    """The keys under which systems have other items than the first, and the finding about them, where these are not to be dropped.
 
     Raises InvalidTest: they differ for half of the items or more.
     """
@@ -263,46 +266,22 @@ def other_items(
             row, its = rows[at]
             pointer = pointer if found else place(other, its, name)
             found.setdefault(first.ids[row], (name, first.context[name][row], other.context[name][its]))
-    return tuple(found), mismatch(found, len(keys), options, pointer, who)
-
-
-def mismatch(
-    found: Mapping[str, tuple[str, Any, Any]],
-    n: int,
-    options: ReaderOptions,
-    pointer: str,
-    who: tuple[str, str],
-) -> tuple[Finding, ...]:
-    """What is not certain where so many of `n` items are not the same; `found` has the column and both values by id.
-
-    Raises InvalidTest: they are half of the items, or more.
-    """
-    if not found or options.on_mismatch == "keep":
-        return ()
+    if not found:
+        return (), ()
     shown = [(key, *values) for key, values in itertools.islice(found.items(), sides.NAMED)]
-    detail = f"{len(found):,} of {n:,} items are described differently in {who[0]} and in {who[1]}: {sides.described(shown, who)}."
-    if 2 * sum(name not in sides.UNSURE for name, _, _ in found.values()) >= n:
-        advice = "These are two sets of items: give both systems' scores of the same. If they are the same, worded differently, give `on_mismatch=keep`."
-        raise InvalidTest.at(pointer, "item_mismatch", f"{detail} {advice}", MISMATCH[1:])
-    if options.on_mismatch == "drop":
-        return ()
-    advice = "Give `on_mismatch=drop` to leave these out, or `on_mismatch=keep` if they are the same, worded differently."
-    return (Finding("item_mismatch", f"{detail} {advice}", pointer, MISMATCH),)
+    detail = f"{len(found):,} of {len(keys):,} items are described differently in {who[0]} and in {who[1]}: {sides.described(shown, who)}. "
+    if 2 * sum(name not in sides.UNSURE for name, _, _ in found.values()) >= len(keys):
+        detail += "These are two sets of items: give both systems' scores of the same. If they are the same, worded differently, give `on_mismatch=keep`."
+        raise InvalidTest.at(pointer, "item_mismatch", detail, MISMATCH[1:])
+    detail += "Give `on_mismatch=drop` to leave these out, or `on_mismatch=keep` if they are the same, worded differently."
+    finding = Finding("item_mismatch", detail, pointer, MISMATCH)
+    return tuple(found), () if options.on_mismatch == "drop" else (finding,)
 
 
 MISMATCH = (
     Choice("Leave these items out", {"on_mismatch": "drop"}),
     Choice("They are the same items, worded differently", {"on_mismatch": "keep"}),
 )
-
-
-def _require_one_form(u: SystemOutputs, v: SystemOutputs, notes: list[Any]) -> None:
-    if u.by_order != v.by_order:
-        without = u if u.by_order else v
-        detail = f"{without.source.label}: this file has no ids and the other has; both need them."
-        raise InvalidTest.at(without.source.pointer, "mixed_forms", detail)
-    if u.by_order:
-        notes.append(PAIRED_BY_ORDER)
 
 
 def _require_boundable(u: SystemOutputs, v: SystemOutputs) -> None:
@@ -350,20 +329,9 @@ def known_values(
     raise InvalidTest(detail, flaws=flaws)
 
 
-def clusters_of(systems: dict[str, SystemOutputs]) -> dict[str, str]:
+def clusters_of(systems: Iterable[SystemOutputs]) -> dict[str, str]:
     """The cluster of every item; all systems must agree about it."""
-    cluster_of: dict[str, tuple[str, str]] = {}
-    for role, system in systems.items():
-        for index, (key, cluster) in enumerate(zip(system.ids, system.clusters, strict=True)):
-            if cluster is None:
-                detail = f"{system.source.label}: the item {quoted(key)} has no cluster."
-                raise InvalidTest.at(system.pointer(index), "no_cluster", detail)
-            before, first = cluster_of.setdefault(key, (cluster, role))
-            if before != cluster:
-                detail = f"{system.source.label}: the item {quoted(key)} is in cluster {quoted(cluster)} here and in "
-                detail += f"{quoted(before)} in {first}."
-                raise InvalidTest.at(system.pointer(index), "cluster_mismatch", detail)
-    return {key: cluster for key, (cluster, _) in cluster_of.items()}
+    return {key: cluster for key, (cluster, _, _) in _of_items(systems, "cluster").items()}
 
 
 def written_weights(
@@ -376,25 +344,30 @@ def written_weights(
     """
     if all(system.weights.count(None) == len(system) for system in systems):
         return None
-    written: dict[str, str] = {}
-    places: dict[str, tuple[SystemOutputs, int]] = {}
+    written = _of_items(systems, "weight")
+    places = list(written.values())
+    with relocated(lambda pointer: place(*places[int(pointer[1:])][1:])):
+        weights_of([weight for weight, _, _ in places])
+    return {key: weight for key, (weight, _, _) in written.items()}
+
+
+def _of_items(systems: Iterable[SystemOutputs], what: str) -> dict[str, tuple[str, SystemOutputs, int]]:
+    """The cluster or the weight of every item, and where it is first; all systems must agree about it."""
+    found: dict[str, tuple[str, SystemOutputs, int]] = {}
     for system in systems:
-        for index, (key, weight) in enumerate(zip(system.ids, system.weights, strict=True)):
-            pointer = system.pointer(index)
-            if weight is None:
-                detail = f"{system.source.label}: the item {quoted(key)} has no weight, and others have one."
-                raise InvalidTest.at(pointer, "no_weight", detail)
-            if written.setdefault(key, weight) != weight:
+        column = system.clusters if what == "cluster" else system.weights
+        for index, (key, value) in enumerate(zip(system.ids, column, strict=True)):
+            if value is None:
+                detail = f"{system.source.label}: the item {quoted(key)} has no {what}, and others have one."
+                raise InvalidTest.at(system.pointer(index), f"no_{what}", detail)
+            before, first, at = found.setdefault(key, (value, system, index))
+            if before != value:
                 detail = (
-                    f"{system.source.label}: the item {quoted(key)} has the weight {quoted(weight)} here and "
+                    f"{system.source.label}: the item {quoted(key)} has the {what} {quoted(value)} here and "
                 )
-                detail += f"{quoted(written[key])} at {places[key][0].pointer(places[key][1])}: an item has one weight."
-                raise InvalidTest.at(pointer, "weight_mismatch", detail)
-            places.setdefault(key, (system, index))
-    keys = list(written)
-    with relocated(lambda pointer: place(*places[keys[int(pointer[1:])]])):
-        weights_of(list(written.values()))
-    return written
+                detail += f"{quoted(before)} at {first.pointer(at)}: an item has one {what}."
+                raise InvalidTest.at(system.pointer(index), f"{what}_mismatch", detail)
+    return found
 
 
 def scores_reading(
@@ -417,29 +390,6 @@ def scores_reading(
         u, v = u.without(keys), v.without(keys)
         notes.append(LeftOut("u and v", len(keys), "likeness"))
     known["findings"] = (*known.get("findings", ()), *findings)
-    if options.on_missing == BOUNDS:
-        data = _bounded(u, v, options, notes, clustered=clustered)
-        notes += [*more_notes, *NumberReader.of(options).note()]
-        return Reading("scores", data, MEAN, tuple(notes), format_, **known)
-    pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    notes += [*more_notes, *NumberReader.of(options).note()]
-    written = written_weights((u, v))
-    data = scores(pairs)
-    if written is not None:
-        data = replace(data, weights=weights_of([written[key] for key in pairs.ids]))
-        notes.append(WEIGHTED)
-    return Reading("scores", data, MEAN, tuple(notes), format_, **known)
-
-
-def _bounded(
-    u: SystemOutputs,
-    v: SystemOutputs,
-    options: ReaderOptions,
-    notes: list[Any],
-    *,
-    clustered: bool,
-) -> Scores:
-    """The scores of both systems, of which the missing ones have bounds."""
     sides, aligned = _aligned(u, v, options.on_missing, notes, clustered=clustered)
 
     def take(name: str, order: Positions | None) -> Column | Repeated:
@@ -452,12 +402,12 @@ def _bounded(
         notes.append(
             f"{lacking:,} outcomes are missing; each may be anything from {low:g} to {high:g} (on_missing: bounds)."
         )
-    return data
-
-
-def scores(values: Matched) -> Scores:
-    """One number, or several, per item and system."""
-    return Scores(column_of(values.u, "u"), column_of(values.v, "v"), values.pairing)
+    notes += [*more_notes, *NumberReader.of(options).note()]
+    written = written_weights((u, v))
+    if written is not None:
+        data = replace(data, weights=weights_of([written[str(key)] for key in aligned.pairing.ids or ()]))
+        notes.append(WEIGHTED)
+    return Reading("scores", data, MEAN, tuple(notes), format_, **known)
 
 
 def counts(values: Matched, names: Sequence[str]) -> Counts:

@@ -37,7 +37,6 @@ from ..roles import (
     note_index,
     others_of,
     score_of,
-    sides_of,
     system_of,
     weight_of,
 )
@@ -411,7 +410,11 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
             "The scores of one file have percent signs and those of the other have none: write both alike."
         )
         raise InvalidTest.at(frames[1].place(0, scores[1]), "percent_mismatch", detail)
-    keys = keys_of(sides_of(frames, options, scores), options, notes)
+    sides = [
+        Side(frame, frozenset((score, *(of(frame, options) for of in (cluster_of, weight_of, system_of)))))
+        for frame, score in zip(frames, scores, strict=True)
+    ]
+    keys = keys_of(sides, options, notes)
     places = [
         Places(key, cluster_of(frame, options), weight_of(frame, options))
         for frame, key in zip(frames, keys, strict=True)

@@ -219,7 +219,7 @@ def _of_outputs(systems: dict[str, SystemOutputs], source: Source) -> GivenBoard
         outputs = systems[names[column]]
         return outputs.pointer(outputs.index[sides[names[column]].ids[index]])
 
-    clusters = clusters_of(systems) if require_alike(systems, source) else None
+    clusters = clusters_of(systems.values()) if require_alike(systems, source) else None
     return GivenBoard(columns, place, clusters=clusters, weights=written_weights(list(systems.values())))
 
 
@@ -257,7 +257,7 @@ def _of_table(systems: dict[str, SystemOutputs]) -> GivenBoard:
 
     clusters: Any = None
     if first.clusters[0] is not None:
-        clusters = first.clusters if is_wide else clusters_of(systems)
+        clusters = first.clusters if is_wide else clusters_of(systems.values())
     weights: Any = written_weights(
         [first] if is_wide else listed, lambda each, at: str(each.paths.place(at, columns_of.weight))
     )
