@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -68,18 +68,20 @@ class Document:
     value: Any
     carried: PointerMap = str
     context: dict[str, Any] | None = None
-    beside: Options = field(default_factory=dict)
+    beside: Options | None = None
 
     @property
     def place(self) -> PointerMap:
         """The map of pointers into the validated request: its statistic may have been a name, with parameters beside it."""
-        return chained(beside_statistic(self.value), self.carried)
+        inside = beside_statistic(self.value)
+        return inside if self.carried is str else chained(inside, self.carried)
 
     def request(self) -> AnyRequest:
         """The validated request; raises InvalidTest."""
         with relocated(self.carried):
             request = validated(REQUEST_MODELS[self.kind], self.value, context=self.context)
-        _refuse_contradictions(self.beside, request, self.kind)
+        if self.beside:
+            _refuse_contradictions(self.beside, request, self.kind)
         return request
 
 
@@ -116,8 +118,6 @@ def _refuse_contradictions(options: Options, request: AnyRequest, kind: TestKind
 
     A JSON body holds all its options; a page may still repeat its defaults in the query.
     """
-    if not options:
-        return
     statistic = spec_of(request.statistic, kind)
     parameters = {"name": statistic.name, **request.statistic.model_dump(), **statistic.parameters}
     nested = {"statistic": parameters, "names": request.names.model_dump()}

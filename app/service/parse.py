@@ -346,8 +346,10 @@ def paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
     elif isinstance(request, ScoresRequest) and request.missing_range is not None:
         detail = "`missing_range` is of `on_missing=bounds`: set that as well, or leave it out."
         raise InvalidTest.at("/missing_range", "redundant", detail)
-    columns = {name: getattr(request, name, None) for name in ("stay", "swap", "gold", "u", "v")}
-    given: dict[str, Any] = {name: column for name, column in columns.items() if column is not None}
+    members = vars(request)
+    given = {
+        name: members[name] for name in ("stay", "swap", "gold", "u", "v") if members.get(name) is not None
+    }
     for name, column in given.items():
         refuse_too_many(f"{name} has", len(column), limits)
     order: Order | None = {} if _by_item(request) else None
