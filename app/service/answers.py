@@ -238,8 +238,13 @@ class _Writer:
         """The members with those of inline records in their place."""
         written: dict[str, Any] = {}
         for name, member in members.items():
-            inner = self.inline.get(name, ())
-            written |= {each: (member or {}).get(each) for each in inner} if inner else {name: member}
+            inner = self.inline.get(name)
+            if inner is None:
+                written[name] = member
+            elif member:
+                written |= member if len(member) == len(inner) else {each: member[each] for each in inner}
+            else:
+                written |= dict.fromkeys(inner)
         return written
 
 
