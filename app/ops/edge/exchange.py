@@ -147,6 +147,10 @@ class Exchange:
             self._is_chunked = not self.is_old
             self.closes = self.closes or self.is_old
             headers += [(b"transfer-encoding", b"chunked")] if self._is_chunked else []
+        if self._expects_continue and not self.whole:
+            self.closes = (
+                True  # nobody knows whether the body will come, or the next request (RFC 9110, 10.1.1)
+            )
         if b"close" in values.get(b"connection", b"").lower():
             self.closes = True
         elif self.closes:

@@ -593,6 +593,26 @@ def test_an_interim_answer_is_only_for_clients_that_know_it(minor: int) -> None:
     assert asyncio.run(scenario()) == (b"HTTP/1.1 100 Continue\r\n\r\n" if minor else b"")
 
 
+@pytest.mark.parametrize("body", [b"", b"a", b"abcd"])
+def test_a_client_that_was_not_told_to_go_on_may_send_its_body_or_not(body: bytes) -> None:
+    """What comes next may be the body or another request: unless it is there, the connection ends."""
+
+    async def scenario() -> Wire:
+        wire = Wire()
+        connection = connected(early, wire)
+        head = b"POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n"
+        connection.data_received(head + body)
+        await settle()
+        connection.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        await settle()
+        return wire
+
+    wire = asyncio.run(scenario())
+    is_there = len(body) == 4
+    assert (b"connection: close\r\n" in wire.written) == wire.closed == (not is_there)
+    assert wire.written.count(b"HTTP/1.1 ") == 1 + is_there
+
+
 def test_what_fails_after_the_answer_ends_no_other_request() -> None:
     async def scenario() -> Wire:
         wire, may_fail = Wire(), asyncio.Event()
