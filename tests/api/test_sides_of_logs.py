@@ -237,3 +237,18 @@ def test_the_order_of_runs_in_a_file_does_not_change_the_answer(form: str, servi
         assert said.status_code == 200, said.text
         answers.append((said.json()["id"], said.json()["p_value"]))
     assert len(set(answers)) == 1
+
+
+def test_lists_of_right_and_wrong_are_compared_by_their_documents(service: Service) -> None:
+    def log(scores: Sequence[int], others: set[int]) -> str:
+        return lines([
+            {"doc_id": n, "doc": {"prompt": reference(n, others)}, "filter": "none", "metrics": ["inst_level_acc"], "inst_level_acc": [bool(one), True]}
+            for n, one in enumerate(scores)
+        ])  # fmt: skip
+
+    some = two(log(U, set()), log(V, {2}))
+    said = service.post(FILES, files=some).json()
+    assert ("item_mismatch" in warned(said), said["statistic"]["name"]) == (True, "ratio")
+    assert service.post(FILES, files=some, data={"on_mismatch": "drop"}).json()["items"]["n"] == N - 1
+    most = two(log(U, set()), log(V, set(range(5))))
+    assert problem(service.post(FILES, files=most), 422)["errors"][0]["code"] == "item_mismatch"

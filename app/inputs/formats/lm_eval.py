@@ -30,20 +30,9 @@ from .format import FirstLook, Format, Sign
 from .json_records import cluster_of, key_of, lines_of
 from .metrics import measured, metric_of
 from .number_text import NumberReader
-from .outputs_by_id import SystemOutputs, counts, matched
 from .reader import ReaderOptions, Reading, choose
 from .roles import both
-from .shapes import (
-    DESCRIBED,
-    Object,
-    Row,
-    Rows,
-    is_clustered,
-    metric_chosen,
-    reading,
-    require_same,
-    unhashed,
-)
+from .shapes import DESCRIBED, Object, Row, Rows, metric_chosen, reading
 from .source import Source, parsed_once
 
 MARKS = ("filter", "doc_hash", "filtered_resps")  # beside doc_id; or a list of metrics
@@ -86,13 +75,15 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     u.notes = (f"The prompts of {differ:,} documents differ between u and v.",) if differ else ()
     names = None if first is not second else filters if filters[0] != filters[1] else metrics
     special = _kind(metrics[0], u.rows[0]) if metrics[0] == metrics[1] else None
-    if special == RIGHT_OF[0]:
-        return _shares(u, v, metrics[0], options, notes, format_, names)
     known: Object = {"metric": metric_of(metrics[0]), "higher_is_better": _direction(u, metrics[0])}
     if special == NLL:
         for table in (u, v):
             _read_likelihoods(table, metrics[0], options, notes)
         known = {"metric": NLL, "higher_is_better": False}
+    elif special is not None:
+        for table in (u, v):
+            _read_shares(table, metrics[0])
+        known = {"metric": metrics[0], "higher_is_better": True, "counted": RIGHT_OF, "statistic": RATIO}
     elif metrics[0] != metrics[1]:  # chosen so, by metric_u and metric_v
         said = measured(*metrics, v.source.pointer, chosen=True)
         known = {"metric": said.metric, "direction_question": said.direction_question}
@@ -228,42 +219,16 @@ def _read_likelihoods(table: Rows, metric: str, options: ReaderOptions, notes: l
     table.notes += (OF_LIKELIHOODS,)
 
 
-def _shares(
-    u: Rows,
-    v: Rows,
-    metric: str,
-    options: ReaderOptions,
-    notes: list[Any],
-    format_: str,
-    names: tuple[str, str] | None,
-) -> Reading:
-    """The reading of lists of right and wrong: how many are right, and of how many, in each document."""
-    systems = []
-    for table in (u, v):
-        systems.append(SystemOutputs(table.source))
-        for index, row in enumerate(table.rows):
-            value = row.values.get(metric)
-            if not _are_booleans(value):
-                detail = "the value is no list of true and false, as that of the first document is."
-                raise table.source.refused(row.path, "not_booleans", detail)
-            systems[-1].add(row.key, (sum(value), len(value)), row.path, row.cluster)  # type: ignore[arg-type]
-            same = {**row.same, RIGHT_OF[1]: (len(value), f"{row.path}/{RIGHT_OF[1]}")}  # type: ignore[arg-type]
-            table.rows[index] = row._replace(same=same)
-    require_same(u, v, (u.rows, v.rows), options)
-    pairs = matched(
-        systems[0], systems[1], on_missing=options.on_missing, notes=notes, clustered=is_clustered(u.rows, v.rows),
-    )  # fmt: skip
-    notes += [*unhashed((u.source.role, u.rows), (v.source.role, v.rows)), *u.notes, OF_LISTS]
-    return Reading(
-        "counts",
-        counts(pairs, RIGHT_OF),
-        RATIO,
-        tuple(notes),
-        format_,
-        names=names,
-        metric=metric,
-        higher_is_better=True,
-    )
+def _read_shares(table: Rows, metric: str) -> None:
+    """Take how many are right, and of how many, for the values; raises InvalidTest where one is no list of booleans."""
+    for index, row in enumerate(table.rows):
+        value: Any = row.values.get(metric)
+        if not _are_booleans(value):
+            detail = "the value is no list of true and false, as that of the first document is."
+            raise table.source.refused(row.path, "not_booleans", detail)
+        same = {**row.same, RIGHT_OF[1]: (len(value), f"{row.path}/{RIGHT_OF[1]}")}
+        table.rows[index] = row._replace(values={metric: (sum(value), len(value))}, same=same)
+    table.notes += (OF_LISTS,)
 
 
 def _sign(look: FirstLook) -> Sign:

@@ -379,9 +379,11 @@ def scores_reading(
     *,
     clustered: bool = False,
     more_notes: Sequence[str] = (),
+    counted: Sequence[str] = (),
+    statistic: StatisticSpec = MEAN,
     **known: Any,
 ) -> Reading:
-    """The reading of two systems' scores, paired as by `matched`.
+    """The reading of two systems' scores, or of rows of what is `counted`, paired as by `matched`.
 
     `more_notes` come after those of the pairing; `known` are further fields of `Reading`.
     """
@@ -390,6 +392,10 @@ def scores_reading(
         u, v = u.without(keys), v.without(keys)
         notes.append(LeftOut("u and v", len(keys), "likeness"))
     known["findings"] = (*known.get("findings", ()), *findings)
+    if counted:
+        pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
+        notes += more_notes
+        return Reading("counts", counts(pairs, counted), statistic, tuple(notes), format_, **known)
     sides, aligned = _aligned(u, v, options.on_missing, notes, clustered=clustered)
 
     def take(name: str, order: Positions | None) -> Column | Repeated:

@@ -278,13 +278,8 @@ def reading(
     more_notes, more = _checked(u, v, sides, options)
     return scores_reading(
         systems[0], systems[1], options, notes, format_, more_notes=more_notes,
-        clustered=is_clustered(*sides), findings=(*findings, *more), **known,
+        clustered=any(row.cluster is not None for rows in sides for row in rows), findings=(*findings, *more), **known,
     )  # fmt: skip
-
-
-def is_clustered(u: Sequence[Row], v: Sequence[Row]) -> bool:
-    """Whether items have clusters."""
-    return any(row.cluster is not None for rows in (u, v) for row in rows)
 
 
 def metric_chosen(table: Rows, options: ReaderOptions) -> str:
@@ -383,7 +378,9 @@ def _value(table: Rows, row: Row, metric: str, reader: NumberReader) -> Value:
     value = row.values.get(metric)
     if table.of_corpus and isinstance(value, list | dict):
         raise _of_corpus(table, row, metric)
-    return None if value is None else value_of(value, reader, f"{table.source.pointer}/{row.place(metric)}")
+    if value is None or isinstance(value, tuple):  # a row of counts
+        return value
+    return value_of(value, reader, f"{table.source.pointer}/{row.place(metric)}")
 
 
 def _of_corpus(table: Rows, row: Row, metric: str) -> InvalidTest:
