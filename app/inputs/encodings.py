@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from io import SEEK_CUR, BytesIO
 
 from ..errors import BodyTooLarge, MalformedBody
 
@@ -28,70 +29,41 @@ FED_BYTES = 2**16
 MAX_MEMBERS = 1000
 
 
-class _Source:
-    """Compressed bytes, a piece at a time; bytes that a decoder did not use can be given back."""
-
-    def __init__(self, body: bytes | bytearray) -> None:
-        self._view = memoryview(body)
-        self._at = 0
-
-    @property
-    def empty(self) -> bool:
-        """Whether all was taken."""
-        return self._at >= len(self._view)
-
-    def take(self) -> memoryview:
-        """The next piece; empty at the end."""
-        piece = self._view[self._at : self._at + FED_BYTES]
-        self._at += len(piece)
-        return piece
-
-    def give_back(self, size: int) -> None:
-        """Return the last `size` bytes, which belong to what follows."""
-        self._at -= size
-
-    def skip_zeros(self) -> None:
-        """Skip zero bytes."""
-        while not self.empty:
-            piece = self.take()
-            left = len(bytes(piece).lstrip(b"\0"))
-            if left:
-                self.give_back(left)
-                return
-
-
-def _gzip_member(source: _Source) -> Iterator[bytes]:
+def _gzip_member(source: BytesIO) -> Iterator[bytes]:
     """One member of RFC 1952."""
     member = zlib.decompressobj(GZIP_WINDOW_BITS)
-    rest: bytes | memoryview = b""
+    rest = b""
     piece = b""
     while not member.eof:
         if not rest and len(piece) < PIECE_BYTES:  # nothing is left inside
-            rest = source.take()
+            rest = source.read(FED_BYTES)
             if not rest:
                 raise MalformedBody("The gzip data is truncated: it ends in the middle of a member.")
         piece = member.decompress(rest, PIECE_BYTES)
         rest = member.unconsumed_tail
         yield piece
-    source.give_back(len(member.unused_data))
+    source.seek(-len(member.unused_data), SEEK_CUR)
     # Some writers pad with zeros to a block's end, and gzip itself lets them.
-    source.skip_zeros()
+    while piece := source.read(FED_BYTES):
+        if left := len(piece.lstrip(b"\0")):
+            source.seek(-left, SEEK_CUR)
+            return
 
 
-def _zstd_frame(source: _Source) -> Iterator[bytes]:
+def _zstd_frame(source: BytesIO) -> Iterator[bytes]:
     """One frame of RFC 8878."""
     options = {int(zstd.DecompressionParameter.window_log_max): ZSTD_WINDOW_LOG}
     frame = zstd.ZstdDecompressor(options=options)
     while not frame.eof:
-        given: bytes | memoryview = source.take() if frame.needs_input else b""
+        given = source.read(FED_BYTES) if frame.needs_input else b""
         if frame.needs_input and not given:
             raise MalformedBody("The zstd data is truncated: it ends in the middle of a frame.")
         yield frame.decompress(given, PIECE_BYTES)
-    source.give_back(len(frame.unused_data))
+    source.seek(-len(frame.unused_data), SEEK_CUR)
 
 
 # How one member of each coding is read, and the error of its library.
-MEMBERS: Mapping[str, tuple[Callable[[_Source], Iterator[bytes]], type[Exception]]] = {
+MEMBERS: Mapping[str, tuple[Callable[[BytesIO], Iterator[bytes]], type[Exception]]] = {
     "gzip": (_gzip_member, zlib.error),
     "zstd": (_zstd_frame, zstd.ZstdError),
 }
@@ -108,7 +80,7 @@ def decode(body: bytes | bytearray, coding: str, *, max_bytes: int) -> bytes:
         raise MalformedBody("There is no compressed data; the body is empty.")
     parts: list[bytes] = []
     size = 0
-    for piece in _pieces(_Source(body), coding):
+    for piece in _pieces(BytesIO(body), coding):
         size += len(piece)
         if size > max_bytes:
             raise BodyTooLarge(f"Inflated, this is more than the {max_bytes:,} bytes allowed.")
@@ -116,17 +88,18 @@ def decode(body: bytes | bytearray, coding: str, *, max_bytes: int) -> bytes:
     return b"".join(parts)
 
 
-def _pieces(source: _Source, coding: str) -> Iterator[bytes]:
+def _pieces(source: BytesIO, coding: str) -> Iterator[bytes]:
     """What all members hold, end to end."""
     member, library_error = MEMBERS[coding]
+    size = len(source.getbuffer())
     for _ in range(MAX_MEMBERS):
-        if source.empty:
+        if source.tell() == size:
             return
         try:
             yield from member(source)
         except library_error as error:
             raise MalformedBody(f"The data is not valid {coding}: {error}.") from None
-    if not source.empty:
+    if source.tell() < size:
         raise MalformedBody(f"The {coding} data has more than {MAX_MEMBERS} members; compress it as one.")
 
 

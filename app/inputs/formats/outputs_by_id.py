@@ -187,12 +187,7 @@ def values_in(side: ById, order: Positions | None) -> Any:
 
 
 def _aligned(
-    u: SystemOutputs,
-    v: SystemOutputs,
-    on_missing: OnMissingOutcome,
-    notes: list[Any],
-    *,
-    clustered: bool,
+    u: SystemOutputs, v: SystemOutputs, on_missing: OnMissingOutcome, notes: list[Any], *, clustered: bool
 ) -> tuple[dict[str, ById], Aligned]:
     """The items of both systems that have a value, and how they are paired; raises InvalidTest where they cannot be."""
     systems = {"u": u, "v": v}
@@ -335,8 +330,7 @@ def clusters_of(systems: Iterable[SystemOutputs]) -> dict[str, str]:
 
 
 def written_weights(
-    systems: Sequence[SystemOutputs],
-    place: Callable[[SystemOutputs, int], str] = SystemOutputs.pointer,
+    systems: Sequence[SystemOutputs], place: Callable[[SystemOutputs, int], str] = SystemOutputs.pointer
 ) -> dict[str, str] | None:
     """The weight of each item of the systems, as it is written; None where the files have none.
 

@@ -45,15 +45,7 @@ from ..summaries import MOST_ROWS, refuse_summaries
 from .json_records import key_of, read_records
 from .metrics import Measured, measured, metric_of
 from .number_text import NumberReader
-from .outputs_by_id import (
-    MEAN,
-    PAIRED_BY_ORDER,
-    SystemOutputs,
-    Value,
-    counts,
-    matched,
-    scores_reading,
-)
+from .outputs_by_id import MEAN, PAIRED_BY_ORDER, SystemOutputs, Value, counts, matched, scores_reading
 from .reader import Finding, ReaderOptions, Reading, choose
 from .roles import Systems, both, by_names, two_systems
 from .source import Source, in_words
@@ -567,11 +559,7 @@ def rows_by_system(frame: Frame, columns: Sequence[str]) -> dict[tuple[str, ...]
 
 
 def key_of_long(
-    frame: Frame,
-    taken: frozenset[str | None],
-    rows: Iterable[Rows],
-    options: ReaderOptions,
-    notes: list[str],
+    frame: Frame, taken: frozenset[str | None], rows: Iterable[Rows], options: ReaderOptions, notes: list[str]
 ) -> Key:
     """The key of a long table: the order of a system's rows among the others' is no pairing. Raises InvalidTest."""
     sides = [Side(frame, taken, own) for own in rows]

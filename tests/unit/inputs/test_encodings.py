@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import sys
 
 import pytest
@@ -111,14 +112,14 @@ def test_a_body_of_many_members_is_read_about_once_and_refused_where_it_goes_too
 ) -> None:
     read = 0
 
-    class Counting(encodings._Source):
-        def take(self) -> memoryview:
+    class Counting(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
             nonlocal read
-            piece = super().take()
+            piece = super().read(size)
             read += len(piece)
             return piece
 
-    monkeypatch.setattr(encodings, "_Source", Counting)
+    monkeypatch.setattr(encodings, "BytesIO", Counting)
     if refused:
         with pytest.raises(MalformedBody, match="more than 1000"):
             decode(body, coding, max_bytes=2**26)
