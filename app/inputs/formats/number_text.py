@@ -62,19 +62,27 @@ def parsed(text: str) -> Number | None:
     return value if math.isfinite(value) and (value or not is_tiny(text)) else None
 
 
-def plain_numbers(fields: list[str]) -> list[Number] | None:
-    """Numbers as JSON writes them, which `parsed` reads alike; None where any field is something else."""
+def _as_json(fields: list[str]) -> list[Any] | None:
+    """As many numbers as fields, where JSON writes them so; texts may be among them."""
     text = ",".join(fields)
     if "u" in text or "l" in text or may_hold(text):  # true, false and null
         return None
     try:
-        values: list[Number] = from_json(f"[{text}]", allow_inf_nan=False)
+        values: list[Any] = from_json(f"[{text}]", allow_inf_nan=False)
     except ValueError:
         return None
-    # As many numbers as fields, and nothing else: then each field is one.
-    if len(values) != len(fields) or not set(map(type, values)) <= {int, float}:
-        return None
-    if not values or math.inf in values or -math.inf in values:
+    return values if len(values) == len(fields) > 0 else None
+
+
+def plain_numbers(fields: list[str]) -> list[Number] | None:
+    """Numbers as JSON writes them, which `parsed` reads alike; None where any field is something else."""
+    values = _as_json(fields)
+    if (
+        values is None
+        or not set(map(type, values)) <= {int, float}
+        or math.inf in values
+        or -math.inf in values
+    ):
         return None
     integers = [value for value in values if type(value) is int]
     return None if integers and not -INT64 <= min(integers) <= max(integers) < INT64 else values
@@ -82,13 +90,10 @@ def plain_numbers(fields: list[str]) -> list[Number] | None:
 
 def plain_column(fields: list[str]) -> Column | None:
     """The same as a column, None also where a column cannot keep them exactly."""
-    text = ",".join(fields)
-    if "u" in text or "l" in text or may_hold(text):
-        return None
+    values = _as_json(fields)
     try:
-        values: list[Any] = from_json(f"[{text}]", allow_inf_nan=False)
-        return columns.numbers(values, may_hold_booleans=False) if len(values) == len(fields) > 0 else None
-    except (ValueError, InvalidTest):
+        return None if values is None else columns.numbers(values, may_hold_booleans=False)
+    except InvalidTest:
         return None
 
 
