@@ -49,7 +49,7 @@ from .documents import Document, document_of, document_of_file, request_in, test
 from .item_columns import as_gold, events_for, groups_for, typed, weights_for
 from .media_types import CSV, MULTIPART, TSV
 from .messages import Job, Limits, TestKind
-from .parse_files import in_form, read_files, read_form
+from .parse_files import in_body, in_form, read_files, read_form
 from .pointers import PointerMap, by_id, chained
 from .query import ELSEWHERE, known_of, options_of_query
 from .schema.requests import (
@@ -210,16 +210,9 @@ def _parse_table(job: Job, body: bytes | bytearray) -> ParsedTest:
         *((name, text) for name, text in job.query if name not in ("format", "theme")),
         ("format", format_),
     ]
-    with relocated(_in_body):
+    with relocated(in_body):
         parsed = parse_files({"file": UploadedFile("", bytes(body), is_body=True)}, fields, job, kind)
-    return replace(parsed, pointer_map=chained(in_form, _in_body))
-
-
-def _in_body(pointer: str) -> str:
-    """The map for what was read as a file and fields of a form."""
-    if pointer.startswith("/options/"):
-        return "/?" + pointer.removeprefix("/options/")
-    return "" if pointer.startswith("/files") else pointer
+    return replace(parsed, pointer_map=chained(in_form, in_body))
 
 
 def _warnings_of_order(reading: Reading, options: Options) -> tuple[WarningRecord, ...]:

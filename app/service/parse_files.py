@@ -233,11 +233,7 @@ def read_files(
     texts = dict(fields)
     with relocated(in_form):
         request = validated(Choices, {name: values[name] for name in (*CHOICES, "names") if name in values})
-    options = ReaderOptions.of_form(
-        {name: texts[name] for name in OPTION_NAMES if name in texts},
-        max_inflated_bytes=limits.max_body_bytes,
-        max_items=limits.max_items,
-    )
+    options = reader_options({name: texts[name] for name in OPTION_NAMES if name in texts}, limits)
     try:
         reading = catalogue.read(files, texts.get("format", catalogue.AUTO), options)
     except InvalidTest as error:
@@ -263,6 +259,11 @@ def _alone(error: InvalidTest) -> InvalidTest:
     return InvalidTest(detail, flaws=(replace(first, detail=detail), *error.flaws[1:]))
 
 
+def reader_options(texts: Mapping[str, str], limits: Limits) -> ReaderOptions:
+    """The options of readers, as fields have them, within the limits; raises InvalidTest."""
+    return ReaderOptions.of_form(texts, max_inflated_bytes=limits.max_body_bytes, max_items=limits.max_items)
+
+
 def in_form(pointer: str) -> str:
     """The map for options sent as fields, and data sent in files."""
     column = pointer[1:].split("/", maxsplit=1)[0]
@@ -272,6 +273,13 @@ def in_form(pointer: str) -> str:
     if option is not None:
         return f"/options/{option}"
     return f"/files{pointer}" if column in ROLES else "/files"
+
+
+def in_body(pointer: str) -> str:
+    """The map for what was read as a file and fields of a form."""
+    if pointer.startswith("/options/"):
+        return "/?" + pointer.removeprefix("/options/")
+    return "" if pointer.startswith("/files") else pointer
 
 
 def spec_of_reading(reading: Reading, name: str | None, parameters: dict[str, Any]) -> StatisticSpec:

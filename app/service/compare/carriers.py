@@ -36,7 +36,7 @@ from ...inputs.roles import Cells, Key, Places
 from ..documents import request_in
 from ..media_types import CSV, TSV
 from ..messages import Job
-from ..parse_files import Form, as_read, option_pointer, read_form, spec_of_kind
+from ..parse_files import Form, as_read, in_body, option_pointer, read_form, reader_options, spec_of_kind
 from ..pointers import beside_statistic, prefixed
 from ..query import OF_A_BOARD
 from ..schema.compare import Columns, CompareKind, CompareRequest, Dataset
@@ -77,7 +77,7 @@ def parse_form(job: Job, body: bytes | bytearray, control: Control) -> DecodedCo
         if role in form.files:
             detail = f"A comparison takes a file for each system (`system`); {role} is of a test of two."
             raise InvalidTest.at(f"/files/{role}", "unused_file", detail)
-    options = _reader_options(job, fields)
+    options = reader_options(fields.reader, job.limits)
     if FILE not in form.files:
         return each_file(form, fields, options)
     if form.repeated or len(form.files) > 1:
@@ -96,10 +96,10 @@ def parse_form(job: Job, body: bytes | bytearray, control: Control) -> DecodedCo
 def parse_body(job: Job, body: bytes | bytearray) -> DecodedCompare:
     """Read a table or lines of JSON with the options in the query; raises InputError with pointers `/line/…` and `/?<name>`."""
     given = [(name, text) for name, text in job.query if name not in ("format", "theme", *OF_A_BOARD)]
-    with relocated(_in_body):
+    with relocated(in_body):
         fields, source = fields_of(given), Source(FILE, "", bytes(body), is_body=True)
         options, format_ = (
-            _reader_options(job, fields),
+            reader_options(fields.reader, job.limits),
             {CSV: "csv", TSV: "tsv"}.get(job.body.media_type, "jsonl"),
         )
         told = catalogue.told_by_statistic(options.statistic)
@@ -110,20 +110,6 @@ def parse_body(job: Job, body: bytes | bytearray) -> DecodedCompare:
             beside = {catalogue.RANKED, catalogue.LABELLED, *catalogue.TABLES}
             format_ = catalogue.AUTO if guessed in beside else catalogue.RANKED
         return replace(one_file(source, replace(fields, format=format_), options), pointer_map=beside_body)
-
-
-def _in_body(pointer: str) -> str:
-    """The map for options that were read as fields of a form."""
-    if pointer.startswith("/options/"):
-        return "/?" + pointer.removeprefix("/options/")
-    return "" if pointer == f"/files/{FILE}" else pointer
-
-
-def _reader_options(job: Job, fields: FormFields) -> ReaderOptions:
-    limits = job.limits
-    return ReaderOptions.of_form(
-        fields.reader, max_inflated_bytes=limits.max_body_bytes, max_items=limits.max_items
-    )
 
 
 def _request_in(form: Form) -> DecodedCompare | None:
