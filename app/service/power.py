@@ -115,18 +115,13 @@ def _require_a_set(design: DesignFields) -> None:
     """Exactly the fields of one way to give a design of its kind."""
     given = {name for name in design.model_fields_set if name != "kind" and getattr(design, name) is not None}
     sets = _SETS[design.kind]
-    if any(given == set(names) for names in sets):
+    if given in map(set, sets):
         return
-    ways = "; or ".join(", ".join(names) for names in sets)
-    own = set().union(*sets)
-    flaws = [
-        Flaw(f"/design/{name}", "superfluous", f"{_NAMES[design.kind]} design has {ways}.")
-        for name in sorted(given - own)
-    ]
+    ways, called = "; or ".join(", ".join(names) for names in sets), f"{_NAMES[design.kind]} design"
+    others = sorted(given.difference(*sets))
+    flaws = [Flaw(f"/design/{name}", "superfluous", f"{called} has {ways}.") for name in others]
     if not flaws:
-        flaws = [
-            Flaw("/design", "incomplete", f"{_NAMES[design.kind]} design needs exactly one of these: {ways}.")
-        ]
+        flaws = [Flaw("/design", "incomplete", f"{called} needs exactly one of these: {ways}.")]
     raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=tuple(flaws))
 
 

@@ -381,22 +381,22 @@ def _metric(
     # Where lower is better they are no shares.
     for finding in unit_findings(test.data, test.options.metric) if higher else ():
         raise InvalidTest.at(test.pointer_map(finding.pointer), finding.code, finding.detail)
-    options = test.options
-    alpha = options.alpha
+    alpha, changes = test.options.alpha, dict[str, Any]()
     shown = {name: value for name, value in terms.items() if value is not None}
     if "names" not in given:
-        options = replace(options, name_u=UNNAMED[0], name_v=UNNAMED[1])
+        changes = dict(zip(("name_u", "name_v"), UNNAMED, strict=True))
     if baseline is not None:
-        options = replace(options, name_v=baseline)
+        changes["name_v"] = baseline
     if "confidence_level" not in given and 0.0 < 1 - 2 * alpha < 1.0:
         # The two-sided interval at 1 - 2 alpha decides a one-sided test at alpha.
-        options = replace(options, confidence_level=1 - 2 * alpha)
+        changes["confidence_level"] = 1 - 2 * alpha
     name = own.name
     if name is not None and len(name) > job.limits.max_name_chars:
         detail = f"A name has at most {job.limits.max_name_chars} characters; this one has {len(name):,}."
         raise InvalidTest.at(pointer_map("/name"), "name_too_long", detail)
     place = partial(_in_terms, pointer_map, test.pointer_map)
-    test = with_picture_data(replace(test, options=options, pointer_map=place), job.representation)
+    test = replace(test, options=replace(test.options, **changes), pointer_map=place)
+    test = with_picture_data(test, job.representation)
     name = name or _name(test)
     asked = Metric(
         name if baseline is None else f"{name} {against.ROLE} {baseline}",
