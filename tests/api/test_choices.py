@@ -78,7 +78,12 @@ CASES = {
         {},
         [{"on_missing": "pairwise"}, {"on_missing": "complete"}],
     ),
-    "columns of text": (BOARD, {"file": NOTED}, {}, [{"systems": '["new", "old"]'}]),
+    "columns of text beside a score": (
+        BOARD,
+        {"file": NOTED.replace('"new"', '"score"')},
+        {},
+        [{"systems": '["score", "old"]'}],
+    ),
     "filters": (TEST, {"u": FILTERS, "v": FILTERS}, {}, [{"filter": "strict"}, {"filter": "flexible"}]),
     "other filters": (
         TEST,
