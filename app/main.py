@@ -16,7 +16,7 @@ from prometheus_client import disable_created_metrics
 
 from . import __version__
 from .api.direct import Application
-from .api.error_middleware import ErrorMiddleware
+from .api.exception_handlers import ErrorMiddleware
 from .api.routes import add_routes
 from .errors import DeadlineExceeded, ExactpermError, WorkerLost
 from .execution.executor import Executor

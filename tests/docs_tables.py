@@ -18,8 +18,7 @@ from app.service import problems
 from app.service.schema.statistics import STATISTIC_MODELS, entries
 from app.settings import Settings
 from app.statistics.catalogue import ENTRIES
-from app.statistics.questions import DATA, QUESTIONS, by_data_and_question
-from app.statistics.statistic import Parameter
+from app.statistics.statistic import DATA, QUESTIONS, Parameter, by_data_and_question
 from tests import docs_exactness
 from tests.tool_files import TOOLS
 

@@ -25,7 +25,7 @@ from ..service.schema.compare import CompareKind
 from ..service.schema.statistics import STATISTIC_MODELS, entries
 from ..settings import Settings
 from ..statistics import metrics
-from ..statistics.questions import DATA, QUESTIONS
+from ..statistics.statistic import DATA, QUESTIONS
 
 PUBLIC_LIMITS = (
     "max_body_bytes",

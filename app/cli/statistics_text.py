@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..statistics.catalogue import ENTRIES
-from ..statistics.questions import DATA, QUESTIONS, by_data_and_question
+from ..statistics.statistic import DATA, QUESTIONS, by_data_and_question
 
 _WIDTH = 22
 

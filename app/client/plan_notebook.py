@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..presentation.columns import POINT, POWER, values
 from ..presentation.escaping import single_line
-from .compare_words import short
+from .compare_notebook import short
 from .notebook import INK, REST, TAIL, block, frame_of, two_columns
 
 if TYPE_CHECKING:

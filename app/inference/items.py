@@ -14,8 +14,7 @@ from ..statistics.paired import Paired, Pairing, Scores, StatisticSpec
 from ..statistics.pairwise.correlation import Correlation
 from ..statistics.problem import Problem
 from ..statistics.quantiles import Quantiles, own_differences
-from ..statistics.repeated import item_scores, unit_of
-from ..statistics.repeats import per_item
+from ..statistics.repeats import item_scores, per_item, unit_of
 
 # Values of a unit that are so much alike may differ by rounding alone: of the first of them it is decided exactly.
 _NEARLY, _MOST_NEAR = 1e-12, 200

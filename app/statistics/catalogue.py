@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import get_args
 
-from .entry_words import (
+from .statistic import (
     AVERAGED,
     BALANCED,
     BETA,
@@ -39,14 +39,16 @@ from .entry_words import (
     TYPED,
     UNIT,
     ZERO_METHOD,
+    Kind,
+    Parameter,
+    Statistic,
 )
-from .statistic import Kind, Parameter, Statistic
 
 _score = partial(Statistic, kind="scores", reducer="scores:reduce_scores", higher_is_better=None)
 _quantile = partial(Statistic, kind="scores", reducer="quantiles:reduce_quantiles", higher_is_better=None)
 _count = partial(Statistic, kind="counts", reducer="counts:reduce_counts")
 _segment_count = partial(Statistic, kind="counts", reducer="corpus:reduce_corpus_counts", data=("segments",))
-_label = partial(Statistic, kind="predictions", reducer="labels:reduce_predictions")
+_label = partial(Statistic, kind="predictions", reducer="label_match:reduce_predictions")
 _class = partial(Statistic, kind="predictions", reducer="classes:reduce_classes")
 _confusion = partial(Statistic, kind="predictions", reducer="confusion:reduce_confusion")
 _one_class = partial(Statistic, kind="predictions", reducer="confusion:reduce_one_class")

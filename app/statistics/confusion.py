@@ -17,7 +17,7 @@ from ..engine.lattice import Integers
 from ..errors import InvalidTest
 from . import formula
 from .additive_problem import Additive
-from .class_counts import ClassScore, by_class, by_item, gold_sizes
+from .classes import ClassScore, by_class, by_item, gold_sizes
 from .expression import parse
 from .joint_problem import Joint
 from .paired import Predictions, StatisticSpec

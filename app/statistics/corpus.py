@@ -24,7 +24,7 @@ from .corpus_scores import BLEU_ORDERS, Bleu, Chrf, Difference
 from .counts import beta_of, refuse_excess, require_counts, table
 from .expression import parse
 from .joint_problem import Joint
-from .known import require_known
+from .measured import require_known
 from .paired import Counts, Pairing, Segments, StatisticSpec
 from .quantity import Quantity
 from .reduction import difference_of_scores, own_score, require_room, totals

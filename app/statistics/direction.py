@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .known import statistic_of
+from .measured import statistic_of
 from .paired import Paired, StatisticSpec, kind_of
 from .statistic import Kind
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from .additive_problem import Additive
-from .labels import items_right
+from .label_match import items_right
 from .paired import Column, Paired, Predictions, Repeated, Scores, StatisticSpec
 from .repeats import per_item
 

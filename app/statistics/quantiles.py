@@ -14,8 +14,7 @@ from ..engine.lattice import Integers, Whole
 from ..errors import InvalidTest
 from .additive_problem import require_same_length
 from .paired import Scores, StatisticSpec
-from .repeated import item_scores, samples_of, unit_of
-from .repeats import per_item
+from .repeats import item_scores, per_item, samples_of, unit_of
 from .weights import require_unweighted
 
 

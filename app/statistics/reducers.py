@@ -7,7 +7,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from .catalogue import ENTRIES
-from .known import require_known
+from .measured import require_known
 from .paired import Paired, StatisticSpec, kind_of
 from .problem import Problem
 

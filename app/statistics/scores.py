@@ -11,8 +11,7 @@ from ..errors import InvalidTest
 from .additive_problem import Additive, clustered, single_items
 from .numbers import effects_on, total_of
 from .paired import Scores, StatisticSpec
-from .repeated import item_scores, samples_of, unit_of
-from .repeats import per_item
+from .repeats import item_scores, per_item, samples_of, unit_of
 from .weights import require_unweighted, weighted
 
 # What a right item scores; a wrong one has 0.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 Kind = Literal["effects", "scores", "counts", "predictions", "segments"]
-# What one has, and what one asks: `DATA` and `QUESTIONS` of `questions.py` say them in words.
+# What one has, and what one asks: `DATA` and `QUESTIONS` say them in words.
 Data = Literal[
     "outcomes", "scores", "times", "labels", "tags", "rankings", "texts", "counts", "segments", "effects"
 ]
@@ -93,3 +93,117 @@ class Statistic:
             "question": self.question,
             "known_as": list(self.known_as),
         }
+
+
+# What one has and what one asks, in words
+
+
+DATA: Mapping[Data, str] = {
+    "outcomes": "Right or wrong, per item",
+    "scores": "Scores, one number per item",
+    "times": "Times, costs and sizes, per item",
+    "labels": "Labels, with gold",
+    "tags": "Sequences of tags, with gold",
+    "rankings": "Scores, with human scores or gold labels",
+    "texts": "Texts, with references",
+    "counts": "Counts per item",
+    "segments": "Counts per segment, of texts and references",
+    "effects": "What each item adds, stayed and swapped",
+}
+QUESTIONS: Mapping[Question, str] = {
+    "mean": "How large is the difference on average?",
+    "order": "Which system is ahead, and how often?",
+    "share": "What share is right?",
+    "rate": "How many errors or edits are there per unit?",
+    "overlap": "How far do the predicted and the true overlap?",
+    "agreement": "How far do labels agree with gold, fairly to rare classes?",
+    "quantile": "What is the usual, or nearly the worst, value?",
+    "correlation": "How far does the order of scores agree with that of humans or of gold?",
+    "formula": "What does a formula of your own say?",
+}
+
+
+def by_data_and_question(entries: Iterable[Statistic]) -> dict[tuple[Data, Question], list[Statistic]]:
+    """The statistics by what one has and what one asks, in the order of both; one that is for several data is in each."""
+    known = list(entries)
+    grouped = {
+        (data, question): [
+            entry
+            for entry in known
+            if entry.question == question and data in (entry.data or DATA_OF_KIND[entry.kind])
+        ]
+        for data in DATA
+        for question in QUESTIONS
+    }
+    return {key: found for key, found in grouped.items() if found}
+
+
+# Parameters and sentences that several entries of the `catalogue` share
+
+
+DEFAULT_EXPRESSION = "x1"
+OPERATORS = "arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0"
+UNIT = Parameter(
+    "unit", 'what printed scores are rounded multiples of, such as "1/30" for thirds of tenths', "unit"
+)
+ZERO_METHOD = Parameter(
+    "zero_method", "zero differences, in SciPy's meaning", "text", ("wilcox", "pratt", "zsplit"), "wilcox"
+)
+INTERPOLATION = Parameter(
+    "interpolation",
+    "between two values, in numpy.quantile's meaning",
+    "text",
+    ("linear", "inverted_cdf"),
+    "linear",
+)
+REPEATS = Parameter(
+    "repeats",
+    "of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k)",
+    "text", ("mean", "all", "any"), "mean",
+)  # fmt: skip
+BETA = "how many times as much recall weighs as precision"
+CHRF_BETA = Parameter("beta", BETA, "number", default="2")
+LOWERCASE = Parameter("lowercase", "ignore upper and lower case", "boolean", default="false")
+AVERAGED = (
+    Parameter(
+        "average",
+        "over classes, in scikit-learn's meaning",
+        "text",
+        ("binary", "micro", "macro", "weighted"),
+        "binary",
+    ),
+    Parameter("positive", "the positive class of average binary", "label", default="1"),
+    Parameter("labels", "the classes that micro, macro and weighted take, instead of all", "labels"),
+)
+_SCHEME = (
+    "BIO as conlleval and seqeval read it, E- and S- too; IOB2, IOBES and BILOU as seqeval's strict mode"
+)
+TYPED = (
+    Parameter("scheme", _SCHEME, "text", ("BIO", "IOB2", "IOBES", "BILOU"), "BIO"),
+    Parameter("labels", "the entity types that count, instead of all", "labels"),
+)
+POSITIVE = (Parameter("positive", "the positive class; all others are negative", "label", default="1"),)
+HARMONIC = "Harmonic mean of precision and recall, from the sums over all items."
+PRECISE, RECALLED = "How much of what was predicted is right.", "How much of what is right was predicted."
+BLEU, CHRF = "Corpus BLEU, not the average of sentences.", "Corpus chrF: character n-grams."
+TER = "Translation edit rate; less is better."
+FAIR = "A score of classes that is fair to rare ones."
+KAPPA = "Agreement with gold beyond what the frequencies of the classes give by chance."
+BALANCED = "Recall, averaged over the classes: rare ones weigh as much as frequent ones."
+G_MEAN = "Geometric mean of sensitivity and specificity: neither class may be neglected."
+SPECIFIC, NEGATIVE = (
+    "How much of what is negative was found so.",
+    "How much of what was called negative is so.",
+)
+NUMBERS: tuple[Data, ...] = ("scores", "times")
+
+GROUP_AVERAGE = Parameter(
+    "group_average",
+    "of groups: the mean of their own values, or all pairs together",
+    "text",
+    ("mean", "sum"),
+    "mean",
+)
+SCALES = ("ranks", "raw", "standardized")
+SCALE = Parameter("scale", "of the scores, on which the systems are exchanged", "text", SCALES, "ranks")
+PAIRED = (SCALE, GROUP_AVERAGE)

@@ -18,7 +18,7 @@ from ..errors import InvalidTest
 from .additive_problem import Additive, clustered, require_same_length
 from .numbers import MAX_INTEGER, Lattice, effects_on, on_lattice, total_of
 from .paired import Column, DataWarning, Scores, StatisticSpec, Weights
-from .repeated import samples_of
+from .repeats import samples_of
 
 # The statistics in which items may have weights.
 WEIGHTED = ("mean_difference", "sum_difference")

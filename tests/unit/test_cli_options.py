@@ -24,8 +24,7 @@ from app.reports.representations import OF_A_GATE, OF_A_TEST
 from app.service.gate.gate import FIELDS as GATE_FIELDS
 from app.service.parse_files import FIELDS
 from app.statistics.catalogue import ENTRIES
-from app.statistics.questions import DATA, QUESTIONS
-from app.statistics.statistic import DATA_OF_KIND
+from app.statistics.statistic import DATA, DATA_OF_KIND, QUESTIONS
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = ("test", "gate", "plan")

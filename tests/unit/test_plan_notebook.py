@@ -170,7 +170,7 @@ def test_the_plan_of_a_comparison_is_its_boards(board: ComparePlan) -> None:
     assert page(board).find(".//script") is None
     large = replace(board, boards=(board.boards[-1],) * 100)
     assert "40 more data sets" in text(page(large))
-    overall = BoardPlan(systems=2, tests=1, methods=("fft",), seconds=0.1)
+    overall = BoardPlan(dataset=None, systems=2, tests=1, methods=("fft",), seconds=0.1)
     assert "all items" in text(page(replace(board, boards=(overall,))))
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...engine.lattice import Integers, Reals
 from ...statistics.additive_problem import single_items
-from ...statistics.labels import items_right
+from ...statistics.label_match import items_right
 from ...statistics.numbers import on_lattice
 from ...statistics.paired import Column, Item, StatisticSpec
 from ...statistics.systems import Systems

@@ -12,34 +12,78 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Any, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from ...answers.board import (
     CERTAINTIES,
     Adjust,
     BoardRecord,
+    CertaintyRecord,
     Combine,
     Design,
     FamilyRecord,
     GroupsRecord,
     ListedPairs,
     PairRecord,
+    Relation,
     SystemRecord,
     most_of,
 )
-from ...answers.test import BoundsKind, ConfidenceInterval, WarningRecord
+from ...answers.test import Alternative, BoundsKind, ConfidenceInterval, WarningRecord
 from ...engine.lattice import Integers
 from ...engine.probability import SMALLEST
+from ..exactness import EXACT_STEPS, EXACT_WIDTH
 from .adjusted import Adjusted, Flags
 from .adjustment import adjust_boards
-from .attainable import smallest_p
-from .certainty import certainty, certainty_codes
+from .attainable import smallest_p, untestable
 from .comparison import Comparison
 from .decisions import decide
 from .pair_tests import PairTests
-from .relations import BETTER, RELATIONS, TURNED, WORSE, relations
 from .rounding import exact_alpha, raw_bounds
 from .stepwise import HOLM_ONE_SIDED, Procedure
 from .warnings import combined_against_scores, left_out, letters_too_many, pairwise_circular, test_warnings
+
+# What a test says about a pair: better, worse, tied, undecided or untestable
+
+
+RELATIONS: tuple[Relation, ...] = get_args(Relation)
+BETTER, WORSE, TIED, UNDECIDED, UNTESTABLE = range(5)
+# `greater` means that u is better.
+_SIDES: dict[Alternative, int] = {"greater": 1, "less": -1}
+# What a relation is from the other side.
+TURNED = np.array([WORSE, BETTER, TIED, UNDECIDED, UNTESTABLE])
+
+
+def relations(tests: PairTests, adjusted: Adjusted, alternative: Alternative, alpha: Fraction) -> Integers:
+    """Positions in RELATIONS, of u to v; shape (m,)."""
+    direction = tests.sign if alternative == "two-sided" else np.full(len(tests), _SIDES[alternative])
+    found = np.where(untestable(tests, alpha), UNTESTABLE, TIED)
+    found = np.where(adjusted.open, UNDECIDED, found)
+    rejected = np.where(direction > 0, BETTER, WORSE)
+    return np.where(adjusted.rejected, rejected, found)
+
+
+# One board from the tests of its pairs: systems best first, pairs in their order, groups, the fami
+
+
+# How certain the adjusted p-values of a board are
+
+
+def certainty_codes(tests: PairTests, adjusted: Adjusted) -> npt.NDArray[np.int64]:
+    """The place in CERTAINTIES of each adjusted p-value, shape (m,)."""
+    sampled = tests.sampled if adjusted.sampled is None else adjusted.sampled | tests.sampled
+    tight = adjusted.high - adjusted.low <= np.maximum(EXACT_WIDTH * adjusted.high, EXACT_STEPS)
+    return np.where(sampled, 2, np.where(tests.exact & tight, 0, 1))
+
+
+def certainty(tests: PairTests, adjusted: Adjusted) -> CertaintyRecord:
+    """How many adjusted p-values are exact, bracketed and sampled, over all tests, whether they are listed or not."""
+    codes = certainty_codes(tests, adjusted)
+    return CertaintyRecord(*np.bincount(codes, minlength=len(CERTAINTIES)).tolist())
+
+
+# One board from the tests of its pairs: systems best first, pairs in their order, groups, the fami
+
 
 # The pairs of a board as records
 

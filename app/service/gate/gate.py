@@ -26,8 +26,8 @@ from ...inputs.formats.reader import Reading, UploadedFile
 from ...inputs.formats.roles import ROLES, roles_of
 from ...inputs.quoting import quoted
 from ...statistics.direction import of_name
-from ...statistics.entry_words import DEFAULT_EXPRESSION
 from ...statistics.paired import Effects, Scores
+from ...statistics.statistic import DEFAULT_EXPRESSION
 from ..compare.options import NAMES
 from ..documents import ROLE as FILE, Fields, RequestFile, json_of, kind_of, put_once, request_in, with_fields
 from ..media_types import MULTIPART

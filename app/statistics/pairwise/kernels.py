@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...engine.lattice import Integers
 from ..scores import doubled_midranks
-from .order import Placed
+from .standardized import Placed
 
 # Counts of points below and left of others
 

@@ -32,7 +32,7 @@ from . import blocks, kernels
 from .correlation import Correlation
 from .gold import gold_of, scores_of
 from .kernels import Gold, Kernel
-from .order import Placed, placed
+from .standardized import Placed, placed
 
 # What items are worth against all others
 

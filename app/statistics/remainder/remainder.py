@@ -7,7 +7,7 @@ t = f(m + s) - f(m - s) with m the midpoint of both systems' sums, which no swap
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -21,8 +21,62 @@ from ..joint_problem import Joint
 from ..quantity import Formula, Quantity
 from ..reduction import totals
 from ..sum_function import FunctionOf
-from .part import NOTHING, Bound, Part
 from .spread import Reaches, Spread, Strip, spread_of
+
+# The even and the odd part of a function of the sums about a midpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """sum of weight (form . s)**2 + constant, by the numbers of the forms; nothing is negative."""
+
+    squares: Mapping[int, float] = field(default_factory=dict)
+    constant: float = 0.0
+
+    @property
+    def nothing(self) -> bool:
+        """Whether it is zero."""
+        return not self.squares and self.constant == 0.0
+
+    def times(self, factor: float) -> Bound:
+        """The bound times a number that is not negative."""
+        if factor == 0.0 or self.nothing:
+            return NOTHING
+        return Bound({i: factor * weight for i, weight in self.squares.items()}, factor * self.constant)
+
+    def plus(self, *others: Bound) -> Bound:
+        """The sum of bounds."""
+        squares, constant = dict(self.squares), self.constant
+        for other in others:
+            for index, weight in other.squares.items():
+                squares[index] = squares.get(index, 0.0) + weight
+            constant += other.constant
+        return Bound(squares, constant)
+
+
+NOTHING = Bound()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """See the module; `slope` is l, shape (k,), known as `index`, and |l . s| is at most `reach`."""
+
+    middle: float
+    slope: Reals
+    index: int
+    reach: float
+    even: Bound = NOTHING
+    relative: Bound = NOTHING
+    rest: Bound = NOTHING
+
+    @property
+    def constant(self) -> bool:
+        """Whether nothing moves it."""
+        return self.reach == 0.0 and self.rest.nothing
+
+
+# The linear part of a difference of scores, and how far the difference is from it at the most
+
 
 # Corpus scores as formulas
 

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from sklearn.metrics import accuracy_score
 
 from app.errors import InvalidTest
-from app.statistics.labels import reduce_predictions
+from app.statistics.label_match import reduce_predictions
 from app.statistics.paired import Pairing, Predictions, StatisticSpec
 
 tags = st.sampled_from(["N", "V", "ADJ"])

@@ -19,9 +19,8 @@ from app.statistics.additive_problem import Additive
 from app.statistics.paired import Pairing, Predictions, StatisticSpec
 from app.statistics.pairwise import blocks, reduce as module
 from app.statistics.pairwise.kernels import Gold, prefix_counts
-from app.statistics.pairwise.order import Placed, placed
 from app.statistics.pairwise.reduce import worth_of
-from app.statistics.pairwise.standardized import sign_of
+from app.statistics.pairwise.standardized import Placed, placed, sign_of
 from app.statistics.reducers import reduce
 
 
