@@ -75,12 +75,11 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         data = Scores(scores[0], scores[1], _pairing(gold, options, notes, total))
         return Reading("scores", data, StatisticSpec("mean_difference"), tuple(notes), format_, **known)
     pairing = _pairing(gold, options, notes, total)
-    if by_word:
-        flat = [[word for sentence in own for word in sentence] for own in right]
-        total = np.ones(len(flat[0]), dtype=np.int64)
-    else:
-        flat = [list(map(sum, own)) for own in right]
-    counts = [{"correct": np.array(own, dtype=np.int64), "total": total} for own in flat]
+    items = [[[word] for sentence in own for word in sentence] if by_word else own for own in right]
+    total = np.ones(len(items[0]), dtype=np.int64) if by_word else total
+    counts = [
+        {"correct": np.array([sum(item) for item in own], dtype=np.int64), "total": total} for own in items
+    ]
     data_counts = Counts(counts[0], counts[1], pairing)
     return Reading("counts", data_counts, StatisticSpec("accuracy"), tuple(notes), format_, **known)
 

@@ -22,6 +22,7 @@ SAME = frozenset(
 )  # fmt: skip
 ALIKE = {"accuracy": "acc", "correct": "acc", "err": "error", "errors": "error", "ppl": "perplexity"}
 NAMED = 20
+GIVE = "Give `higher_is_better=true`, or `higher_is_better=false` if lower is better."
 CHOOSE = "Choose a metric that both have (`metric`)."
 
 
@@ -145,19 +146,14 @@ def _question(u: str, v: str, known: Sequence[bool | None]) -> str | None:
     """What a gate asks where the names do not tell which direction is better."""
     words = [word for word in shared_words((u, v)) if word in _telling(u)]
     if None not in known:
-        why = f"{quoted(u)} and {quoted(v)} are different metrics."
-    elif False in known:
-        why = f"Only one of {quoted(u)} and {quoted(v)} tells by its name that lower is better."
-    else:
-        return _unknown(words) if words else None
-    return f"{why} Give `higher_is_better=true`, or `higher_is_better=false` if lower is better."
+        return f"{quoted(u)} and {quoted(v)} are different metrics. {GIVE}"
+    if False in known:
+        return f"Only one of {quoted(u)} and {quoted(v)} tells by its name that lower is better. {GIVE}"
+    return _unknown(words) if words else None
 
 
 def _unknown(words: Sequence[str]) -> str:
-    return (
-        f"Nothing says whether a higher {quoted(' '.join(words))} is better. Give `higher_is_better=true`, or "
-        "`higher_is_better=false` if lower is better."
-    )
+    return f"Nothing says whether a higher {quoted(' '.join(words))} is better. {GIVE}"
 
 
 def _folded(name: str) -> str:
