@@ -20,7 +20,7 @@ from .count_files import CountFile, count_file, require_same
 from .format import MAX_LINES, START_BYTES, FirstLook, Format, Sign
 from .json_records import read_records
 from .number_text import NumberReader
-from .outputs_by_id import SystemOutputs, counts, matched, scores_reading
+from .outputs_by_id import SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading, choose_metric
 from .roles import needed
 from .source import Source, in_words, parsed_once
@@ -78,8 +78,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         for system in (u, v):
             system.values = [None if value is None else int(value[0] == 0) for value in system.values]
         return scores_reading(u, v, options, notes, format_, clustered=clustered, **known)
-    pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    return Reading("counts", counts(pairs, NAMES), WER, tuple(notes), format_, **known)
+    known |= {"counted": NAMES, "statistic": WER}
+    return scores_reading(u, v, options, notes, format_, clustered=clustered, **known)
 
 
 # Counts

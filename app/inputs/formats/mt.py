@@ -29,7 +29,7 @@ from .count_files import CountFile, count_file
 from .format import FirstLook, Format, Sign
 from .metrics import metric_of
 from .number_text import Number, NumberReader, parsed
-from .outputs_by_id import counts, matched, scores_reading, values_in
+from .outputs_by_id import scores_reading, values_in
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .sentences import DOCUMENT, from_file
@@ -212,10 +212,9 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
         for index, row in enumerate(system.values):
             if row is not None and not all(isinstance(value, int) and value >= 0 for value in row):
                 raise file.data.refused(index, "", "not_a_count", "a count is not a whole number from 0.")
-    pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    return Reading(
-        "counts", counts(pairs, names), CORPUS_METRICS[metric], tuple(notes), format_, statistic_read=consumed,
-        metric=metric,
+    return scores_reading(
+        systems[0], systems[1], options, notes, format_, clustered=clustered, counted=names, statistic=CORPUS_METRICS[metric],
+        statistic_read=consumed, metric=metric,
     )  # fmt: skip
 
 

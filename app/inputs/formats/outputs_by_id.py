@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import Choice, Flaw, InvalidTest, relocated
 from ...inference.reading import LeftOut, Read
 from ...statistics.item_order import taken
-from ...statistics.paired import Column, Counts, Pairing, Repeated, StatisticSpec
+from ...statistics.paired import Column, Counts, Repeated, StatisticSpec
 from ...statistics.repeats import unequal_runs
 from ...statistics.weights import weights_of
 from .. import columns, sides
@@ -148,37 +148,6 @@ def known_of(values: Any) -> tuple[Any, Positions | None]:
         return values, None
     there = [index for index, value in enumerate(values) if value is not None]
     return [values[index] for index in there], np.array(there, dtype=np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class Matched:
-    """Both systems' values in one order."""
-
-    ids: list[str]
-    u: Any
-    v: Any
-    pairing: Pairing
-
-
-def matched(
-    u: SystemOutputs,
-    v: SystemOutputs,
-    *,
-    on_missing: OnMissingOutcome,
-    notes: list[Any],
-    clustered: bool = False,
-) -> Matched:
-    """Pair two systems by id.
-
-    Raises InvalidTest: values are missing or ids do not match, without on_missing=drop; or clusters differ. Bounds are of
-    scores alone.
-    """
-    if on_missing == BOUNDS:
-        raise no_bounds()
-    sides, aligned = _aligned(u, v, on_missing, notes, clustered=clustered)
-    paired = [values_in(side, aligned.order[name]) for name, side in sides.items()]
-    ids: Any = aligned.pairing.ids or ()
-    return Matched(list(ids), paired[0], paired[1], aligned.pairing)
 
 
 def values_in(side: ById, order: Positions | None) -> Any:
@@ -377,24 +346,33 @@ def scores_reading(
     statistic: StatisticSpec = MEAN,
     **known: Any,
 ) -> Reading:
-    """The reading of two systems' scores, or of rows of what is `counted`, paired as by `matched`.
+    """The reading of two systems' scores, or of rows of what is `counted`, paired by id.
 
     `more_notes` come after those of the pairing; `known` are further fields of `Reading`.
+
+    Raises InvalidTest: values are missing or ids do not match, without on_missing=drop; or clusters differ. Bounds are of
+    scores alone.
     """
     keys, findings = other_items((u, v), options)
     if options.on_mismatch == "drop" and keys:
         u, v = u.without(keys), v.without(keys)
         notes.append(LeftOut("u and v", len(keys), "likeness"))
     known["findings"] = (*known.get("findings", ()), *findings)
-    if counted:
-        pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
-        notes += more_notes
-        return Reading("counts", counts(pairs, counted), statistic, tuple(notes), format_, **known)
+    if counted and options.on_missing == BOUNDS:
+        raise no_bounds()
     sides, aligned = _aligned(u, v, options.on_missing, notes, clustered=clustered)
 
     def take(name: str, order: Positions | None) -> Column | Repeated:
         return column_of(values_in(sides[name], order), name[1:])
 
+    if counted:
+        rows = {name: values_in(side, aligned.order[name]) for name, side in sides.items()}
+        named = [
+            {name: _numbers([row[at] for row in own], side[1:]) for at, name in enumerate(counted)}
+            for side, own in rows.items()
+        ]
+        data_counts = Counts(named[0], named[1], aligned.pairing)
+        return Reading("counts", data_counts, statistic, (*notes, *more_notes), format_, **known)
     data = bounded_scores(aligned, take, options.bounds)
     if data.gaps is not None:
         lacking = len(data.gaps.u) + len(data.gaps.v) + 2 * data.gaps.neither
@@ -408,15 +386,6 @@ def scores_reading(
         data = replace(data, weights=weights_of([written[str(key)] for key in aligned.pairing.ids or ()]))
         notes.append(WEIGHTED)
     return Reading("scores", data, MEAN, tuple(notes), format_, **known)
-
-
-def counts(values: Matched, names: Sequence[str]) -> Counts:
-    """Rows of counts, in the order of `names`."""
-    return Counts(_named(values.u, names, "u"), _named(values.v, names, "v"), values.pairing)
-
-
-def _named(rows: list[Any], names: Sequence[str], role: str) -> dict[str, Column]:
-    return {name: _numbers([row[index] for row in rows], role) for index, name in enumerate(names)}
 
 
 def column_of(values: Any, role: str) -> Column | Repeated:

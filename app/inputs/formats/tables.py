@@ -45,7 +45,7 @@ from ..summaries import MOST_ROWS, refuse_summaries
 from .json_records import key_of, read_records
 from .metrics import Measured, measured, metric_of
 from .number_text import NumberReader
-from .outputs_by_id import MEAN, PAIRED_BY_ORDER, SystemOutputs, Value, counts, matched, scores_reading
+from .outputs_by_id import MEAN, PAIRED_BY_ORDER, SystemOutputs, Value, scores_reading
 from .reader import Finding, ReaderOptions, Reading, choose
 from .roles import Systems, both, by_names, two_systems
 from .source import Source, in_words
@@ -384,11 +384,12 @@ def _two_files_of_counts(
         systems.append(replace(outputs, values=frame.tuples(own, reader)))
     u, v = systems
     clustered = None not in clusters
-    pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
     spec = next(spec for each, spec in COUNT_STATISTICS if each == set(names))
     metric = "wer" if spec.name == "ratio" else None
-    notes.append(f"The counts of an item are {', '.join(names)}.")
-    return Reading("counts", counts(pairs, names), spec, tuple(notes), format_, metric=metric)
+    said = [f"The counts of an item are {', '.join(names)}."]
+    return scores_reading(
+        u, v, options, notes, format_, clustered=clustered, more_notes=said, counted=names, statistic=spec, metric=metric,
+    )  # fmt: skip
 
 
 def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any], format_: str) -> Reading:
