@@ -21,10 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...statistics.paired import StatisticSpec
 from .format import FirstLook, Format, Sign
 from .number_text import NumberReader
-from .outputs_by_id import SystemOutputs, matched, scores
+from .outputs_by_id import SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading
 from .roles import needed
 from .source import Source
@@ -42,8 +41,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
             key, _, value = line.partition(" = ")
             system.add(key, number_reader.of_text(value, source.line(number, "value")), f"line/{number}")
         systems.append(system)
-    pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=False)
-    return Reading("scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_)
+    return scores_reading(systems[0], systems[1], options, notes, format_)
 
 
 def _sign(look: FirstLook) -> Sign:
@@ -89,7 +87,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     catalogue = formats / "catalogue.py"
     text = catalogue.read_text(encoding="utf-8")
     text = text.replace("    asr,\n", "    asr,\n    assignments,\n", 1).replace(
-        "    asr.FORMAT,\n", "    asr.FORMAT,\n    assignments.FORMAT,\n", 1
+        "    asr.FORMAT, ", "    asr.FORMAT, assignments.FORMAT, ", 1
     )
     catalogue.write_text(text, encoding="utf-8")
     (folder / "new.txt").write_text("a = 3\nb = 2\nc = 4\n", encoding="utf-8")
