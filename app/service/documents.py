@@ -212,8 +212,9 @@ def request_in(
     if set(files) != {ROLE} or dict(fields).get("format", AUTO).lower() not in JSON_FORMATS:
         return None
     content = files[ROLE].content.removeprefix(UTF8_BOM).strip()
-    marked = any(b'"%b"' % name.encode() in content for name in names) if names else MARK.search(content)
-    if not content.startswith(b"{") or not marked:
+    if not content.startswith(b"{"):
+        return None
+    if not (any(b'"%b"' % name.encode() in content for name in names) if names else MARK.search(content)):
         return None
     if _is_object(content.partition(b"\n")[0]) and b"\n" in content:
         return None  # JSON Lines

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..delimited import is_quoted
 from ..missing_texts import is_missing
 from .format import FirstLook, Format, Sign
@@ -27,19 +29,14 @@ def _is_table(look: FirstLook) -> bool:
     quoted_names = (
         look.delimiter in {" ", "\t"} and bool(look.rows) and is_quoted(look.rows[0], look.delimiter)
     )
-    if not lines or are_data(names):
-        return False
-    if look.delimiter == " " and not quoted_names:
+    if not lines or are_data(names) or (look.delimiter == " " and not quoted_names):
         return False
     width = len(lines[0])  # with a name of the row, as R's write.table has it
     if width != len(names) + (quoted_names and width > len(names)) or any(
         len(line) != width for line in lines
     ):
         return False
-    return any(
-        any(map(is_numeric, column)) and all(is_numeric(field) or is_missing(field) for field in column)
-        for column in zip(*lines, strict=True)
-    )
+    return any(_hold_numbers(column) for column in zip(*lines, strict=True))
 
 
 def _are_numbers(look: FirstLook) -> bool:
@@ -47,6 +44,10 @@ def _are_numbers(look: FirstLook) -> bool:
     fields = look.table[0] if look.table else []
     if len(fields) not in {1, 2, 4} or (look.delimiter == " " and len(fields) > 1):
         return False
+    return _hold_numbers(fields)
+
+
+def _hold_numbers(fields: Sequence[str]) -> bool:
     return any(map(is_numeric, fields)) and all(is_numeric(field) or is_missing(field) for field in fields)
 
 
@@ -65,16 +66,9 @@ MQM = Format(
     kinds=("scores",), delimiter="blank", sign=_sign_of_mqm,
 )  # fmt: skip
 TSV = Format(
-    "tsv",
-    read,
-    ROLES,
-    OF_TABLES,
-    "as csv, with tabs",
-    kinds=("scores", "counts"),
-    delimiter="tab",
-    sign=_sign_of_tabs,
+    "tsv", read, ROLES, OF_TABLES, "as csv, with tabs", kinds=("scores", "counts"), delimiter="tab", sign=_sign_of_tabs,
     suffixes=(".tsv", ".tab"),
-)
+)  # fmt: skip
 CSV = Format(
     "csv", read, ROLES, OF_TABLES, "wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header",
     kinds=("scores", "counts"), sign=_sign, suffixes=(".csv", ".xlsx", ".parquet"),
