@@ -20,17 +20,8 @@ from .schema.statistics import STATISTIC_MODELS
 
 TEXT = ("alternative", "method", "test", "on_missing", "pmf", "significance")
 LITERAL = (
-    "samples",
-    "seed",
-    "precision",
-    "alpha",
-    "confidence_level",
-    "power",
-    "sequential",
-    "exact_fraction",
-    "timeout_s",
-    "store",
-)
+    "samples", "seed", "precision", "alpha", "confidence_level", "power", "sequential", "exact_fraction", "timeout_s", "store",
+)  # fmt: skip
 NAMES = {"name_u": "u", "name_v": "v"}
 ELSEWHERE = ("format", "theme", "timeout_s")
 OF_A_BOARD = ("picture", "table")  # of the answer to a comparison
