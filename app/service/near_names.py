@@ -108,11 +108,12 @@ def _sent_as(kinds: Collection[str]) -> str:
 @cache
 def _all_kinds() -> dict[str, tuple[str, ...]]:
     """The kinds of data that have a statistic, as they are sent, by its name."""
-    kinds: dict[str, dict[str, None]] = {}
+    kinds: dict[str, tuple[str, ...]] = {}
     for kind, entries in STATISTICS.items():
         for entry in entries:
-            kinds.setdefault(entry.name, {})[SENT_AS.get(kind, kind)] = None
-    return {name: tuple(own) for name, own in kinds.items()}
+            sent = SENT_AS.get(kind, kind)
+            kinds[entry.name] = tuple(dict.fromkeys((*kinds.get(entry.name, ()), sent)))
+    return kinds
 
 
 @cache

@@ -99,13 +99,12 @@ def _unknown(model: type[BaseModel], value: dict[str, Any], prefix: str) -> list
 @cache
 def _parts(model: type[BaseModel]) -> tuple[tuple[str, type[BaseModel]], ...]:
     """The fields of a model that are models themselves."""
-    parts = []
-    for name, field in model.model_fields.items():
-        kinds = [kind for kind in (field.annotation, *get_args(field.annotation)) if isinstance(kind, type)]
-        part = next((kind for kind in kinds if issubclass(kind, BaseModel)), None)
-        if part is not None:
-            parts.append((name, part))
-    return tuple(parts)
+    return tuple(
+        (name, part)
+        for name, field in model.model_fields.items()
+        for part in (field.annotation, *get_args(field.annotation))
+        if isinstance(part, type) and issubclass(part, BaseModel)
+    )
 
 
 def _short(key: str) -> str:
