@@ -230,9 +230,8 @@ def read_systems(
             raise choose(data.top, SYSTEMS, "columns of the systems", of.others, why, values=())
     listed = list(wanted or of.others)
     ids = _ids_of_table(of, listed, options, notes)
-    values = _values(
-        outputs, {GOLD: (data, gold_name)}, {name: (data, name) for name in listed}, options, notes
-    )
+    columns = {name: Column(of, name, ids) for name in listed}
+    values = _values(outputs, {GOLD: Column(of, gold_name, ids)}, columns, options, notes)
     for name, column in values.items() if options.on_missing == "error" else ():
         if None in column:
             called = gold_name if name == GOLD else name
@@ -255,8 +254,9 @@ def read_systems(
         )
     more = {"groups": of.group, "events": of.event, "clusters": of.cluster}
     said = "".join(f"; {what} are the column {quoted(name)}" for what, name in more.items() if name)
-    columns = ", ".join(map(quoted, listed))
-    notes.append(f"{len(known):,} items of {columns}; gold is the column {quoted(gold_name)}{said}.")
+    notes.append(
+        f"{len(known):,} items of {', '.join(map(quoted, listed))}; gold is the column {quoted(gold_name)}{said}."
+    )
     notes += NumberReader.of(options).note()
     of_items = {
         "ids": ids,
@@ -286,16 +286,17 @@ def _of_rows(of: Columns, what: str) -> list[Any] | None:
 
 def _values(
     outputs: Outputs,
-    gold: Mapping[str, tuple[Frame, str]],
-    systems: Mapping[str, tuple[Frame, str]],
+    golds: Mapping[str, Column],
+    systems: Mapping[str, Column],
     options: ReaderOptions,
     notes: list[Any],
 ) -> dict[str, list[Any]]:
     """The values of columns of gold and of systems, None where there is none; labels are read alike in all of them."""
     if outputs is LABELS:
-        return labels_of({**gold, **systems})
-    numbers = {role: data.numbers(name, options, notes) for role, (data, name) in systems.items()}
-    return {**labels_of(gold, whole=False), **numbers}
+        return labels_of({role: (own.of.data, own.name) for role, own in {**golds, **systems}.items()})
+    numbers = {role: own.of.data.numbers(own.name, options, notes) for role, own in systems.items()}
+    gold = labels_of({role: (own.of.data, own.name) for role, own in golds.items()}, whole=False)
+    return {**gold, **numbers}
 
 
 def _default(of: Columns, gold: Collection[Any], gold_name: str) -> StatisticSpec:
@@ -382,14 +383,11 @@ def _reading(
     notes: list[Any],
 ) -> Reading:
     outputs = OUTPUTS[format_]
-    files = {**systems, **{f"gold{at}": column for at, column in enumerate(golds)}}
-    of_gold, of_systems = (
-        {role: (own.of.data, own.name) for role, own in files.items() if (role in systems) is which}
-        for which in (False, True)
-    )
+    of_gold = {f"gold{at}": column for at, column in enumerate(golds)}
+    read_as = _values(outputs, of_gold, systems, options, notes)
     values = {
-        role: ValuesById(files[role].of.data.source, files[role].ids, column, files[role].place)
-        for role, column in _values(outputs, of_gold, of_systems, options, notes).items()
+        role: ValuesById(own.of.data.source, own.ids, read_as[role], own.place)
+        for role, own in {**of_gold, **systems}.items()
     }
     truth = values["gold0"] if len(golds) == 1 else _one_gold(values["gold0"], values["gold1"], options)
     predictions = predictions_by_id(
