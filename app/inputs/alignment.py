@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -404,16 +405,20 @@ def _refuse_alone(columns: Placed, has: Mapping[str, NDArray[np.bool_]]) -> None
 
 
 def _forms_of(ids: Iterable[Any]) -> str:
-    """What to say of ids of which most are there twice, as whole numbers in two forms."""
+    """What to say of ids of which most are there twice: as numbers, in capitals or in Unicode's forms."""
     first: dict[str, str] = {}
     listed = [str(key) for key in ids]
-    known = [(match[1], key) for key in listed if (match := WHOLE_NUMBER.fullmatch(key))]
-    twice = [(before, key) for number, key in known if (before := first.setdefault(number, key)) != key]
+    twice = [(before, key) for key in listed if (before := first.setdefault(_plainest(key), key)) != key]
     if 4 * len(twice) < len(listed):
         return ""
     return (
         f"{quoted(twice[0][0])} and {quoted(twice[0][1])} may be one id in two forms: write the ids alike. "
     )
+
+
+def _plainest(key: str) -> str:
+    match = WHOLE_NUMBER.fullmatch(key)
+    return match[1] if match else normalize("NFKC", key).casefold()
 
 
 def _called(pointer: str) -> str:

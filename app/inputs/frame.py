@@ -224,6 +224,13 @@ class Frame:
                 self._is_text[name] = isinstance(inner, str | dict)
         return self._is_text[name]
 
+    def is_empty(self, name: str) -> bool:
+        """Whether no row has a value in a column."""
+        if name not in self.common:  # some of the records have it
+            return False
+        values = (self.cell(row, name) for row in range(self.n))
+        return all(value is None or (isinstance(value, str) and is_missing(value)) for value in values)
+
     def is_whole(self, name: str) -> bool:
         """Whether a column holds whole numbers as they are written, each with nothing else."""
         keys = self.keys_known(name)

@@ -22,6 +22,7 @@ from .formats.reader import ReaderOptions, choose
 from .frame import Frame, Rows, taken_rows
 from .names import (
     CLUSTER,
+    CONTEXT,
     DATASET,
     FREQUENCY,
     INDEX,
@@ -53,7 +54,14 @@ END_ROWS = 100
 # Decimals are looked for in so many rows.
 LOOKED_AT = 100
 NO_KEY_OF_RUNS = (*RUN, *DATASET, *SYSTEM, *PREDICTED, *SCORE, *FREQUENCY, *CLUSTER, *WEIGHT)
-NEVER_SCORES = (*PART_OF_KEY, *RUN, *DATASET, *FREQUENCY, *INDEX)
+NEVER_SCORES = (
+    *PART_OF_KEY,
+    *RUN,
+    *DATASET,
+    *FREQUENCY,
+    *INDEX,
+    *(name for name in CONTEXT if name not in NO_SYSTEM),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,8 @@ class Key:
     """The columns that together say what an item is; none where items are told by their position.
 
     Several rows of one key are its runs where `run` tells them apart, and its samples where nothing does; or items of their own
-    that are `numbered`, where they are said to be a cluster. `chosen` says that an option names the columns.
+    that are `numbered`, where they are said to be a cluster. `chosen` says that an option names the columns, `shown` that only
+    what they show beside the other side's does.
     """
 
     columns: tuple[str, ...] = ()
@@ -69,6 +78,7 @@ class Key:
     samples: bool = False
     numbered: bool = False
     chosen: bool = False
+    shown: bool = False
 
     @property
     def repeats(self) -> bool:
@@ -443,7 +453,7 @@ def _noted(sides: Sequence[Side], columns: tuple[str, ...], notes: list[str]) ->
     hold = "holds" if len(columns) == 1 else "together hold"
     listed = ", ".join(map(quoted, columns))
     notes.append(f"{listed} {hold} the keys: each once, the same {sides[0].n:,} in both files.")
-    return [Key(columns) for _ in sides]
+    return [Key(columns, shown=True) for _ in sides]
 
 
 def _combinations(shared: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -529,23 +539,26 @@ def note_index(frame: Frame, key: Key, notes: list[str]) -> None:
 # Scores
 
 
-def others_of(frame: Frame, options: ReaderOptions, key: Sequence[str] = ()) -> list[str]:
-    """The columns that may hold scores: of no other role, as their names and their values say."""
+def others_of(frame: Frame, options: ReaderOptions, key: Sequence[str] = (), *, least: int = 1) -> list[str]:
+    """The columns that may hold scores: of no other role, as their names and their values say; `least` are needed of them."""
     named = {
         *key, cluster_of(frame, options), weight_of(frame, options), system_of(frame, options), frame.index,
     }  # fmt: skip
     if options.id_column is not None:
         named |= set(_chosen(frame, options.id_column))
     left = [name for name in frame.names if name not in named]
-    return [name for name in left if not _is_no_score(frame, name)] or [
-        name for name in left if not is_key(name)
-    ]
+    others = [name for name in left if not _is_no_score(frame, name)]
+    others = others or [name for name in left if not is_key(name)]
+    filled = [name for name in others if not frame.is_empty(name)]
+    return filled if len(filled) >= least else others
 
 
 def _is_no_score(frame: Frame, name: str) -> bool:
     """Whether a name says that its column holds no scores, and the column has no decimals that say otherwise."""
     if not frame.has_header or not (is_key(name) or is_one_of(name, NEVER_SCORES)):
         return False
+    if is_one_of(name, CONTEXT) and frame.is_text(name):
+        return False  # said as other texts are
     cells = (frame.cell(row, name) for row in range(min(frame.n, LOOKED_AT)))
     numbers = (parsed(cell.strip()) if isinstance(cell, str) else cell for cell in cells)
     return not any(isinstance(number, float) and not number.is_integer() for number in numbers)

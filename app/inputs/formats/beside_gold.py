@@ -82,7 +82,7 @@ class Columns:
             self.event = data.chosen("event_column", options.event_column, names.EVENT)
         taken = {self.gold, self.cluster, self.group, self.event}
         index = [name for name in data.names if is_one_of(name, names.INDEX) and name != data.index]
-        usual = {*others_of(data, options), *index, *(data.find((name,)) for name in chosen)}
+        usual = {*others_of(data, options, least=3), *index, *(data.find((name,)) for name in chosen)}
         self.others = [name for name in data.names if name in usual - taken]
 
     def side(self, systems: Collection[str]) -> Side:

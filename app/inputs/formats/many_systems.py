@@ -18,7 +18,7 @@ from ...inference.reading import LeftOut
 from ...statistics.direction import of_name
 from ...statistics.summary_rows import is_summary
 from ..frame import Frame, Rows
-from ..names import INDEX, SCORE, gold_among, is_one_of
+from ..names import INDEX, SCORE, gold_among, is_cost, is_one_of
 from ..quoting import quoted, some
 from ..roles import (
     Cells,
@@ -183,7 +183,10 @@ def _wide(
     (key,) = keys_of([Side(frame, taken, next(iter(parts.values())))], options, notes)
     note_index(frame, key, notes)
     runs, sets = [key.run] if key.run else [], [dataset] if dataset else []
-    others = others_of(frame, options, [*key.columns, *runs, *sets])
+    others = others_of(frame, options, [*key.columns, *runs, *sets], least=2)
+    empty = [name for name in frame.names if name and name not in others and frame.is_empty(name)]
+    if empty and wanted is None:
+        notes.append(f"Columns without a value were left out: {some(empty)}.")
     texts = [name for name in others if frame.is_text(name)]
     if others:
         refuse_metrics(frame, key, next((name for name in others if name not in texts), others[0]))
@@ -237,6 +240,10 @@ def _columns(
         _refuse_unknown(frame.names, wanted)
         _note_skipped([name for name in names if name not in wanted], "columns", notes)
         return list(wanted)
+    costs = [name for name in names if is_cost(name) and of_name(name) is not None]
+    if costs and len(names) - len(costs) - len(texts) > 1:  # what the outputs of one system cost
+        notes.append(f"Costs are no systems and were left out: {some(costs)}.")
+        names = [name for name in names if name not in costs]
     if not texts:
         return names
     why = (

@@ -215,7 +215,8 @@ class Reading:
     `metric` is what was measured, in the field's own words: of scores, whatever is computed of them; of counts, of
     `default_statistic` only. None where nobody said more than "score". `higher_is_better` is what the format itself
     knows of it. `role_question` is None where the files, their names or the options tell which system is U; else
-    what has to be said so that a gate knows the candidate; so is `direction_question` of what is better. `file_names` are those of u and v, where each has a file, and `score_names` those of their columns or fields. `findings` are what was done without certainty.
+    what has to be said so that a gate knows the candidate; so is `direction_question` of what is better. `file_names` are those of u and v, where each has a file, and `score_names` those of their columns or fields. `findings` are what was done without certainty;
+    `id_column` is the option that says what only both files together show.
     """
 
     kind: Kind
@@ -233,6 +234,7 @@ class Reading:
     file_names: tuple[str, str] | None = None
     score_names: tuple[str, str] | None = None
     findings: tuple[Finding, ...] = ()
+    id_column: str | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ from ..roles import (
 )
 from ..sides import is_context
 from ..summaries import MOST_ROWS, refuse_summaries
+from .format import FirstLook
 from .json_records import key_of, read_records
 from .metrics import Measured, measured, metric_of
 from .number_text import NumberReader
@@ -51,7 +52,7 @@ from .roles import Systems, both, by_names, two_systems
 from .source import Source, in_words
 
 ROLES = ("u", "v", "file")
-JSON_LINES = "jsonl"
+JSON_LINES, TABLE = "jsonl", "csv"
 USES = frozenset(
     (
         "id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "on_missing", "missing_range", "decimals",
@@ -93,7 +94,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     notes: list[str] = []
     first, second = both(files, format_)
     if first is not second:
-        frames = [frame_in(source, options, notes, format_) for source in (first, second)]
+        frames = [frame_in(source, options, notes, own) for source, own in _formats(first, second, format_)]
         return _two_files(frames, options, notes, format_)
     quick = _plain(first, options, format_)
     if quick is not None:
@@ -112,6 +113,13 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     if frame.is_table and _has_counts(frame):
         return _counts(frame, options, notes, format_)
     return _wide(frame, options, notes, format_)
+
+
+def _formats(first: Source, second: Source, format_: str) -> list[tuple[Source, str]]:
+    """How each of two files is read: one may be JSON beside a table."""
+    looks = [FirstLook({source.role: source}).is_json for source in (first, second)]
+    own = [JSON_LINES if is_json else TABLE for is_json in looks] if looks[0] != looks[1] else [format_] * 2
+    return list(zip((first, second), own, strict=True))
 
 
 def frame_in(source: Source, options: ReaderOptions, notes: list[str], format_: str) -> Frame:
@@ -435,6 +443,7 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
     return scores_reading(
         u, v, options, notes, format_, clustered=clustered[0], metric=said.metric, direction_question=said.direction_question,
         score_names=names, findings=(*said.findings, *samples_finding(frames[0], keys[0])),
+        id_column=",".join(keys[0].columns) if keys[0].shown else None,
     )  # fmt: skip
 
 
@@ -512,7 +521,7 @@ def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str
     A column `score` beside one of another name is what one system got, and the other its latency or its length.
     """
     keys = [*key.columns, key.run or key.columns[0]] if key.columns else []
-    others = others_of(frame, options, keys)
+    others = others_of(frame, options, keys, least=2)
     if (options.system_u, options.system_v) != (None, None):
         return _as_chosen(frame, options, others, keys, notes)
     if {"u", "v"} <= {name.lower() for name in others}:

@@ -200,6 +200,10 @@ def read_each(
         pairs, own, unlike = _read(files, read_two, True, without_unlike)
         if len({frozenset(side.ids or ()) for side in own.values()}) == 1:
             raise error from None  # of all systems: their alignment would not find it
+    id_column = next((pair.id_column for pair in pairs if pair.id_column), None)
+    if id_column is not None:  # a pair shows what pairs in one order, and a file by itself, do not
+        options = replace(options, id_column=id_column)
+        pairs, own, unlike = _read(files, read_two, dropping, without_unlike)
     inside = [pairs[0].names and pairs[0].names[1], *(pair.names and pair.names[0] for pair in pairs)]
     shown = list(files) if named else names_of_files(list(files), inside)
     board = _board(dict(zip(shown, own.values(), strict=True)), unlike, on_missing)

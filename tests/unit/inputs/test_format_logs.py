@@ -231,6 +231,22 @@ def test_lists_of_right_and_wrong_are_a_share_of_all_instructions(
     )
 
 
+def test_a_log_that_lists_no_metrics_has_those_of_its_numbers(read_files: Read, refusal: Refusal) -> None:
+    """As older versions of the harness wrote them: what is logged of a document is no metric."""
+
+    def log(*names: str) -> str:
+        logged = {
+            "doc": {"q": "?"}, "target": 3, "arguments": [["a"]], "resps": [["r"]], "filtered_resps": ["r"],
+            "doc_hash": "d", "prompt_hash": "p", "target_hash": "t",
+        }  # fmt: skip
+        rows = ({"doc_id": row, **logged, **dict.fromkeys(names, row % 2)} for row in range(4))
+        return "".join(json.dumps(row) + "\n" for row in rows)
+
+    assert read_files("auto", {"u": log("acc"), "v": log("acc")}).metric == "acc"
+    flaw = refusal("lm-eval", {"u": log("acc", "acc_norm"), "v": log("acc", "acc_norm")}).flaws[0]
+    assert [choice.fields for choice in flaw.choices] == [{"metric": "acc"}, {"metric": "acc_norm"}]
+
+
 def test_two_metrics_of_one_log_are_two_systems(read_files: Read, refusal: Refusal, excerpts: Path) -> None:
     path = excerpts / "lm_eval" / "ifeval" / "old" / f"samples_ifeval_{OLD}"
     two = {"metric_u": "prompt_level_loose_acc", "metric_v": "prompt_level_strict_acc"}

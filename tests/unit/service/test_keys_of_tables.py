@@ -201,6 +201,83 @@ def test_fields_between_tabs_may_be_quoted_over_lines() -> None:
     assert (status, said["p_value"]) == (200, float(P))
 
 
+@pytest.mark.parametrize("on_missing", ["error", "pairwise", "complete"])
+@pytest.mark.parametrize("moved", [(0,), (1,), (2,), (1, 2)])
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_files_of_a_board_are_paired_alike(suffix: str, moved: Sequence[int], on_missing: str) -> None:
+    """One file in another order shows what the keys are, and they hold for those in one order as well."""
+    three = {"a": U, "b": V, "c": [*U[3:], *V[:3]]}
+    parts = b""
+    for at, (name, own) in enumerate(three.items()):
+        rows = of_system(KEYS["texts that nobody knows"], own)
+        content = WRITERS[suffix](shuffled(rows, at) if at in moved else rows)
+        parts += f'--x\r\nContent-Disposition: form-data; name="system"; filename="{name}.{suffix}"\r\n\r\n'.encode()
+        parts += content + b"\r\n"
+    parts += (
+        f'--x\r\nContent-Disposition: form-data; name="on_missing"\r\n\r\n{on_missing}\r\n--x--\r\n'.encode()
+    )
+    status, said = sent("compare", Body(MULTIPART, None, "x"), parts)
+    assert status == 200, said
+    found = {frozenset((pair["u"], pair["v"])): pair["p_value"] for pair in said["pairs"]}
+    assert found == {
+        frozenset((u, v)): float(
+            sign_flip_p([Fraction(one - other) for one, other in zip(three[u], three[v], strict=True)])
+        )
+        for u, v in itertools.combinations(three, 2)
+    }
+
+
+NO_SCORES = {"notes": "", "remark": "NA", "question": 7, "doc": 3}
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+@pytest.mark.parametrize("name", NO_SCORES)
+def test_columns_without_scores_are_no_systems(name: str, suffix: str) -> None:
+    """Nothing in any row, or a number of what was asked."""
+    value = NO_SCORES[name] if suffix == "csv" or not isinstance(NO_SCORES[name], str) else None
+    rows = [{"id": NAMES[n], "A": u, "B": v, name: value} for n, (u, v) in enumerate(zip(U, V, strict=True))]
+    status, said = form("files", {"file": WRITERS[suffix](rows)}, suffix)
+    assert (status, said["p_value"]) == (200, float(P))
+    status, said = form("compare", {"file": WRITERS[suffix](rows)}, suffix)
+    assert (status, [one["name"] for one in said["systems"]]) == (200, ["A", "B"])
+    files = {
+        role: WRITERS[suffix]([{"id": NAMES[n], name: value, "gain": one} for n, one in enumerate(own)])
+        for role, own in (("u", U), ("v", V))
+    }
+    status, said = form("files", files, suffix)
+    assert (status, said["p_value"]) == (200, float(P))
+
+
+@pytest.mark.parametrize("roles", ["uv", "vu"])
+def test_a_table_may_stand_beside_lines_of_json(roles: str) -> None:
+    one, other = roles
+    sides = {"u": of_system(KEYS["camel case"], U), "v": shuffled(of_system(KEYS["camel case"], V))}
+    files = {one: csv_of(sides[one]), other: lines_of(sides[other])}
+    status, said = form("files", {role: files[role] for role in "uv"}, "txt")
+    assert (status, said["p_value"]) == (200, float(P))
+
+
+@pytest.mark.parametrize(("one", "other"), [("Q{}", "q{}"), ("\u00e9{}", "e\u0301{}"), ("0{}", "{}.0")])
+def test_ids_in_two_forms_are_shown(one: str, other: str) -> None:
+    files = {
+        role: lines_of([{"id": form_.format(n), "acc": score} for n, score in enumerate(own)])
+        for role, own, form_ in (("u", U, one), ("v", V, other))
+    }
+    status, said = form("files", files, "jsonl")
+    assert (status, said["errors"][0]["code"]) == (422, "unmatched_ids")
+    assert "may be one id in two forms" in said["detail"]
+
+
+def test_costs_are_no_systems_of_a_board() -> None:
+    rows = [
+        {"id": NAMES[n], "A": u, "B": v, "latency_ms": 90 + n}
+        for n, (u, v) in enumerate(zip(U, V, strict=True))
+    ]
+    status, said = form("compare", {"file": csv_of(rows)}, "csv")
+    assert (status, [one["name"] for one in said["systems"]]) == (200, ["A", "B"])
+    assert 'Costs are no systems and were left out: "latency_ms".' in said["reading"]["notes"]
+
+
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_rows_that_nothing_tells_apart_are_warned_of_and_asked_about(suffix: str) -> None:
     rows = {
