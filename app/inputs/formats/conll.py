@@ -25,7 +25,7 @@ from ...statistics.spans import Scheme, forms, is_tag
 from ..quoting import quoted
 from .format import FirstLook, Format, Sign
 from .reader import ReaderOptions, Reading, choose
-from .roles import both, needed
+from .roles import needed
 from .sentences import (
     DOCSTART,
     DOCUMENT,
@@ -59,17 +59,10 @@ Sides = list[tuple[Sentences, int]]
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
     """Predictions of tag sequences."""
     notes: list[Any] = []
-    if "gold" in files:
-        if "file" in files:
-            raise InvalidTest.at(
-                "/files/file", "unused_file", "With gold, give u and v in files of their own."
-            )
-        sides = _three_files(files, options, notes, format_)
-    else:
-        first, second = both(files, format_)
-        sides = (
-            _one_file(first, options, notes) if first is second else _two_files(first, second, options, notes)
-        )
+    if "gold" in files and "file" in files:
+        detail = "With gold, give u and v in files of their own."
+        raise InvalidTest.at("/files/file", "unused_file", detail)
+    sides = _sides(files, options, notes, format_)
     scheme = _scheme(sides, options, notes)
     if options.statistic is None or options.statistic in SPANS:
         for tokens, column in sides:
@@ -130,18 +123,30 @@ def _scheme(sides: Sides, options: ReaderOptions, notes: list[Any]) -> Scheme:
     return "BILOU" if letters & set("LU") else "IOBES" if ends else "IOB2"
 
 
-def _three_files(
-    files: Mapping[str, Source], options: ReaderOptions, notes: list[Any], format_: str
-) -> Sides:
-    gold, u, v = (_tokens(needed(files, role, format_), notes) for role in ("gold", "u", "v"))
-    for system in (u, v):
-        _require_same_tokens(gold, system, options)
-    return [(system, _tag_column(system, options, notes)) for system in (gold, u, v)]
-
-
-def _require_same_tokens(base: Sentences, system: Sentences, options: ReaderOptions) -> None:
-    columns = _token_column(base, options), _token_column(system, options)
-    require_same(base, system, columns, "token", columns[1] + 1)
+def _sides(files: Mapping[str, Source], options: ReaderOptions, notes: list[Any], format_: str) -> Sides:
+    """Gold, u and v: in files of their own, side by side in one file, or gold beside each system."""
+    if "gold" not in files and "file" in files:
+        system = _tokens(files["file"], notes)
+        columns = _beside(system, options, ("gold", "u", "v"))
+        notes.append(f"Columns {', '.join(str(column + 1) for column in columns)} are gold, u and v.")
+        return [(system, column) for column in columns]
+    roles = ("gold", "u", "v") if "gold" in files else ("u", "v")
+    base, *others = systems = [_tokens(needed(files, role, format_), notes) for role in roles]
+    tokens = [_token_column(system, options) for system in systems]
+    for system, column in zip(others, tokens[1:], strict=True):
+        require_same(base, system, (tokens[0], column), "token", column + 1)
+    if "gold" in files:
+        return [(system, _tag_column(system, options, notes)) for system in systems]
+    (gold_u, column_u), (gold_v, column_v) = (
+        _beside(system, options, ("gold", role)) for system, role in zip(systems, roles, strict=True)
+    )
+    u, v = systems
+    require_same(u, v, (gold_u, gold_v), "gold tag", gold_v + 1)
+    notes.append(
+        f"There is no gold file: columns {gold_u + 1} and {column_u + 1} of u, and {gold_v + 1} and {column_v + 1} of v, "
+        "are gold and prediction."
+    )
+    return [(u, gold_u), (u, column_u), (v, column_v)]
 
 
 def _tag_column(system: Sentences, options: ReaderOptions, notes: list[Any]) -> int:
@@ -157,27 +162,6 @@ def _tag_column(system: Sentences, options: ReaderOptions, notes: list[Any]) -> 
         said = f"the tags are column {index + 1} of {system.width}; the option tag_column_{role} chooses another."
         notes.append(Remark(role, said))
     return index
-
-
-def _two_files(first: Source, second: Source, options: ReaderOptions, notes: list[Any]) -> Sides:
-    u, v = _tokens(first, notes), _tokens(second, notes)
-    _require_same_tokens(u, v, options)
-    (gold_u, column_u), (gold_v, column_v) = (
-        _beside(system, options, ("gold", system.source.role)) for system in (u, v)
-    )
-    require_same(u, v, (gold_u, gold_v), "gold tag", gold_v + 1)
-    notes.append(
-        f"There is no gold file: columns {gold_u + 1} and {column_u + 1} of u, and {gold_v + 1} and {column_v + 1} of v, "
-        "are gold and prediction."
-    )
-    return [(u, gold_u), (u, column_u), (v, column_v)]
-
-
-def _one_file(source: Source, options: ReaderOptions, notes: list[Any]) -> Sides:
-    system = _tokens(source, notes)
-    columns = _beside(system, options, ("gold", "u", "v"))
-    notes.append(f"Columns {', '.join(str(column + 1) for column in columns)} are gold, u and v.")
-    return [(system, column) for column in columns]
 
 
 def _beside(system: Sentences, options: ReaderOptions, roles: tuple[str, ...]) -> list[int]:
