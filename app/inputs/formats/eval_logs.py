@@ -364,8 +364,6 @@ def _promptfoo(source: Source, options: ReaderOptions, notes: list[Any], files: 
             context={"assert": case.get("assert") or None}, run=run if type(run) is int else None,
             places={name: f"{path}/namedScores/{escaped(name)}" for name in named if name not in numbers},
         ))  # fmt: skip
-    if not rows:
-        raise source.empty()
     providers = Counter(each.name for each in systems.values())
     for title, each in systems.items():
         systems[title] = each if providers[each.name] == 1 else each._replace(name=title)

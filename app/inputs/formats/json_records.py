@@ -62,6 +62,8 @@ class Records:
         # Most records have the same fields, so that there are few tuples of them.
         rows = dict.fromkeys(map(tuple, values))
         fields = tuple(dict.fromkeys(name for row in rows for name in row))
+        if not fields:
+            raise source.empty()
         if len(fields) > MAX_COLUMNS:
             raise _too_many_fields(source, source.pointer, len(fields))
         return cls(source, values, paths, fields, frozenset(fields).intersection(*rows), **known)

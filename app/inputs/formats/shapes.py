@@ -113,6 +113,10 @@ class Rows:
     of_corpus: bool = False
     notes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise self.source.empty()
+
     @property
     def names(self) -> list[str]:
         """The metrics to choose from."""
@@ -303,7 +307,7 @@ def outputs_of(
     """The numbers of one system by item; those of several rows of an item together, in the order of the runs, or of the numbers."""
     outputs, reader = SystemOutputs(table.source, by_order=table.by_order), NumberReader.of(options)
     role = table.source.role
-    who = table.shown(rows[0].system)[:80] if role == "file" and rows and rows[0].system else role
+    who = table.shown(rows[0].system)[:80] if role == "file" and rows[0].system else role
     grouped: dict[str, list[Row]] = {}
     several = left_out = 0
     for row in rows:

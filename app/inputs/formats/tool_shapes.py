@@ -68,8 +68,6 @@ def _swe(source: Source, options: ReaderOptions, notes: list[Any], files: Files)
         for index, key in enumerate(ids):
             text = key_of(key, source, f"{name}/{index}", "id")
             rows.setdefault(text, Row(text, {"resolved": int(at == 0)}, f"{name}/{index}", None))
-    if not rows:
-        raise source.empty()
     said = () if newer else (OLDER,)
     return Rows(source, [*rows.values()], metric="resolved", higher_is_better=True, notes=said)
 
@@ -391,8 +389,6 @@ def _votes(source: Source, options: ReaderOptions, notes: list[Any], files: File
         for name, other, won in ((*names, share), (*names[::-1], None if share is None else 1 - share)):
             key = str(id_) if len(files) > 1 else f"{id_} {' '.join(sorted((name, other)))}"
             rows.append(Row(key, {"win rate": won}, path, None, name))
-    if not rows:
-        raise source.empty()
     chosen = {options.system_u, options.system_v}
     if "file" in files and None not in chosen:
         # Of one file only the votes between the two systems that are compared.

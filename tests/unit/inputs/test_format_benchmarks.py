@@ -119,6 +119,7 @@ def test_parameters_are_part_of_the_name(read_files: Read) -> None:
     ("format_", "document", "code", "pointer"),
     [
         ("hyperfine", {}, "missing_field", "/files/u/results"),
+        ("hyperfine", {"results": []}, "no_items", "/files/u"),
         ("hyperfine", {"results": [1]}, "missing_field", "/files/u/results"),
         ("hyperfine", {"results": [{"mean": 1.0}]}, "missing_field", "/files/u/results/0"),
         ("hyperfine", {"results": [{"command": "a"}]}, "missing_field", "/files/u/results/0/mean"),

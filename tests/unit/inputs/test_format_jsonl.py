@@ -59,6 +59,7 @@ def test_one_file_wide_long_or_an_array(read_files: Read) -> None:
 def test_arrays_of_plain_numbers_pair_by_order(read_files: Read, refusal: Refusal) -> None:
     assert read_files("jsonl", {"u": "[1, 0, 1]", "v": "[0, 0, 1]"}).data.pairing.matched == 3
     assert refusal("jsonl", {"u": "[1, 0, 1]", "v": "[0, 0]"}).flaws[0].code == "length_mismatch"
+    assert refusal("auto", {"file": "[{}]"}).flaws[0].code == "no_items"
 
 
 def test_several_samples_of_an_item_are_kept_apart(read_files: Read) -> None:
