@@ -26,20 +26,23 @@ def power_curve(
     differences = _of_differences(record)
     heights = [abs(point.effect) if differences else point.power for point in record.curve]
     numbers = [point.n for point in record.curve]
-    first, last = min(numbers), max(numbers)
+    solution = record.solution
+    shown = numbers or [solution.n or 1]  # without a curve the answer alone
+    first, last = min(shown), max(shown)
     pad = PAD * (last - first) or 0.5 * first
     along = axis_of(first - pad, last + pad, (LEFT, RIGHT), across(TEXT))
-    up = axis_of(0.0, 1.05 * max(heights) if differences else 1.03, (BOTTOM, TOP), upwards(TEXT))
+    top = (1.05 * max(heights, default=0.0) or 1.0) if differences else 1.03
+    up = axis_of(0.0, top, (BOTTOM, TOP), upwards(TEXT))
     head(canvas, _title(record), _subtitle(record), palette)
     grid(canvas, up, palette, ("true difference that is found" if differences else "power") + up.units)
     points = [(along.at(n), up.at(height)) for n, height in zip(numbers, heights, strict=True)]
-    canvas.line(points, color=palette.tail, linewidth=2.0)
+    if points:
+        canvas.line(points, color=palette.tail, linewidth=2.0)
     for x, y in points:
         canvas.dot(x, y, color=palette.tail, fill=palette.tail, size=3.5)
     if not differences and record.wanted_power is not None:
         y = up.at(record.wanted_power)
         canvas.line([(LEFT, y), (RIGHT, y)], color=palette.ink, linewidth=0.9, dashes=DASHES)
-    solution = record.solution
     if not differences and solution.n is not None and solution.power is not None:
         x, y = along.at(solution.n), up.at(solution.power)
         canvas.dot(x, y, color=palette.observed, fill=palette.observed, size=8.0)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from app.inference.power.record import PowerMethod, PowerPoint, PowerRecord, Solution
+from app.answers.power import PowerMethod, PowerPoint, PowerRecord, Solution
 from app.inference.record import NamesRecord, NullRecord, StatisticRecord, TestRecord
 from app.reports.picture import pictures
 from app.reports.picture.labels import POINTS_PER_INCH, width
@@ -73,6 +74,19 @@ def test_what_was_asked_about_power_is_on_the_paper(alpha: float, first: int) ->
         text.text or "" for text in ET.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")
     )
     assert "over 1000 comparisons, two-sided, power 0.8123456; approximate" in said
+
+
+@pytest.mark.parametrize(
+    "curve", [(), (PowerPoint(50, 0.0, 0.05),), (PowerPoint(50, 0.0, 0.05), PowerPoint(60, 0.0, 0.05))]
+)
+@pytest.mark.parametrize("solve", ["n", "effect"])
+def test_an_answer_about_power_without_a_curve_or_with_a_flat_one_is_drawn(curve: Any, solve: Any) -> None:
+    record = PowerRecord(
+        digest="a" * 64, solve=solve, solution=Solution(None, None, None, None), wanted_power=0.8, alpha=0.05,
+        comparisons=1, alternative="two-sided", critical_difference=None, actual_alpha=None, curve=curve,
+        method=PowerMethod("normal", False, "the sizes"), sentence="It is out of reach.",
+    )  # fmt: skip
+    assert "Out of reach" in "".join(ET.fromstring(power_svg(record)).itertext())
 
 
 def test_a_very_large_picture_has_fewer_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
