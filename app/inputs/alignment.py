@@ -332,7 +332,10 @@ def _taken(
     columns: Placed, kept: NDArray[np.bool_]
 ) -> tuple[dict[str, Positions | None], dict[str, Positions]]:
     """Which values of each column to take in which order, None for all as they are; and the items that it has, where not all."""
-    number, matched = np.cumsum(kept) - 1, int(kept.sum())  # of a kept item among those kept
+    matched = int(kept.sum())
+    number: Any = None  # of a kept item among those kept
+    if any(columns.size(name) < len(kept) for name in columns.positions):
+        number = np.cumsum(kept) - 1
     order: dict[str, Positions | None] = {}
     present: dict[str, Positions] = {}
     for name, positions in columns.positions.items():

@@ -191,8 +191,8 @@ def outputs_of(
     nothing: list[str | None] = [None] * len(ids)
     systems = [
         SystemOutputs(
-            frame.source, not key.columns, ids, column, Cells(frame, own, score, places), list(clusters or nothing),
-            list(weights or nothing), context=context,
+            frame.source, not key.columns, ids, column, Cells(frame, own, score, places), clusters or nothing, weights or nothing,
+            context=context,
         )
         for score, column in zip(scores, columns, strict=True)
     ]  # fmt: skip
