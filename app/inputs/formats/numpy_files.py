@@ -122,15 +122,15 @@ def _array(
 
 def _numbers(array: NDArray[Any], *, may_be_missing: bool) -> Any:
     """Numbers of 64 bits, columns first."""
-    bad = np.zeros(array.shape, dtype=bool)
-    code, detail = "not_finite", "This number is not finite."
-    if array.dtype.kind == "f":
-        bad = np.isinf(array) if may_be_missing else ~np.isfinite(array)
-    elif array.dtype.kind == "u":
-        bad, code, detail = array >= INT64, "integer_too_large", "Too large for 64 bits."
-    if bad.any():
-        raise InvalidTest.at("/" + "/".join(map(str, np.argwhere(bad)[0].tolist())), code, detail)
     columns = np.ascontiguousarray(array.T)
+    fine, code, detail = None, "not_finite", "This number is not finite."
+    if array.dtype.kind == "f":
+        fine = ~np.isinf(columns) if may_be_missing else np.isfinite(columns)
+    elif array.dtype.kind == "u":
+        fine, code, detail = columns < INT64, "integer_too_large", "Too large for 64 bits."
+    if fine is not None and not fine.all():
+        place = "/".join(map(str, np.argwhere(~fine.T)[0].tolist()))
+        raise InvalidTest.at(f"/{place}", code, detail)
     if array.dtype.kind != "f":
         return columns.astype(np.int64, copy=False)
     reals = columns.astype(np.float64, copy=False)
