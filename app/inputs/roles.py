@@ -162,8 +162,20 @@ def weight_of(frame: Frame, options: ReaderOptions) -> str | None:
 def system_of(frame: Frame, options: ReaderOptions) -> str | None:
     """The column that names a row's system; `run` is one where it has texts."""
     found = frame.chosen("system_column", options.system_column, SYSTEM)
+    if options.system_column is None and found is not None and not _names_systems(frame, found):
+        return None
     run = frame.find(("run",)) if found is None else None
     return run if run is not None and not frame.is_whole(run) else found
+
+
+def _names_systems(frame: Frame, name: str) -> bool:
+    """Whether a column with the name of one says which system a row is of; numbers do where items have a row for each."""
+    if frame.is_text(name) or len(set(map(str, frame.column(name)))) == 1:
+        return True
+    others = [other for other in frame.names if other != name]
+    keys = [other for other in others if is_key(other) or is_one_of(other, (*PART_OF_KEY, *INDEX))]
+    repeating = [key for key in keys or others[:MOST_LOOKED_AT] if not frame.is_unique((key,))]
+    return not _has_decimals(frame, name) and any(keys or frame.is_unique((key, name)) for key in repeating)
 
 
 def sets_of(frame: Frame, options: ReaderOptions, names: Sequence[str]) -> str | None:
@@ -559,9 +571,13 @@ def _is_no_score(frame: Frame, name: str) -> bool:
         return False
     if is_one_of(name, CONTEXT) and frame.is_text(name):
         return False  # said as other texts are
+    return not _has_decimals(frame, name)
+
+
+def _has_decimals(frame: Frame, name: str) -> bool:
     cells = (frame.cell(row, name) for row in range(min(frame.n, LOOKED_AT)))
     numbers = (parsed(cell.strip()) if isinstance(cell, str) else cell for cell in cells)
-    return not any(isinstance(number, float) and not number.is_integer() for number in numbers)
+    return any(isinstance(number, float) and not number.is_integer() for number in numbers)
 
 
 def score_of(frame: Frame, options: ReaderOptions) -> str:

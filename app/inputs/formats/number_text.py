@@ -21,6 +21,7 @@ from ...statistics.paired import Column
 from .. import columns
 from ..columns import NAMES
 from ..missing_texts import is_missing
+from ..names import folded, is_key
 from ..quoting import quoted
 from ..tiny_numbers import is_tiny, may_hold, refusal
 
@@ -98,7 +99,9 @@ def plain_column(fields: list[str]) -> Column | None:
 
 
 def are_data(names: Sequence[str]) -> bool:
-    """Whether the first line of a table is no header: a number is in it, or nothing but true and false."""
+    """Whether the first line of a table is no header: a number is in it and no name of ids, or nothing but true and false."""
+    if any(is_key(name) and folded(name).endswith("id") for name in names):
+        return False  # the years or the numbers of systems
     return any(is_numeric(name) and name.lower() not in TRUTH for name in names) or all(
         name.lower() in TRUTH for name in names
     )

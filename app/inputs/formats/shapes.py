@@ -425,13 +425,20 @@ def _two(
 def require_same(u: Rows, v: Rows, sides: Sequence[Sequence[Row]], options: ReaderOptions) -> None:
     """Refuse an item that has not the same in both files, unless an option says what becomes of it; raises InvalidTest."""
     first, second = ({row.key: row for row in reversed(rows)} for rows in sides)
-    for mine in sides[0] if options.on_mismatch == "error" else ():
-        other = second.get(mine.key, mine)
-        for name, (value, _) in first[mine.key].same.items():
-            theirs, pointer = other.same.get(name, (None, ""))
-            if None not in (value, theirs) and value != theirs:
-                detail = f"{name} of {quoted(mine.key)} is not that of u at {in_words(mine.path)}: the two files are not about the same items."
-                raise v.source.refused(pointer, f"{name}_mismatch", detail, choices=MISMATCH)
+    differing = [
+        (mine, name, pointer)
+        for mine in (sides[0] if options.on_mismatch == "error" else ())
+        for name, (value, _) in first[mine.key].same.items()
+        for theirs, pointer in [second.get(mine.key, mine).same.get(name, (None, ""))]
+        if None not in (value, theirs) and value != theirs
+    ]
+    for mine, name, pointer in differing[:1]:
+        detail = f"{name} of {quoted(mine.key)} is not that of u at {in_words(mine.path)}: the two files are not about the same items."
+        most = 2 * len({row.key for row, *_ in differing}) >= len(
+            first
+        )  # and would not be enough without these
+        choices = [one for one in MISMATCH if not most or one.fields["on_mismatch"] != "drop"]
+        raise v.source.refused(pointer, f"{name}_mismatch", detail, choices=tuple(choices))
 
 
 def _checked(

@@ -268,6 +268,56 @@ def test_ids_in_two_forms_are_shown(one: str, other: str) -> None:
     assert "may be one id in two forms" in said["detail"]
 
 
+@pytest.mark.parametrize("suffix", WRITERS)
+@pytest.mark.parametrize("scale", [1, 0.25])
+@pytest.mark.parametrize(
+    "names", [("baseline", "model"), ("method", "control"), ("2023", "2024"), ("1", "2")]
+)
+def test_numbers_of_one_row_for_each_item_are_scores(
+    names: tuple[str, str], scale: float, suffix: str
+) -> None:
+    """They name no systems, whatever their column is called; and a header may have numbers beside `id`."""
+    rows = [
+        {"id": NAMES[n], names[0]: u * scale, names[1]: v * scale}
+        for n, (u, v) in enumerate(zip(U, V, strict=True))
+    ]
+    content = WRITERS[suffix](rows)
+    status, said = form("files", {"file": content}, suffix, system_u=names[0], system_v=names[1])
+    assert (status, said["p_value"]) == (200, float(P))
+    assert form("files", {"file": content}, suffix)[1]["p_value"] == float(P)
+    status, said = form("compare", {"file": content}, suffix)
+    assert (status, sorted(one["name"] for one in said["systems"])) == (200, sorted(names))
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_numbers_that_items_have_rows_of_name_systems(suffix: str) -> None:
+    rows = [
+        {"id": NAMES[n], "model": name, "acc": one}
+        for name, own in ((1, U), (2, V))
+        for n, one in enumerate(own)
+    ]
+    status, said = form("files", {"file": WRITERS[suffix](rows)}, suffix)
+    assert (status, said["p_value"], said["names"]) == (200, float(P), {"u": "1", "v": "2"})
+
+
+@pytest.mark.parametrize("changed", [1, 7])
+def test_items_of_other_logs_are_left_out_only_where_that_is_enough(changed: int) -> None:
+    def log(own: Sequence[int], other: int) -> bytes:
+        return lines_of(
+            [
+                {"doc_id": n, "doc": {}, "target": "", "filter": "none", "metrics": ["acc"], "doc_hash": n + 50 * (n < other), "acc": one}
+                for n, one in enumerate(own)
+            ]
+        )  # fmt: skip
+
+    files = {"u": log(U, 0), "v": log(V, changed)}
+    status, said = form("files", files, "jsonl")
+    assert (status, said["errors"][0]["code"]) == (422, "doc_hash_mismatch")
+    choices = [choice["fields"] for choice in said["errors"][0]["choices"]]
+    assert choices == [{"on_mismatch": "drop"}, {"on_mismatch": "keep"}][changed > 1 :]
+    assert all(form("files", files, "jsonl", **choice)[0] == 200 for choice in choices)
+
+
 def test_costs_are_no_systems_of_a_board() -> None:
     rows = [
         {"id": NAMES[n], "A": u, "B": v, "latency_ms": 90 + n}
