@@ -19,7 +19,7 @@ from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .json_records import value_of
 from .metrics import metric_of
-from .number_text import Number, NumberReader
+from .number_text import NumberReader
 from .outputs_by_id import (
     MISMATCH,
     SystemOutputs,
@@ -243,7 +243,7 @@ def read(shape: Shape, files: Files, options: ReaderOptions, format_: str) -> Re
             detail = f"{name} is {quoted(other)} here and {quoted(mine)} in u: compare files of one {name}."
             raise v.source.refused(pointer, f"{name}_mismatch", detail)
     metric = metric_chosen(u, options)
-    if metric not in v.names and all(metric not in row.values for row in v.rows):
+    if all(metric not in row.values for row in v.rows) and metric not in v.names:
         why = f"{v.source.label} has no metric {quoted(metric)}. "
         raise choose(v.source.pointer, "metric", "metric", v.names, why, code="no_scores")
     sides, names, question = _two(u, v, options, notes)
@@ -288,11 +288,11 @@ def reading(
 
 def metric_chosen(table: Rows, options: ReaderOptions) -> str:
     """The metric that was chosen, or the only one; raises InvalidTest that lists them."""
-    names = table.names
     if options.metric is not None and any(options.metric in row.values for row in table.rows):
         return options.metric
     if options.metric is None and table.metric is not None:
         return table.metric
+    names = table.names
     if not names and table.of_corpus:
         row = table.rows[0]
         raise _of_corpus(table, row, next(iter(row.values), ""))
@@ -313,35 +313,43 @@ def outputs_of(
     for row in rows:
         grouped.setdefault(row.key, []).append(row)
     for key, every in grouped.items():
-        own = [row for row in every if metric in row.values] or every[:1]
-        runs = own if table.repeats else own[:1]
-        has_order = all(row.run is not None for row in runs)
-        if has_order:
-            runs = sorted(runs, key=lambda row: (type(row.run).__name__, row.run))
-        read = [_value(table, row, metric, reader) for row in runs]
-        missing = [row for row, value in zip(runs, read, strict=True) if value is None]
-        numbers = [
-            number for value in read if value is not None
-            for number in (value if isinstance(value, tuple) else (value,))
-        ]  # fmt: skip
-        if len(runs) > 1 and not has_order:
-            numbers.sort()
-        if numbers and table.partial and options.on_missing == "drop":
-            left_out += len(missing)
-            missing = []
-        first = (missing or own)[0]
+        own = every if len(every) == 1 else [row for row in every if metric in row.values] or every[:1]
+        first = own[0]
+        if len(own) == 1:
+            value = _value(table, first, metric, reader)
+            numbers, missing = list(value) if type(value) is tuple else [value], value is None
+        else:
+            runs = own if table.repeats else own[:1]
+            has_order = all(row.run is not None for row in runs)
+            if has_order:
+                runs = sorted(runs, key=lambda row: (type(row.run).__name__, row.run))
+            read = [_value(table, row, metric, reader) for row in runs]
+            lacking = [row for row, value in zip(runs, read, strict=True) if value is None]
+            known = [value if isinstance(value, tuple) else (value,) for value in read if value is not None]
+            numbers = [number for value in known for number in value]
+            if len(runs) > 1 and not has_order:
+                numbers.sort()
+            missing = not numbers or len(lacking) > 0
+            if numbers and table.partial and options.on_missing == "drop":
+                left_out, missing = left_out + len(lacking), False
+            first = lacking[0] if missing and lacking else first
+            several += len(runs) > 1
         path = first.path if table.at_rows else first.place(metric)
-        outputs.add(key, None if missing or not numbers else _joined(numbers, table), path, first.cluster)
-        if len(own) > len(runs):
+        outputs.add(key, None if missing else _joined(numbers, table), path, first.cluster)
+        if len(own) > 1 and not table.repeats:
             outputs.add(key, None, own[1].path)  # refused, as the id is there twice
-        n = sum(row.runs if isinstance(row.runs, int) else row.runs.get(metric, 1) for row in own)
+        n = first.runs if len(own) == 1 else 0
+        if type(n) is not int or n == 0:
+            n = sum(row.runs if isinstance(row.runs, int) else row.runs.get(metric, 1) for row in own)
         if table.most or n > max(1, len(numbers)):
             outputs.runs[key] = len(numbers) if table.partial else n
-        several += len(runs) > 1
-        for name, value in _context(every[0], options).items():
-            outputs.context.setdefault(name, [None] * (len(outputs) - 1)).append(value)
-        for column in outputs.context.values():
-            column.extend([None] * (len(outputs) - len(column)))
+    described = [
+        _context(every[0], options) for every in grouped.values() if every[0].context or every[0].same
+    ]
+    if len(described) < len(grouped):
+        described = [_context(every[0], options) for every in grouped.values()] if described else []
+    for name in dict.fromkeys(name for each in described for name in each):
+        outputs.context[name] = [each.get(name) for each in described]
     if left_out:
         notes.append(Remark(who, f"{left_out:,} runs of items without a score were left out."))
     if several and not table.most:
@@ -349,7 +357,7 @@ def outputs_of(
     return outputs
 
 
-def _joined(numbers: list[Number], table: Rows) -> Value:
+def _joined(numbers: list[Any], table: Rows) -> Any:
     if len(numbers) == 1:
         return numbers[0]
     return max(numbers) if table.most else tuple(numbers)
@@ -380,6 +388,9 @@ def board(
 
 def _value(table: Rows, row: Row, metric: str, reader: NumberReader) -> Value:
     value = row.values.get(metric)
+    number: Value = reader.plain(int(value) if type(value) is bool else value)
+    if number is not None:
+        return number
     if table.of_corpus and isinstance(value, list | dict):
         raise _of_corpus(table, row, metric)
     if value is None or isinstance(value, tuple):  # a row of counts
@@ -406,12 +417,11 @@ def _two(
         chosen = two_systems(list(systems), options, u.source, notes, labels)
         shown = None if chosen.names is None else (u.shown(chosen.u), u.shown(chosen.v))
         return (systems[chosen.u], systems[chosen.v]), shown, chosen.question
-    sides, names = [], []
-    for table, other, role in ((u, v, "u"), (v, u, "v")):
-        systems = table.systems()
+    sides, names, of_u, of_v = [], [], u.systems(), v.systems()
+    for table, systems, other, role in ((u, of_u, of_v, "u"), (v, of_v, of_u, "v")):
         wanted = getattr(options, f"system_{role}")
-        own = [name for name in systems if name not in other.systems()]
-        shared = [name for name in systems if name in other.systems()]
+        own = [name for name in systems if name not in other]
+        shared = [name for name in systems if name in other]
         if wanted is None and len(own) == 1 and shared:
             others = ", ".join(map(quoted, shared[:3]))
             notes.append(Remark(role, f"{quoted(own[0])} is read, and not {others}, which both files have."))
@@ -424,10 +434,12 @@ def _two(
 
 def require_same(u: Rows, v: Rows, sides: Sequence[Sequence[Row]], options: ReaderOptions) -> None:
     """Refuse an item that has not the same in both files, unless an option says what becomes of it; raises InvalidTest."""
+    if options.on_mismatch != "error" or not any(row.same for row in sides[0]):
+        return
     first, second = ({row.key: row for row in reversed(rows)} for rows in sides)
     differing = [
         (mine, name, pointer)
-        for mine in (sides[0] if options.on_mismatch == "error" else ())
+        for mine in sides[0]
         for name, (value, _) in first[mine.key].same.items()
         for theirs, pointer in [second.get(mine.key, mine).same.get(name, (None, ""))]
         if None not in (value, theirs) and value != theirs
