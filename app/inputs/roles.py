@@ -338,7 +338,8 @@ def _of_every_run(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
                     sides,
                     (name,),
                     f"has the same values in each {run}",
-                    "rows would be items that are runs of one",
+                    "rows may be runs of one item",
+                    " if they are, or remove the column",
                 )
             notes.append(f"{quoted(name)} holds the keys: each once in every {run}.")
         return [Key(each[:1], each[1]) for each in both]
@@ -508,6 +509,7 @@ def _ask(
     columns: Sequence[str],
     shows: str,
     because: str = "pairing by order would pair different items",
+    rest: str = ", or remove the column",
 ) -> InvalidTest:
     """The question which column holds the keys, and why one is needed."""
     name, frame = ",".join(columns), sides[-1].frame
@@ -515,7 +517,7 @@ def _ask(
     verb = shows if len(columns) == 1 else shows.replace("has", "have", 1)
     detail = (
         f"No column is known to hold ids, but {listed} {verb}: {because}. Give "
-        f"{marked('id_column', name)}, or remove the column."
+        f"{marked('id_column', name)}{rest}."
     )
     choices = choices_of("id_column", {name: f"{name[:40]} holds the ids"})
     return InvalidTest.at(frame.top, "choose_id_column", detail, choices)

@@ -325,10 +325,10 @@ def _of_items(systems: Iterable[SystemOutputs], what: str) -> dict[str, tuple[st
                 raise InvalidTest.at(system.pointer(index), f"no_{what}", detail)
             before, first, at = found.setdefault(key, (value, system, index))
             if before != value:
-                detail = (
-                    f"{system.source.label}: the item {quoted(key)} has the {what} {quoted(value)} here and "
-                )
-                detail += f"{quoted(before)} at {first.pointer(at)}: an item has one {what}."
+                label, other = system.source.label, first.source.label
+                elsewhere = in_words(first.paths[at]) + ("" if first is system else f" of {other}")
+                detail = f"{label}: the item {quoted(key)} has the {what} {quoted(value)} here and "
+                detail += f"{quoted(before)} at {elsewhere}: an item has one {what}."
                 raise InvalidTest.at(system.pointer(index), f"{what}_mismatch", detail)
     return found
 

@@ -318,6 +318,16 @@ def test_items_of_other_logs_are_left_out_only_where_that_is_enough(changed: int
     assert all(form("files", files, "jsonl", **choice)[0] == 200 for choice in choices)
 
 
+def test_another_weight_is_told_in_words() -> None:
+    files = {
+        role: b"id,weight,acc\n" + b"".join(b"q%d,%d,%d\n" % (n, weight, one) for n, one in enumerate(own))
+        for role, own, weight in (("u", U, 1), ("v", V, 2))
+    }
+    status, said = form("files", files, "csv")
+    assert (status, said["errors"][0]["pointer"]) == (422, "/files/v/line/2")
+    assert said["detail"].endswith('"2" here and "1" at line 2 of u (u.csv): an item has one weight.')
+
+
 def test_costs_are_no_systems_of_a_board() -> None:
     rows = [
         {"id": NAMES[n], "A": u, "B": v, "latency_ms": 90 + n}
