@@ -251,9 +251,9 @@ def test_a_table_of_labels_and_scores_is_the_request(service: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "pointer", "code"),
     [
-        ("label,score_u,score_v\n1,0.5,0.2\n,0.1,0.3\n", "/files/file/line/3/1", "missing"),
+        ("label,score_u,score_v\n1,0.5,0.2\n,0.1,0.3\n", "/files/file/line/3/1", "missing_value"),
         ("label,score_u,score_v\n1,0.5,0.2\n0,high,0.3\n", "/files/file/line/3/2", "not_a_number"),
-        ("label,score_u,score_v\n1,0.5,0.2\n0,0.5,\n", "/files/file/line/3/3", "missing"),
+        ("label,score_u,score_v\n1,0.5,0.2\n0,0.5,\n", "/files/file/line/3/3", "missing_value"),
         ("time,event,score_u,score_v\n3,1,0.5,0.2\n4,2,0.5,1\n", "/files/file/line/3/2", "not_an_event"),
         ("label,score_u,score_v,event\n1,0.5,0.2,1\n0,1,2,1\n", "/files", "superfluous"),
         ("y_true,label,score_u,score_v\n1,0,0.5,0.2\n0,1,1,2\n", "/files/file/line/1", "choose_gold_column"),

@@ -28,7 +28,7 @@ from ..alignment import BOUNDS, GOLD, MENDED, ById, Gapped, Given, align, coded,
 from ..frame import Frame, named
 from ..names import find, is_one_of
 from ..quoting import quoted
-from ..roles import Key, Side, cluster_of, keys_of, note_index, others_of
+from ..roles import Key, Side, keys_of, note_index, others_of
 from .format import Format
 from .labels import labels_of, refuse_untold, sign_of_labels, sign_of_scores
 from .many_systems import SYSTEMS, refuse_index, refuse_no_systems
@@ -73,13 +73,24 @@ class Columns:
         *,
         has_gold: bool = True,
         chosen: Collection[str] = (),
+        beside: Sequence[Frame] = (),
     ) -> None:
+        def column(option: str, given: str | None, usual: Sequence[str]) -> str | None:
+            """The column here; none where only files `beside` have the one that an option names."""
+            if (
+                given is not None
+                and data.find((given,)) is None
+                and any(frame.find((given,)) for frame in beside)
+            ):
+                return None
+            return data.chosen(option, given, usual)
+
         self.data, self.outputs = data, outputs
         self.gold = data.chosen("gold_column", options.gold_column, outputs.gold) if has_gold else None
-        self.cluster, self.group, self.event = cluster_of(data, options), None, None
+        self.cluster, self.group, self.event = column("clusters", options.clusters, names.CLUSTER), None, None
         if outputs is SCORES:
-            self.group = data.chosen("groups", options.groups, names.GROUP)
-            self.event = data.chosen("event_column", options.event_column, names.EVENT)
+            self.group = column("groups", options.groups, names.GROUP)
+            self.event = column("event_column", options.event_column, names.EVENT)
         taken = {self.gold, self.cluster, self.group, self.event}
         index = [name for name in data.names if is_one_of(name, names.INDEX) and name != data.index]
         usual = {*others_of(data, options, least=3), *index, *(data.find((name,)) for name in chosen)}
@@ -321,7 +332,7 @@ def _files(
 ) -> Reading:
     alone = gold is None
     frames = [*u_v, *([] if gold is None else [gold])]
-    of = [Columns(data, options, outputs, has_gold=alone or data is gold) for data in frames]
+    of = [Columns(data, options, outputs, has_gold=alone or data is gold, beside=frames) for data in frames]
     read_of = [_system(own, options, alone=alone) for own in of[:2]]
     read_of += [_gold(own, options, alone=False) for own in of[2:]]
     golds = [_gold(own, options, alone=True) for own in of] if alone else []
