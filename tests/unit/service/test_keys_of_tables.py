@@ -318,6 +318,19 @@ def test_items_of_other_logs_are_left_out_only_where_that_is_enough(changed: int
     assert all(form("files", files, "jsonl", **choice)[0] == 200 for choice in choices)
 
 
+def test_a_column_of_systems_by_another_name_is_offered() -> None:
+    rows = [
+        {"engine": name, "id": NAMES[n], "gain": one}
+        for name, own in (("a", U), ("b", V))
+        for n, one in enumerate(own)
+    ]
+    status, said = form("files", {"file": csv_of(rows)}, "csv")
+    assert (status, said["errors"][0]["code"]) == (422, "choose_system_column")
+    (choice,) = said["errors"][0]["choices"]
+    status, said = form("files", {"file": csv_of(rows)}, "csv", **choice["fields"])
+    assert (status, said["p_value"]) == (200, float(P))
+
+
 def test_another_weight_is_told_in_words() -> None:
     files = {
         role: b"id,weight,acc\n" + b"".join(b"q%d,%d,%d\n" % (n, weight, one) for n, one in enumerate(own))
