@@ -237,3 +237,14 @@ def test_other_items_in_the_same_places_are_refused(service: Service) -> None:
     files = {"u": ("u.json", TOOLS["COMET --to_json"].write(U, "new")), "v": ("v.json", other)}
     flaw = problem(service.post(FILES, files=files), 422)["errors"][0]
     assert (flaw["code"], flaw["pointer"]) == ("src_mismatch", "/files/v/old.txt/3/src")
+
+
+def test_a_file_of_a_tool_without_one_of_its_columns_is_refused_by_the_column(
+    service: Service,
+) -> None:
+    rows = "{},qid,measure,value\na,1,map,0.5\na,2,map,0.6\n"
+    files = {"u": ("u.csv", rows.format("name").encode()), "v": ("v.csv", rows.format("run").encode())}
+    response = service.post(FILES, files=files, data={"format": "pyterrier"})
+    (flaw,) = problem(response, 422)["errors"]
+    assert (flaw["pointer"], flaw["code"]) == ("/files/v/line/2", "missing_field")
+    assert "column name" in flaw["detail"]

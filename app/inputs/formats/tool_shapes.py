@@ -405,7 +405,9 @@ PER_QUERY = frozenset(("name", "qid", "measure", "value"))
 def _per_query(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
     rows = []
     for path, row in _table_rows(source.text(notes)):
-        value = parsed(row.get("value", ""))
+        for name in sorted(PER_QUERY - row.keys()):
+            raise source.refused(path, "missing_field", f"there is no column {name} here.")
+        value = parsed(row["value"])
         if value is None:
             raise source.refused(path, "not_a_number", "there is no value of a query.")
         rows.append(Row(row["qid"], {row["measure"]: value}, path, None, row["name"]))
