@@ -183,6 +183,23 @@ QUESTIONS = [
 SQUAD = {"version": "1.1", "data": [{"title": "t", "paragraphs": [{"context": "c", "qas": QUESTIONS}]}]}
 TESTED, WEKA = "AB", ("1:no", "2:yes")
 
+
+def turn_of_mt_bench(turn: int) -> Write:
+    """The judgements of one of the two turns of each question."""
+    return lines(
+        lambda n, x, s: {
+            "question_id": 81 + n,
+            "model": s,
+            "judge": ["gpt-4", "single-v1"],
+            "user_prompt": "…",
+            "judgment": "[[8]]",
+            "score": x,
+            "turn": turn,
+            "tstamp": 0.5,
+        }
+    )
+
+
 TOOLS: dict[str, Tool] = {
     # Harnesses of language models
     "lm-evaluation-harness": Tool("samples_gsm8k_2026-01-01T00-00-00.000000.jsonl", "EleutherAI/lm-evaluation-harness lm_eval/evaluator.py",
@@ -249,7 +266,7 @@ TOOLS: dict[str, Tool] = {
     "Arena-Hard": Tool("m.jsonl", "lmarena/arena-hard-auto gen_judgment.py",
         lines(lambda n, x, s: {"uid": f"u{n}", "category": "hard_prompt", "judge": "gpt-4.1", "model": s, "baseline": "o3-mini", "games": [{"score": "B>>A" if x >= 0.5 else "A>B", "judgment": {"answer": "…"}, "prompt": []}, {"score": {0.25: "A=B", 0.5: "B>A", 0.75: "A=B", 1.0: "A>B"}[x], "judgment": {"answer": "…"}, "prompt": []}]})),
     "MT-Bench, single": Tool("gpt-4_single.jsonl", "lm-sys/FastChat fastchat/llm_judge/common.py",
-        lambda values, system: "".join(lines(lambda n, x, s, turn=turn: {"question_id": 81 + n, "model": s, "judge": ["gpt-4", "single-v1"], "user_prompt": "…", "judgment": "[[8]]", "score": x, "turn": turn, "tstamp": 0.5})(values, system) for turn in (1, 2))),
+        lambda values, system: "".join(turn_of_mt_bench(turn)(values, system) for turn in (1, 2))),
     "MT-Bench, pair": Tool("gpt-4_pair.jsonl", "lm-sys/FastChat fastchat/llm_judge/common.py",
         lambda values, system: "" if system == "old" else lines(lambda n, x, s: {"question_id": 81 + n, "model_1": "new", "model_2": "old", "g1_winner": "model_2" if x == 0 else "model_1", "g2_winner": "model_1" if x == 1 else "model_2", "judge": ["gpt-4", "pair-v2"], "g1_user_prompt": "…", "g1_judgment": "…", "g2_user_prompt": "…", "g2_judgment": "…", "turn": 1, "tstamp": 0.5})(values, system), VOTES, joined=True),
     "Chatbot Arena": Tool("clean_battle_20260101.json", "lm-sys/FastChat fastchat/serve/monitor/clean_battle_data.py",

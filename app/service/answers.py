@@ -17,15 +17,14 @@ from flint import fmpz
 from pydantic_core import to_json
 
 from .. import __version__
-from ..inference.compare.plan_record import BoardPlanRecord, ComparePlanRecord
-from ..inference.compare.record import CompareRecord
-from ..inference.gate.record import GateRecord, MetricRecord
+from ..answers.board import CompareRecord
+from ..answers.gate import GateRecord, MetricRecord
+from ..answers.plan import BoardPlanRecord, ComparePlanRecord, PlannedMethod, PlanRecord
+from ..answers.power import PowerRecord
+from ..answers.reading import sentences
+from ..answers.test import Fraction2, NullRecord, ReadingRecord, TestRecord
 from ..inference.options import Method
 from ..inference.paired_test import ALGORITHM_VERSION
-from ..inference.plan_record import PlannedMethod, PlanRecord
-from ..inference.power.record import PowerRecord
-from ..inference.reading import sentences
-from ..inference.record import Fraction2, NullRecord, ReadingRecord, TestRecord
 from ..reports.representations import BY_NAME, JSON, ReportContext
 from .messages import Job, RenderedResponse, TestKind, WorkStats
 

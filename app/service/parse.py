@@ -7,12 +7,11 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
-from ..answers.test import Resampling
+from ..answers.test import ReadingRecord, Resampling, WarningRecord
 from ..errors import BodyTooLarge, InvalidTest, choices_of, relocated
 from ..execution.ipc import UNBOUNDED, Control
 from ..extras import require
 from ..inference.options import Options, Sequential
-from ..inference.record import ReadingRecord, WarningRecord
 from ..inputs import encodings, nested
 from ..inputs.alignment import (
     BOUNDS,

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..answers.test import reported
 from ..engine.plan import Budget
 from ..errors import BodyTooLarge, ExactpermError, InputError, relocated
 from ..execution.ipc import UNBOUNDED, Control
@@ -21,7 +22,6 @@ from ..inference.compare.compare import finish_compare
 from ..inference.compare.pair_tests import PairTests
 from ..inference.compare.prepared import PreparedCompare
 from ..inference.paired_test import Prepared, finish, plan_record, prepare
-from ..inference.record import reported
 from ..inputs.formats import price
 from ..reports.representations import BY_NAME, JSON
 from ..statistics.paired import Counts, Effects, Predictions, Repeated, Scores

@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 
+from ..answers.power import PowerRecord
 from ..answers.test import Alternative
 from ..engine.plan import Budget, Cost
 from ..engine.power.tilted_sum import LevelTest
@@ -18,7 +19,6 @@ from ..inference.power.binary import BinaryDesign, as_written, from_accuracies
 from ..inference.power.design import Design, Question
 from ..inference.power.normal import NormalDesign
 from ..inference.power.pilot import PilotDesign
-from ..inference.power.record import PowerRecord
 from ..inference.power.sizes import sizes_of
 from .documents import Document, json_of
 from .media_types import MULTIPART

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...answers.reading import Remark
 from ...errors import InvalidTest
 from ...extras import missing
-from ...inference.reading import Remark
 from ...statistics.paired import StatisticSpec
 from ..quoting import quoted
 from .count_files import CountFile, count_file, require_same

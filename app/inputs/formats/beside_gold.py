@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from ...answers.reading import LeftOut, Read, Remark
 from ...errors import InvalidTest, relocated
-from ...inference.reading import LeftOut, Read, Remark
 from ...statistics.item_order import taken
 from ...statistics.paired import Predictions, StatisticSpec
 from .. import names

@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ...answers.reading import Guessed
 from ...errors import InvalidTest, choices_of, marked
-from ...inference.reading import Guessed
 from ...statistics.catalogue import STATISTICS
 from ...statistics.direction import of_name
 from ...statistics.paired import Predictions, Scores

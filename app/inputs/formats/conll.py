@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from ...answers.reading import Remark
 from ...errors import InvalidTest, marked
-from ...inference.reading import Remark
 from ...statistics.label_match import SPANS
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
 from ...statistics.spans import Scheme, forms, is_tag

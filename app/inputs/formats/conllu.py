@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from ...answers.reading import Remark
 from ...errors import InvalidTest
-from ...inference.reading import Remark
 from ...statistics.paired import Counts, Pairing, Scores, StatisticSpec
 from ..quoting import quoted
 from .format import FirstLook, Format, Sign

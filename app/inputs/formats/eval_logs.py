@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ...answers.reading import Remark
 from ...errors import InvalidTest
-from ...inference.reading import Remark
 from ..quoting import escaped, quoted
 from .file_names import task_in
 from .format import FirstLook

@@ -12,8 +12,8 @@ import zipfile
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
+from ...answers.reading import Remark
 from ...errors import BodyTooLarge, Choice, Flaw, MalformedBody
-from ...inference.reading import Remark
 from .. import ndjson
 from ..quoting import escaped, quoted
 from .format import FirstLook

@@ -20,8 +20,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ...answers.reading import Remark
 from ...errors import Choice, InvalidTest
-from ...inference.reading import Remark
 from ...statistics.paired import StatisticSpec
 from ..quoting import escaped, quoted
 from .eval_logs import one_of

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ...answers.reading import LeftOut
 from ...errors import Choice, InvalidTest, choices_of
-from ...inference.reading import LeftOut
 from ...statistics.direction import of_name
 from ...statistics.summary_rows import is_summary
 from ..frame import Frame, Rows

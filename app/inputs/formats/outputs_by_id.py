@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ...answers.reading import LeftOut, Read
 from ...errors import Choice, Flaw, InvalidTest, relocated
-from ...inference.reading import LeftOut, Read
 from ...statistics.item_order import taken
 from ...statistics.paired import Column, Counts, Repeated, StatisticSpec
 from ...statistics.repeats import unequal_runs

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 
 from ...errors import BodyTooLarge
 from ...extras import is_installed
-from . import inspect_log, numpy_files, parquet, workbook
+from . import inspect_log, numpy_files, workbook
 from .reader import ReaderOptions
 from .source import ZIP_MAGIC, Source
 
@@ -40,7 +40,11 @@ def seconds(source: Source, options: ReaderOptions, *, board: bool = False) -> f
     content = source.content
     try:
         if content.startswith(workbook.PARQUET):
-            return parquet.seconds(source, options, board=board) if is_installed(workbook.EXTRA) else 0.0
+            return (
+                workbook.seconds_of_parquet(source, options, board=board)
+                if is_installed(workbook.EXTRA)
+                else 0.0
+            )
         if content.startswith(ZIP_MAGIC):
             return _of_archive(source, options)
         if content.startswith(numpy_files.MAGIC):
@@ -61,7 +65,7 @@ def refuse_beyond(source: Source, options: ReaderOptions, most_bytes: int, *, bo
     if not source.content.startswith(workbook.PARQUET) or not is_installed(workbook.EXTRA):
         return
     try:
-        parquet.refuse_beyond(source, options, most_bytes, board=board)
+        workbook.refuse_beyond_parquet(source, options, most_bytes, board=board)
     except (BodyTooLarge, MemoryError):
         raise
     except Exception:  # noqa: BLE001  (its reader says what is wrong)

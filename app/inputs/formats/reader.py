@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
+from ...answers.reading import Note, sentences
 from ...errors import MAX_CHOICES, Choice, InvalidTest, choices_of, marked
-from ...inference.reading import Note, sentences
 from ...statistics.paired import Paired, StatisticSpec
 from ..alignment import BOUNDS, DEFAULT_RANGE
 from ..nested import MAX_DECIMALS

@@ -13,8 +13,8 @@ from functools import partial
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
+from ...answers.reading import Remark
 from ...errors import Choice, InvalidTest, choices_of
-from ...inference.reading import Remark
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .json_records import value_of

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ...answers.reading import Read, Remark
 from ...errors import InvalidTest, choices_of, marked, relocated
-from ...inference.reading import Read, Remark
 from ...statistics.item_order import taken
 from ...statistics.paired import Column, Counts, Repeated, Scores, StatisticSpec
 from .. import columns, delimited, outcomes

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...answers.reading import Note, Read, Remark
 from ...errors import InvalidTest, marked, pointer_token, relocated
-from ...inference.reading import Note, Read, Remark
 from ...statistics.item_order import joined
 from ...statistics.paired import Counts, Gaps, Paired, Pairing, Predictions, Scores, Segments
 from ...statistics.weights import joined_weights

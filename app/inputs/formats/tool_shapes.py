@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from ...inference.reading import Remark
+from ...answers.reading import Remark
 from ..names import ID, SCORE, SYSTEM, find
 from ..quoting import escaped, quoted
 from ..summaries import refuse_metrics_for_ids

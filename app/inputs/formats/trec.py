@@ -18,9 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...answers.reading import Remark
 from ...errors import InvalidTest
 from ...extras import missing
-from ...inference.reading import Remark
 from .. import ndjson
 from ..quoting import quoted
 from ..tiny_numbers import is_tiny

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from ...answers.test import ReadingRecord, WarningRecord
 from ...errors import BodyTooLarge, InvalidTest, pointer_token, relocated
-from ...inference.record import ReadingRecord, WarningRecord
 from ...inputs import nested
 from ...inputs.alignment import GOLD, Aligned, ById, Gapped, Given, OnMissingOnBoard, align, system_pointer
 from ...inputs.names import CLUSTER, INDEX, RUN, WEIGHT, find, gold_among, is_key, is_one_of

@@ -10,10 +10,10 @@ from typing import Any, cast
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
+from ...answers.reading import Guessed, Note
+from ...answers.test import ReadingRecord
 from ...errors import InvalidTest, marked, pointer_token, relocated
 from ...execution.ipc import Control
-from ...inference.reading import Guessed, Note
-from ...inference.record import ReadingRecord
 from ...inputs import columns
 from ...inputs.alignment import Gapped, Given, Positions, system_pointer
 from ...inputs.formats import beside_gold, catalogue, many_systems, numpy_files

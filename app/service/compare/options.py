@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
+from ...answers.test import WarningRecord
 from ...errors import InvalidTest, relocated
-from ...inference.record import WarningRecord
 from ...inputs.formats import catalogue
 from ...inputs.formats.options import OF_TWO
 from ...inputs.formats.reader import OPTION_NAMES, Finding

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from ...answers.board import MOST_LISTED, Aggregate, Design
+from ...answers.test import ReadingRecord, WarningRecord
 from ...errors import Choice, InvalidTest, choices_of, pointer_token, relocated
 from ...execution.ipc import UNBOUNDED, Control
 from ...inference.compare.comparison import Comparison
 from ...inference.compare.pair_data import pair_data
-from ...inference.compare.record import MOST_LISTED, Aggregate, Design
 from ...inference.options import Options
-from ...inference.record import ReadingRecord, WarningRecord
 from ...inputs.alignment import system_pointer
 from ...inputs.formats.metrics import two_metrics
 from ...inputs.quoting import quoted

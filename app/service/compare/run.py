@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from ...answers.plan import BoardPlanRecord, ComparePlanRecord
 from ...engine.plan import Budget
 from ...errors import InputError, relocated
 from ...execution.ipc import Function
@@ -20,7 +21,6 @@ from ...execution.split import Part, Split
 from ...inference.compare.columns import concatenated
 from ...inference.compare.compare import prepare_compare
 from ...inference.compare.pair_tests import PairTests
-from ...inference.compare.plan_record import BoardPlanRecord, ComparePlanRecord
 from ...inference.compare.prepared import PreparedCompare
 from ..messages import Job
 from .parse import ParsedCompare

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ...answers.reading import Guessed, LeftOut, Note, Read
+from ...answers.test import ReadingRecord
 from ...errors import Choice, InputError, InvalidTest, pointer_token, relocated
-from ...inference.reading import Guessed, LeftOut, Note, Read
-from ...inference.record import ReadingRecord
 from ...inputs.alignment import ById, OnMissingOnBoard, system_pointer
 from ...inputs.formats import catalogue
 from ...inputs.formats.file_names import stem

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, get_args
 
+from ...answers.gate import GateRecord, GateTerms, OnInconclusive
+from ...answers.test import TestRecord, WarningRecord, reported
 from ...engine.plan import Budget
 from ...errors import InvalidTest, MalformedBody, relocated
 from ...execution.ipc import UNBOUNDED, Control
 from ...inference.gate.gate import Metric, PreparedMetric, finish_gate, prepare_metric
-from ...inference.gate.record import GateRecord, GateTerms, OnInconclusive
 from ...inference.paired_test import ALGORITHM_VERSION
-from ...inference.record import TestRecord, WarningRecord, reported
 from ...inputs import json_body
 from ...inputs.formats.reader import Reading, UploadedFile
 from ...inputs.formats.roles import ROLES, roles_of

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, Field, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema
 
+from ...answers.board import MOST_LISTED, Adjust, Aggregate, Combine, Family, ListedPairs
 from ...answers.test import Alternative
-from ...inference.compare.record import MOST_LISTED, Adjust, Aggregate, Combine, Family, ListedPairs
 from ...inference.options import Method
 from ...inputs.alignment import OnMissingOnBoard
 from ...inputs.nested import MAX_DECIMALS

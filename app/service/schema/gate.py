@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from ...inference.gate.record import OnInconclusive, Policy
+from ...answers.gate import OnInconclusive, Policy
 from ..messages import TestKind
 from .fields import Share, Store, Wire, examples, one_of, option
 from .requests import REQUEST_MODELS, SMALL_SCORES, SequentialChoice

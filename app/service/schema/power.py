@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from ...answers.power import Solve
 from ...answers.test import Alternative
-from ...inference.power.record import Solve
 from ..messages import TestKind
 from .fields import Share, Store, Timeout, Wire, examples, one_of, option
 from .requests import REQUEST_MODELS, SMALL_SCORES

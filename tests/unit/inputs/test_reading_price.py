@@ -22,7 +22,7 @@ from app.errors import BodyTooLarge, InvalidTest, MalformedBody
 from app.execution.ipc import Control
 from app.inputs import delimited, frame
 from app.inputs.delimited import guessed_delimiter
-from app.inputs.formats import catalogue, numpy_files, parquet, price, workbook
+from app.inputs.formats import catalogue, numpy_files, price, workbook
 from app.inputs.formats.reader import ReaderOptions, UploadedFile
 from app.inputs.formats.source import Source
 from app.service.compare.parse import parse_compare
@@ -154,7 +154,7 @@ def test_what_repeats_itself_is_measured_before_it_becomes_text(
     content = parquet_of(u=column, v=[1] * 900)
     assert len(content) < 5_000
     for name in ("written", "to_json"):
-        monkeypatch.setattr(parquet, name, lambda *_, **__: pytest.fail("texts were written"))
+        monkeypatch.setattr(workbook, name, lambda *_, **__: pytest.fail("texts were written"))
     for role in ("file", "u"):
         files = {role: UploadedFile("x", content)}
         with pytest.raises(BodyTooLarge):
@@ -250,9 +250,9 @@ def test_integers_are_the_text_that_python_writes(
     columns: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = Source("file", "x", parquet_of(**columns))
-    quick = parquet.csv_of(source, ReaderOptions())
-    monkeypatch.setattr(parquet, "_are_integers", lambda _: False)
-    assert quick == parquet.csv_of(source, ReaderOptions())
+    quick = workbook.csv_of_parquet(source, ReaderOptions())
+    monkeypatch.setattr(workbook, "_are_integers", lambda _: False)
+    assert quick == workbook.csv_of_parquet(source, ReaderOptions())
 
 
 def test_columns_are_counted_before_the_footer_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +262,7 @@ def test_columns_are_counted_before_the_footer_is_read(monkeypatch: pytest.Monke
         if content is many:
             monkeypatch.setattr(pq, "ParquetFile", lambda *_, **__: pytest.fail("the footer was read"))
         with pytest.raises(InvalidTest) as refused:
-            parquet.csv_of(Source("file", "x", content), ReaderOptions())
+            workbook.csv_of_parquet(Source("file", "x", content), ReaderOptions())
         assert refused.value.flaws[0].code == "too_many_columns"
 
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from app.answers.power import PowerMethod, PowerPoint, PowerRecord, Solution
-from app.inference.record import NamesRecord, NullRecord, StatisticRecord, TestRecord
+from app.answers.test import NamesRecord, NullRecord, StatisticRecord, TestRecord
 from app.reports.picture import pictures
 from app.reports.picture.labels import POINTS_PER_INCH, width
 from app.reports.picture.pictures import board_png, power_svg, svg

@@ -250,7 +250,7 @@ def test_columns_without_scores_are_no_systems(name: str, suffix: str) -> None:
 
 @pytest.mark.parametrize("roles", ["uv", "vu"])
 def test_a_table_may_stand_beside_lines_of_json(roles: str) -> None:
-    one, other = roles
+    one, other = tuple(roles)
     sides = {"u": of_system(KEYS["camel case"], U), "v": shuffled(of_system(KEYS["camel case"], V))}
     files = {one: csv_of(sides[one]), other: lines_of(sides[other])}
     status, said = form("files", {role: files[role] for role in "uv"}, "txt")

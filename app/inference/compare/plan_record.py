@@ -1,3 +1,0 @@
-"""Moved to `app.answers`."""
-
-from ...answers.plan import *  # noqa: F403

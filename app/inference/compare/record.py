@@ -1,3 +1,0 @@
-"""Moved to `app.answers`."""
-
-from ...answers.board import *  # noqa: F403

@@ -1,3 +1,0 @@
-"""Moved to `app.answers`."""
-
-from ..answers.test import *  # noqa: F403

@@ -1,3 +1,0 @@
-"""Moved to `app.answers`."""
-
-from ...answers.gate import *  # noqa: F403

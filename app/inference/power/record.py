@@ -1,3 +1,0 @@
-"""Moved to `app.answers`."""
-
-from ...answers.power import *  # noqa: F403

@@ -1,3 +1,0 @@
-"""Moved to `app.answers`."""
-
-from ..answers.reading import *  # noqa: F403
