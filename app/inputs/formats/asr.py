@@ -36,16 +36,16 @@ CLUSTERS = ("call", "speaker", "session", "cluster")
 # What marks the line with the counts of an utterance, as tools print it, the line with its id, and the counts: of correct,
 # substituted, deleted and inserted words, or of errors and words. Other lines hold words.
 PRINTED = tuple(
-    (mark, re.compile(key), re.compile(re.sub(r"(\w+)=N", r"(?P<\1>[0-9]{1,9})", counts)))
+    (mark, re.compile(key), re.compile(re.sub("{(.+?)}", r"(?P<\1>[0-9]{1,9})", counts)))
     for mark, key, counts in (
         # kaldi-asr/kaldi, egs/wsj/s5/utils/scoring/wer_per_utt_details.pl
-        (" #csid", r"(\S+)\s+#csid.*", r"\S+\s+#csid\s+c=N\s+s=N\s+i=N\s+d=N\s*"),
+        (" #csid", r"(\S+)\s+#csid.*", r"\S+\s+#csid\s+{c}\s+{s}\s+{i}\s+{d}\s*"),
         # speechbrain/speechbrain, speechbrain/dataio/wer.py
-        (", %WER ", r"(.+), %WER .*", r".+, %WER \S+ \[ errors=N / words=N, .*"),
+        (", %WER ", r"(.+), %WER .*", r".+, %WER \S+ \[ {errors} / {words}, .*"),
         # wenet-e2e/wenet, tools/compute-wer.py
-        ("WER: ", r"utt: (.+)", r"WER: +\S+ % N=words=N C=c=N S=s=N D=d=N I=i=N\s*"),
+        ("WER: ", r"utt: (.+)", r"WER: +\S+ % N={words} C={c} S={s} D={d} I={i}\s*"),
         # usnistgov/SCTK, sclite -o pra
-        ("Scores: (#C", r"id: \((.+)\)\s*", r"Scores: \(#C #S #D #I\) c=N s=N d=N i=N\s*"),
+        ("Scores: (#C", r"id: \((.+)\)\s*", r"Scores: \(#C #S #D #I\) {c} {s} {d} {i}\s*"),
     )
 )
 TEXT, HEARD = "text", "pred_text"  # of NeMo's manifests, and those of the Open ASR Leaderboard
