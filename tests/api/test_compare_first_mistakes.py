@@ -15,7 +15,7 @@ LONG = "id,system,score\n1,A,1\n1,B,0\n2,A,1\n2,B,1\n"
 def counted(first: int) -> str:
     """A table whose column of ids has a name that is not known, and only counts the rows."""
     lines = WIDE.splitlines()[1:]
-    return "question,A,B\n" + "".join(f"{first + row},{line[3:]}\n" for row, line in enumerate(lines))
+    return "zeile,A,B\n" + "".join(f"{first + row},{line[3:]}\n" for row, line in enumerate(lines))
 
 
 @pytest.mark.parametrize("first", [0, 1])
