@@ -130,7 +130,7 @@ def large(tmp_path: Path) -> Path:
     """A table that method dp needs several seconds for."""
     draw = random.Random(0)
     path = tmp_path / "large.csv"
-    path.write_text("".join(f"{draw.randint(0, 2000)},{draw.randint(0, 2000)}\n" for _ in range(4000)))
+    path.write_text("".join(f"{draw.randint(0, 2000)},{draw.randint(0, 2000)}\n" for _ in range(9000)))
     return path
 
 

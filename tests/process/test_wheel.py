@@ -252,7 +252,7 @@ def test_without_extras_there_are_tests_gates_and_the_client(installed: Installe
         ("server", ["openapi"]),
         ("mcp", ["mcp", "--root", "."]),
         ("pictures", ["test", "scores.csv", "-o", "picture.png"]),
-        ("pictures", ["test", "scores.csv", "-f", "svg"]),
+        ("pictures", ["test", "scores.csv", "-f", "html"]),
         ("pictures", ["gate", "scores.csv", "-o", "report.html"]),
         ("asr", ["test", "asr/google.trn", "asr/amazon.trn", "--ref", "asr/ref.trn"]),
         ("trec", ["test", "trec/run.aplrob03a.txt", "trec/run.uic0301.txt", "--qrels", "trec/qrels.txt"]),
