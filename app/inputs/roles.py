@@ -178,6 +178,20 @@ def _names_systems(frame: Frame, name: str) -> bool:
     return not _has_decimals(frame, name) and any(keys or frame.is_unique((key, name)) for key in repeating)
 
 
+def systems_shown(frame: Frame, key: Sequence[str]) -> list[str]:
+    """Columns of texts that may name the systems of a long table: with the key, or with a column of more values, they tell the rows apart."""
+    texts = [name for name in frame.names[:MOST_LOOKED_AT] if frame.is_text(name) and name not in key]
+    if key:
+        return [] if frame.is_unique(key) else [name for name in texts if frame.is_unique((*key, name))]
+    values = {name: len(set(keys)) for name in texts if (keys := frame.keys_known(name)) is not None}
+    return [
+        name
+        for name, count in values.items()
+        if 1 < count <= frame.n / LEAST_VALUES
+        and any(count < more < frame.n and frame.is_unique((other, name)) for other, more in values.items())
+    ]
+
+
 def sets_of(frame: Frame, options: ReaderOptions, names: Sequence[str]) -> str | None:
     """The column of data sets with one of these names, beside which something else says what an item is, or nothing does."""
     found = frame.find(names)

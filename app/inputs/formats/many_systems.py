@@ -31,6 +31,7 @@ from ..roles import (
     score_of,
     sets_of,
     system_of,
+    systems_shown,
     weight_of,
 )
 from . import eval_logs, shapes, tool_shapes
@@ -254,6 +255,8 @@ def _columns(
     if len(numbers) > 1 and not any(is_one_of(name, SCORE) for name in numbers):
         notes.append(f"Columns of texts are no systems and were left out: {some(texts)}.")
         return numbers
+    if len(numbers) < 2 and (systems := systems_shown(frame, ())):  # a row for each system of an item
+        raise choose(frame.top, "system_column", "column of systems", systems)
     named = choose(frame.top, SYSTEMS, "columns of the systems", numbers or names, why, values=())
     raise InvalidTest.at(frame.top, named.flaws[0].code, named.detail, _only(numbers))
 

@@ -38,6 +38,7 @@ from ..roles import (
     others_of,
     score_of,
     system_of,
+    systems_shown,
     weight_of,
 )
 from ..sides import is_context
@@ -534,10 +535,10 @@ def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str
     if (of_one or are_counts or many) and (len(numeric) < 2 or by_names(numeric) is None):
         what = "column" if frame.is_table else "field"
         raise choose(frame.top, "system_u", f"{what} of u", list(frame.names))
-    if len(numeric) < 2 and key.columns and not frame.is_unique(key.columns):
-        systems = [name for name in texts if frame.is_unique((*key.columns, name))]
-        if systems:  # a row for each system of an item
-            raise choose(frame.top, "system_column", "column of systems", systems)
+    if len(numeric) < 2 and (
+        systems := systems_shown(frame, key.columns)
+    ):  # a row for each system of an item
+        raise choose(frame.top, "system_column", "column of systems", systems)
     if len(numeric) < 2 and texts:
         detail = f"two columns of scores are needed, and {', '.join(map(quoted, texts[:NAMED]))} {'holds' if len(texts) == 1 else 'hold'} texts"
         detail += f", such as {quoted(frame.cell(0, texts[0]))}. Write scores as numbers; labels are compared with gold (`format=labels`)."

@@ -511,3 +511,20 @@ def test_a_score_beside_labels_in_each_file_is_asked_about() -> None:
         for choice in said["errors"][0]["choices"]
     }
     assert named == {"auc", "mean_difference"}
+
+
+@pytest.mark.parametrize("path", ["files", "compare"])
+def test_a_long_table_in_another_language_is_asked_which_column_names_the_systems(path: Kind) -> None:
+    rows = [
+        f"2026-11-{n + 1:02d} 10:00\tF{n}\t{topic}\t{name}\t{value}\t\n"
+        for n, topic in enumerate(("Mathe", "Text", "Text", "Mathe", "Text", "Mathe"))
+        for name, value in (("gpt-neu", 4 + n % 2), ("gpt-alt", 3))
+    ]
+    table = "Zeitstempel\tFrage-Nr.\tKategorie\tModell\tBewertung (1-5)\tKommentar\n" + "".join(rows)
+    files = {"file": table.encode()}
+    status, said = form(path, files, "tsv")
+    assert (status, said["errors"][0]["code"]) == (422, "choose_system_column")
+    assert [choice["fields"] for choice in said["errors"][0]["choices"]] == [{"system_column": "Modell"}]
+    direction = {"higher_is_better": "true"} if path == "compare" else {}
+    status, said = form(path, files, "tsv", system_column="Modell", **direction)
+    assert status == 200, said
