@@ -94,7 +94,7 @@ def order_of_ids(ids: Sequence[str | int] | None) -> Integers | None:
     """
     if ids is None:
         return None
-    texts = ids if all(type(key) is str for key in ids) else [str(key) for key in ids]
+    texts = ids if set(map(type, ids)) <= {str} else [str(key) for key in ids]
     whole = all(map(_is_whole, texts))
     keys: Sequence[Any] = [(int(key), key) for key in texts] if whole else texts
     if all(map(le, keys, islice(keys, 1, None))):
