@@ -82,7 +82,7 @@ def _pointer(job: Job, body: bytes | bytearray) -> str:
 
 
 class Told(NamedTuple):
-    """The values of headers; of a list that is told in several lines all, of others the first."""
+    """The values of headers: all lines of a list, the first line of any other."""
 
     accept: str | None
     content_type: str | None

@@ -145,7 +145,7 @@ class Side:
         return whole if self.rows is None else taken_rows(whole, self.rows)
 
     def is_unique(self, columns: Sequence[str]) -> bool:
-        """Whether each row has another key; values that are no keys are refused where they are read."""
+        """Whether each row has another key; values that cannot be keys are refused where they are read."""
         return self.frame.is_unique(columns, self.rows)
 
 

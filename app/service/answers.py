@@ -224,7 +224,7 @@ def as_json(value: Any) -> Any:
 class _Writer:
     """How the records of a class are written; found once, because a leaderboard has hundreds of thousands of them.
 
-    `others` are the members that are no JSON types yet, with whether None is written otherwise; `inline` those that become
+    `others` are the members that are not JSON types yet, with whether None is written otherwise; `inline` those that become
     members of the object around them: each with the names that it has there, which are null when it is None.
     """
 

@@ -56,7 +56,7 @@ def outputs_of(given: Mapping[str, Any], spec: StatisticSpec) -> dict[str, Any]:
 
 
 def texts(column: Sequence[Any], pointer: str) -> list[str]:
-    """The outputs of one system; raises InvalidTest at the first that is no text."""
+    """The outputs of one system; raises InvalidTest at the first that is not a text."""
     for index, item in enumerate(column):
         if not isinstance(item, str):
             raise _not_a_text(f"{pointer}/{index}", item, "a text")

@@ -172,7 +172,7 @@ def _linear(node: Linear, low: Sequence[Reals], high: Sequence[Reals]) -> Range:
 
 def _product(left: Range, right: Range) -> Range:
     corners = (left.low * right.low, left.low * right.high, left.high * right.low, left.high * right.high)
-    # A maximum with something that is no number is none, and becomes the whole line.
+    # A maximum that is not a number becomes the whole line.
     return _wider(
         np.asarray(np.minimum.reduce(np.broadcast_arrays(*corners))),
         np.asarray(np.maximum.reduce(np.broadcast_arrays(*corners))),

@@ -482,7 +482,7 @@ def predictions_by_id(
     events: Any = None,
     are_labels: bool = False,
 ) -> Predictions:
-    """Gold and what both systems gave, in the order of gold; groups, clusters and which times are of events go by id, too, or by order.
+    """Gold and what both systems gave, in the order of gold; groups, clusters and events go by id as well, or by order.
 
     Raises
     ------

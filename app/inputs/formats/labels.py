@@ -188,7 +188,7 @@ def has_gold(look: FirstLook) -> bool:
 
 
 def refuse_untold(spec: StatisticSpec, gold: Collection[Any], columns: Mapping[str, Collection[Any]]) -> None:
-    """Refuse the statistic `spec` of scores that nobody has named, where the scores may be labels: whole numbers that gold has, too."""
+    """Refuse the statistic `spec` of scores that nobody has named, where the scores may be labels: whole numbers that gold also has."""
     labels = set(gold)
     if spec.name == "concordance" or len(labels) > MOST_CLASSES:
         return

@@ -173,7 +173,7 @@ def _direction(table: Rows, metric: str) -> bool | None:
 
 
 def _kind(metric: str, row: Row) -> str | None:
-    """What the values of a metric are that is no score of a document: log-likelihoods, or lists of right and wrong."""
+    """Why the values of a metric are not scores of documents: they are log-likelihoods, or lists of right and wrong."""
     value = row.values.get(metric)
     if (metric in UNITS and isinstance(value, list)) or (
         metric == PERPLEXITY and not isinstance(value, list | dict)

@@ -66,7 +66,7 @@ def sentences(
     row_of: Callable[[int, str, int], list[str] | None],
     is_comment: Callable[[str, int], bool],
 ) -> Sentences:
-    """Read the lines of a file; `row_of` makes the columns of a line, None of one that is no token.
+    """Read the lines of a file; `row_of` makes the columns of a line, None where the line holds no token.
 
     Both functions get how many tokens of the sentence came before.
 

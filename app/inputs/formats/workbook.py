@@ -184,7 +184,7 @@ def _texts(opened: Any) -> list[str]:
 
 
 def _leaves(opened: Any) -> list[str]:
-    """The paths of all texts and bytes, in lists and records, too."""
+    """The paths of all texts and bytes, also inside lists and records."""
     return [
         leaf.path
         for leaf in map(opened.schema.column, range(len(opened.schema)))

@@ -102,7 +102,7 @@ class ChunkedBody:
             raise Refused(LARGE_HEAD)
 
     def on_chunk_header(self) -> None:
-        """The size of a chunk: of the last one, too, which has no content."""
+        """The size of a chunk, also of the last one, which has no content."""
         self._chunks += 1
 
     def on_body(self, body: bytes) -> None:

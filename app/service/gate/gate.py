@@ -288,7 +288,7 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGa
 def _tests_by_name(
     job: Job, files: Mapping[str, UploadedFile], metric: MetricForm, baselines: Sequence[against.BaselineFile]
 ) -> tuple[MetricForm, list[ParsedTest]]:
-    """The tests of one metric; a name that is no statistic of the files may be a metric that they hold."""
+    """The tests of one metric; a name that is not a statistic of the files may be a metric that they hold."""
     try:
         return metric, _tests_of_files(job, files, metric, baselines)
     except InvalidTest as refused:
