@@ -156,6 +156,7 @@ def test_a_report_without_its_libraries_is_refused(monkeypatch: pytest.MonkeyPat
         with pytest.raises(InvalidTest, match=r"pip install \"exactperm\[pictures\]\"") as refused:
             client.report(scores(U, V), "html")
         assert client.report(scores(U, V), "markdown")
+        assert client.report(scores(U, V), "svg").startswith(b"<?xml")  # it is drawn without any extra
     assert (refused.value.errors[0].pointer, refused.value.errors[0].code) == ("/?format", "not_installed")
 
 
