@@ -22,22 +22,23 @@ RUN cd .venv/lib/python3*/site-packages \
       if ! grep -RqF --exclude="$library" "$library" . ../scipy; then rm "$library"; \
       elif cmp -s "$library" "../numpy.libs/$library"; then ln -sf "../numpy.libs/$library" "$library"; fi; done
 # The command line, which works from any folder. -P: nothing of the folder it is run in is imported.
-RUN printf '%s\n' '#!/bin/sh' 'PYTHONPATH=/srv/exactperm exec /srv/exactperm/.venv/bin/python -P -m app.cli "$@"' \
+RUN printf '%s\n' '#!/bin/sh' 'exec /srv/exactperm/.venv/bin/python -P -m exactperm.cli "$@"' \
       > .venv/bin/exactperm \
- && chmod +x .venv/bin/exactperm
+ && chmod +x .venv/bin/exactperm \
+ && echo /srv/exactperm/app > "$(echo .venv/lib/python3*/site-packages)/exactperm.pth"
 COPY LICENSE LICENSE
 COPY app app
 COPY docs docs
 COPY .ci/image_check.py openapi/examples /check/
 # Start the service and send it every kind of request. What it has loaded by then gets bytecode that is never compared
 # with its source, because nothing in the image changes; the rest goes without.
-RUN PATH=$PWD/.venv/bin:$PATH PYTHONPATH=. python /check/image_check.py /check \
+RUN PATH=$PWD/.venv/bin:$PATH python /check/image_check.py /check \
  && find .venv app -name '*.pyc' | sed -E 's:__pycache__/(.+)\.[^.]+\.pyc$:\1.py:' > /check/loaded \
  && .venv/bin/python -m compileall -q -f --invalidation-mode unchecked-hash -i /check/loaded
 
 FROM ${PYTHON}
 # Ours is MIT. FLINT, GMP and MPFR, which python-flint brings as shared libraries, are LGPL-3.0-or-later; all licences are in
-# the packages' metadata. DejaVu Sans, which pictures are drawn in, has a licence of its own (app/reports/picture/dejavu).
+# the packages' metadata. DejaVu Sans, which pictures are drawn in, has a licence of its own (app/exactperm/reports/picture/dejavu).
 LABEL org.opencontainers.image.title="exactperm" \
       org.opencontainers.image.description="Exact paired-permutation p-values over HTTP" \
       org.opencontainers.image.version="0.1.0" \
@@ -59,4 +60,4 @@ EXPOSE 8000
 # http.client, because urllib would follow an http_proxy variable.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["python", "-c", "import http.client, os, sys; c = http.client.HTTPConnection('127.0.0.1', int(os.environ['EXACTPERM_PORT']), timeout=4); c.request('GET', '/healthz'); sys.exit(c.getresponse().status != 200)"]
-CMD ["python", "-m", "app"]
+CMD ["python", "-m", "exactperm"]

@@ -24,17 +24,21 @@ help: ## List the targets
 	@touch .venv/.main $@
 .venv/.dev: requirements/dev.txt .ci/venv
 	.ci/venv $<
-	@touch .venv/.main .venv/.serve $@
+	@touch .venv/.main .venv/.serve .venv/.build $@
+
+.venv/.build: requirements/build.txt .ci/venv
+	.ci/venv $<
+	@touch $@
 
 ##@ Run
 
 serve: .venv/.serve ## Start the service on EXACTPERM_HOST:EXACTPERM_PORT (127.0.0.1:8000)
 	@$(PY) -m compileall -q app
-	exec $(PY) -m app
+	exec $(PY) -m exactperm
 
 # uvicorn's own protocol: what the edge adds (deadlines of clients, limits of connections) is only in `make serve`.
 dev: .venv/.dev ## The same with uvicorn's reload: it starts again when a file of app/ changes
-	$(PY) -m uvicorn app.main:create_app --factory --reload --reload-dir app \
+	$(PY) -m uvicorn exactperm.main:create_app --factory --reload --reload-dir app \
 		--host $${EXACTPERM_HOST:-127.0.0.1} --port $${EXACTPERM_PORT:-8000}
 
 ##@ Check
@@ -88,7 +92,7 @@ bench: .venv/.dev ## Measure, write loadtest/RESULTS.md and the figures of the p
 
 openapi: export PATH := $(PATH):$(CURDIR)/.venv/bin
 openapi: .venv/.main ## Write openapi/openapi.json, and the types of its clients where npm is
-	$(PY) -m app.api.openapi.export
+	$(PY) -m exactperm.api.openapi.export
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory clients; \
 	else echo "the types of $(TYPESCRIPT) are as they were: there is no npm"; fi
 
@@ -106,7 +110,7 @@ examples: .venv/.dev ## Write openapi/examples/small/
 docs: .venv/.dev ## Write the tables of docs/ that the code knows
 	$(PY) -m tests.docs_tables
 
-wheel: .venv/.dev ## Build the package exactperm: dist/exactperm-*.whl
+wheel: .venv/.build ## Build the package exactperm: dist/exactperm-*.whl
 	$(PY) -m hatchling build --target wheel
 
 REQUIREMENTS ?= main
@@ -124,6 +128,7 @@ lock: .venv/.dev ## Pin pyproject.toml's dependencies again (UPGRADE=--upgrade f
 	$(LOCK) --constraint requirements/dev.txt $(SERVER) --output-file requirements/main.txt
 	$(LOCK) --constraint requirements/dev.txt $(SERVER) --extra asr --extra jobs --extra mt --extra tables --extra trec --output-file requirements/serve.txt
 	$(LOCK) --constraint requirements/dev.txt --extra asr --extra mt --extra trec --output-file requirements/gate.txt
+	$(COMPILE) --constraint requirements/dev.txt --group build --output-file requirements/build.txt
 	$(COMPILE) --group node --output-file requirements/node.txt
 	@! grep -nE 'https?://|file:|find-links|index-url' requirements/*.txt
 

@@ -21,12 +21,12 @@ from typing import Any, get_args
 
 import httpx
 
-import app
-from app.extras import EXTRAS, is_installed
-from app.reports.picture.style import Theme
-from app.reports.representations import BY_NAME
-from app.service.media_types import OFFERED
-from app.service.messages import Kind
+import exactperm
+from exactperm.extras import EXTRAS, is_installed
+from exactperm.reports.picture.style import Theme
+from exactperm.reports.representations import BY_NAME
+from exactperm.service.media_types import OFFERED
+from exactperm.service.messages import Kind
 
 START_S = 60.0
 SCORES = {
@@ -53,7 +53,7 @@ def import_everything() -> None:
         if not is_installed(name)
         for module in extra.modules
     }
-    for module in pkgutil.walk_packages(app.__path__, "app."):
+    for module in pkgutil.walk_packages(exactperm.__path__, "exactperm."):
         if module.name.endswith("__main__"):
             continue
         try:
@@ -133,7 +133,7 @@ def main() -> None:
         port = free.getsockname()[1]
     os.environ |= {"EXACTPERM_PORT": str(port), "PYTHONWARNINGS": "error"}
     service = subprocess.Popen(
-        [sys.executable, "-m", "app"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [sys.executable, "-m", "exactperm"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     try:
         wait(port, service)

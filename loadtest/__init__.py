@@ -1,1 +1,1 @@
-"""Measurements of exactperm beside the published algorithms; nothing in `app` imports this package."""
+"""Measurements of exactperm beside the published algorithms; nothing in `exactperm` imports this package."""

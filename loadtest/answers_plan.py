@@ -9,10 +9,10 @@ from functools import partial
 
 import numpy as np
 
-from app.engine.plan import Budget
-from app.inference.options import Options as Asked
-from app.inference.paired_test import prepare, run_test
-from app.statistics.paired import Paired, Predictions, Scores, StatisticSpec
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options as Asked
+from exactperm.inference.paired_test import prepare, run_test
+from exactperm.statistics.paired import Paired, Predictions, Scores, StatisticSpec
 from loadtest.control_variate import MACRO, MCC, labels
 from loadtest.measure import Contender, interleave
 from loadtest.options import Options

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from app.engine.plan import Budget
-from app.inference.compare.compare import finish_compare, prepare_compare
-from app.inference.compare.comparison import Comparison
-from app.inference.compare.pair_data import pair_data
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.paired import Column, StatisticSpec
-from app.statistics.systems import Systems
+from exactperm.engine.plan import Budget
+from exactperm.inference.compare.compare import finish_compare, prepare_compare
+from exactperm.inference.compare.comparison import Comparison
+from exactperm.inference.compare.pair_data import pair_data
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.paired import Column, StatisticSpec
+from exactperm.statistics.systems import Systems
 from loadtest.server import running_server
 from loadtest.table import Table, duration, ratio
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from app.engine.lattice import canonical_form
-from app.engine.one_sum import meet_in_the_middle
-from app.engine.probability import region
-from app.engine.real import bounds
-from app.engine.real.rounded_form import real_problem
-from app.statistics.numbers import on_lattice
+from exactperm.engine.lattice import canonical_form
+from exactperm.engine.one_sum import meet_in_the_middle
+from exactperm.engine.probability import region
+from exactperm.engine.real import bounds
+from exactperm.engine.real.rounded_form import real_problem
+from exactperm.statistics.numbers import on_lattice
 from loadtest import workload
 from loadtest.measure import Contender, interleave
 from loadtest.options import Options

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from app.answers.test import MonteCarloRecord
-from app.engine.one_sum.monte_carlo import Estimate
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.corpus import BLEU_NAMES
-from app.statistics.paired import Counts, Paired, Predictions, StatisticSpec
+from exactperm.answers.test import MonteCarloRecord
+from exactperm.engine.one_sum.monte_carlo import Estimate
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.corpus import BLEU_NAMES
+from exactperm.statistics.paired import Counts, Paired, Predictions, StatisticSpec
 from loadtest.segments import segments_of
 from loadtest.table import Table
 

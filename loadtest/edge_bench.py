@@ -231,14 +231,14 @@ def _send_big(url: str, stopped: Event) -> None:
 
 
 def start_up(quick: bool) -> list[Row]:
-    """Seconds from `python -m app` to the first 200 of /readyz."""
+    """Seconds from `python -m exactperm` to the first 200 of /readyz."""
     seconds = []
     for _ in range(3 if quick else 7):
         began = time.perf_counter()
         with running_process({}):
             seconds.append(time.perf_counter() - began)
     behind = f"median of {len(seconds)}; best {duration(min(seconds))}; looked every 50 ms"
-    return [Row("python -m app to /readyz", statistics.median(seconds), 1.5, "s", False, behind)]
+    return [Row("python -m exactperm to /readyz", statistics.median(seconds), 1.5, "s", False, behind)]
 
 
 # -- the program -------------------------------------------------------------------------------------------

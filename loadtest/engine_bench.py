@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from app.engine.lattice import canonical_form
+from exactperm.engine.lattice import canonical_form
 from loadtest import ours, paper, workload
 from loadtest.measure import Contender, Timing, interleave
 from loadtest.options import Options

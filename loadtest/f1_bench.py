@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
-from app.engine.joint.form import joint_form
-from app.engine.joint.grid.grid import probability
-from app.statistics.joint_problem import Joint
-from app.statistics.paired import Counts, StatisticSpec
-from app.statistics.reducers import reduce
+from exactperm.engine.joint.form import joint_form
+from exactperm.engine.joint.grid.grid import probability
+from exactperm.statistics.joint_problem import Joint
+from exactperm.statistics.paired import Counts, StatisticSpec
+from exactperm.statistics.reducers import reduce
 from loadtest import paper_tuples, workload
 from loadtest.measure import Contender, interleave
 from loadtest.options import Options

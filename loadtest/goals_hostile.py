@@ -13,8 +13,8 @@ from multiprocessing import get_context
 from multiprocessing.synchronize import Event
 from urllib.parse import urlsplit
 
-from app.execution.procfs import PROC
-from app.settings import Settings
+from exactperm.execution.procfs import PROC
+from exactperm.settings import Settings
 from loadtest.goals_row import Row, row
 from loadtest.traffic import SMALL
 from loadtest.watched import MIB, Watched, watched_server

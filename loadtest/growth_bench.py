@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from app.engine.lattice import canonical_form
+from exactperm.engine.lattice import canonical_form
 from loadtest import ours, workload
 from loadtest.measure import Contender, interleave
 from loadtest.options import Options

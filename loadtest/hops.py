@@ -1,4 +1,4 @@
-"""The files of app that a request passes through inside the pipeline, counted by a profiler: `python -m loadtest.hops`.
+"""The files of exactperm that a request passes through inside the pipeline, counted by a profiler: `python -m loadtest.hops`.
 
 Files outside the pipeline (connection, middleware, endpoint, worker) are not counted: some 18 in place, some 30 by a worker.
 """
@@ -10,16 +10,16 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from app.execution.ipc import Unbounded
-from app.service.limits import limits_of
-from app.service.media_types import JSON, MULTIPART
-from app.service.messages import Body, Job, Kind
-from app.service.pipeline import handle
-from app.settings import Settings
+from exactperm.execution.ipc import Unbounded
+from exactperm.service.limits import limits_of
+from exactperm.service.media_types import JSON, MULTIPART
+from exactperm.service.messages import Body, Job, Kind
+from exactperm.service.pipeline import handle
+from exactperm.settings import Settings
 from loadtest.table import Table
 
 ROOT = Path(__file__).parents[1]
-APP = str(ROOT / "app")
+APP = str(ROOT / "app" / "exactperm")
 BOUNDARY = "boundary"
 SMALL = {"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}
 

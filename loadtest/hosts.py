@@ -120,7 +120,7 @@ class Host:
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            ["ip", "netns", "exec", self.name, sys.executable, "-m", "app", "worker"],
+            ["ip", "netns", "exec", self.name, sys.executable, "-m", "exactperm", "worker"],
             cwd=ROOT, env=self.environment, stdout=self.log, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
 

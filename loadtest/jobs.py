@@ -27,14 +27,14 @@ from unittest.mock import patch
 import httpx
 import numpy as np
 
-from app.execution.ipc import ONE_THREAD, Unbounded
-from app.execution.worker import NICENESS
-from app.jobs import worker
-from app.service import pipeline
-from app.service.compare.run import slices_of
-from app.service.limits import limits_of
-from app.service.messages import Body, Job as Call
-from app.settings import Settings
+from exactperm.execution.ipc import ONE_THREAD, Unbounded
+from exactperm.execution.worker import NICENESS
+from exactperm.jobs import worker
+from exactperm.service import pipeline
+from exactperm.service.compare.run import slices_of
+from exactperm.service.limits import limits_of
+from exactperm.service.messages import Body, Job as Call
+from exactperm.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 KEYS = {"greedy": "ep_greedy", "second": "ep_second", "third": "ep_third"}
@@ -78,7 +78,7 @@ class Service:
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "app"], cwd=ROOT, env=self.environment, stdout=self.log,
+            [sys.executable, "-m", "exactperm"], cwd=ROOT, env=self.environment, stdout=self.log,
             stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
         while True:
@@ -270,7 +270,7 @@ def fairness(options: argparse.Namespace) -> None:
                 list(threads.map(lambda _, of=key: service.submit("scores", small, of), range(count)))
         print(f"submitted {options.jobs} jobs in {time.perf_counter() - began:.1f} s")
         # The worker begins when everything waits: otherwise it keeps up, and nobody waits for anybody.
-        command = [sys.executable, "-m", "app", "worker"]
+        command = [sys.executable, "-m", "exactperm", "worker"]
         worker = subprocess.Popen(
             command, cwd=ROOT, env=service.environment, stdout=service.log, stderr=service.log
         )

@@ -6,7 +6,7 @@ import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
-from app import __version__
+from exactperm import __version__
 from loadtest.server import PROJECT_ROOT
 
 GIB = 2**30

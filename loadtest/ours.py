@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from app.engine.lattice import CanonicalForm, Integers, canonical_form
-from app.engine.one_sum import dp, fft, monte_carlo
-from app.engine.probability import Probability, Region, region
+from exactperm.engine.lattice import CanonicalForm, Integers, canonical_form
+from exactperm.engine.one_sum import dp, fft, monte_carlo
+from exactperm.engine.probability import Probability, Region, region
 
 Method = Callable[[CanonicalForm, Region], Probability]
 

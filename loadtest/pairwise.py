@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.answers.test import TestRecord
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.corpus import BLEU_NAMES
-from app.statistics.paired import Counts, Paired, Predictions, Scores, StatisticSpec
+from exactperm.answers.test import TestRecord
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.corpus import BLEU_NAMES
+from exactperm.statistics.paired import Counts, Paired, Predictions, Scores, StatisticSpec
 from loadtest.control_variate import MACRO, MCC, labels
 from loadtest.segments import mixed, segments_of
 from loadtest.table import Table, duration

@@ -10,16 +10,16 @@ from functools import partial
 from statistics import median
 from typing import get_args
 
-from app.engine import methods
-from app.engine.joint import methods as joint_methods
-from app.engine.plan import Budget
-from app.inference.additive_test import AdditiveTest
-from app.inference.joint_test import JointTest
-from app.inference.options import Method, Options as Asked
-from app.inference.paired_test import prepare
-from app.inference.prepared import PlannedTest
-from app.inference.rounded_test import RoundedTest
-from app.statistics.paired import Counts, Effects, Paired, StatisticSpec
+from exactperm.engine import methods
+from exactperm.engine.joint import methods as joint_methods
+from exactperm.engine.plan import Budget
+from exactperm.inference.additive_test import AdditiveTest
+from exactperm.inference.joint_test import JointTest
+from exactperm.inference.options import Method, Options as Asked
+from exactperm.inference.paired_test import prepare
+from exactperm.inference.prepared import PlannedTest
+from exactperm.inference.rounded_test import RoundedTest
+from exactperm.statistics.paired import Counts, Effects, Paired, StatisticSpec
 from loadtest import answers_plan, workload
 from loadtest.measure import Contender, interleave
 from loadtest.options import Options

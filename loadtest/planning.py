@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from app.engine.e_value import GRID, e_value
-from app.engine.lattice import canonical_form
-from app.engine.power.paired_binary import PairedBinary
-from app.engine.power.tilted_sum import LevelTest, power, rejection, tilt_of_mean, tilt_of_power
+from exactperm.engine.e_value import GRID, e_value
+from exactperm.engine.lattice import canonical_form
+from exactperm.engine.power.paired_binary import PairedBinary
+from exactperm.engine.power.tilted_sum import LevelTest, power, rejection, tilt_of_mean, tilt_of_power
 from loadtest.table import Table, duration
 
 ALPHA, ITEMS = 0.05, 10_000

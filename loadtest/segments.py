@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.statistics.corpus import BLEU_NAMES
+from exactperm.statistics.corpus import BLEU_NAMES
 
 Rows = NDArray[np.int64]  # shape (segments, counts)
 _SWAPS = 5_000

@@ -1,4 +1,4 @@
-"""A real server for the measurement: `python -m app` in its own process, on a free port of the loopback."""
+"""A real server for the measurement: `python -m exactperm` in its own process, on a free port of the loopback."""
 
 import os
 import socket
@@ -37,7 +37,7 @@ def running_process(settings: Mapping[str, object], root: Path = PROJECT_ROOT) -
     environment = {**os.environ, **chosen, "EXACTPERM_HOST": LOOPBACK, "EXACTPERM_PORT": str(port)}
     with tempfile.TemporaryFile() as log:
         interpreter = root / ".venv" / "bin" / "python"
-        command = [str(interpreter) if interpreter.exists() else sys.executable, "-m", "app"]
+        command = [str(interpreter) if interpreter.exists() else sys.executable, "-m", "exactperm"]
         process = subprocess.Popen(command, cwd=root, env=environment, stdout=log, stderr=subprocess.STDOUT)
         try:
             url = f"http://{LOOPBACK}:{port}"

@@ -5,11 +5,11 @@ from contextlib import closing
 
 import numpy as np
 
-from app.engine import methods
-from app.engine.lattice import canonical_form
-from app.engine.one_sum import planner, rational
-from app.engine.plan import Budget
-from app.engine.probability import region
+from exactperm.engine import methods
+from exactperm.engine.lattice import canonical_form
+from exactperm.engine.one_sum import planner, rational
+from exactperm.engine.plan import Budget
+from exactperm.engine.probability import region
 from loadtest import latency_bench, paper, rivals, workload
 from loadtest.measure import Contender, Timing, interleave
 from loadtest.options import Options

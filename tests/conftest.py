@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadFileScheduling
 
-from app.execution.ipc import ONE_THREAD
+from exactperm.execution.ipc import ONE_THREAD
 
 # As in the service, before NumPy reads it: else the threads of one process of tests spin in the way of the others.
 os.environ.update({name: os.environ.get(name, value) for name, value in ONE_THREAD.items()})

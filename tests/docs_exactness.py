@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import prepare, run_test
-from app.service.messages import TestKind
-from app.service.schema.statistics import STATISTIC_MODELS, entries
-from app.settings import Settings
-from app.statistics.paired import Counts, Effects, Paired, Predictions, Scores, StatisticSpec
-from app.statistics.statistic import DATA_OF_KIND, Data, Statistic
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import prepare, run_test
+from exactperm.service.messages import TestKind
+from exactperm.service.schema.statistics import STATISTIC_MODELS, entries
+from exactperm.settings import Settings
+from exactperm.statistics.paired import Counts, Effects, Paired, Predictions, Scores, StatisticSpec
+from exactperm.statistics.statistic import DATA_OF_KIND, Data, Statistic
 
 SIZES = (100, 1_000, 10_000)
 BUDGET = Budget(Settings().engine_budget_operations, Settings().engine_budget_bytes)

@@ -17,8 +17,8 @@ GUIDE = ("README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "d
 # Every page with links or names of files; what is pasted from tools or other projects is not ours.
 PAGES = (
     *GUIDE,
-    "app/README.md",
-    "app/engine/README.md",
+    "app/exactperm/README.md",
+    "app/exactperm/engine/README.md",
     "loadtest/README.md",
     "loadtest/GOALS.md",
     "loadtest/deploy/README.md",

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import click
 
-from app.cli.commands import cli
-from app.inputs.formats.catalogue import FORMATS
-from app.main import create_app
-from app.service import problems
-from app.service.schema.statistics import STATISTIC_MODELS, entries
-from app.settings import Settings
-from app.statistics.catalogue import ENTRIES
-from app.statistics.statistic import DATA, QUESTIONS, Parameter, by_data_and_question
+from exactperm.cli.commands import cli
+from exactperm.inputs.formats.catalogue import FORMATS
+from exactperm.main import create_app
+from exactperm.service import problems
+from exactperm.service.schema.statistics import STATISTIC_MODELS, entries
+from exactperm.settings import Settings
+from exactperm.statistics.catalogue import ENTRIES
+from exactperm.statistics.statistic import DATA, QUESTIONS, Parameter, by_data_and_question
 from tests import docs_exactness
 from tests.tool_files import TOOLS
 

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from app.answers.gate import GateTerms
-from app.engine.plan import Budget
-from app.inference.compare.compare import finish_compare, prepare_compare
-from app.inference.compare.comparison import Comparison
-from app.inference.gate.gate import Metric, finish_gate, prepare_metric
-from app.inference.options import Options, Sequential
-from app.inference.paired_test import run_test
-from app.statistics.paired import (
+from exactperm.answers.gate import GateTerms
+from exactperm.engine.plan import Budget
+from exactperm.inference.compare.compare import finish_compare, prepare_compare
+from exactperm.inference.compare.comparison import Comparison
+from exactperm.inference.gate.gate import Metric, finish_gate, prepare_metric
+from exactperm.inference.options import Options, Sequential
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.paired import (
     Counts,
     Effects,
     Gaps,
@@ -35,8 +35,8 @@ from app.statistics.paired import (
     Segments,
     StatisticSpec,
 )
-from app.statistics.systems import Systems
-from app.statistics.weights import weights_of
+from exactperm.statistics.systems import Systems
+from exactperm.statistics.weights import weights_of
 
 ALPHA, SETS = 0.05, 2_000
 LIMIT = ALPHA + 3 * math.sqrt(ALPHA * (1 - ALPHA) / SETS)

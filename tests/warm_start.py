@@ -2,7 +2,7 @@
 
 An application that is not `exactperm serve` starts its fork server as a process of its own, which takes most of a second of
 processor time for imports. Tests with settings of their own start dozens of them. What runs in them is the same:
-`app.execution.worker.main`, its warm-up included. tests/process starts all of them as a service does.
+`exactperm.execution.worker.main`, its warm-up included. tests/process starts all of them as a service does.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from unittest import mock
 
 from fastapi import FastAPI
 
-from app.execution import children, process, worker
-from app.execution.ipc import FORK_SERVER, ONE_THREAD
-from app.workers import ANSWERING
+from exactperm.execution import children, process, worker
+from exactperm.execution.ipc import FORK_SERVER, ONE_THREAD
+from exactperm.workers import ANSWERING
 
 MEMORY, PID = struct.Struct("=q"), struct.Struct("=q")
 _spawn, _turn = children.spawn, threading.Lock()

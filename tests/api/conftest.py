@@ -8,8 +8,8 @@ import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
 
-from app.main import create_app
-from app.settings import Settings
+from exactperm.main import create_app
+from exactperm.settings import Settings
 from tests.warm_start import lifespan
 
 MAX_PROBLEM_BYTES = 16_384

@@ -11,13 +11,13 @@ from typing import Any, get_args, get_type_hints
 import jsonschema_rs  # schemathesis's validator: it knows nothing of pydantic
 import pytest
 
-from app.answers.gate import GateRecord, MetricRecord
-from app.answers.plan import PlanRecord
-from app.answers.test import ReadingRecord, TestRecord
-from app.service.problems import Problem
-from app.service.schema.compare import CompareRequest, PlanEnvelope
-from app.service.schema.gate import GateRequest
-from app.service.schema.requests import REQUEST_MODELS
+from exactperm.answers.gate import GateRecord, MetricRecord
+from exactperm.answers.plan import PlanRecord
+from exactperm.answers.test import ReadingRecord, TestRecord
+from exactperm.service.problems import Problem
+from exactperm.service.schema.compare import CompareRequest, PlanEnvelope
+from exactperm.service.schema.gate import GateRequest
+from exactperm.service.schema.requests import REQUEST_MODELS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = json.loads((ROOT / "openapi" / "openapi.json").read_text(encoding="utf-8"))

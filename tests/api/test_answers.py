@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.api.openapi.schemas import PlanAnswer, TestAnswer
+from exactperm.api.openapi.schemas import PlanAnswer, TestAnswer
 
 U, V = [0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82]
 SCORES = {"u": U, "v": V}

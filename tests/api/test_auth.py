@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.ops.keys import new_key
-from app.ops.route_templates import Templates
-from app.settings import Settings
+from exactperm.ops.keys import new_key
+from exactperm.ops.route_templates import Templates
+from exactperm.settings import Settings
 from tests.api.conftest import Service, running
 
 KEY, DIGEST = new_key()

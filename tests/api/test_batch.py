@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from app.execution.ipc import Unbounded
-from app.service.batch import handle_batch
-from app.service.limits import limits_of
-from app.service.messages import Body, Job, RenderedResponse
-from app.service.pipeline import handle
-from app.settings import Settings
+from exactperm.execution.ipc import Unbounded
+from exactperm.service.batch import handle_batch
+from exactperm.service.limits import limits_of
+from exactperm.service.messages import Body, Job, RenderedResponse
+from exactperm.service.pipeline import handle
+from exactperm.settings import Settings
 from tests.api.conftest import Service, running
 
 PATH = "/v1/batch"

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.errors import MAX_CHOICE_CHARS, MAX_CHOICES, InvalidTest, choices_of
-from app.service.problems import MAX_PROBLEM_BYTES
+from exactperm.errors import MAX_CHOICE_CHARS, MAX_CHOICES, InvalidTest, choices_of
+from exactperm.service.problems import MAX_PROBLEM_BYTES
 from tests.api.conftest import Service
 
 TEST, GATE, BOARD = "/v1/tests/files", "/v1/gate?fail_status=200", "/v1/compare"

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.client import InvalidData, counts, effects, gate, predictions, scores
-from app.client.calls import call_of
-from app.client.indexed import has_index
+from exactperm.client import InvalidData, counts, effects, gate, predictions, scores
+from exactperm.client.calls import call_of
+from exactperm.client.indexed import has_index
 
 
 class Series:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.api.openapi.schemas import CompareAnswer
+from exactperm.api.openapi.schemas import CompareAnswer
 
 PATH = "/v1/compare"
 BOARDS: dict[str, dict[str, list[str]]] = {

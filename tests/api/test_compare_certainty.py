@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.client.calls import compare_result
+from exactperm.client.calls import compare_result
 
 RNG = np.random.default_rng(7)
 SCORES = (RNG.random((60, 4)) < [0.8, 0.6, 0.5, 0.3]).astype(int)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.api.openapi.schemas import CompareAnswer
+from exactperm.api.openapi.schemas import CompareAnswer
 
 SETS: dict[str, dict[str, list[int]]] = {
     "mmlu": {"A": [1, 0, 1, 1, 1], "B": [0, 0, 1, 0, 0], "C": [0, 1, 1, 1, 0]},

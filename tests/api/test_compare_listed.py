@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.settings import Settings
+from exactperm.settings import Settings
 from tests.api.conftest import Service, running
 
 PATH = "/v1/compare"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.api.openapi.schemas import ComparePlanAnswer, PlanAnswer
+from exactperm.api.openapi.schemas import ComparePlanAnswer, PlanAnswer
 
 SYSTEMS = {"A": [1, 0, 1, 1], "B": [0, 0, 1, 0], "C": [1, 1, 1, 0]}
 DECIMALS = {

@@ -11,9 +11,9 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families as families
 
-from app.cli import commands
-from app.ops.metrics import QUEUE_REJECTIONS, REJECTIONS, RESTARTS
-from app.settings import Settings
+from exactperm.cli import commands
+from exactperm.ops.metrics import QUEUE_REJECTIONS, REJECTIONS, RESTARTS
+from exactperm.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "loadtest" / "deploy"
@@ -273,7 +273,7 @@ def test_workers_of_jobs_run_what_the_command_line_has() -> None:
     (container,) = kubernetes("kubernetes-jobs.yaml")["Deployment"]["spec"]["template"]["spec"]["containers"]
     (compose,) = documents(FOLDER / "compose.jobs.yaml")
     for command in (container["command"], compose["services"]["worker"]["command"]):
-        assert command[:3] == ["python", "-m", "app"]
+        assert command[:3] == ["python", "-m", "exactperm"]
         assert set(command[3:]) <= set(commands.cli.commands)
 
 

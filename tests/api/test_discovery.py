@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from app.api.meta import meta_of
-from app.api.openapi.export import exported
-from app.main import create_app
-from app.reports.representations import BY_NAME, OF_A_TEST
-from app.service.problems import all_types
-from app.settings import Settings
+from exactperm.api.meta import meta_of
+from exactperm.api.openapi.export import exported
+from exactperm.main import create_app
+from exactperm.reports.representations import BY_NAME, OF_A_TEST
+from exactperm.service.problems import all_types
+from exactperm.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 
@@ -155,7 +155,7 @@ def test_the_exported_document_is_up_to_date() -> None:
 def test_the_export_check_notices_a_difference(tmp_path: Path) -> None:
     stale = tmp_path / "openapi.json"
     stale.write_text("{}")
-    command = [sys.executable, "-m", "app.api.openapi.export", "--check", str(stale)]
+    command = [sys.executable, "-m", "exactperm.api.openapi.export", "--check", str(stale)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "not up to date" in done.stderr

@@ -10,9 +10,9 @@ from typing import Any, get_args
 
 import pytest
 
-from app.answers.board import Adjust, Relation
-from app.inference.compare.board import CONTROLS
-from app.reports.representations import BoardPicture
+from exactperm.answers.board import Adjust, Relation
+from exactperm.inference.compare.board import CONTROLS
+from exactperm.reports.representations import BoardPicture
 from tests.docs_pages import ROOT, first_cells, read, section
 
 PAGE = "docs/leaderboards.md"

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from app.api.openapi.schemas import TestAnswer
-from app.inputs.formats import catalogue
-from app.inputs.formats.roles import ROLES
-from app.service.parse_files import FIELDS
+from exactperm.api.openapi.schemas import TestAnswer
+from exactperm.inputs.formats import catalogue
+from exactperm.inputs.formats.roles import ROLES
+from exactperm.service.parse_files import FIELDS
 
 if sys.version_info >= (3, 14):
     from compression import zstd

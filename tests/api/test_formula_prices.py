@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from app.execution.ipc import Unbounded
-from app.service.limits import limits_of
-from app.service.messages import Body, Job, Kind, RenderedResponse
-from app.service.pipeline import Later, handle, handle_in_place
-from app.settings import Settings
+from exactperm.execution.ipc import Unbounded
+from exactperm.service.limits import limits_of
+from exactperm.service.messages import Body, Job, Kind, RenderedResponse
+from exactperm.service.pipeline import Later, handle, handle_in_place
+from exactperm.settings import Settings
 
 EFFECTS = "/v1/tests/effects"
 TWELVE = {
@@ -209,8 +209,8 @@ def test_ordinary_tests_of_counts_stay_in_place() -> None:
 
 
 def test_more_ties_than_were_planned_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.inference.joint_test._SLACK", 0.0)
-    monkeypatch.setattr("app.inference.joint_test._SLACK_NS", 1e5)
+    monkeypatch.setattr("exactperm.inference.joint_test._SLACK", 0.0)
+    monkeypatch.setattr("exactperm.inference.joint_test._SLACK_NS", 1e5)
     # As a worker runs it, here: expressions are not for the event loop.
     answered = handle(job("effects"), json.dumps(effects(TIES, drawn(8, 6))).encode(), Unbounded())
     assert answered.status == 422

@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api import admission
-from app.api.turns import Turns
-from app.execution.executor import Executor
-from app.main import create_app
-from app.settings import Settings
+from exactperm.api import admission
+from exactperm.api.turns import Turns
+from exactperm.execution.executor import Executor
+from exactperm.main import create_app
+from exactperm.settings import Settings
 
 DEPTH = 2
 SMALL = {"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import httpx
 import pytest
 
-from app.api.openapi.schemas import GateAnswer
+from exactperm.api.openapi.schemas import GateAnswer
 
 BETTER = {"u": [1, 1, 1, 1, 1, 1, 0, 1], "v": [0, 0, 0, 0, 0, 0, 0, 1]}
 WORSE = {"u": BETTER["v"], "v": BETTER["u"]}

@@ -15,7 +15,7 @@ import httpx
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from app.api.openapi.schemas import GateAnswer
+from exactperm.api.openapi.schemas import GateAnswer
 
 Problem = Callable[..., dict[str, Any]]
 CANDIDATE = [1, 1, 1, 1, 1, 1, 0, 1, 1, 0]

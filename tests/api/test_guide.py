@@ -11,7 +11,7 @@ from urllib.parse import urldefrag, urljoin
 
 import pytest
 
-from app.api import guide
+from exactperm.api import guide
 from tests.docs_pages import GUIDE
 
 ROOT = "/docs/guide"

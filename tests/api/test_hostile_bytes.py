@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from app.inputs.formats import catalogue
-from app.inputs.formats.roles import ROLES
-from app.service.parse_files import FIELDS
+from exactperm.inputs.formats import catalogue
+from exactperm.inputs.formats.roles import ROLES
+from exactperm.service.parse_files import FIELDS
 from tests.api.test_files import GOLD, PATH, U_LINES, V_LINES, WIDE, form, lm_eval
 
 SOUP = st.lists(

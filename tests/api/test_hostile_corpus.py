@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.service.media_types import CONSUMED
+from exactperm.service.media_types import CONSUMED
 
 PATHS: dict[str, str] = {
     kind: f"/v1/{kind}" if kind in {"plan", "gate", "compare", "power", "batch"} else f"/v1/tests/{kind}"

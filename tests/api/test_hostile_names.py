@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from app.settings import Settings
+from exactperm.settings import Settings
 from tests.api.conftest import Service, running
 
 CHANCE = random.Random(0)

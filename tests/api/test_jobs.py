@@ -19,10 +19,10 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from app.api.request_body import SLICE_BYTES
-from app.execution.procfs import resident_bytes
-from app.ops.keys import new_key
-from app.settings import Settings
+from exactperm.api.request_body import SLICE_BYTES
+from exactperm.execution.procfs import resident_bytes
+from exactperm.ops.keys import new_key
+from exactperm.settings import Settings
 from tests.api.conftest import Service, problem, running
 from tests.api.test_hostile_corpus import TEXTS
 

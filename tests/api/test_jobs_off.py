@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from app.api.openapi.export import exported
-from app.jobs import envelope
-from app.service.batch import OF_A_LIST
+from exactperm.api.openapi.export import exported
+from exactperm.jobs import envelope
+from exactperm.service.batch import OF_A_LIST
 from tests.api.conftest import problem
 
 ROOT = Path(__file__).parents[2]
@@ -41,8 +41,8 @@ def test_the_document_names_the_kinds_that_there_are() -> None:
 @pytest.mark.slow
 def test_the_service_does_not_load_the_engine_of_jobs() -> None:
     code = (
-        "import sys; from app.main import create_app; from app.settings import Settings; "
+        "import sys; from exactperm.main import create_app; from exactperm.settings import Settings; "
         "create_app(Settings(workers=1)); "
-        "sys.exit(bool({'dbos', 'sqlalchemy', 'psycopg', 'app.jobs.queue'} & set(sys.modules)))"
+        "sys.exit(bool({'dbos', 'sqlalchemy', 'psycopg', 'exactperm.jobs.queue'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -8,9 +8,9 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from app.ops.keys import new_key
-from app.service.self_test import KNOWN
-from app.settings import Settings
+from exactperm.ops.keys import new_key
+from exactperm.service.self_test import KNOWN
+from exactperm.settings import Settings
 from tests.api.conftest import Service, problem, running
 
 BODY = {"stay": [5, -3, 2, 7, 1, 4], "names": {"u": "new", "v": "old"}}
@@ -89,7 +89,7 @@ def test_nothing_is_kept_when_the_settings_say_so() -> None:
 def test_a_wrong_self_test_refuses_readiness_with_the_reason_and_no_answer_is_trusted(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("app.main.KNOWN", (replace(KNOWN[0], p_value=0.5), *KNOWN[1:]))
+    monkeypatch.setattr("exactperm.main.KNOWN", (replace(KNOWN[0], p_value=0.5), *KNOWN[1:]))
     for service in running(Settings(workers=1)):
         for path in ("/readyz", "/healthz"):
             said = problem(service.get(path), 503)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from backports import zstd
 
-from app.service.media_types import CONSUMED
-from app.settings import Settings
+from exactperm.service.media_types import CONSUMED
+from exactperm.settings import Settings
 from tests.api.conftest import Service, running
 from tests.api.test_hostile_corpus import PATHS
 

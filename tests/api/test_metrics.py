@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 
-from app.ops.route_templates import Templates
-from app.settings import Settings
+from exactperm.ops.route_templates import Templates
+from exactperm.settings import Settings
 from tests.api.conftest import Service, running
 
 SMALL = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}

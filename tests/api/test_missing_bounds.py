@@ -9,11 +9,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app.client import scores
-from app.client.decode import decode
-from app.client.gate_results import GateResult
-from app.client.requests import TestRequest
-from app.client.results import TestResult
+from exactperm.client import scores
+from exactperm.client.decode import decode
+from exactperm.client.gate_results import GateResult
+from exactperm.client.requests import TestRequest
+from exactperm.client.results import TestResult
 
 PATH = "/v1/tests/scores"
 U, V = [1, 1, None, 1, 1, 0], [0, 0, 0, None, 0, 0]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from app.cli.commands import cli
+from exactperm.cli.commands import cli
 
 U, V = [1, 1, None, 1, 1, 0, None], [0, 0, 0, None, 0, 0, None]
 ASKED = "on_missing=bounds&alternative=greater"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.inputs.quoting import QUOTED_CHARS, quoted, quoted_apart
+from exactperm.inputs.quoting import QUOTED_CHARS, quoted, quoted_apart
 
 Problem = Callable[..., dict[str, Any]]
 ONE: dict[str, Any] = {"u": [1, 0], "v": [0, 0]}

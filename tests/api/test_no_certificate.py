@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from app.api import admission
-from app.engine import methods
-from app.engine.joint import methods as joint_methods
-from app.engine.probability import Probability
-from app.execution.ipc import Unbounded
-from app.inference import additive_test, joint_test
-from app.inference.p_value import certified
-from app.service.pipeline import handle
-from app.settings import Settings
+from exactperm.api import admission
+from exactperm.engine import methods
+from exactperm.engine.joint import methods as joint_methods
+from exactperm.engine.probability import Probability
+from exactperm.execution.ipc import Unbounded
+from exactperm.inference import additive_test, joint_test
+from exactperm.inference.p_value import certified
+from exactperm.service.pipeline import handle
+from exactperm.settings import Settings
 from tests.api.conftest import Service, problem as refused, running
 
 UNSURE = Probability(math.log(1e-17), math.inf)

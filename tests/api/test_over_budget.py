@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.settings import Settings
+from exactperm.settings import Settings
 from tests.api.conftest import Service, problem as refused, running
 
 RANDOM = random.Random(10)

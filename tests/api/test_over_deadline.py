@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from app.execution.executor import Executor
-from app.main import create_app
-from app.settings import Settings
+from exactperm.execution.executor import Executor
+from exactperm.main import create_app
+from exactperm.settings import Settings
 from tests.api.conftest import Service, problem, running
 
 # Sampling of some seconds; its plan says how many.

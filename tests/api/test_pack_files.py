@@ -17,7 +17,7 @@ import pytest
 from seqeval.metrics import f1_score
 from seqeval.scheme import IOB2
 
-from app.settings import Settings
+from exactperm.settings import Settings
 from tests.api.conftest import Service, problem, running
 
 PACK = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.settings import Settings
+from exactperm.settings import Settings
 from tests.api.conftest import Service, running
 from tests.api.test_pack_files import (
     PACK,

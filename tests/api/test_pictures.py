@@ -92,7 +92,7 @@ def test_a_report_is_one_file_that_fetches_and_runs_nothing(service: Any) -> Non
 @pytest.mark.slow
 def test_the_web_process_does_not_import_what_draws() -> None:
     code = (
-        "import sys; from app.main import create_app; from app.settings import Settings; import app.service.pipeline\n"
+        "import sys; from exactperm.main import create_app; from exactperm.settings import Settings; import exactperm.service.pipeline\n"
         "create_app(Settings(workers=1))\n"
         "print(sorted({'resvg_py', 'jinja2'} & set(sys.modules)))"
     )

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.service.limits import limits_of
-from app.service.messages import Body, Job
-from app.service.pipeline import planned
-from app.settings import Settings
+from exactperm.service.limits import limits_of
+from exactperm.service.messages import Body, Job
+from exactperm.service.pipeline import planned
+from exactperm.settings import Settings
 from tests.fuzz.test_cost import Told
 
 ENORMOUS = [100_003, -2, -100_002]

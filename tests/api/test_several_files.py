@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.inputs.formats import catalogue, file_names
-from app.inputs.formats.reader import ReaderOptions, UploadedFile
+from exactperm.inputs.formats import catalogue, file_names
+from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
 from tests.fuzz.excerpts import Excerpt, excerpts
 
 PATH, GATE, COMPARE = "/v1/tests/files", "/v1/gate", "/v1/compare"

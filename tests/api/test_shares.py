@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.settings import Settings
+from exactperm.settings import Settings
 from tests.api.conftest import Service, running
 
 SMALL = {"stay": [5, -3, 2, 7, 1, 4]}
@@ -82,7 +82,7 @@ def test_an_answer_that_is_kept_is_found_before_its_request_is_decoded(
         def never(*_: object) -> None:
             raise AssertionError("decoded")
 
-        monkeypatch.setattr("app.api.admission.handle_in_place", never)
+        monkeypatch.setattr("exactperm.api.admission.handle_in_place", never)
         second = service.post("/v1/tests/effects", body)
         assert "hit" in second.headers["server-timing"]
         assert second.json()["id"] == first.json()["id"]

@@ -13,8 +13,8 @@ import httpx
 import numpy as np
 import pytest
 
-import app as exactperm
-from app.client.errors import InvalidTest
+import exactperm
+from exactperm.client.errors import InvalidTest
 
 Problem = Callable[..., dict[str, Any]]
 U = [0.66, 0.56, 0.32, 0.48, 0.49, 0.47, 0.75]

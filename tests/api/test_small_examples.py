@@ -19,8 +19,8 @@ import pytest
 from scipy import stats
 from sklearn import metrics
 
-from app.inputs.formats.catalogue import FORMATS
-from app.statistics.catalogue import STATISTICS as CATALOGUE
+from exactperm.inputs.formats.catalogue import FORMATS
+from exactperm.statistics.catalogue import STATISTICS as CATALOGUE
 from openapi.make_examples import STATISTICS, rendered
 
 ROOT = Path(__file__).resolve().parents[2]

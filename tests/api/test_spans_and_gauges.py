@@ -15,9 +15,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client.parser import text_string_to_metric_families as families
 
-from app import main
-from app.ops.tracing import Spans
-from app.settings import Settings
+from exactperm import main
+from exactperm.ops.tracing import Spans
+from exactperm.settings import Settings
 from tests.api.conftest import Service, running
 
 SECRET = "s3cr3t"

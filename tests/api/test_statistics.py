@@ -10,10 +10,10 @@ from typing import Any, get_args
 import pytest
 from sklearn import metrics
 
-from app.service.messages import TestKind
-from app.service.schema.statistics import STATISTIC_MODELS, entries
-from app.statistics.catalogue import STATISTICS
-from app.statistics.pairwise.gold import PAIRWISE
+from exactperm.service.messages import TestKind
+from exactperm.service.schema.statistics import STATISTIC_MODELS, entries
+from exactperm.statistics.catalogue import STATISTICS
+from exactperm.statistics.pairwise.gold import PAIRWISE
 
 GOLD = ["a", "b", "a", "c", "b", "a", "c", "b"]
 U = ["a", "b", "b", "c", "b", "a", "a", "b"]

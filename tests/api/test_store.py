@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
-import app as exactperm
-from app.ops.keys import new_key
-from app.settings import Settings
+import exactperm
+from exactperm.ops.keys import new_key
+from exactperm.settings import Settings
 from tests.api.conftest import Service, problem, running
 
 SMALL = {"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}

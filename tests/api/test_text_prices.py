@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from app.execution.ipc import Unbounded
-from app.service.limits import limits_of
-from app.service.messages import Body, Job, Kind
-from app.service.pipeline import Later, handle, handle_in_place
-from app.settings import Settings
-from app.statistics import corpus
-from app.statistics.corpus import counting_seconds, edit_seconds
-from app.statistics.paired import Segments, StatisticSpec
+from exactperm.execution.ipc import Unbounded
+from exactperm.service.limits import limits_of
+from exactperm.service.messages import Body, Job, Kind
+from exactperm.service.pipeline import Later, handle, handle_in_place
+from exactperm.settings import Settings
+from exactperm.statistics import corpus
+from exactperm.statistics.corpus import counting_seconds, edit_seconds
+from exactperm.statistics.paired import Segments, StatisticSpec
 
 pytest.importorskip("sacrebleu")
 

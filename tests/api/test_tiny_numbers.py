@@ -15,9 +15,9 @@ import openpyxl
 import pytest
 from click.testing import CliRunner
 
-import app as exactperm
-from app.cli.commands import cli
-from app.client.errors import InvalidData, InvalidTest
+import exactperm
+from exactperm.cli.commands import cli
+from exactperm.client.errors import InvalidData, InvalidTest
 from tests.api.conftest import problem
 
 TINY = [

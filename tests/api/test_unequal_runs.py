@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from app import compare, gate, scores, test
-from app.client.errors import InvalidTest
+from exactperm import compare, gate, scores, test
+from exactperm.client.errors import InvalidTest
 from tests.unit.cli_asking import run
 
 CODE = "unequal_repeats"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.api.request_body import SENDING_BYTES, SLICE_BYTES
-from app.settings import Settings
+from exactperm.api.request_body import SENDING_BYTES, SLICE_BYTES
+from exactperm.settings import Settings
 from tests.api.conftest import Service, running
 
 BODY = json.dumps({"stay": [index * 37 % 901 - 450 for index in range(1400)], "pmf": "full"}).encode()

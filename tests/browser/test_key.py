@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.ops.keys import new_key
+from exactperm.ops.keys import new_key
 from tests.browser.conftest import Tab
 from tests.process.conftest import Server
 

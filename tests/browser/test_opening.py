@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.ops.keys import new_key
+from exactperm.ops.keys import new_key
 from tests.browser.conftest import Tab
 from tests.browser.test_axe import PHONE, findings
 from tests.browser.test_comfort import EXCESS

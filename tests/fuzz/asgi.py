@@ -11,8 +11,8 @@ import anyio
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
 
-from app.main import create_app
-from app.settings import Settings
+from exactperm.main import create_app
+from exactperm.settings import Settings
 from tests.fuzz.amount import GENERATED
 from tests.fuzz.verdict import judge_answer
 from tests.warm_start import lifespan

@@ -10,10 +10,10 @@ from typing import Any, get_args
 import numpy as np
 from hypothesis import strategies as st
 
-from app.answers.board import Adjust, Aggregate, Combine, Family, ListedPairs
-from app.answers.test import Alternative
-from app.inference.options import Method
-from app.statistics.pairwise.gold import PAIRWISE
+from exactperm.answers.board import Adjust, Aggregate, Combine, Family, ListedPairs
+from exactperm.answers.test import Alternative
+from exactperm.inference.options import Method
+from exactperm.statistics.pairwise.gold import PAIRWISE
 
 NAMES = ["A", "B", "C", "a/b~", "", "ü", "<script>", "=cmd()", "A" * 300, "NaN"]
 NUMBERS = st.sampled_from(

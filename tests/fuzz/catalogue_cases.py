@@ -10,12 +10,12 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from app.answers.gate import OnInconclusive, Policy
-from app.answers.test import Alternative, Resampling
-from app.inference.options import Method, PmfDetail, Significance
-from app.statistics.catalogue import ENTRIES
-from app.statistics.pairwise.gold import PAIRWISE
-from app.statistics.statistic import Parameter, Statistic
+from exactperm.answers.gate import OnInconclusive, Policy
+from exactperm.answers.test import Alternative, Resampling
+from exactperm.inference.options import Method, PmfDetail, Significance
+from exactperm.statistics.catalogue import ENTRIES
+from exactperm.statistics.pairwise.gold import PAIRWISE
+from exactperm.statistics.statistic import Parameter, Statistic
 
 Draw = Callable[..., Any]
 VALUES: dict[str, list[Any]] = {

@@ -12,7 +12,7 @@ import openpyxl
 import pyarrow as pa
 from pyarrow import parquet
 
-from app.inputs import encodings
+from exactperm.inputs import encodings
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from app.statistics.paired import Counts, StatisticSpec
+from exactperm.statistics.paired import Counts, StatisticSpec
 
 Score = Callable[[Sequence[float]], float]
 

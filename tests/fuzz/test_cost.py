@@ -10,10 +10,10 @@ from random import Random
 
 from hypothesis import given, strategies as st
 
-from app.service.limits import limits_of
-from app.service.messages import Body, Job, Kind, RenderedResponse
-from app.service.pipeline import Later, handle, handle_in_place
-from app.settings import Settings
+from exactperm.service.limits import limits_of
+from exactperm.service.messages import Body, Job, Kind, RenderedResponse
+from exactperm.service.pipeline import Later, handle, handle_in_place
+from exactperm.settings import Settings
 from tests.fuzz.amount import GENERATED, examples
 from tests.fuzz.cost_cases import FAMILIES
 from tests.fuzz.multipart_cases import FAMILIES as MULTIPART_FAMILIES, Body as Multipart

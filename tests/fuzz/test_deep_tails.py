@@ -9,11 +9,11 @@ from typing import Any, cast
 import numpy as np
 from hypothesis import example, given, strategies as st
 
-from app.answers.test import TestRecord
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.paired import Counts, Scores, StatisticSpec
+from exactperm.answers.test import TestRecord
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.paired import Counts, Scores, StatisticSpec
 from tests.fuzz.amount import GENERATED, examples
 from tests.fuzz.deep_cases import deep_case
 

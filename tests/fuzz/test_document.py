@@ -14,7 +14,7 @@ import schemathesis
 from hypothesis import given
 from schemathesis import GenerationMode
 
-from app.api.openapi.export import exported
+from exactperm.api.openapi.export import exported
 from tests.fuzz.amount import examples
 from tests.fuzz.asgi import Header, InProcess, path_of
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from app.reports.representations import BY_NAME, OF_A_COMPARISON, OF_A_GATE, OF_A_TEST, OF_POWER
+from exactperm.reports.representations import BY_NAME, OF_A_COMPARISON, OF_A_GATE, OF_A_TEST, OF_POWER
 from tests.fuzz.amount import GENERATED, TIMES
 from tests.fuzz.asgi import InProcess
 from tests.fuzz.number_bodies import (

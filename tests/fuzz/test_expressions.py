@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from app.execution.ipc import Unbounded
-from app.service.limits import limits_of
-from app.service.messages import Body, Job, RenderedResponse
-from app.service.pipeline import handle, handle_in_place
-from app.settings import Settings
+from exactperm.execution.ipc import Unbounded
+from exactperm.service.limits import limits_of
+from exactperm.service.messages import Body, Job, RenderedResponse
+from exactperm.service.pipeline import handle, handle_in_place
+from exactperm.settings import Settings
 from tests.fuzz.amount import GENERATED, TIMES
 from tests.fuzz.asgi import InProcess, path_of
 from tests.fuzz.expressions import Case, UnsureError, costly, small, truth

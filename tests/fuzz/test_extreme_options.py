@@ -15,7 +15,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from app.cli.commands import cli
+from exactperm.cli.commands import cli
 from tests.fuzz.amount import GENERATED, TIMES
 from tests.fuzz.asgi import InProcess
 from tests.fuzz.multipart_cases import disposition, joined

@@ -9,16 +9,16 @@ import numpy as np
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from app.answers.test import Alternative
-from app.engine.errors import EngineError
-from app.engine.plan import Budget
-from app.errors import InvalidTest
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.joint_problem import Joint
-from app.statistics.reducers import reduce
-from app.statistics.remainder.remainder import Remainder, midpoint_of
-from app.statistics.remainder.spread import Strip
+from exactperm.answers.test import Alternative
+from exactperm.engine.errors import EngineError
+from exactperm.engine.plan import Budget
+from exactperm.errors import InvalidTest
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.joint_problem import Joint
+from exactperm.statistics.reducers import reduce
+from exactperm.statistics.remainder.remainder import Remainder, midpoint_of
+from exactperm.statistics.remainder.spread import Strip
 from tests.fuzz.amount import GENERATED, examples
 from tests.fuzz.midpoint_cases import midpoint_case, p_values
 

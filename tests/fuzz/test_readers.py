@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.errors import ExactpermError
-from app.inputs import delimited, encodings, frame, json_body, ndjson
-from app.inputs.formats import catalogue, numpy_files
-from app.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
-from app.inputs.formats.source import Source
+from exactperm.errors import ExactpermError
+from exactperm.inputs import delimited, encodings, frame, json_body, ndjson
+from exactperm.inputs.formats import catalogue, numpy_files
+from exactperm.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
+from exactperm.inputs.formats.source import Source
 from tests.fuzz.amount import GENERATED, examples
 from tests.fuzz.excerpts import Excerpt, excerpts, requests
 from tests.fuzz.mutations import STEPS, Steps, mutated

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from app.cli.commands import cli
-from app.client import ProblemError
-from app.local import run as local
+from exactperm.cli.commands import cli
+from exactperm.client import ProblemError
+from exactperm.local import run as local
 from tests.fuzz import table_cases
 from tests.fuzz.amount import GENERATED, TIMES
 from tests.fuzz.asgi import Header, InProcess

@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 import pytest
 from hypothesis import given, strategies as st
 
-from app.reports.representations import BY_NAME
-from app.service.media_types import CSV, JSON, MULTIPART, NDJSON, NPY, OFFERED, TSV
-from app.service.messages import Kind
+from exactperm.reports.representations import BY_NAME
+from exactperm.service.media_types import CSV, JSON, MULTIPART, NDJSON, NPY, OFFERED, TSV
+from exactperm.service.messages import Kind
 from tests.fuzz.amount import examples
 from tests.fuzz.asgi import InProcess
 from tests.fuzz.excerpts import excerpts, requests

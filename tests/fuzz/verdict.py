@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from app.api.openapi.schemas import CompareAnswer, ComparePlanAnswer, GateAnswer, PlanAnswer, TestAnswer
-from app.errors import MAX_CHOICES, MAX_FLAWS, ExactpermError
-from app.service.problems import (
+from exactperm.api.openapi.schemas import CompareAnswer, ComparePlanAnswer, GateAnswer, PlanAnswer, TestAnswer
+from exactperm.errors import MAX_CHOICES, MAX_FLAWS, ExactpermError
+from exactperm.service.problems import (
     MAX_DETAIL_CHARS,
     MAX_POINTER_CHARS,
     MAX_PROBLEM_BYTES,

@@ -15,13 +15,13 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import CallToolResult, TextContent
 
 ROOT = Path(__file__).parents[2]
-COMMAND = [sys.executable, "-P", "-m", "app.cli", "mcp", "--root"]
+COMMAND = [sys.executable, "-P", "-m", "exactperm.cli", "mcp", "--root"]
 PATIENCE_S = 120.0
 
 
 def environment(**settings: Any) -> dict[str, str]:
     given = {f"EXACTPERM_{name.upper()}": str(value) for name, value in settings.items()}
-    return {**os.environ, "PYTHONPATH": str(ROOT), **given}
+    return {**os.environ, "PYTHONPATH": str(ROOT / "app"), **given}
 
 
 @asynccontextmanager

@@ -88,7 +88,7 @@ class Server:
         environment = {f"EXACTPERM_{name.upper()}": str(value) for name, value in settings.items()}
         with log.open("wb") as output:
             self.process = subprocess.Popen(
-                [*before, sys.executable, "-m", "app"],
+                [*before, sys.executable, "-m", "exactperm"],
                 cwd=ROOT,
                 env={**os.environ, **environment, "EXACTPERM_PORT": str(self.port)},
                 stdout=output,

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from app.execution.executor import Executor
+from exactperm.execution.executor import Executor
 from tests.process.conftest import PATIENCE_S
 
 

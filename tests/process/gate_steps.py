@@ -28,12 +28,11 @@ def checkout(folder: Path) -> Path:
     """A checkout as the runner has it, with an environment that sees the libraries of the tests: nothing is downloaded."""
     for name in (".ci", "requirements"):
         shutil.copytree(ROOT / name, folder / name)
-    (folder / "app").symlink_to(ROOT / "app")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / ".venv"], check=True)
     (packages,) = (folder / ".venv" / "lib").glob("python3*/site-packages")
     paths = sysconfig.get_paths()
     (packages / "libraries.pth").write_text(
-        "\n".join(dict.fromkeys((paths["purelib"], paths["platlib"]))) + "\n"
+        "\n".join(dict.fromkeys((str(ROOT / "app"), paths["purelib"], paths["platlib"]))) + "\n"
     )
     return folder
 

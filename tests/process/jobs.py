@@ -9,10 +9,10 @@ import signal
 import time
 from pathlib import Path
 
-from app.errors import Flaw, InvalidTest
-from app.execution.ipc import Control
-from app.execution.split import Part, Split
-from app.service.problems import of_bug
+from exactperm.errors import Flaw, InvalidTest
+from exactperm.execution.ipc import Control
+from exactperm.execution.split import Part, Split
+from exactperm.service.problems import of_bug
 
 Body = bytes | bytearray
 

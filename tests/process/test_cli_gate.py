@@ -17,9 +17,9 @@ PASSED, FAILED, REFUSED = 0, 1, 2
 
 def gate(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-P", "-m", "app.cli", "gate", *arguments],
+        [sys.executable, "-P", "-m", "exactperm.cli", "gate", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "app")},
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

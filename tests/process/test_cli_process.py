@@ -22,7 +22,7 @@ import pytest
 pytestmark = pytest.mark.process
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
-COMMAND = [sys.executable, "-P", "-m", "app.cli"]
+COMMAND = [sys.executable, "-P", "-m", "exactperm.cli"]
 PATIENCE_S = 180.0
 CONLLU = [
     DATA / "conllu/crf.conllu",
@@ -34,7 +34,7 @@ TREC = [DATA / "trec/eval.aplrob03a.txt", DATA / "trec/eval.uic0301.txt", "--mea
 
 
 def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+    return {**os.environ, "PYTHONPATH": str(ROOT / "app"), **more}
 
 
 def run(*arguments: object, cwd: Path = ROOT, **more: str) -> subprocess.CompletedProcess[bytes]:
@@ -58,7 +58,6 @@ def test_the_launcher_works_from_a_folder_that_holds_modules_of_the_same_names(t
     """.venv/bin/exactperm, made of what .ci/venv writes, through a link, among modules that are not ours."""
     folder = tmp_path / "root" / ".venv" / "bin"
     folder.mkdir(parents=True)
-    (tmp_path / "root" / "app").symlink_to(ROOT / "app")
     (folder / "exactperm").write_text(launcher())
     (folder / "exactperm").chmod(0o755)
     (folder / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
@@ -66,7 +65,7 @@ def test_the_launcher_works_from_a_folder_that_holds_modules_of_the_same_names(t
     (tmp_path / "link").symlink_to(folder / "exactperm")
     elsewhere = tmp_path / "else where"
     elsewhere.mkdir()
-    for name in ("app.py", "numpy.py", "json.py"):
+    for name in ("exactperm.py", "numpy.py", "json.py"):
         (elsewhere / name).write_text("raise SystemExit('the wrong module')")
     (elsewhere / "x.csv").write_text("1,0\n1,0\n")
     found = subprocess.run(
@@ -222,7 +221,7 @@ def _until_it_says(log: Path, words: str) -> None:
 
 def test_python_m_app_with_arguments_is_the_command_line() -> None:
     found = subprocess.run(
-        [sys.executable, "-m", "app", "version"],
+        [sys.executable, "-m", "exactperm", "version"],
         cwd=ROOT,
         capture_output=True,
         timeout=PATIENCE_S,
@@ -233,7 +232,7 @@ def test_python_m_app_with_arguments_is_the_command_line() -> None:
 
 def test_python_m_app_says_what_is_wrong_with_a_setting_in_a_line() -> None:
     found = subprocess.run(
-        [sys.executable, "-m", "app"],
+        [sys.executable, "-m", "exactperm"],
         cwd=ROOT,
         env=environment(EXACTPERM_WORKERS="0"),
         capture_output=True,

@@ -15,8 +15,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-import app
-from app.client import Client
+import exactperm
+from exactperm.client import Client
 from tests.process.foreign import CLIENTS, SERVED, examples, r, run
 from tests.process.job_servers import KEYS, JobServer, serving
 
@@ -81,12 +81,12 @@ NO_BROOM = (
 
 
 def package() -> str:
-    return f"exactperm_{app.__version__}.tar.gz"
+    return f"exactperm_{exactperm.__version__}.tar.gz"
 
 
 def test_the_package_is_of_this_version_and_states_its_licence() -> None:
     description = (FOLDER / "DESCRIPTION").read_text(encoding="utf-8")
-    assert f"\nVersion: {app.__version__}\n" in description
+    assert f"\nVersion: {exactperm.__version__}\n" in description
     assert "\nLicense: MIT + file LICENSE\n" in description
 
 

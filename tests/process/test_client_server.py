@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.client import AsyncClient, Client, DeadlineExceeded, NoAnswer, Retries, Unavailable, scores
+from exactperm.client import AsyncClient, Client, DeadlineExceeded, NoAnswer, Retries, Unavailable, scores
 
 pytestmark = pytest.mark.process
 DATA = Path(__file__).parents[1] / "data"

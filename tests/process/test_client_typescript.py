@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import app
+import exactperm
 from tests.process.foreign import CLIENTS, SERVED, node, run
 from tests.process.job_servers import KEYS, serving
 
@@ -45,7 +45,7 @@ def test_the_compiler_accepts_it_and_refuses_what_the_api_would() -> None:
 
 def test_its_package_has_every_file_no_dependency_and_no_address_of_a_download() -> None:
     package = json.loads((FOLDER / "package.json").read_text())
-    assert package["version"] == app.__version__
+    assert package["version"] == exactperm.__version__
     assert "dependencies" not in package
     modules = {one.name for one in FOLDER.glob("*.js")}
     assert set(package["files"]) == modules | {f"{Path(one).stem}.d.ts" for one in modules} | {"schema.d.ts"}

@@ -15,9 +15,9 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.execution.executor import Attempts, Executor
-from app.main import create_app
-from app.settings import Settings
+from exactperm.execution.executor import Attempts, Executor
+from exactperm.main import create_app
+from exactperm.settings import Settings
 from tests.process.executors import run, until
 
 pytestmark = pytest.mark.process

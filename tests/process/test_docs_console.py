@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-import app
 from tests.docs_pages import GUIDE, ROOT, blocks
 from tests.process import foreign
 
@@ -53,12 +52,12 @@ def test_a_command_prints_what_is_shown(command: str, output: str, tmp_path: Pat
 def run(command: str, folder: Path, path: Path) -> subprocess.CompletedProcess[str]:
     """Run a line in bash, with an `exactperm` that is this checkout in front of its PATH."""
     launcher = path / "exactperm"
-    launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m app.cli "$@"\n')
+    launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m exactperm.cli "$@"\n')
     launcher.chmod(0o755)
     return subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{path}:{os.environ['PATH']}"},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "app"), "PATH": f"{path}:{os.environ['PATH']}"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -85,7 +84,6 @@ def test_the_python_lines_answer_what_is_shown(
 ) -> None:
     server = start(workers=1)
     monkeypatch.chdir(ROOT)
-    monkeypatch.setitem(sys.modules, "exactperm", app)  # the name of the installed package
     examples = [block for page in GUIDE for block in blocks(page, "pycon")]
     assert examples
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)

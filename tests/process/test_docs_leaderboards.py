@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-import app
 from tests.docs_pages import ROOT, blocks, read
 from tests.process.test_docs_console import run
 
@@ -63,7 +61,6 @@ def test_the_data_sets_of_the_page_print_what_is_shown(
     ((script, output),) = re.findall(
         r"^```python\n(.*?)```\n\n```text\n(.*?)```$", read(PAGE), re.MULTILINE | re.DOTALL
     )
-    monkeypatch.setitem(sys.modules, "exactperm", app)  # the name of the installed package
     exec(compile(script, PAGE, "exec"), {"DATA": PACK})
     assert capsys.readouterr().out == output
     assert [line.split(",")[0].split()[-1] for line in output.splitlines()].count("tied") == 3

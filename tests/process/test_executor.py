@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import DeadlineExceeded, InvalidTest, Overloaded, WorkerLost
-from app.execution.worker import NICENESS
+from exactperm.errors import DeadlineExceeded, InvalidTest, Overloaded, WorkerLost
+from exactperm.execution.worker import NICENESS
 from tests.process import jobs
 from tests.process.executors import alive, executor, run, until
 

@@ -16,9 +16,9 @@ from typing import Any
 import httpx
 import pytest
 
-from app.ops.edge.chunked import FREE_CHUNKS
-from app.ops.edge.limits import RESERVE
-from app.ops.keys import new_key
+from exactperm.ops.edge.chunked import FREE_CHUNKS
+from exactperm.ops.edge.limits import RESERVE
+from exactperm.ops.keys import new_key
 from tests.process.conftest import ENDLESS, PATIENCE_S, PROC, ROOMY, Server, state_and_parent, until
 from tests.process.test_edge import metric
 from tests.process.wires import answer, closed, connected, head, sent

@@ -100,7 +100,7 @@ def test_nothing_is_left_when_the_web_process_is_killed(start: Callable[..., Ser
 
 NO_SECOND_FORK = """
 import os
-from app.execution.worker import fork_for_grandparent
+from exactperm.execution.worker import fork_for_grandparent
 own, fork = os.getpid(), os.fork
 def once():
     if os.getpid() != own:
@@ -127,7 +127,7 @@ def test_where_no_process_can_be_forked_it_is_said_and_not_waited_for() -> None:
 
 
 def test_without_a_fork_server_every_worker_is_started_and_warmed_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.execution.pool.adopt_grandchildren", lambda: False)
+    monkeypatch.setattr("exactperm.execution.pool.adopt_grandchildren", lambda: False)
 
     async def scenario() -> None:
         async with executor(workers=2) as pool:

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.client import Client, GateResult, InvalidTest, NotFound, TestResult, gate, scores
+from exactperm.client import Client, GateResult, InvalidTest, NotFound, TestResult, gate, scores
 from tests.process.conftest import ENDLESS, PATIENCE_S, ROOMY, ROOT, SMALL, until
 from tests.process.job_servers import DIGESTS, KEYS, JobServer, lines, serving, without_runtime
 from tests.process.test_compare_parts import board
@@ -143,7 +143,7 @@ def test_the_client_and_the_command_line(server: JobServer, tmp_path: Path) -> N
     command = [
         sys.executable,
         "-m",
-        "app",
+        "exactperm",
         "jobs",
         "submit",
         str(tmp_path / "board.json"),
@@ -169,7 +169,7 @@ def test_lists_and_deletes_of_the_client_and_the_command_line(server: JobServer)
     environment = {**os.environ, "EXACTPERM_URL": server.url, "EXACTPERM_API_KEY": KEYS["b"]}
 
     def command(*words: str) -> subprocess.CompletedProcess[bytes]:
-        asked = [sys.executable, "-m", "app", "jobs", *words]
+        asked = [sys.executable, "-m", "exactperm", "jobs", *words]
         return subprocess.run(
             asked, cwd=ROOT, env=environment, capture_output=True, check=False, timeout=PATIENCE_S
         )

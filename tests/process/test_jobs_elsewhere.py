@@ -69,7 +69,7 @@ def test_a_worker_that_stood_still_comes_back_and_changes_nothing(tmp_path: Path
     settings = {f"EXACTPERM_{name.upper()}": str(value) for name, value in QUICK.items()}
     log = tmp_path / "worker.log"
     with serving(tmp_path, job_chunk_seconds=1e-4) as server, log.open("wb") as output:
-        command = [sys.executable, "-m", "app", "worker"]
+        command = [sys.executable, "-m", "exactperm", "worker"]
         environment = {
             **os.environ,
             **settings,

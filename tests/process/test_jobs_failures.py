@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from app.jobs.database import WRITABLE
+from exactperm.jobs.database import WRITABLE
 from tests.process.conftest import PATIENCE_S, ROOT, SMALL, until
 from tests.process.job_servers import DIGESTS, QUICK, JobServer, lines, serving
 
@@ -23,9 +23,9 @@ pytestmark = [pytest.mark.process, pytest.mark.slow]
 LATER = "select 1 from ep_hosts where algorithm = ? and seen > ? + 1.0"
 BEATS = "select max(seen) from ep_hosts where algorithm = ?"
 OTHER = """
-import app.working as working
-from app.jobs import worker
-from app.settings import Settings
+import exactperm.working as working
+from exactperm.jobs import worker
+from exactperm.settings import Settings
 worker.ALGORITHM_VERSION = "another"
 working.work(Settings(), with_parent=False)
 """
@@ -186,7 +186,10 @@ def test_a_worker_of_another_algorithm_leaves_a_job_alone(tmp_path: Path) -> Non
             "EXACTPERM_JOBS_URL": f"sqlite:///{server.file}",
             "EXACTPERM_WORKERS": "1",
         }
-        commands = {"another": [sys.executable, "-c", OTHER], "3": [sys.executable, "-m", "app", "worker"]}
+        commands = {
+            "another": [sys.executable, "-c", OTHER],
+            "3": [sys.executable, "-m", "exactperm", "worker"],
+        }
         started = []
         try:
             for algorithm, command in commands.items():

@@ -118,7 +118,7 @@ def worker(tmp_path: Path, postgres: Postgres) -> Iterator[Callable[[], subproce
         with (tmp_path / f"worker{len(started)}.log").open("wb") as log:
             started.append(
                 subprocess.Popen(
-                    [sys.executable, "-m", "app", "worker"],
+                    [sys.executable, "-m", "exactperm", "worker"],
                     cwd=ROOT,
                     env=environment,
                     stdout=log,

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import httpx
 import pytest
 
-from app.ops.keys import new_key
+from exactperm.ops.keys import new_key
 from tests.process.conftest import PATIENCE_S, PROC, ROOT, Server, until
 from tests.process.wires import head, sent
 
@@ -37,7 +37,7 @@ def lines(server: Server) -> list[dict[str, Any]]:
 
 def started(**environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "app"],
+        [sys.executable, "-m", "exactperm"],
         cwd=ROOT,
         env={**os.environ, "EXACTPERM_PORT": "0", **environment},
         capture_output=True,
@@ -75,7 +75,7 @@ def test_a_digest_that_is_none_is_refused_without_being_repeated() -> None:
 
 def test_a_key_is_made_and_opens_the_service_and_is_never_logged(start: Start) -> None:
     made = subprocess.run(
-        [sys.executable, "-m", "app.ops.keys"], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "exactperm.ops.keys"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     key = made.splitlines()[0].split()[-1]
     digest = made.splitlines()[1].partition("=")[2]
@@ -146,8 +146,8 @@ def of_a_failing_worker(**settings: object) -> str:
     """The log of a service in whose worker something fails that nobody foresaw; SECRET is in the exception."""
     script = f"""
 import asyncio
-from app.main import create_app
-from app.settings import Settings
+from exactperm.main import create_app
+from exactperm.settings import Settings
 from tests.process import jobs
 
 async def main():

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.ops.edge.protocol import LAST_HEAD_S
+from exactperm.ops.edge.protocol import LAST_HEAD_S
 from tests.process.conftest import ENDLESS, LARGE, PATIENCE_S, PROC, ROOMY, Server, until
 from tests.process.wires import answer, head
 

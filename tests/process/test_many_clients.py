@@ -10,9 +10,9 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from app.api.request_body import SENDING_BYTES
-from app.execution.peaks import WORTH_BYTES
-from app.execution.procfs import resident_bytes
+from exactperm.api.request_body import SENDING_BYTES
+from exactperm.execution.peaks import WORTH_BYTES
+from exactperm.execution.procfs import resident_bytes
 from tests.process.conftest import PATIENCE_S, PROC, Server, until
 
 pytestmark = [

@@ -19,7 +19,7 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from mcp import Client
 
-from app.cli.commands import cli
+from exactperm.cli.commands import cli
 from tests.docs_pages import blocks
 
 from .assistants import COMMAND, PATIENCE_S, ROOT, environment, run, text_of

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.client import Client, NotFound, scores
+from exactperm.client import Client, NotFound, scores
 from tests.process.conftest import PATIENCE_S, ROOT
 from tests.process.job_servers import DIGESTS, KEYS, JobServer, serving
 
@@ -31,7 +31,7 @@ def typed(server: JobServer, *command: str) -> subprocess.CompletedProcess[bytes
     arguments = [*command, "--url", server.url, "--api-key", KEYS["a"], "--store"]
     text = LINE if command[0] == "batch" else TABLE
     return subprocess.run(
-        [sys.executable, "-m", "app", *arguments],
+        [sys.executable, "-m", "exactperm", *arguments],
         cwd=ROOT,
         input=text.encode(),
         capture_output=True,

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from app import gate
+from exactperm import gate
 from tests.docs_pages import blocks
 from tests.process.conftest import Server
 from tests.process.gate_steps import ACTION, ROOT, TOKEN, Comments, Ran, bash, checkout, run_action, serving

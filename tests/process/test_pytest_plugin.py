@@ -12,14 +12,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app import gate
+from exactperm import gate
 from tests.docs_pages import blocks
 from tests.process.conftest import ROOT, Server
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 TESTS = """
-from app import files, metric, scores
+from exactperm import files, metric, scores
 
 GOOD, BAD = [1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 4, 5]
 
@@ -60,11 +60,11 @@ def run(folder: Path, *options: str) -> tuple[dict[str, ET.Element], str]:
     (page,) = blocks("docs/python.md", "python")
     (folder / "test_page.py").write_text(page)
     (folder / "pytest.ini").write_text("[pytest]\n")
-    plugins = ["-p", "app.pytest_plugin", "-p", "no:schemathesis", "-p", "no:cacheprovider"]
+    plugins = ["-p", "exactperm.pytest_plugin", "-p", "no:schemathesis", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, "--junitxml=report.xml", "-rs", *options],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "app")},
         capture_output=True,
         text=True,
         timeout=120,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import DeadlineExceeded, InvalidTest, WorkerLost
-from app.execution.ipc import TooLong
+from exactperm.errors import DeadlineExceeded, InvalidTest, WorkerLost
+from exactperm.execution.ipc import TooLong
 from tests.process import jobs
 from tests.process.executors import alive, executor, run, until
 

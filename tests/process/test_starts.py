@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.serving import STARTUP_FAILURE
+from exactperm.serving import STARTUP_FAILURE
 from tests.process.conftest import PATIENCE_S, PROC, ROOT, Server, lives, state_and_parent, until
 
 pytestmark = [
@@ -60,7 +60,7 @@ def worker(folder: Path, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
     environment = {**os.environ, "EXACTPERM_JOBS_URL": f"sqlite:///{folder / 'jobs.sqlite'}", **settings}
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "app", "worker"],
+            [sys.executable, "-m", "exactperm", "worker"],
             cwd=ROOT,
             env=environment,
             stdout=log,

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from app.errors import DeadlineExceeded, InvalidTest, OutOfMemory, Overloaded
-from app.execution.executor import Executor
+from exactperm.errors import DeadlineExceeded, InvalidTest, OutOfMemory, Overloaded
+from exactperm.execution.executor import Executor
 from tests.process import jobs
 from tests.process.conftest import PATIENCE_S, PROC
 from tests.process.executors import alive, executor, run, until
@@ -195,7 +195,7 @@ def test_a_put_off_call_keeps_its_deadline_and_can_be_cancelled() -> None:
 
 def test_a_caller_that_leaves_a_call_about_to_end_costs_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "app.execution.executor.LEAVING_S", PATIENCE_S
+        "exactperm.execution.executor.LEAVING_S", PATIENCE_S
     )  # however long the machine takes for 20 ms
 
     async def scenario() -> None:
@@ -408,7 +408,7 @@ def test_work_that_waits_without_any_worker_is_a_stall(monkeypatch: pytest.Monke
             async def refused(*_: object) -> None:
                 raise OSError
 
-            monkeypatch.setattr("app.execution.pool.WarmWorkers.one", refused)
+            monkeypatch.setattr("exactperm.execution.pool.WarmWorkers.one", refused)
             os.kill(pool.pids[0], signal.SIGKILL)
             await until(lambda: not pool.pids)
             call = asyncio.ensure_future(pool.run(jobs.sleep, 0, b"", AGES_S))

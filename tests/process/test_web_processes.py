@@ -192,7 +192,7 @@ def test_open_connections_are_counted_together(start: Start) -> None:
 def test_a_port_in_use_is_one_sentence(two: Server) -> None:
     environment = {**os.environ, "EXACTPERM_PORT": str(two.port), "EXACTPERM_WEB_PROCESSES": "2"}
     second = subprocess.run(
-        [sys.executable, "-m", "app"],
+        [sys.executable, "-m", "exactperm"],
         cwd=ROOT,
         env=environment,
         capture_output=True,

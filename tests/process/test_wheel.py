@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from app.extras import EXTRAS
+from exactperm.extras import EXTRAS
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
@@ -182,7 +182,11 @@ def test_the_wheel_holds_the_package_and_nothing_else(installed: Installed) -> N
         names = set(wheel.namelist())
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"exactperm"}
     assert not [name for name in names if name.endswith(".pyc")]
-    kept = {path.relative_to(ROOT / "app").as_posix() for path in (ROOT / "app").rglob("*") if path.is_file()}
+    kept = {
+        path.relative_to(ROOT / "app" / "exactperm").as_posix()
+        for path in (ROOT / "app" / "exactperm").rglob("*")
+        if path.is_file()
+    }
     kept = {name for name in kept if "__pycache__" not in name}
     kept |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*") if path.is_file()}
     assert {name.removeprefix("exactperm/") for name in names if name.startswith("exactperm/")} == kept

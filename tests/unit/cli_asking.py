@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from app.cli.commands import cli
+from exactperm.cli.commands import cli
 
 DATA = Path(__file__).parents[1] / "data"
 CONLLU = ["conllu/crf.conllu", "conllu/perceptron.conllu", "--gold", str(DATA / "conllu/gold.conllu")]

@@ -29,7 +29,7 @@ def run(folder: Path, code: str, **environment: str) -> str:
     done = subprocess.run(
         [sys.executable, "-B", "-c", code],
         cwd=folder,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(folder), **environment},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(folder / "app"), **environment},
         capture_output=True,
         text=True,
         check=False,

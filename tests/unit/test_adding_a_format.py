@@ -55,9 +55,9 @@ FORMAT = Format(
 '''
 DESCRIBE = """
 import json
-from app.api.meta import meta_of
-from app.main import create_app
-from app.settings import Settings
+from exactperm.api.meta import meta_of
+from exactperm.main import create_app
+from exactperm.settings import Settings
 print(json.dumps([meta_of(Settings())["formats"], create_app().openapi()]))
 """
 
@@ -67,7 +67,7 @@ def run(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, "-B", *arguments],
         cwd=folder,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(folder)},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(folder / "app")},
         capture_output=True,
         text=True,
         check=False,
@@ -82,7 +82,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The code with one reader and one line more."""
     folder = tmp_path_factory.mktemp("copy")
     shutil.copytree(ROOT / "app", folder / "app", ignore=shutil.ignore_patterns("__pycache__"))
-    formats = folder / "app" / "inputs" / "formats"
+    formats = folder / "app" / "exactperm" / "inputs" / "formats"
     (formats / "assignments.py").write_text(READER, encoding="utf-8")
     catalogue = formats / "catalogue.py"
     text = catalogue.read_text(encoding="utf-8")
@@ -97,7 +97,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("option", [[], ["--input-format", "assignments"], ["--input-format", "ini"]])
 def test_files_of_the_new_format_are_read_and_recognised(copy: Path, option: list[str]) -> None:
-    printed = run(copy, "-m", "app.cli", "test", "new.txt", "old.txt", *option, "--format", "json")
+    printed = run(copy, "-m", "exactperm.cli", "test", "new.txt", "old.txt", *option, "--format", "json")
     answer = json.loads(printed)
     assert answer["p_value"] == 2 / 2**3  # three items, all better
     assert answer["reading"]["format"] == "assignments"

@@ -15,7 +15,7 @@ from tests.unit.code_copies import copied, run
 pytestmark = pytest.mark.slow  # processes that import everything
 
 PROBLEM_TYPE = {
-    "app/errors.py": [
+    "app/exactperm/errors.py": [
         (
             "class BodyTooLarge(InputError):\n",
             (
@@ -24,14 +24,14 @@ PROBLEM_TYPE = {
             ),
         )
     ],
-    "app/service/problems.py": [
+    "app/exactperm/service/problems.py": [
         (
             '    ProblemType("too-many-requests"',
             '    ProblemType("teapot", 418, "This is a teapot", "Ask for tea."),\n    ProblemType("too-many-requests"',
         )
     ],
     # Where it is raised.
-    "app/service/parse.py": [
+    "app/exactperm/service/parse.py": [
         (
             "from ..errors import BodyTooLarge,",
             "from ..errors import Teapot, BodyTooLarge,",
@@ -48,9 +48,9 @@ PROBLEM_TYPE = {
 ASK = """
 import asyncio, json
 import httpx
-from app.api.openapi.export import exported
-from app.main import create_app
-from app.settings import Settings
+from exactperm.api.openapi.export import exported
+from exactperm.main import create_app
+from exactperm.settings import Settings
 
 async def ask():
     transport = httpx.ASGITransport(create_app(Settings(workers=1)))
@@ -62,7 +62,7 @@ async def ask():
 print(json.dumps([*asyncio.run(ask()), json.loads(exported())]))
 """
 SETTING = {
-    "app/settings.py": [
+    "app/exactperm/settings.py": [
         (
             "    max_items: int = Field(",
             (
@@ -75,8 +75,8 @@ SETTING = {
 SETTLE = """
 import json
 from pydantic import ValidationError
-from app.main import create_app
-from app.settings import Settings
+from exactperm.main import create_app
+from exactperm.settings import Settings
 
 try:
     settings = create_app(Settings()).state.settings

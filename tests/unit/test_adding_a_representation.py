@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -32,12 +33,12 @@ SCRIPT = """
 import asyncio, json, sys
 import httpx
 from click.testing import CliRunner
-import app
-from app.cli.commands import cli
-from app.client import Client, scores
-from app.cli.local_transport import InProcess
-from app.main import create_app
-from app.settings import Settings
+import exactperm
+from exactperm.cli.commands import cli
+from exactperm.client import Client, scores
+from exactperm.cli.local_transport import InProcess
+from exactperm.main import create_app
+from exactperm.settings import Settings
 
 BODY = {"u": [1, 1, 1, 1, 1, 1, 1], "v": [0, 0, 0, 0, 0, 0, 0]}
 
@@ -59,7 +60,7 @@ with open("scores.csv", "w") as file:
 saved = run(cli, ["test", "scores.csv", "-o", "answer.tap"], standalone_mode=False).return_value
 operation = document["paths"]["/v1/tests/scores"]["post"]
 print(json.dumps({
-    "file": app.__file__,
+    "file": exactperm.__file__,
     "by_query": [by_query.status_code, by_query.headers["content-type"], by_query.text],
     "by_accept": by_accept.text,
     "of_gate": of_gate.status_code,
@@ -80,7 +81,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program with one representation more."""
     root = tmp_path_factory.mktemp("copy")
     shutil.copytree(APP, root / "app", ignore=shutil.ignore_patterns("__pycache__"))
-    registry = root / "app" / "reports" / "representations.py"
+    registry = root / "app" / "exactperm" / "reports" / "representations.py"
     text = registry.read_text(encoding="utf-8")
     last = text.index(")  # fmt: skip\nBY_NAME")
     text = text[:last] + ROW + text[last:]
@@ -90,14 +91,19 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         encoding="utf-8",
     )
-    (root / "app" / "reports" / "tap.py").write_text(RENDERER, encoding="utf-8")
+    (root / "app" / "exactperm" / "reports" / "tap.py").write_text(RENDERER, encoding="utf-8")
     return root
 
 
 @pytest.mark.slow
 def test_a_renderer_and_a_row_are_all_that_a_representation_needs(copy: Path) -> None:
     run = subprocess.run(
-        [sys.executable, "-c", SCRIPT], cwd=copy, capture_output=True, text=True, check=False
+        [sys.executable, "-c", SCRIPT],
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": str(copy / "app")},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.returncode == 0, run.stderr
     result = json.loads(run.stdout.splitlines()[-1])

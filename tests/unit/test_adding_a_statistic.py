@@ -67,8 +67,8 @@ BEFORE = '    _span(\n        "span_f1"'
 SERVE = """
 import json, sys
 from starlette.testclient import TestClient
-from app.main import create_app
-from app.settings import Settings
+from exactperm.main import create_app
+from exactperm.settings import Settings
 requests = json.load(sys.stdin)
 with TestClient(create_app(Settings(workers=1))) as client:
     answers = []
@@ -89,7 +89,7 @@ def run(folder: Path, *arguments: str, given: str = "") -> str:
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(folder)},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(folder / "app")},
         input=given,
         capture_output=True,
         text=True,
@@ -105,7 +105,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The code with one module and one entry more."""
     folder = tmp_path_factory.mktemp("copy")
     shutil.copytree(ROOT / "app", folder / "app", ignore=shutil.ignore_patterns("__pycache__"))
-    statistics = folder / "app" / "statistics"
+    statistics = folder / "app" / "exactperm" / "statistics"
     (statistics / "scott.py").write_text(REDUCER, encoding="utf-8")
     catalogue = statistics / "catalogue.py"
     text = catalogue.read_text(encoding="utf-8")
@@ -222,8 +222,8 @@ def test_the_command_line_takes_it_with_its_parameter(copy: Path, answers: dict[
         (copy / f"{name}.conll").write_text(lines + "\n", encoding="utf-8")
     files = ("new.conll", "old.conll", "--gold", "gold.conll", "--input-format", "conll")
     options = ("--statistic", "scott_pi", "--chance", "bennett", "--format", "json")
-    answer = json.loads(run(copy, "-m", "app.cli", "test", *files, *options))
+    answer = json.loads(run(copy, "-m", "exactperm.cli", "test", *files, *options))
     assert answer["p_value"] == answers["bennett"][1]["p_value"]
-    shown = run(copy, "-m", "app.cli", "test", "--help")
+    shown = run(copy, "-m", "exactperm.cli", "test", "--help")
     assert "--chance NAME" in shown
     assert "Of scott_pi: which frequencies" in shown

@@ -16,14 +16,14 @@ pytestmark = pytest.mark.slow  # processes that import everything
 
 FIELD = 'half_alpha: Annotated[float, {"gt": 0, "lt": 0.5}, "Half of alpha, of each tail."]'
 EDITS = {
-    "app/answers/test.py": [
+    "app/exactperm/answers/test.py": [
         (
             "    alpha: float\n    min_attainable_p: Annotated[\n",
             f"    alpha: float\n    {FIELD}\n    min_attainable_p: Annotated[\n",
         ),
         ("    losses: int\n", "    losses: int\n    zero: int | None = None\n"),
     ],
-    "app/inference/paired_test.py": [
+    "app/exactperm/inference/paired_test.py": [
         (
             "        alpha=options.alpha,\n",
             "        alpha=options.alpha,\n        half_alpha=options.alpha / 2,\n",
@@ -36,10 +36,10 @@ EDITS = {
 }
 SERVE = """
 import json
-from app.api.openapi.export import exported
-from app.local.transport import InProcess
-from app.client import Client, scores
-from app.settings import Settings
+from exactperm.api.openapi.export import exported
+from exactperm.local.transport import InProcess
+from exactperm.client import Client, scores
+from exactperm.settings import Settings
 
 client = Client("http://here", transport=InProcess(Settings()), retries=0)
 test = client.scores([3, 1, 0, 5], [1, 1, 2, 2], alpha=0.1)

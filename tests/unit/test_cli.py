@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app.reports.representations import BY_NAME
-from app.service.media_types import OFFERED
+from exactperm.reports.representations import BY_NAME
+from exactperm.service.media_types import OFFERED
 from tests.unit.cli_asking import ASR, CONLLU, DATA, LM_EVAL, TREC, answer, run, scores, turned
 
 __all__ = ["scores", "turned"]  # fixtures

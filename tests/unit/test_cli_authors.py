@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from app.cli.commands import cli
+from exactperm.cli.commands import cli
 
 ACC = [(8, 6), (3, 5), (7, 7)]
 F1 = [(8, 2, 6, 1), (3, 3, 5, 2), (7, 1, 7, 1)]

@@ -15,17 +15,17 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from app.answers.board import Adjust
-from app.cli import compare_options
-from app.cli.board_text import board_text
-from app.cli.commands import cli
-from app.cli.compare_arguments import _names_by_folder
-from app.client.compare_results import CompareResult
-from app.client.decode import decode
-from app.inputs.alignment import OnMissingOnBoard
-from app.reports.representations import BY_NAME, OF_A_COMPARISON
-from app.service.compare.options import OF_QUERY, READER_OPTIONS
-from app.service.query import parameters_of
+from exactperm.answers.board import Adjust
+from exactperm.cli import compare_options
+from exactperm.cli.board_text import board_text
+from exactperm.cli.commands import cli
+from exactperm.cli.compare_arguments import _names_by_folder
+from exactperm.client.compare_results import CompareResult
+from exactperm.client.decode import decode
+from exactperm.inputs.alignment import OnMissingOnBoard
+from exactperm.reports.representations import BY_NAME, OF_A_COMPARISON
+from exactperm.service.compare.options import OF_QUERY, READER_OPTIONS
+from exactperm.service.query import parameters_of
 from tests.unit.cli_asking import run
 
 # 12 items: A wins them all, B the first 5, C none.

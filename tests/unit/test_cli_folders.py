@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-import app as exactperm
-from app.client.errors import InvalidData
-from app.client.folders import several
-from app.client.requests import files
+import exactperm
+from exactperm.client.errors import InvalidData
+from exactperm.client.folders import several
+from exactperm.client.requests import files
 from tests.unit.cli_asking import run
 
 DATES = {"a": "2026-05-17T13-25-31.291152", "b": "2026-05-18T01-02-03.000001"}
@@ -139,7 +139,7 @@ def test_no_link_is_followed_out_of_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("app.client.folders.MAX_FILES", 3)
+    monkeypatch.setattr("exactperm.client.folders.MAX_FILES", 3)
     for number in range(4):
         (tmp_path / f"{number}.csv").write_text("1")
     with pytest.raises(InvalidData, match="more than 3 files"):

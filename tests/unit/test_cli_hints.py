@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.commands import cli
-from app.cli.output import FIELDS, FILES, in_words
-from app.client.spelling import keyword, member, spelt
+from exactperm.cli.commands import cli
+from exactperm.cli.output import FIELDS, FILES, in_words
+from exactperm.client.spelling import keyword, member, spelt
 from tests.unit.cli_asking import run, scores
 
 __all__ = ["scores"]  # a fixture
 
-APP = Path(__file__).parents[2] / "app"
+APP = Path(__file__).parents[2] / "app" / "exactperm"
 MARK = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
 HINT = re.compile(r"(?<![\w?&`.])([a-z]\w*)=(?!=)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")

@@ -12,19 +12,19 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from app import __version__
-from app.answers.test import Alternative, Resampling
-from app.cli import arguments as form, options
-from app.cli.commands import cli
-from app.client.requests import ROLES as CLIENT_ROLES
-from app.inputs.formats.catalogue import FORMATS
-from app.inputs.formats.options import CHOICES
-from app.inputs.formats.roles import ROLES
-from app.reports.representations import OF_A_GATE, OF_A_TEST
-from app.service.gate.gate import FIELDS as GATE_FIELDS
-from app.service.parse_files import FIELDS
-from app.statistics.catalogue import ENTRIES
-from app.statistics.statistic import DATA, DATA_OF_KIND, QUESTIONS
+from exactperm import __version__
+from exactperm.answers.test import Alternative, Resampling
+from exactperm.cli import arguments as form, options
+from exactperm.cli.commands import cli
+from exactperm.client.requests import ROLES as CLIENT_ROLES
+from exactperm.inputs.formats.catalogue import FORMATS
+from exactperm.inputs.formats.options import CHOICES
+from exactperm.inputs.formats.roles import ROLES
+from exactperm.reports.representations import OF_A_GATE, OF_A_TEST
+from exactperm.service.gate.gate import FIELDS as GATE_FIELDS
+from exactperm.service.parse_files import FIELDS
+from exactperm.statistics.catalogue import ENTRIES
+from exactperm.statistics.statistic import DATA, DATA_OF_KIND, QUESTIONS
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = ("test", "gate", "plan")
@@ -103,7 +103,7 @@ def test_the_version(arguments: list[str]) -> None:
 @pytest.mark.parametrize("arguments", ["version", "--help", "gate --help", "test"])
 def test_what_only_says_something_loads_no_libraries(arguments: str) -> None:
     code = (
-        "import sys\nfrom app.cli import commands\n"
+        "import sys\nfrom exactperm.cli import commands\n"
         f"commands._status({arguments.split()!r})\n"
         "print(sorted({'numpy', 'scipy', 'fastapi', 'pydantic', 'httpx'} & set(sys.modules)), file=sys.stderr)"
     )

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from app.cli.progress import Progress, duration
+from exactperm.cli.progress import Progress, duration
 
 
 class Terminal(io.StringIO):
@@ -22,8 +22,8 @@ def test_a_short_run_says_nothing_anywhere_but_its_answer() -> None:
 
 
 def test_a_long_run_says_what_it_does_and_how_long_it_should_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.cli.progress.AFTER_S", 0.0)
-    monkeypatch.setattr("app.cli.progress.EVERY_S", 0.01)
+    monkeypatch.setattr("exactperm.cli.progress.AFTER_S", 0.0)
+    monkeypatch.setattr("exactperm.cli.progress.EVERY_S", 0.01)
     stream = io.StringIO()
     with Progress(quiet=False, stream=stream) as progress:
         progress.doing("computing", 12.0)
@@ -34,7 +34,7 @@ def test_a_long_run_says_what_it_does_and_how_long_it_should_take(monkeypatch: p
 
 
 def test_the_line_on_a_terminal_is_wiped_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.cli.progress.EVERY_S", 0.01)
+    monkeypatch.setattr("exactperm.cli.progress.EVERY_S", 0.01)
     stream = Terminal()
     with Progress(quiet=False, stream=stream) as progress:
         progress._ended.wait(0.1)

@@ -9,11 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
-from app.cli import commands, run as asking
-from app.cli.local_transport import InProcess
-from app.cli.output import complain, in_words, where_in
-from app.client import Client
-from app.settings import Settings
+from exactperm.cli import commands, run as asking
+from exactperm.cli.local_transport import InProcess
+from exactperm.cli.output import complain, in_words, where_in
+from exactperm.client import Client
+from exactperm.settings import Settings
 from tests.unit.cli_asking import answer, run, scores
 
 __all__ = ["scores"]  # a fixture

@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from app import client as clients
-from app.cli import run as asking
-from app.cli.local_transport import InProcess
-from app.client import Client
-from app.settings import Settings
+from exactperm import client as clients
+from exactperm.cli import run as asking
+from exactperm.cli.local_transport import InProcess
+from exactperm.client import Client
+from exactperm.settings import Settings
 from tests.unit.cli_asking import run, scores, turned
 
 __all__ = ["scores", "turned"]  # fixtures

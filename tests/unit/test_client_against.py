@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app import files, gate, metric, predictions, scores
-from app.client import InvalidData
+from exactperm import files, gate, metric, predictions, scores
+from exactperm.client import InvalidData
 from tests.unit.cli_asking import answer, run
 
 NEW, MAIN, OLD = [1, 1, 1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 0, 0, 0, 1], [1, 1, 1, 0, 1, 0, 0, 1]

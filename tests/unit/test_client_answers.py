@@ -13,17 +13,26 @@ from typing import Any, get_args
 
 import pytest
 
-import app.client
-from app.answers import gate as gate_record, test
-from app.cli.local_transport import InProcess
-from app.client import Client, UnreadableAnswer, effects, gate, gate_results, power_results, results, scores
-from app.client.decode import decode
-from app.client.sync_client import BytesFormat, TextFormat, Theme
-from app.reports.picture import style
-from app.reports.representations import BY_NAME, OF_A_GATE
-from app.service import answers as wire
-from app.service.answers import json_types
-from app.settings import Settings
+import exactperm.client
+from exactperm.answers import gate as gate_record, test
+from exactperm.cli.local_transport import InProcess
+from exactperm.client import (
+    Client,
+    UnreadableAnswer,
+    effects,
+    gate,
+    gate_results,
+    power_results,
+    results,
+    scores,
+)
+from exactperm.client.decode import decode
+from exactperm.client.sync_client import BytesFormat, TextFormat, Theme
+from exactperm.reports.picture import style
+from exactperm.reports.representations import BY_NAME, OF_A_GATE
+from exactperm.service import answers as wire
+from exactperm.service.answers import json_types
+from exactperm.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 U, V = [0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82]
@@ -211,7 +220,8 @@ def test_what_a_server_can_do(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [module.name for module in pkgutil.walk_packages(app.client.__path__, "app.client.")]
+    "module",
+    [module.name for module in pkgutil.walk_packages(exactperm.client.__path__, "exactperm.client.")],
 )
 def test_examples_in_docstrings_are_true(module: str) -> None:
     names = {"DOCTEST_TRANSPORT": InProcess(Settings())}
@@ -220,7 +230,7 @@ def test_examples_in_docstrings_are_true(module: str) -> None:
 
 
 def test_the_example_of_the_package_is_true() -> None:
-    found = doctest.testmod(app.client, extraglobs={"DOCTEST_TRANSPORT": InProcess(Settings())})
+    found = doctest.testmod(exactperm.client, extraglobs={"DOCTEST_TRANSPORT": InProcess(Settings())})
     assert (found.failed, found.attempted > 0) == (0, True)
 
 
@@ -248,14 +258,14 @@ def test_a_line_is_never_on_the_wrong_side_of_alpha(client: Client) -> None:
 
 
 def test_the_client_needs_nothing_else_of_the_program() -> None:
-    code = "import sys, app.client; print([m for m in sys.modules if m.startswith('app.') and not m.startswith(('app.answers', 'app.client', 'app.presentation'))])"
+    code = "import sys, exactperm.client; print([m for m in sys.modules if m.startswith('exactperm.') and not m.startswith(('exactperm.answers', 'exactperm.client', 'exactperm.presentation'))])"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
 
 
 def test_a_copy_of_three_folders_under_another_name_is_the_whole_client(tmp_path: Path) -> None:
     for name in ("answers", "client", "presentation"):
-        folder = Path(app.client.__path__[0]).parent / name
+        folder = Path(exactperm.client.__path__[0]).parent / name
         shutil.copytree(folder, tmp_path / "pairwise" / name, ignore=shutil.ignore_patterns("__pycache__"))
     answer = Client("http://here", transport=InProcess(Settings()), retries=0).scores(U, V).raw
     code = """
@@ -268,7 +278,7 @@ def answer(request):
 
 with pairwise.Client("http://there", transport=httpx.MockTransport(answer)) as client:
     print(client.scores(numpy.array([1.0, 2.0]), numpy.array([0.0, 0.5])))
-print([name for name in sys.modules if name.partition(".")[0] in ("app", "exactperm", "scipy", "pydantic")])
+print([name for name in sys.modules if name.partition(".")[0] in ("exactperm", "scipy", "pydantic")])
 """
     command = [sys.executable, "-c", code, json.dumps(answer)]
     run = subprocess.run(command, cwd=tmp_path, env={"PATH": ""}, capture_output=True, text=True, check=False)

@@ -11,9 +11,9 @@ import httpx
 import numpy as np
 import pytest
 
-from app.client import AsyncClient, InvalidTest, TooLarge, metric, scores
-from app.main import create_app
-from app.settings import Settings
+from exactperm.client import AsyncClient, InvalidTest, TooLarge, metric, scores
+from exactperm.main import create_app
+from exactperm.settings import Settings
 from tests.warm_start import lifespan
 
 DATA = Path(__file__).parents[1] / "data"

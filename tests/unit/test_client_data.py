@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.client import InvalidData, counts, effects, files, gate, metric, predictions, scores
-from app.client.calls import JSON, NPY, gate_call, plan_call, test_call as call_of_test
-from app.client.data import encoded, plain
+from exactperm.client import InvalidData, counts, effects, files, gate, metric, predictions, scores
+from exactperm.client.calls import JSON, NPY, gate_call, plan_call, test_call as call_of_test
+from exactperm.client.data import encoded, plain
 
 U, V = np.array([0.85, 0.9, 0.78]), np.array([0.8, 0.85, 0.75])
 

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-import app.client.errors as tree
-from app.client import (
+import exactperm.client.errors as tree
+from exactperm.client import (
     Client,
     DeadlineExceeded,
     ExactpermError,
@@ -31,8 +31,8 @@ from app.client import (
     UnsupportedMedia,
     scores,
 )
-from app.errors import Flaw, InvalidTest as ServersInvalidTest
-from app.service import problems
+from exactperm.errors import Flaw, InvalidTest as ServersInvalidTest
+from exactperm.service import problems
 
 KINDS = {
     400: MalformedBody,

@@ -11,7 +11,7 @@ import httpx
 import numpy as np
 import pytest
 
-from app.client import (
+from exactperm.client import (
     AsyncClient,
     Client,
     InvalidData,
@@ -24,8 +24,8 @@ from app.client import (
     power,
     scores,
 )
-from app.main import create_app
-from app.settings import Settings
+from exactperm.main import create_app
+from exactperm.settings import Settings
 from tests.warm_start import lifespan
 
 U, V = [0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82]
@@ -123,7 +123,7 @@ def test_a_server_that_keeps_nothing_says_so() -> None:
 def answered() -> Iterator[Callable[..., Client]]:
     """A client of a server that answers everything with one answer and these headers; `asked` are the URLs."""
     made: list[Client] = []
-    from app import test
+    from exactperm import test
 
     content = json.dumps(dict(test(U, V).raw)).encode()
 

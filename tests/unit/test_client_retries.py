@@ -9,8 +9,16 @@ from typing import Any
 import httpx
 import pytest
 
-from app.client import AsyncClient, Client, DeadlineExceeded, NoAnswer, Retries, ServiceFailed, Unavailable
-from app.client.retries import retry_after
+from exactperm.client import (
+    AsyncClient,
+    Client,
+    DeadlineExceeded,
+    NoAnswer,
+    Retries,
+    ServiceFailed,
+    Unavailable,
+)
+from exactperm.client.retries import retry_after
 
 META = {"versions": {"service": "1", "algorithm": "1"}, "limits": {}, "tests": [], "methods": []}
 TODAY = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

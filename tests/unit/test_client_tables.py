@@ -20,11 +20,21 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from app import compare, compare_files, counts, files, gate, metric, predictions, scores, test as run_test
-from app.client import InvalidData, InvalidTest, ProblemError
-from app.local.run import power
-from app.local.transport import InProcess
-from app.settings import Settings
+from exactperm import (
+    compare,
+    compare_files,
+    counts,
+    files,
+    gate,
+    metric,
+    predictions,
+    scores,
+    test as run_test,
+)
+from exactperm.client import InvalidData, InvalidTest, ProblemError
+from exactperm.local.run import power
+from exactperm.local.transport import InProcess
+from exactperm.settings import Settings
 
 Columns = Mapping[str, Sequence[Any]]
 RNG = np.random.default_rng(1)
@@ -525,6 +535,6 @@ def test_a_wrong_statistic_or_parameter_is_where_it_was_given() -> None:
 
 
 def test_the_package_shows_its_names_alone() -> None:
-    import app
+    import exactperm
 
-    assert {name for name in dir(app) if not name.startswith("__")} == set(app.__all__)
+    assert {name for name in dir(exactperm) if not name.startswith("__")} == set(exactperm.__all__)

@@ -1,4 +1,4 @@
-"""`from exactperm import compare` (here: `from app`), and the client: every way to give data is the same board."""
+"""`from exactperm import compare`, and the client: every way to give data is the same board."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import pytest
 
-from app import compare as run, compare_files
-from app.answers.board import (
+from exactperm import compare as run, compare_files
+from exactperm.answers.board import (
     BoardRecord,
     CertaintyRecord,
     FamilyRecord,
@@ -26,9 +26,9 @@ from app.answers.board import (
     PairRecord,
     SystemRecord,
 )
-from app.client import AsyncClient, Client, InvalidData, InvalidTest, compare, scores
-from app.client.calls import JSON, NPY, compare_call
-from app.client.compare_results import (
+from exactperm.client import AsyncClient, Client, InvalidData, InvalidTest, compare, scores
+from exactperm.client.calls import JSON, NPY, compare_call
+from exactperm.client.compare_results import (
     Board,
     Certainty,
     CompareResult,
@@ -37,10 +37,10 @@ from app.client.compare_results import (
     PairResult,
     SystemResult,
 )
-from app.local.transport import InProcess
-from app.main import create_app
-from app.service.answers import CompareAnswer, json_types
-from app.settings import Settings
+from exactperm.local.transport import InProcess
+from exactperm.main import create_app
+from exactperm.service.answers import CompareAnswer, json_types
+from exactperm.settings import Settings
 
 NAMES = ["A", "B", "C"]
 N = 16
@@ -112,7 +112,7 @@ def test_every_way_to_give_scores_is_the_same_board(way: str, expected: dict[str
 
 
 def test_a_pair_of_a_board_is_a_test_of_two() -> None:
-    from app import test
+    from exactperm import test
 
     for pair in run(INDEXED).pairs or ():
         alone = test(INDEXED[pair.u], INDEXED[pair.v])

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.inputs.alignment import coded
-from app.statistics.paired import Pairing, Predictions, StatisticSpec
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.inputs.alignment import coded
+from exactperm.statistics.paired import Pairing, Predictions, StatisticSpec
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data" / "mtme"

@@ -12,16 +12,16 @@ from typing import Any, get_args
 
 import pytest
 
-from app.api.openapi.schemas import TestAnswer
-from app.cli.commands import cli
-from app.inference.options import Method
-from app.inputs.formats.catalogue import FORMATS
-from app.main import create_app
-from app.reports.representations import REPRESENTATIONS
-from app.service import media_types, problems
-from app.service.schema.requests import ScoresRequest, TestRequest
-from app.service.schema.statistics import STATISTIC_MODELS, entries
-from app.settings import Settings
+from exactperm.api.openapi.schemas import TestAnswer
+from exactperm.cli.commands import cli
+from exactperm.inference.options import Method
+from exactperm.inputs.formats.catalogue import FORMATS
+from exactperm.main import create_app
+from exactperm.reports.representations import REPRESENTATIONS
+from exactperm.service import media_types, problems
+from exactperm.service.schema.requests import ScoresRequest, TestRequest
+from exactperm.service.schema.statistics import STATISTIC_MODELS, entries
+from exactperm.settings import Settings
 from tests import docs_pages, docs_tables
 from tests.docs_pages import GUIDE, PAGES, ROOT, first_cells, section
 
@@ -213,10 +213,10 @@ def test_every_finding_names_tests_that_there_are() -> None:
 
 
 def test_the_constants_of_the_planner_are_where_the_page_says() -> None:
-    page = section("app/engine/README.md", "13. The planner, and its constants")
+    page = section("app/exactperm/engine/README.md", "13. The planner, and its constants")
     rows = re.findall(r"^\| ((?:`_\w+`(?:, )?)+) in \[[^\]]+\]\(([^)]+)\)", page, flags=re.MULTILINE)
     assert len(rows) >= 8
     for names, path in rows:
-        code = docs_pages.read(f"app/engine/{path}")
+        code = docs_pages.read(f"app/exactperm/engine/{path}")
         for name in re.findall(r"`(_\w+)`", names):
             assert re.search(rf"^(?:_\w+, )*{name}\b[^=\n]* = ", code, flags=re.MULTILINE), (path, name)

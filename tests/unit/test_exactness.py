@@ -10,13 +10,13 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from app.inference.correlation_test import CorrelationTest
-from app.inference.joint_test import JointTest
-from app.inference.options import Options
-from app.inference.paired_test import prepare, run_test
-from app.service.messages import TestKind
-from app.statistics.catalogue import ENTRIES
-from app.statistics.paired import Predictions
+from exactperm.inference.correlation_test import CorrelationTest
+from exactperm.inference.joint_test import JointTest
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import prepare, run_test
+from exactperm.service.messages import TestKind
+from exactperm.statistics.catalogue import ENTRIES
+from exactperm.statistics.paired import Predictions
 from tests.docs_exactness import BUDGET, SIZES, Row, outcome, rows
 from tests.docs_pages import section
 

@@ -18,13 +18,13 @@ GUIDE = ROOT / "docs" / "formats.md"
 def installed(folder: Path, *, entry: str = "acme_exactperm:SHAPE", name: str = "acme") -> dict[str, str]:
     """The environment of a process that has the guide's package: its module, and what an installer writes of it."""
     (code,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    code = code.replace("exactperm.inputs", "app.inputs").replace('Shape("acme"', f'Shape("{name}"')
+    code = code.replace('Shape("acme"', f'Shape("{name}"')
     (folder / "acme_exactperm.py").write_text(code)
     about = folder / "acme_exactperm-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-exactperm\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text(f"[exactperm.formats]\nacme = {entry}\n")
-    return {**os.environ, "PYTHONPATH": str(folder)}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join((str(folder), str(ROOT / "app")))}
 
 
 def answered(folder: Path, environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -33,7 +33,7 @@ def answered(folder: Path, environment: dict[str, str], *arguments: str) -> subp
         cases = [{"case": f"q{n}", "result": {"quality": one}} for n, one in enumerate(scores)]
         files.append(folder / f"{role}.json")
         files[-1].write_text(json.dumps({"acme": 1, "run": role, "cases": cases}))
-    command = [sys.executable, "-m", "app", "test", *map(str, files), "--format", "json", *arguments]
+    command = [sys.executable, "-m", "exactperm", "test", *map(str, files), "--format", "json", *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 

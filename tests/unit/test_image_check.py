@@ -23,7 +23,7 @@ sys.meta_path.insert(0, Absent())
 sys.path[:0] = [".ci", "."]
 import image_check
 image_check.import_everything()
-print("app.jobs.store" in sys.modules)
+print("exactperm.jobs.store" in sys.modules)
 """
 OF_TOOLS = {"pytest", "mcp", "mcp_types"}
 OF_SERVE = {"dbos", "psycopg", "sqlalchemy", "jiwer", "sacrebleu", "pytrec_eval", "openpyxl", "pyarrow"}

@@ -1,4 +1,4 @@
-"""No file of app imports itself in a circle; import-linter looks at the rooms, this at the files."""
+"""No file of exactperm imports itself in a circle; import-linter looks at the rooms, this at the files."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-APP = ROOT / "app"
+APP = ROOT / "app" / "exactperm"
 
 
 def module_of(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(path.relative_to(APP.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
 MODULES = {module_of(path): path for path in APP.rglob("*.py")}
 
 
 def imports(path: Path) -> Iterator[str]:
-    """The modules of app that a file imports anywhere, but for type checkers only."""
-    package = list(path.relative_to(ROOT).parts[:-1])
+    """The modules of exactperm that a file imports anywhere, but for type checkers only."""
+    package = list(path.relative_to(APP.parent).parts[:-1])
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for_types = {
         id(inner)

@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import pytest
 
-from app import compare as run_compare, compare_files, files, test as run_test
-from app.client import AsyncClient, Client, InvalidData, InvalidTest, compare, scores
-from app.client.compare_results import Board, CompareResult, PairResult
-from app.local.transport import InProcess
-from app.main import create_app
-from app.settings import Settings
+from exactperm import compare as run_compare, compare_files, files, test as run_test
+from exactperm.client import AsyncClient, Client, InvalidData, InvalidTest, compare, scores
+from exactperm.client.compare_results import Board, CompareResult, PairResult
+from exactperm.local.transport import InProcess
+from exactperm.main import create_app
+from exactperm.settings import Settings
 from tests.unit.cli_asking import answer, run
 
 IDS = list("abcdefg")

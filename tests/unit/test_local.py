@@ -1,4 +1,4 @@
-"""`from exactperm import test, gate` (here: `from app`): tests in this process, against counting all swaps."""
+"""`from exactperm import test, gate`: tests in this process, against counting all swaps."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import pytest
 
-import app
-import app.local.run
-from app import counts, gate, metric, predictions, scores, test as run
-from app.client import Client, DeadlineExceeded, InvalidData, InvalidTest, PlanTooLarge
-from app.local.transport import InProcess
-from app.settings import Settings
+import exactperm
+import exactperm.local.run
+from exactperm import counts, gate, metric, predictions, scores, test as run
+from exactperm.client import Client, DeadlineExceeded, InvalidData, InvalidTest, PlanTooLarge
+from exactperm.local.transport import InProcess
+from exactperm.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 U, V = [3, 1, 4, 1, 5, 9, 2, 6], [2, 7, 1, 1, 2, 8, 1, 2]
@@ -120,7 +120,7 @@ def test_predictions_and_counts() -> None:
 
 
 def test_the_examples_in_docstrings_are_true() -> None:
-    examples = doctest.testmod(app.local.run)
+    examples = doctest.testmod(exactperm.local.run)
     assert (examples.failed, examples.attempted) == (0, 5)
 
 
@@ -174,9 +174,9 @@ def test_a_deadline_holds_and_what_was_computing_ends() -> None:
 @pytest.mark.slow
 def test_importing_loads_nothing_but_what_is_used() -> None:
     code = (
-        "import sys, app\n"
+        "import sys, exactperm\n"
         "assert not {'numpy', 'httpx', 'pydantic'} & set(sys.modules)\n"
-        "app.test([1, 2, 4], [0, 0, 1])\n"
+        "exactperm.test([1, 2, 4], [0, 0, 1])\n"
         "assert 'scipy' in sys.modules\n"
         "print(sorted({'fastapi', 'starlette', 'uvicorn', 'structlog', 'resvg_py', 'jinja2'} & set(sys.modules)))\n"
     )
@@ -192,7 +192,7 @@ def test_importing_loads_nothing_but_what_is_used() -> None:
 
 
 def test_the_package_lists_what_it_offers() -> None:
-    assert set(app.__all__) <= set(dir(app))
-    assert all(getattr(app, name) is not None for name in app.__all__)
+    assert set(exactperm.__all__) <= set(dir(exactperm))
+    assert all(getattr(exactperm, name) is not None for name in exactperm.__all__)
     with pytest.raises(AttributeError):
-        app.nothing  # noqa: B018
+        exactperm.nothing  # noqa: B018

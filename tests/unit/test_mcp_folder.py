@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.errors import BodyTooLarge, InvalidTest
-from app.mcp_server.server import Folder
+from exactperm.errors import BodyTooLarge, InvalidTest
+from exactperm.mcp_server.server import Folder
 
 
 @pytest.fixture

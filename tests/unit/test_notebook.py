@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app import (
+from exactperm import (
     GateResult,
     TestResult,
     compare,
@@ -25,10 +25,10 @@ from app import (
     scores,
     test as run,
 )
-from app.client import Client
-from app.client.notebook import test_sentence as sentence
-from app.local.transport import InProcess
-from app.settings import Settings
+from exactperm.client import Client
+from exactperm.client.notebook import test_sentence as sentence
+from exactperm.local.transport import InProcess
+from exactperm.settings import Settings
 
 U, V = [0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82]
 HOSTILE = "<script>alert('&\"')</script>"
@@ -147,7 +147,7 @@ def test_a_frame_has_the_columns_and_values_of_the_report(result: TestResult, ve
 
 
 def client_gate(metrics: Any) -> Any:
-    from app.client.requests import gate as request
+    from exactperm.client.requests import gate as request
 
     return request(metrics, policy="improve", alpha=0.1)
 

@@ -8,13 +8,15 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from app.api.meta import meta_of
-from app.inputs.formats.catalogue import FORMATS, KINDS
-from app.inputs.formats.options import CHOICES, INTEGERS, READER_OPTIONS
-from app.inputs.formats.reader import DELIMITERS, OPTION_NAMES, ReaderOptions
-from app.settings import Settings
+from exactperm.api.meta import meta_of
+from exactperm.inputs.formats.catalogue import FORMATS, KINDS
+from exactperm.inputs.formats.options import CHOICES, INTEGERS, READER_OPTIONS
+from exactperm.inputs.formats.reader import DELIMITERS, OPTION_NAMES, ReaderOptions
+from exactperm.settings import Settings
 
-WORDS = (Path(__file__).parents[2] / "app" / "web" / "page" / "words.js").read_text(encoding="utf-8")
+WORDS = (Path(__file__).parents[2] / "app" / "exactperm" / "web" / "page" / "words.js").read_text(
+    encoding="utf-8"
+)
 META = meta_of(Settings())
 OPTIONS = {option.name: option for option in READER_OPTIONS}
 STATISTICS = [entry for entries in META["statistics"].values() for entry in entries]

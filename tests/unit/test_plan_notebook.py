@@ -12,13 +12,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app import PowerResult, power, scores
-from app.client import Client, Plan, compare
-from app.client.compare_results import BoardPlan, ComparePlan
-from app.client.power_requests import power as question
-from app.client.results import ResultWarning
-from app.local.transport import InProcess
-from app.settings import Settings
+from exactperm import PowerResult, power, scores
+from exactperm.client import Client, Plan, compare
+from exactperm.client.compare_results import BoardPlan, ComparePlan
+from exactperm.client.power_requests import power as question
+from exactperm.client.results import ResultWarning
+from exactperm.local.transport import InProcess
+from exactperm.settings import Settings
 
 HOSTILE = "<script>alert('&\"')</script>"
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app import __version__
-from app.extras import EXTRAS
+from exactperm import __version__
+from exactperm.extras import EXTRAS
 
 ROOT = Path(__file__).resolve().parents[2]
 READERS = {"asr": "jiwer", "mt": "sacrebleu", "trec": "pytrec-eval-terrier"}
@@ -75,7 +75,7 @@ def test_make_serve_installs_what_the_readme_says() -> None:
 def test_no_more_of_scipy_is_used_than_the_image_keeps() -> None:
     """The Dockerfile deletes the rest: another import would break the image and nothing else."""
     kept = set(re.findall(r"! -name (\w+)", (ROOT / "Dockerfile").read_text(encoding="utf-8")))
-    for path in (ROOT / "app").rglob("*.py"):
+    for path in (ROOT / "app" / "exactperm").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module == "scipy":
                 assert {name.name for name in node.names} <= kept, path

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.settings import Settings
-from app.web_processes.shares import share_of
+from exactperm.settings import Settings
+from exactperm.web_processes.shares import share_of
 
 
 @pytest.mark.parametrize(

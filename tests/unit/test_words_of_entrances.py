@@ -14,12 +14,18 @@ import httpx
 import numpy as np
 import pytest
 
-from app.cli.options import option_of
-from app.cli.output import DIRECTIONS, INPUTS
-from app.client import ExactpermError, ProblemError, compare_files, files as files_of, scores as scores_of
-from app.local.run import compare, gate, power, test as run_test
-from app.local.transport import InProcess
-from app.settings import Settings
+from exactperm.cli.options import option_of
+from exactperm.cli.output import DIRECTIONS, INPUTS
+from exactperm.client import (
+    ExactpermError,
+    ProblemError,
+    compare_files,
+    files as files_of,
+    scores as scores_of,
+)
+from exactperm.local.run import compare, gate, power, test as run_test
+from exactperm.local.transport import InProcess
+from exactperm.settings import Settings
 from tests.unit.cli_asking import run
 
 Files = dict[str, str]
@@ -188,7 +194,7 @@ class Asked:
         return ""
 
     def _gate(self, given: Any, terms: Any) -> None:
-        from app.client.requests import gate as gate_of
+        from exactperm.client.requests import gate as gate_of
 
         gate(gate_of(files_of(**self.paths, **given), **terms))
 
@@ -200,7 +206,7 @@ class Asked:
 
     def assistant(self, options: Choice) -> str:
         """What a tool of MCP says; empty for an answer."""
-        from app.mcp_server.server import answer
+        from exactperm.mcp_server.server import answer
 
         folder = next(iter(self.paths.values())).parent
         arguments = {role: path.name for role, path in self.paths.items()} | {"options": options}

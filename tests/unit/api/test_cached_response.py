@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from hypothesis import given, strategies as st
 
-from app.api import cached_response
-from app.execution.ipc import Unbounded
-from app.service.limits import limits_of
-from app.service.messages import Body, Job, RenderedResponse
-from app.service.pipeline import handle
-from app.settings import Settings
+from exactperm.api import cached_response
+from exactperm.execution.ipc import Unbounded
+from exactperm.service.limits import limits_of
+from exactperm.service.messages import Body, Job, RenderedResponse
+from exactperm.service.pipeline import handle
+from exactperm.settings import Settings
 
 LIMITS = limits_of(Settings(workers=1))
 BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2], "names": {"u": "\\"runtime\\":{", "v": "V"}}'

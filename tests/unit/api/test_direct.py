@@ -10,8 +10,8 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
-from app.main import create_app
-from app.settings import Settings
+from exactperm.main import create_app
+from exactperm.settings import Settings
 
 PATH = "/v1/tests/effects"
 DIGEST = "0" * 64

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.api.negotiation import body_of, representation
-from app.errors import InvalidTest, MalformedBody, NotAcceptable, UnsupportedMedia
+from exactperm.api.negotiation import body_of, representation
+from exactperm.errors import InvalidTest, MalformedBody, NotAcceptable, UnsupportedMedia
 
 OFFERED = ("json", "text", "markdown", "csv")
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from app.api.request_body import SENDING_BYTES, SMALL_BYTES, ByteBudget, receive_body
-from app.errors import Overloaded
-from app.service.messages import RenderedResponse
+from exactperm.api.request_body import SENDING_BYTES, SMALL_BYTES, ByteBudget, receive_body
+from exactperm.errors import Overloaded
+from exactperm.service.messages import RenderedResponse
 
 LARGE = SMALL_BYTES + 1
 

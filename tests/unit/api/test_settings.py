@@ -5,7 +5,7 @@ import re
 import pytest
 from pydantic import ValidationError
 
-from app.settings import Settings
+from exactperm.settings import Settings
 
 UNITS = (
     "_metrics",

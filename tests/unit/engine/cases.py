@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from hypothesis import strategies as st
 
-from app.engine.lattice import CanonicalForm, canonical_form
-from app.engine.probability import Alternative, Region, region
+from exactperm.engine.lattice import CanonicalForm, canonical_form
+from exactperm.engine.probability import Alternative, Region, region
 from tests.unit.engine.exact_null import Case
 
 ALTERNATIVES: tuple[Alternative, ...] = ("two-sided", "greater", "less")

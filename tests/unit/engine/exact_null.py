@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import flint
 
-from app.engine.probability import Alternative, Probability
+from exactperm.engine.probability import Alternative, Probability
 
 BALL_BITS = 400
 SMALLEST_NORMAL = Fraction(1, 2**1022)

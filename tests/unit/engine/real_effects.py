@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.engine.lattice import Integers, Reals
-from app.engine.probability import UNIT_ROUNDOFF, Alternative
-from app.engine.real.form import CERTAIN, RealForm, RealRegion, Tail
+from exactperm.engine.lattice import Integers, Reals
+from exactperm.engine.probability import UNIT_ROUNDOFF, Alternative
+from exactperm.engine.real.form import CERTAIN, RealForm, RealRegion, Tail
 
 # Weights smaller than this against the largest effect are raised to it, so that squares do not underflow.
 _NEGLIGIBLE = 2.0**-200

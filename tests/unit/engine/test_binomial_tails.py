@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.engine.binomial_tails import MOST_BY_RULE, exact_tail, exact_tails, upper_tails
+from exactperm.engine.binomial_tails import MOST_BY_RULE, exact_tail, exact_tails, upper_tails
 
 
 def exactly(n: int, k: int) -> Fraction:

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from app.engine.bootstrap import law as bootstrap, monte_carlo, quantiles
-from app.engine.bootstrap.form import resample_form, shifted_null, with_room
-from app.engine.bootstrap.law import IMPOSSIBLE
-from app.engine.bootstrap.quantiles import bootstrap_law
-from app.engine.bootstrap.spectrum import WindowTooLongError
-from app.engine.lattice import LatticeOverflowError
-from app.engine.probability import Alternative, Probability
+from exactperm.engine.bootstrap import law as bootstrap, monte_carlo, quantiles
+from exactperm.engine.bootstrap.form import resample_form, shifted_null, with_room
+from exactperm.engine.bootstrap.law import IMPOSSIBLE
+from exactperm.engine.bootstrap.quantiles import bootstrap_law
+from exactperm.engine.bootstrap.spectrum import WindowTooLongError
+from exactperm.engine.lattice import LatticeOverflowError
+from exactperm.engine.probability import Alternative, Probability
 from tests.unit.engine.cases import ALTERNATIVES
 from tests.unit.engine.exact_null import miss
 

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from app.engine.lattice import canonical_form
-from app.engine.one_sum import fft
-from app.engine.probability import Alternative, region
-from app.engine.real import bounds
-from app.engine.real.bounds import Bracket
-from app.engine.real.form import RealForm, RealRegion, Tail, from_lattice, items_up
-from app.engine.real.price import steps_and_bytes
-from app.engine.real.tail_bracket import tail_bracket
+from exactperm.engine.lattice import canonical_form
+from exactperm.engine.one_sum import fft
+from exactperm.engine.probability import Alternative, region
+from exactperm.engine.real import bounds
+from exactperm.engine.real.bounds import Bracket
+from exactperm.engine.real.form import RealForm, RealRegion, Tail, from_lattice, items_up
+from exactperm.engine.real.price import steps_and_bytes
+from exactperm.engine.real.tail_bracket import tail_bracket
 from tests.unit.engine.cases import ALTERNATIVES
 from tests.unit.engine.real_effects import real_form, real_region
 

@@ -8,10 +8,10 @@ import flint
 import numpy as np
 import pytest
 
-from app.engine.real.form import RealForm
-from app.engine.real.majorant import Sawtooth
-from app.engine.real.spectrum import Circle, characteristic, retained
-from app.engine.real.tilt import deviations, real_tilt_at, real_tilt_towards
+from exactperm.engine.real.form import RealForm
+from exactperm.engine.real.majorant import Sawtooth
+from exactperm.engine.real.spectrum import Circle, characteristic, retained
+from exactperm.engine.real.tilt import deviations, real_tilt_at, real_tilt_towards
 from tests.unit.engine.real_effects import real_form, real_region
 from tests.unit.engine.test_bounds import LAWS
 

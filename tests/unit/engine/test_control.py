@@ -10,13 +10,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from app.engine import methods as one_sum
-from app.engine.joint import methods, monte_carlo
-from app.engine.joint.control import ControlledEstimate, tail_of
-from app.engine.joint.form import JointForm, joint_form
-from app.engine.lattice import Integers
-from app.engine.one_sum.monte_carlo import Estimate
-from app.engine.probability import Alternative, Probability
+from exactperm.engine import methods as one_sum
+from exactperm.engine.joint import methods, monte_carlo
+from exactperm.engine.joint.control import ControlledEstimate, tail_of
+from exactperm.engine.joint.form import JointForm, joint_form
+from exactperm.engine.lattice import Integers
+from exactperm.engine.one_sum.monte_carlo import Estimate
+from exactperm.engine.probability import Alternative, Probability
 
 
 def drawn(units: int, seed: int, size: int = 9) -> JointForm:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.engine.joint import enumeration, methods
-from app.engine.joint.form import joint_form
-from app.engine.lattice import canonical_form
-from app.engine.one_sum import fft, monte_carlo
-from app.engine.probability import region
+from exactperm.engine.joint import enumeration, methods
+from exactperm.engine.joint.form import joint_form
+from exactperm.engine.lattice import canonical_form
+from exactperm.engine.one_sum import fft, monte_carlo
+from exactperm.engine.probability import region
 
 SEEDS = 400
 

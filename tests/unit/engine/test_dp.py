@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.engine.lattice import CanonicalForm, canonical_form
-from app.engine.one_sum import dp, rational
-from app.engine.probability import Region
+from exactperm.engine.lattice import CanonicalForm, canonical_form
+from exactperm.engine.one_sum import dp, rational
+from exactperm.engine.probability import Region
 
 PROVEN = 1e-6
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.engine.e_value import GRID, EValue, e_value, reaches
-from app.engine.lattice import canonical_form
-from app.engine.probability import Alternative
+from exactperm.engine.e_value import GRID, EValue, e_value, reaches
+from exactperm.engine.lattice import canonical_form
+from exactperm.engine.probability import Alternative
 
 ALTERNATIVES: tuple[Alternative, ...] = ("two-sided", "greater", "less")
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.engine import methods
-from app.engine.lattice import canonical_form, sum_by_cluster
-from app.engine.one_sum import rational
-from app.engine.one_sum.planner import EXACT_METHODS, FRACTION_METHODS
-from app.engine.probability import Probability, Region, region, ties_of
+from exactperm.engine import methods
+from exactperm.engine.lattice import canonical_form, sum_by_cluster
+from exactperm.engine.one_sum import rational
+from exactperm.engine.one_sum.planner import EXACT_METHODS, FRACTION_METHODS
+from exactperm.engine.probability import Probability, Region, region, ties_of
 from tests.unit.engine.cases import cases, posed
 from tests.unit.engine.exact_null import Case, Sums, check, enumerated, exact_p
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
-from app.engine.probability import Probability
+from exactperm.engine.probability import Probability
 from tests.unit.engine.cases import cases
 from tests.unit.engine.exact_null import Case, Sums, check, counted, enumerated
 

@@ -11,11 +11,11 @@ import flint
 import numpy as np
 import pytest
 
-from app.engine import methods
-from app.engine.lattice import canonical_form
-from app.engine.one_sum import dp, enumeration, fft, meet_in_the_middle, rational
-from app.engine.one_sum.planner import EXACT_METHODS
-from app.engine.probability import Alternative, Region, region
+from exactperm.engine import methods
+from exactperm.engine.lattice import canonical_form
+from exactperm.engine.one_sum import dp, enumeration, fft, meet_in_the_middle, rational
+from exactperm.engine.one_sum.planner import EXACT_METHODS
+from exactperm.engine.probability import Alternative, Region, region
 from tests.unit.engine.cases import ALTERNATIVES, posed
 from tests.unit.engine.exact_null import Case, check, exact_p, log10
 

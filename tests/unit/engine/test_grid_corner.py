@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from app.engine.joint.form import joint_form
-from app.engine.joint.grid import dp, small
-from app.statistics.expression import parse
-from app.statistics.quantity import Formula
-from app.statistics.sum_function import FunctionOf
+from exactperm.engine.joint.form import joint_form
+from exactperm.engine.joint.grid import dp, small
+from exactperm.statistics.expression import parse
+from exactperm.statistics.quantity import Formula
+from exactperm.statistics.sum_function import FunctionOf
 
 
 def test_a_tilt_that_grows_without_end_is_no_answer() -> None:

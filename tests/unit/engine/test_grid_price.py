@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.engine.joint import planner
-from app.engine.joint.form import JointForm, joint_form
-from app.engine.joint.grid import dp, grid, small, sum as grid_sum, tilted
-from app.engine.joint.grid.allowance import Allowance
-from app.engine.joint.grid.box import Extreme
-from app.engine.joint.grid.price import allowance_of, deep_price, transform_price
-from app.engine.lattice import Integers
+from exactperm.engine.joint import planner
+from exactperm.engine.joint.form import JointForm, joint_form
+from exactperm.engine.joint.grid import dp, grid, small, sum as grid_sum, tilted
+from exactperm.engine.joint.grid.allowance import Allowance
+from exactperm.engine.joint.grid.box import Extreme
+from exactperm.engine.joint.grid.price import allowance_of, deep_price, transform_price
+from exactperm.engine.lattice import Integers
 from tests.fuzz.deep_cases import log_binomial
 
 # Both are allowed whatever was planned.

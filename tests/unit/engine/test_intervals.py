@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from app.engine.intervals import subset_bounds, subset_halves, subset_law
-from app.engine.intervals.interval import Ends, NotAnIntervalError, plan
-from app.engine.intervals.subset_means import Approximation, End, Units, edgeworth, end_of, units_of
-from app.engine.lattice import Integers, canonical_form
-from app.engine.one_sum.enumeration import subset_sums
-from app.engine.one_sum.rational import probability
-from app.engine.plan import Budget
-from app.engine.probability import region
-from app.engine.real.bounds import Bracket
+from exactperm.engine.intervals import subset_bounds, subset_halves, subset_law
+from exactperm.engine.intervals.interval import Ends, NotAnIntervalError, plan
+from exactperm.engine.intervals.subset_means import Approximation, End, Units, edgeworth, end_of, units_of
+from exactperm.engine.lattice import Integers, canonical_form
+from exactperm.engine.one_sum.enumeration import subset_sums
+from exactperm.engine.one_sum.rational import probability
+from exactperm.engine.plan import Budget
+from exactperm.engine.probability import region
+from exactperm.engine.real.bounds import Bracket
 
 BUDGET = Budget()
 TWENTIETH = Fraction(1, 20)
@@ -303,6 +303,6 @@ def test_a_bracket_that_holds_the_level_decides_nothing(monkeypatch: pytest.Monk
     def undecided(*given: object, **options: object) -> Bracket:
         return Bracket(math.log(0.01), math.log(0.2), 1, 1_000_000, reached=False)
 
-    monkeypatch.setattr("app.engine.real.bounds.bracket", undecided)
+    monkeypatch.setattr("exactperm.engine.real.bounds.bracket", undecided)
     with pytest.raises(NotAnIntervalError, match="narrowed"):
         planned.solve()

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.engine.joint import enumeration, methods, monte_carlo
-from app.engine.joint.form import JointForm, joint_form
-from app.engine.joint.grid import dp, grid, small
-from app.engine.lattice import Integers
-from app.engine.probability import Probability
+from exactperm.engine.joint import enumeration, methods, monte_carlo
+from exactperm.engine.joint.form import JointForm, joint_form
+from exactperm.engine.joint.grid import dp, grid, small
+from exactperm.engine.lattice import Integers
+from exactperm.engine.probability import Probability
 
 Counts = NDArray[np.int64]
 

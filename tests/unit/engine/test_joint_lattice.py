@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.engine.joint import enumeration, law as joint_law
-from app.engine.joint.form import JointForm, joint_form
-from app.engine.joint.grid import dp, grid, spectrum
-from app.engine.joint.grid.box import Extreme, bounding_box
-from app.engine.joint.grid.price import box_of, grid_cost
-from app.engine.joint.grid.product import products
-from app.engine.joint.grid.screening import log_below, retained
-from app.engine.joint.lattice import columns_of, lattice_of
-from app.engine.joint.tilt import tilted, untilted
-from app.engine.lattice import Integers, LatticeOverflowError
+from exactperm.engine.joint import enumeration, law as joint_law
+from exactperm.engine.joint.form import JointForm, joint_form
+from exactperm.engine.joint.grid import dp, grid, spectrum
+from exactperm.engine.joint.grid.box import Extreme, bounding_box
+from exactperm.engine.joint.grid.price import box_of, grid_cost
+from exactperm.engine.joint.grid.product import products
+from exactperm.engine.joint.grid.screening import log_below, retained
+from exactperm.engine.joint.lattice import columns_of, lattice_of
+from exactperm.engine.joint.tilt import tilted, untilted
+from exactperm.engine.lattice import Integers, LatticeOverflowError
 
 
 @pytest.mark.parametrize("size", [3, 100, 10**4, 10**7, 10**10, 10**13])

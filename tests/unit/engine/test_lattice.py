@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.engine.lattice import (
+from exactperm.engine.lattice import (
     EXACT_DOUBLE,
     MAX_TOTAL,
     LatticeOverflowError,
@@ -19,7 +19,7 @@ from app.engine.lattice import (
     exact_total,
     sum_by_cluster,
 )
-from app.engine.one_sum.enumeration import subset_sums
+from exactperm.engine.one_sum.enumeration import subset_sums
 from tests.unit.engine.cases import cases, posed
 from tests.unit.engine.exact_null import Case
 

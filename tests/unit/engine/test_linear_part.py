@@ -9,8 +9,8 @@ import flint
 import numpy as np
 import pytest
 
-from app.engine.joint.linear_part import Distance, bracket, linear_part
-from app.engine.rademacher import reach
+from exactperm.engine.joint.linear_part import Distance, bracket, linear_part
+from exactperm.engine.rademacher import reach
 
 
 @pytest.mark.parametrize("log_odds", [0.1, 1.0, 3.0, 10.0, 40.0, 400.0])

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.engine.lattice import canonical_form
-from app.engine.one_sum import many, rational
-from app.engine.probability import region
+from exactperm.engine.lattice import canonical_form
+from exactperm.engine.one_sum import many, rational
+from exactperm.engine.probability import region
 
 
 @pytest.mark.parametrize("step", [1, 2, 3])

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csgraph
 
-from app.engine.max_t import sampling
-from app.engine.max_t.family import Family, signed_sums
-from app.engine.max_t.forest import heaviest_forest
-from app.engine.max_t.inequalities import dawson_sankoff, hunter_worsley
-from app.engine.max_t.marginals import marginals
-from app.engine.max_t.step_down import step_down
-from app.engine.max_t.unions import both
-from app.engine.plan import Budget
+from exactperm.engine.max_t import sampling
+from exactperm.engine.max_t.family import Family, signed_sums
+from exactperm.engine.max_t.forest import heaviest_forest
+from exactperm.engine.max_t.inequalities import dawson_sankoff, hunter_worsley
+from exactperm.engine.max_t.marginals import marginals
+from exactperm.engine.max_t.step_down import step_down
+from exactperm.engine.max_t.unions import both
+from exactperm.engine.plan import Budget
 
 
 def alone(base: Any) -> Any:

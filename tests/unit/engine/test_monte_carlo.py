@@ -11,9 +11,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from app.engine.lattice import CanonicalForm, canonical_form
-from app.engine.one_sum import monte_carlo
-from app.engine.one_sum.monte_carlo import COUNTED_BITS, SAMPLES_PER_BLOCK, Estimate, draw_block, estimate
+from exactperm.engine.lattice import CanonicalForm, canonical_form
+from exactperm.engine.one_sum import monte_carlo
+from exactperm.engine.one_sum.monte_carlo import (
+    COUNTED_BITS,
+    SAMPLES_PER_BLOCK,
+    Estimate,
+    draw_block,
+    estimate,
+)
 from tests.unit.engine.cases import cases, posed
 from tests.unit.engine.exact_null import Case, exact_p
 

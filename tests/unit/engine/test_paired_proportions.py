@@ -12,7 +12,12 @@ from hypothesis import given, strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import bdtr, bdtrc, ndtr, ndtri
 
-from app.engine.paired_proportions import clopper_pearson, restricted_estimate, tango_interval, tango_test
+from exactperm.engine.paired_proportions import (
+    clopper_pearson,
+    restricted_estimate,
+    tango_interval,
+    tango_test,
+)
 
 
 @st.composite

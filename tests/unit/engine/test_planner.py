@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.engine import methods
-from app.engine.errors import (
+from exactperm.engine import methods
+from exactperm.engine.errors import (
     FractionOverBudget,
     MethodDoesNotApply,
     NothingFits,
     OverBudget,
     TooManySteps,
 )
-from app.engine.lattice import CanonicalForm, canonical_form
-from app.engine.one_sum import dp, enumeration, fft, meet_in_the_middle
-from app.engine.one_sum.planner import (
+from exactperm.engine.lattice import CanonicalForm, canonical_form
+from exactperm.engine.one_sum import dp, enumeration, fft, meet_in_the_middle
+from exactperm.engine.one_sum.planner import (
     EXACT_METHODS,
     FRACTION_METHODS,
     METHODS,
@@ -29,9 +29,9 @@ from app.engine.one_sum.planner import (
     costs,
     plan,
 )
-from app.engine.plan import Budget, Cost
-from app.engine.planner import choose
-from app.engine.probability import Probability, Region, region
+from exactperm.engine.plan import Budget, Cost
+from exactperm.engine.planner import choose
+from exactperm.engine.probability import Probability, Region, region
 
 PLENTY = Budget()
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.engine.probability import CERTAIN, Probability, add, from_fraction
+from exactperm.engine.probability import CERTAIN, Probability, add, from_fraction
 from tests.unit.engine.cases import cases, posed
 from tests.unit.engine.exact_null import Case, miss
 

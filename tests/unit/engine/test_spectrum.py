@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.engine.lattice import CanonicalForm, canonical_form
-from app.engine.one_sum import dp, fft
-from app.engine.one_sum.heavy_weights import window_length
-from app.engine.one_sum.spectrum import Spectrum, spectrum, widest_block
-from app.engine.one_sum.tilt import Tilt, tilt_towards
-from app.engine.probability import Region
+from exactperm.engine.lattice import CanonicalForm, canonical_form
+from exactperm.engine.one_sum import dp, fft
+from exactperm.engine.one_sum.heavy_weights import window_length
+from exactperm.engine.one_sum.spectrum import Spectrum, spectrum, widest_block
+from exactperm.engine.one_sum.tilt import Tilt, tilt_towards
+from exactperm.engine.probability import Region
 
 
 def ranks(generator: np.random.Generator, n: int) -> CanonicalForm:

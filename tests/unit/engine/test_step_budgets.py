@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.engine.intervals import subset_bounds
-from app.engine.intervals.subset_means import units_of
-from app.engine.lattice import canonical_form
-from app.engine.probability import region
-from app.engine.real import bounds
-from app.engine.real.form import from_lattice, items_up
-from app.engine.real.price import fixed_steps
-from app.engine.real.spectrum import Circle, retained
-from app.engine.real.tail_bracket import tail_bracket
-from app.engine.real.tilt import real_tilt_at
+from exactperm.engine.intervals import subset_bounds
+from exactperm.engine.intervals.subset_means import units_of
+from exactperm.engine.lattice import canonical_form
+from exactperm.engine.probability import region
+from exactperm.engine.real import bounds
+from exactperm.engine.real.form import from_lattice, items_up
+from exactperm.engine.real.price import fixed_steps
+from exactperm.engine.real.spectrum import Circle, retained
+from exactperm.engine.real.tail_bracket import tail_bracket
+from exactperm.engine.real.tilt import real_tilt_at
 from tests.unit.engine.cases import ALTERNATIVES
 from tests.unit.engine.real_effects import real_form, real_region
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.engine.lattice import CanonicalForm, canonical_form
-from app.engine.one_sum import summary
-from app.engine.one_sum.bins import binned, trimmed
-from app.engine.one_sum.summary import MAX_BINS, Law, law, law_of_sum
+from exactperm.engine.lattice import CanonicalForm, canonical_form
+from exactperm.engine.one_sum import summary
+from exactperm.engine.one_sum.bins import binned, trimmed
+from exactperm.engine.one_sum.summary import MAX_BINS, Law, law, law_of_sum
 from tests.unit.engine.cases import cases, posed
 from tests.unit.engine.exact_null import Case
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from app.engine.one_sum import dp, fft
+from exactperm.engine.one_sum import dp, fft
 from tests.unit.engine.cases import FAMILIES, generated, log_uniform, posed
 from tests.unit.engine.exact_null import Case, check, enumerated, exact_p, log10
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.engine.lattice import CanonicalForm, canonical_form
-from app.engine.one_sum import fft, rational
-from app.engine.one_sum.summary import law
-from app.engine.one_sum.tables import LONGEST, MAX_WEIGHT, have_tables, short_masses, short_sum
-from app.engine.probability import Probability, Region, region as region_of, ties_of
+from exactperm.engine.lattice import CanonicalForm, canonical_form
+from exactperm.engine.one_sum import fft, rational
+from exactperm.engine.one_sum.summary import law
+from exactperm.engine.one_sum.tables import LONGEST, MAX_WEIGHT, have_tables, short_masses, short_sum
+from exactperm.engine.probability import Probability, Region, region as region_of, ties_of
 
 
 def ways_to(form: CanonicalForm) -> list[int]:

@@ -11,17 +11,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from app.engine.decimals import (
+from exactperm.engine.decimals import (
     digits_and_places,
     printed,
     shortest_decimals,
     takes_more_digits,
     wide_binaries,
 )
-from app.engine.one_sum import wide_sums
-from app.engine.one_sum.wide_sums import WideForm, wide_form
-from app.engine.real import bounds
-from app.engine.real.rounded_form import real_problem
+from exactperm.engine.one_sum import wide_sums
+from exactperm.engine.one_sum.wide_sums import WideForm, wide_form
+from exactperm.engine.real import bounds
+from exactperm.engine.real.rounded_form import real_problem
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 Case = tuple[list[int], list[int] | None]

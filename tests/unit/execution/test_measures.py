@@ -10,10 +10,10 @@ from math import inf
 import pytest
 from hypothesis import example, given, strategies as st
 
-from app.execution.cache import OVERHEAD_BYTES, Cache
-from app.execution.scheduler import QUEUES, Bounds, Call, QueueName, Scheduler
-from app.execution.supervisor import Progress
-from app.execution.throughput import MAX_RETRY_AFTER_S, Throughput
+from exactperm.execution.cache import OVERHEAD_BYTES, Cache
+from exactperm.execution.scheduler import QUEUES, Bounds, Call, QueueName, Scheduler
+from exactperm.execution.supervisor import Progress
+from exactperm.execution.throughput import MAX_RETRY_AFTER_S, Throughput
 
 FAR = 1e9
 

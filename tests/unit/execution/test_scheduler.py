@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, strategies as st
 
-from app.execution.scheduler import Bounds, Call, Scheduler
+from exactperm.execution.scheduler import Bounds, Call, Scheduler
 
 ROOMY = Bounds(depth=10, seconds=1e9, size=10**12)
 NEVER = 1e9

@@ -14,9 +14,9 @@ from unittest import mock
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from app.errors import DeadlineExceeded, InvalidTest, Overloaded
-from app.execution.executor import Executor
-from app.execution.process import CallParked
+from exactperm.errors import DeadlineExceeded, InvalidTest, Overloaded
+from exactperm.execution.executor import Executor
+from exactperm.execution.process import CallParked
 
 LONG_S = 0.5
 LOOK_S = 0.2  # the supervisor looks ten times a second

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.errors import DeadlineExceeded, InvalidTest
-from app.execution.single_flight import Flight, SingleFlight
+from exactperm.errors import DeadlineExceeded, InvalidTest
+from exactperm.execution.single_flight import Flight, SingleFlight
 
 LONG_S = 1000.0
 

@@ -7,11 +7,11 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from app.answers.gate import GateRecord, GateTerms, OnInconclusive
-from app.engine.plan import Budget
-from app.inference.gate.gate import Metric, finish_gate, prepare_metric
-from app.inference.options import Options
-from app.statistics.paired import Paired, Pairing, Scores, StatisticSpec
+from exactperm.answers.gate import GateRecord, GateTerms, OnInconclusive
+from exactperm.engine.plan import Budget
+from exactperm.inference.gate.gate import Metric, finish_gate, prepare_metric
+from exactperm.inference.options import Options
+from exactperm.statistics.paired import Paired, Pairing, Scores, StatisticSpec
 from tests.unit.inference.run_shorthands import clusters, column
 
 TERMS = ("policy", "margin", "alpha", "higher_is_better")

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from app.answers.test import TestRecord
-from app.engine.plan import Budget
-from app.engine.probability import Probability
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.paired import Column, Effects, Pairing, Scores, StatisticSpec
+from exactperm.answers.test import TestRecord
+from exactperm.engine.plan import Budget
+from exactperm.engine.probability import Probability
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.paired import Column, Effects, Pairing, Scores, StatisticSpec
 from tests.unit.engine.exact_null import check
 
 Numbers = Sequence[int] | Sequence[float]

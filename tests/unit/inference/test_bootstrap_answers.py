@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.answers.test import Alternative
-from app.engine.plan import Budget
-from app.errors import InvalidTest
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.paired import Counts, Effects, Paired, Scores, StatisticSpec
+from exactperm.answers.test import Alternative
+from exactperm.engine.plan import Budget
+from exactperm.errors import InvalidTest
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.paired import Counts, Effects, Paired, Scores, StatisticSpec
 
 EFFECTS = [(3, -1, 2, 0, 1), (1, 1, -2, 4), (5, -5, 1, 2, 2, -1), (2, 3)]
 

@@ -11,13 +11,13 @@ import flint
 import numpy as np
 import pytest
 
-from app.engine.bootstrap.form import resample_form
-from app.engine.bootstrap.law import cost
-from app.engine.bootstrap.quantiles import bootstrap_law, evaluations_for, law_cost
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import prepare, run_test
-from app.statistics.paired import Effects, StatisticSpec
+from exactperm.engine.bootstrap.form import resample_form
+from exactperm.engine.bootstrap.law import cost
+from exactperm.engine.bootstrap.quantiles import bootstrap_law, evaluations_for, law_cost
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import prepare, run_test
+from exactperm.statistics.paired import Effects, StatisticSpec
 
 # What NumPy, the record and the interpreter take whatever the data are.
 SLACK = 6_000_000

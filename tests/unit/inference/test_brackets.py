@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.answers.test import TestRecord
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import plan_record, prepare, run_test
-from app.statistics.paired import Effects, Scores, StatisticSpec
+from exactperm.answers.test import TestRecord
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import plan_record, prepare, run_test
+from exactperm.statistics.paired import Effects, Scores, StatisticSpec
 
 SERVICE = Budget(20_000_000_000, 512 * 1024 * 1024)
 SUM = StatisticSpec("expression", {"expression": "x1"})
@@ -138,11 +138,11 @@ def test_where_alpha_is_near_the_p_value_the_exact_method_is_planned() -> None:
 def test_where_alpha_turns_out_to_lie_inside_the_bracket_the_exact_method_follows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.engine.one_sum.planner._FAR", 1e-9)
+    monkeypatch.setattr("exactperm.engine.one_sum.planner._FAR", 1e-9)
     stay = np.array([*MANY[:60] // 50, 20_000])
-    monkeypatch.setattr("app.engine.planner.LONG_S", 0.0)
-    monkeypatch.setattr("app.engine.one_sum.planner.LONG_S", 0.0)
-    monkeypatch.setattr("app.engine.planner.TIMES_LONGER", 0.0)
+    monkeypatch.setattr("exactperm.engine.planner.LONG_S", 0.0)
+    monkeypatch.setattr("exactperm.engine.one_sum.planner.LONG_S", 0.0)
+    monkeypatch.setattr("exactperm.engine.planner.TIMES_LONGER", 0.0)
     free = asked(Effects(stay), SUM)
     assert free.method.name == "bounds"
     record = asked(Effects(stay), SUM, alpha=free.p_value)

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import Prepared, prepare
-from app.inference.rounded_test import RoundedTest
-from app.statistics.paired import Scores, StatisticSpec
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import Prepared, prepare
+from exactperm.inference.rounded_test import RoundedTest
+from exactperm.statistics.paired import Scores, StatisticSpec
 
 SPEC = StatisticSpec("mean_difference", {})
 

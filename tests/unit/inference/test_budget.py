@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.paired import Effects, StatisticSpec
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.paired import Effects, StatisticSpec
 
 # Enough for meeting in the middle and far too little for an array as long as the lattice.
 SMALL = Budget(operations=50_000_000, bytes=4_000_000)

@@ -10,25 +10,25 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.answers.gate import GateTerms
-from app.answers.test import Fraction2
-from app.engine import methods
-from app.engine.bootstrap import law
-from app.engine.joint import methods as joint_methods
-from app.engine.plan import Budget, Cost
-from app.engine.probability import SMALLEST, Probability, from_fraction
-from app.engine.real.bounds import Bracket
-from app.errors import InvalidTest
-from app.inference.additive_test import additive_test
-from app.inference.certificate import certified_by, flaw_of, require
-from app.inference.exactness import MOST_ERROR
-from app.inference.gate.decision import judgements
-from app.inference.gate.outcome import Outcome
-from app.inference.options import Method, Options
-from app.inference.p_value import Answer, bracketed, certified
-from app.inference.paired_test import run_test
-from app.statistics.additive_problem import Additive
-from app.statistics.paired import Counts, Effects, Paired, StatisticSpec
+from exactperm.answers.gate import GateTerms
+from exactperm.answers.test import Fraction2
+from exactperm.engine import methods
+from exactperm.engine.bootstrap import law
+from exactperm.engine.joint import methods as joint_methods
+from exactperm.engine.plan import Budget, Cost
+from exactperm.engine.probability import SMALLEST, Probability, from_fraction
+from exactperm.engine.real.bounds import Bracket
+from exactperm.errors import InvalidTest
+from exactperm.inference.additive_test import additive_test
+from exactperm.inference.certificate import certified_by, flaw_of, require
+from exactperm.inference.exactness import MOST_ERROR
+from exactperm.inference.gate.decision import judgements
+from exactperm.inference.gate.outcome import Outcome
+from exactperm.inference.options import Method, Options
+from exactperm.inference.p_value import Answer, bracketed, certified
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.additive_problem import Additive
+from exactperm.statistics.paired import Counts, Effects, Paired, StatisticSpec
 
 STAY = np.array([3, -1, 2, 5, 4, -2, 6, 7])
 LOG_P = math.log(5 / 128)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from app.answers.test import ConfidenceInterval, TestRecord
-from app.engine.plan import Budget
-from app.inference.interval import contains_zero
-from app.inference.options import Options
-from app.inference.paired_test import finish, prepare, run_test
-from app.statistics.paired import Counts, Predictions, Scores, StatisticSpec
+from exactperm.answers.test import ConfidenceInterval, TestRecord
+from exactperm.engine.plan import Budget
+from exactperm.inference.interval import contains_zero
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import finish, prepare, run_test
+from exactperm.statistics.paired import Counts, Predictions, Scores, StatisticSpec
 from tests.unit.inference.run_shorthands import clusters, column, effects, score
 
 CODES = ("interval_not_available", "interval_disagrees")

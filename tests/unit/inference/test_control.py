@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.answers.test import MonteCarloRecord, TestRecord
-from app.engine.plan import Budget
-from app.inference import joint_test
-from app.inference.options import Options
-from app.inference.paired_test import finish, plan_record, prepare, run_test
-from app.reports.certainty import of_the_p_value
-from app.reports.facts import groups
-from app.reports.markdown import markdown
-from app.reports.text import line
-from app.statistics.paired import Counts, Effects, Predictions, StatisticSpec
+from exactperm.answers.test import MonteCarloRecord, TestRecord
+from exactperm.engine.plan import Budget
+from exactperm.inference import joint_test
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import finish, plan_record, prepare, run_test
+from exactperm.reports.certainty import of_the_p_value
+from exactperm.reports.facts import groups
+from exactperm.reports.markdown import markdown
+from exactperm.reports.text import line
+from exactperm.statistics.paired import Counts, Effects, Predictions, StatisticSpec
 
 MACRO = StatisticSpec("f1", {"average": "macro"})
 

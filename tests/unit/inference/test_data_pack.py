@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from app.answers.test import TestRecord
+from exactperm.answers.test import TestRecord
 from tests.unit.inference.run_shorthands import Numbers, score
 
 pytestmark = pytest.mark.pack

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.inference.digest import request_digest
-from app.inference.options import Options
-from app.statistics.paired import Effects, Paired, Pairing, Predictions, Scores, StatisticSpec
+from exactperm.inference.digest import request_digest
+from exactperm.inference.options import Options
+from exactperm.statistics.paired import Effects, Paired, Pairing, Predictions, Scores, StatisticSpec
 
 MEAN = StatisticSpec("mean_difference")
 U, V = np.array([3, 1, 2]), np.array([1, 1, 0])

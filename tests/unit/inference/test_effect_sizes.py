@@ -9,14 +9,14 @@ import pytest
 from hypothesis import example, given, strategies as st
 from scipy import stats
 
-from app.answers.test import Discordant, EffectSize, Moved
-from app.engine.plan import Budget
-from app.inference.digest import request_digest
-from app.inference.effect_size import cliffs_delta, cohens_d_z
-from app.inference.items import most_moved
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.paired import Counts, Paired, Pairing, Predictions, Scores, StatisticSpec
+from exactperm.answers.test import Discordant, EffectSize, Moved
+from exactperm.engine.plan import Budget
+from exactperm.inference.digest import request_digest
+from exactperm.inference.effect_size import cliffs_delta, cohens_d_z
+from exactperm.inference.items import most_moved
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.paired import Counts, Paired, Pairing, Predictions, Scores, StatisticSpec
 from tests.unit.inference.run_shorthands import clusters, column, score
 
 LEVEL = Options(confidence_level=0.95)

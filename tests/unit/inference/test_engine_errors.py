@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.engine.errors import EngineError, NothingFits
-from app.engine.plan import Budget, Cost
-from app.errors import InputError, InvalidTest, PlanTooLarge
-from app.inference.engine_errors import engine_errors, request_error
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.paired import Counts, Paired, Scores, StatisticSpec
+from exactperm.engine.errors import EngineError, NothingFits
+from exactperm.engine.plan import Budget, Cost
+from exactperm.errors import InputError, InvalidTest, PlanTooLarge
+from exactperm.inference.engine_errors import engine_errors, request_error
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.paired import Counts, Paired, Scores, StatisticSpec
 
 DRAW = np.random.default_rng(11)
 SCORES = Scores(DRAW.integers(0, 1000, 200), DRAW.integers(0, 1000, 200))

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.engine.lattice import canonical_form
-from app.engine.one_sum import enumeration, meet_in_the_middle
-from app.engine.plan import Budget
-from app.engine.probability import region
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.paired import Predictions, StatisticSpec
+from exactperm.engine.lattice import canonical_form
+from exactperm.engine.one_sum import enumeration, meet_in_the_middle
+from exactperm.engine.plan import Budget
+from exactperm.engine.probability import region
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.paired import Predictions, StatisticSpec
 
 WAYS: dict[str, dict[str, Any]] = {
     "binary": {"average": "binary", "positive": 1},

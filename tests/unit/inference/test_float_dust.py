@@ -8,11 +8,11 @@ import re
 import numpy as np
 import pytest
 
-from app.answers.test import TestRecord
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.paired import Column, Repeated, Scores, StatisticSpec
+from exactperm.answers.test import TestRecord
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.paired import Column, Repeated, Scores, StatisticSpec
 
 
 def run(u: Column | Repeated, v: Column | Repeated, unit: str | None = None, **asked: object) -> TestRecord:

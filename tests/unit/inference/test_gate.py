@@ -10,11 +10,11 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from app.engine.plan import Budget
-from app.errors import InvalidTest, PlanTooLarge
-from app.inference.gate.gate import Metric, finish_gate, prepare_metric
-from app.inference.gate.sentences import short
-from app.statistics.paired import Counts, Effects
+from exactperm.engine.plan import Budget
+from exactperm.errors import InvalidTest, PlanTooLarge
+from exactperm.inference.gate.gate import Metric, finish_gate, prepare_metric
+from exactperm.inference.gate.sentences import short
+from exactperm.statistics.paired import Counts, Effects
 from tests.unit.inference.gate_shorthands import decide, metric, of_data
 
 WORSE = ([0.4] * 8, [0.5] * 8)

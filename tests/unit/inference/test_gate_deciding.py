@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.answers.gate import GateRecord, GateTerms, MetricRecord, Policy, Verdict, deciding
+from exactperm.answers.gate import GateRecord, GateTerms, MetricRecord, Policy, Verdict, deciding
 from tests.unit.inference.gate_shorthands import decide, metric
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.answers.gate import GateRecord
-from app.engine.plan import Budget
-from app.errors import InvalidTest
-from app.inference.gate.gate import prepare_metric
+from exactperm.answers.gate import GateRecord
+from exactperm.engine.plan import Budget
+from exactperm.errors import InvalidTest
+from exactperm.inference.gate.gate import prepare_metric
 from tests.unit.inference.gate_shorthands import decide, metric
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
-from app.inference.gate.decision import holm, holm_log10
+from exactperm.inference.gate.decision import holm, holm_log10
 from tests.unit.inference.gate_shorthands import decide, metric
 
 p_values = st.lists(st.integers(1, 10**6).map(lambda k: k / 10**6), min_size=1, max_size=12)

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.special import ndtr
 
-from app.engine.paired_proportions import tango_test
-from app.engine.plan import Budget
-from app.errors import InvalidTest
-from app.inference.gate.gate import Metric, prepare_metric
-from app.statistics.paired import Counts, Effects, Predictions, Repeated, Scores
+from exactperm.engine.paired_proportions import tango_test
+from exactperm.engine.plan import Budget
+from exactperm.errors import InvalidTest
+from exactperm.inference.gate.gate import Metric, prepare_metric
+from exactperm.statistics.paired import Counts, Effects, Predictions, Repeated, Scores
 from tests.unit.inference.gate_shorthands import by_definition, decide, metric, of_data
 from tests.unit.inference.run_shorthands import clusters
 

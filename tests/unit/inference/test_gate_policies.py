@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.answers.gate import Policy, Verdict
-from app.statistics.paired import Effects, Pairing, Scores
+from exactperm.answers.gate import Policy, Verdict
+from exactperm.statistics.paired import Effects, Pairing, Scores
 from tests.unit.inference.gate_shorthands import decide, metric, of_data
 
 # Eight items: all better, all worse, half each, equal; three items can never reach 0.05, and items that tie neither.

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from app.engine.plan import Budget
-from app.errors import InvalidTest
-from app.inference.gate.gate import prepare_metric
+from exactperm.engine.plan import Budget
+from exactperm.errors import InvalidTest
+from exactperm.inference.gate.gate import prepare_metric
 from tests.unit.inference.gate_shorthands import decide, metric
 
 

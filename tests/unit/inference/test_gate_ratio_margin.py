@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.answers.gate import Decision, GateTerms
-from app.engine.plan import Budget
-from app.inference.gate.gate import Metric, finish_gate, prepare_metric
-from app.inference.options import Options
-from app.statistics.paired import Counts, Effects, Paired, Pairing, StatisticSpec
+from exactperm.answers.gate import Decision, GateTerms
+from exactperm.engine.plan import Budget
+from exactperm.inference.gate.gate import Metric, finish_gate, prepare_metric
+from exactperm.inference.options import Options
+from exactperm.statistics.paired import Counts, Effects, Paired, Pairing, StatisticSpec
 
 WER = StatisticSpec("ratio", {"numerator": "errors", "denominator": "words"})
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from app.inference.gate.margin import Question, TangoTest
-from app.statistics.paired_binary import PairedBinary
+from exactperm.inference.gate.margin import Question, TangoTest
+from exactperm.statistics.paired_binary import PairedBinary
 from tests.unit.inference.gate_shorthands import decide, metric
 
 RUNS, ITEMS, MARGIN = 250, 12, 0.25

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.answers.test import TestRecord
+from exactperm.answers.test import TestRecord
 from tests.unit.engine.cases import ALTERNATIVES
 from tests.unit.inference.run_shorthands import effects, same_answer, score
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.engine.plan import Budget
-from app.errors import InvalidTest, PlanTooLarge
-from app.inference.joint_test import JointTest
-from app.inference.options import Options
-from app.inference.paired_test import finish, prepare, run_test
-from app.statistics.paired import Counts, Effects, Pairing, Predictions, StatisticSpec
+from exactperm.engine.plan import Budget
+from exactperm.errors import InvalidTest, PlanTooLarge
+from exactperm.inference.joint_test import JointTest
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import finish, prepare, run_test
+from exactperm.statistics.paired import Counts, Effects, Pairing, Predictions, StatisticSpec
 
 BUDGET = Budget(20_000_000_000, 512 << 20)
 F1 = StatisticSpec("f1")

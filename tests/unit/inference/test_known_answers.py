@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.engine.one_sum.planner import EXACT_METHODS
-from app.engine.plan import Budget
-from app.engine.probability import Alternative
-from app.errors import InvalidTest
-from app.inference.options import Options
-from app.inference.paired_test import plan_record, prepare, run_test
-from app.statistics.paired import Scores, StatisticSpec
+from exactperm.engine.one_sum.planner import EXACT_METHODS
+from exactperm.engine.plan import Budget
+from exactperm.engine.probability import Alternative
+from exactperm.errors import InvalidTest
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import plan_record, prepare, run_test
+from exactperm.statistics.paired import Scores, StatisticSpec
 from tests.unit.engine.cases import ALTERNATIVES, cases
 from tests.unit.engine.exact_null import Case, exact_p
 from tests.unit.inference.run_shorthands import check_record, column, effects, score

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.answers.test import TestRecord
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import prepare, run_test
-from app.statistics.paired import Counts, Predictions, StatisticSpec
+from exactperm.answers.test import TestRecord
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import prepare, run_test
+from exactperm.statistics.paired import Counts, Predictions, StatisticSpec
 
 PACK = Path(__file__).parents[4] / "shared" / "data" / "mt" / "ted_slk_eng"
 BLEU = ("sys_len", "ref_len", *(f"correct_{n}" for n in range(1, 5)), *(f"total_{n}" for n in range(1, 5)))

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.engine.plan import Budget
-from app.errors import InvalidTest
-from app.inference.gate.gate import prepare_metric
-from app.inference.options import Options
-from app.inference.paired_test import prepare, run_test
-from app.statistics.paired import Gaps, Scores, StatisticSpec
+from exactperm.engine.plan import Budget
+from exactperm.errors import InvalidTest
+from exactperm.inference.gate.gate import prepare_metric
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import prepare, run_test
+from exactperm.statistics.paired import Gaps, Scores, StatisticSpec
 from tests.unit.inference.gate_shorthands import decide, of_data
 
 Outcomes = list[int | None]

@@ -8,11 +8,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from app.answers.test import TestRecord
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.paired import Effects, Predictions, Scores, StatisticSpec
+from exactperm.answers.test import TestRecord
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.paired import Effects, Predictions, Scores, StatisticSpec
 from tests.unit.inference.run_shorthands import clusters
 
 NO_PICTURE = Options(pmf="none")

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.engine.plan import Budget
-from app.errors import InvalidTest
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.paired import Effects, StatisticSpec
+from exactperm.engine.plan import Budget
+from exactperm.errors import InvalidTest
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.paired import Effects, StatisticSpec
 from tests.unit.inference.run_shorthands import effects, score
 
 tenths = st.lists(st.integers(-30, 30), min_size=1, max_size=8)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from app.engine.plan import Budget
-from app.inference.compare.general import GeneralPairs
-from app.inference.options import Options
-from app.inference.paired_test import plan_record, prepare, run_test
-from app.statistics.paired import Counts, Pairing, StatisticSpec
-from app.statistics.systems import Systems
+from exactperm.engine.plan import Budget
+from exactperm.inference.compare.general import GeneralPairs
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import plan_record, prepare, run_test
+from exactperm.statistics.paired import Counts, Pairing, StatisticSpec
+from exactperm.statistics.systems import Systems
 
 OF_TWO_CLASSES = ("tp", "fp", "fn", "tn")
 ORDERS = range(1, 5)

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.answers.test import Alternative, TestRecord
-from app.engine.plan import Budget
-from app.engine.quantiles.swaps import random_swaps
-from app.errors import InvalidTest
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.paired import Pairing, Predictions, StatisticSpec
+from exactperm.answers.test import Alternative, TestRecord
+from exactperm.engine.plan import Budget
+from exactperm.engine.quantiles.swaps import random_swaps
+from exactperm.errors import InvalidTest
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.paired import Pairing, Predictions, StatisticSpec
 
 ALTERNATIVES: tuple[Alternative, ...] = ("two-sided", "greater", "less")
 SCORES: dict[str, tuple[dict[str, Any], Any]] = {

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats as scipy_stats
 
-from app.answers.test import TestRecord
-from app.engine.probability import Alternative
+from exactperm.answers.test import TestRecord
+from exactperm.engine.probability import Alternative
 from tests.unit.engine.cases import ALTERNATIVES
 from tests.unit.inference.run_shorthands import score
 

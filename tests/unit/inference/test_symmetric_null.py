@@ -13,14 +13,14 @@ import flint
 import numpy as np
 import pytest
 
-from app.answers.test import NullRecord
-from app.engine.lattice import canonical_form
-from app.engine.one_sum.summary import predicted_nanoseconds
-from app.engine.plan import Budget
-from app.inference.null_record import MAX_PICTURE_NANOSECONDS
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.paired import Counts, StatisticSpec
+from exactperm.answers.test import NullRecord
+from exactperm.engine.lattice import canonical_form
+from exactperm.engine.one_sum.summary import predicted_nanoseconds
+from exactperm.engine.plan import Budget
+from exactperm.inference.null_record import MAX_PICTURE_NANOSECONDS
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.paired import Counts, StatisticSpec
 from tests.unit.inference.run_shorthands import effects, score
 
 EXAMPLES = Path(__file__).parents[3] / "openapi" / "examples"

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import prepare, run_test
-from app.statistics.paired import Predictions, StatisticSpec
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import prepare, run_test
+from exactperm.statistics.paired import Predictions, StatisticSpec
 
 Array = Any  # of NumPy
 Score = Callable[

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import InputError
-from app.inputs.encodings import inflated
-from app.inputs.formats.catalogue import read
-from app.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
+from exactperm.errors import InputError
+from exactperm.inputs.encodings import inflated
+from exactperm.inputs.formats.catalogue import read
+from exactperm.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
 
 ROOT = Path(__file__).resolve().parents[3]
 PACK = ROOT.parent / "shared" / "data"

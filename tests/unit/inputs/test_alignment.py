@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.errors import InvalidTest
-from app.inputs.alignment import Aligned, ById, align
-from app.inputs.quoting import quoted
+from exactperm.errors import InvalidTest
+from exactperm.inputs.alignment import Aligned, ById, align
+from exactperm.inputs.quoting import quoted
 
 
 def by_id(**values: int) -> ById:

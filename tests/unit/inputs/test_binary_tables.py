@@ -15,11 +15,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from app import extras
-from app.errors import BodyTooLarge, InputError, MalformedBody
-from app.inputs.formats.catalogue import read
-from app.inputs.formats.reader import ReaderOptions, UploadedFile
-from app.statistics.paired import Predictions, Scores
+from exactperm import extras
+from exactperm.errors import BodyTooLarge, InputError, MalformedBody
+from exactperm.inputs.formats.catalogue import read
+from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
+from exactperm.statistics.paired import Predictions, Scores
 
 from .conftest import Read
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.errors import InvalidTest
-from app.inputs.columns import keys, labels, numbers
+from exactperm.errors import InvalidTest
+from exactperm.inputs.columns import keys, labels, numbers
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.errors import ExactpermError, InvalidTest, MalformedBody
-from app.inputs import delimited
-from app.service.limits import limits_of
-from app.service.media_types import CSV, TSV
-from app.service.messages import Body, Job, Kind
-from app.service.parse import parse_test
-from app.settings import Settings
+from exactperm.errors import ExactpermError, InvalidTest, MalformedBody
+from exactperm.inputs import delimited
+from exactperm.service.limits import limits_of
+from exactperm.service.media_types import CSV, TSV
+from exactperm.service.messages import Body, Job, Kind
+from exactperm.service.parse import parse_test
+from exactperm.settings import Settings
 
 NUMBER = st.one_of(st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False, width=32))
 LIMITS = limits_of(Settings(workers=1))

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from app.errors import BodyTooLarge, MalformedBody
-from app.inputs import encodings
-from app.inputs.encodings import decode, inflated
+from exactperm.errors import BodyTooLarge, MalformedBody
+from exactperm.inputs import encodings
+from exactperm.inputs.encodings import decode, inflated
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.errors import InputError
-from app.inputs.formats.asr import word_errors
-from app.statistics.paired import Counts, Scores
+from exactperm.errors import InputError
+from exactperm.inputs.formats.asr import word_errors
+from exactperm.statistics.paired import Counts, Scores
 
 from .conftest import Read
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.errors import InputError
-from app.statistics.paired import Repeated
+from exactperm.errors import InputError
+from exactperm.statistics.paired import Repeated
 
 from .conftest import Read
 

@@ -8,8 +8,8 @@ import pytest
 from seqeval.metrics import f1_score
 from seqeval.scheme import BILOU, IOBES
 
-from app.errors import InputError
-from app.statistics.paired import Predictions
+from exactperm.errors import InputError
+from exactperm.statistics.paired import Predictions
 from tests.unit.statistics.of_sums import reduce
 
 from .conftest import Read

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import InputError, InvalidTest, MalformedBody
-from app.inputs.formats.catalogue import ALIASES, ALWAYS, FORMATS, read
-from app.inputs.formats.reader import OPTION_NAMES, ReaderOptions, UploadedFile
+from exactperm.errors import InputError, InvalidTest, MalformedBody
+from exactperm.inputs.formats.catalogue import ALIASES, ALWAYS, FORMATS, read
+from exactperm.inputs.formats.reader import OPTION_NAMES, ReaderOptions, UploadedFile
 
 from .conftest import Read
 

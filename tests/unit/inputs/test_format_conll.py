@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import InputError
-from app.inputs.formats.reader import Reading
-from app.statistics.paired import Predictions
+from exactperm.errors import InputError
+from exactperm.inputs.formats.reader import Reading
+from exactperm.statistics.paired import Predictions
 
 from .conftest import Read
 

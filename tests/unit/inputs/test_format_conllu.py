@@ -7,9 +7,9 @@ import conllu
 import numpy as np
 import pytest
 
-from app.errors import InputError
-from app.inputs.formats.conllu import METRICS
-from app.statistics.paired import Counts, Scores
+from exactperm.errors import InputError
+from exactperm.inputs.formats.conllu import METRICS
+from exactperm.statistics.paired import Counts, Scores
 
 from .conftest import Read
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import BodyTooLarge, InputError, InvalidTest
-from app.inputs.formats.catalogue import FORMATS, read
-from app.inputs.formats.reader import ReaderOptions, UploadedFile
+from exactperm.errors import BodyTooLarge, InputError, InvalidTest
+from exactperm.inputs.formats.catalogue import FORMATS, read
+from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
 
 EXAMPLES = "../../openapi/examples/files"
 FILES = {
@@ -78,10 +78,10 @@ FLIPS = """
 import io, sys
 import pyarrow as pa
 from pyarrow import parquet
-from app.errors import InputError
-from app.inputs.formats import catalogue, price
-from app.inputs.formats.reader import ReaderOptions, UploadedFile
-from app.inputs.formats.source import Source
+from exactperm.errors import InputError
+from exactperm.inputs.formats import catalogue, price
+from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
+from exactperm.inputs.formats.source import Source
 stream = io.BytesIO()
 table = {"id": ["a", "b"], "u": [1.5, None], "v": [[0], [1]]}
 parquet.write_table(pa.table(table), stream, store_schema=False)

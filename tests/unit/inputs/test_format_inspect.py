@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.errors import BodyTooLarge, InputError, MalformedBody
-from app.inputs.formats.catalogue import read
-from app.inputs.formats.reader import ReaderOptions, UploadedFile
-from app.statistics.paired import Repeated, Scores
+from exactperm.errors import BodyTooLarge, InputError, MalformedBody
+from exactperm.inputs.formats.catalogue import read
+from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
+from exactperm.statistics.paired import Repeated, Scores
 
 from .conftest import Read
 

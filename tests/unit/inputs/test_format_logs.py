@@ -16,11 +16,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-import app as exactperm
-from app.client.requests import files
-from app.errors import BodyTooLarge, InputError
-from app.inputs.formats.reader import Reading
-from app.statistics.paired import Counts, Scores
+import exactperm
+from exactperm.client.requests import files
+from exactperm.errors import BodyTooLarge, InputError
+from exactperm.inputs.formats.reader import Reading
+from exactperm.statistics.paired import Counts, Scores
 
 from .conftest import Read
 

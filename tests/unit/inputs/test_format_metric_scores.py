@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from app.engine.plan import Budget
-from app.errors import InputError
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.service.item_columns import typed
-from app.statistics.paired import StatisticSpec
+from exactperm.engine.plan import Budget
+from exactperm.errors import InputError
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.service.item_columns import typed
+from exactperm.statistics.paired import StatisticSpec
 
 from .conftest import Read
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.errors import InputError
-from app.statistics.paired import Counts, Scores, Segments
+from exactperm.errors import InputError
+from exactperm.statistics.paired import Counts, Scores, Segments
 
 from .conftest import Read
 

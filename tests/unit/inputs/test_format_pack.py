@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.errors import InputError
-from app.inputs.formats.reader import Reading
-from app.statistics.paired import Counts, Pairing, Predictions, Scores
+from exactperm.errors import InputError
+from exactperm.inputs.formats.reader import Reading
+from exactperm.statistics.paired import Counts, Pairing, Predictions, Scores
 
 from .conftest import PACK, Read
 

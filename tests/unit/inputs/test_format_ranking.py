@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from app.errors import InputError
-from app.inputs import frame
-from app.inputs.formats import labels
-from app.inputs.formats.number_text import plain_numbers
-from app.inputs.formats.reader import ReaderOptions, Reading
-from app.inputs.formats.source import Source
+from exactperm.errors import InputError
+from exactperm.inputs import frame
+from exactperm.inputs.formats import labels
+from exactperm.inputs.formats.number_text import plain_numbers
+from exactperm.inputs.formats.reader import ReaderOptions, Reading
+from exactperm.inputs.formats.source import Source
 
 from .conftest import ROOT, Read
 

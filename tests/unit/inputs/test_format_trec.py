@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.errors import InputError
-from app.inputs.formats import trec
-from app.statistics.paired import Scores
+from exactperm.errors import InputError
+from exactperm.inputs.formats import trec
+from exactperm.statistics.paired import Scores
 
 from .conftest import Read
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pydantic_core import from_json
 
-from app.inputs import integer_lists
-from app.inputs.json_body import decode
+from exactperm.inputs import integer_lists
+from exactperm.inputs.json_body import decode
 
 LONG = [-3, 0, 12] * 5_000
 WRITTEN = re.compile("(0|-?[1-9][0-9]*)(,(0|-?[1-9][0-9]*))*")  # as integers are written, -0 is not

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.inputs.alignment import ById, align
+from exactperm.inputs.alignment import ById, align
 
 from .conftest import Read
 

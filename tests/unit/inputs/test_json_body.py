@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from app.errors import InvalidTest, MalformedBody
-from app.inputs.json_body import decode, may_hold_booleans
+from exactperm.errors import InvalidTest, MalformedBody
+from exactperm.inputs.json_body import decode, may_hold_booleans
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=5)
 JSON = st.recursive(

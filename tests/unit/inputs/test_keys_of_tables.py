@@ -7,12 +7,12 @@ import random
 
 import pytest
 
-from app.client import errors as client_errors
-from app.errors import InvalidTest
-from app.inputs.formats import catalogue
-from app.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
-from app.local.run import test as paired_test
-from app.statistics.paired import Repeated, Scores
+from exactperm.client import errors as client_errors
+from exactperm.errors import InvalidTest
+from exactperm.inputs.formats import catalogue
+from exactperm.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
+from exactperm.local.run import test as paired_test
+from exactperm.statistics.paired import Repeated, Scores
 
 CELLS = list(itertools.product(range(4), (1, 2), ("de", "fr")))
 

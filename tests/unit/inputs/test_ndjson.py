@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.errors import InputError, InvalidTest, MalformedBody
-from app.inputs.ndjson import records
+from exactperm.errors import InputError, InvalidTest, MalformedBody
+from exactperm.inputs.ndjson import records
 
 
 def test_lines_are_counted_from_one_and_empty_ones_too() -> None:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.errors import InvalidTest
-from app.inputs.ndjson import items
-from app.inputs.nested import MAX_COUNT_NAMES, counts_by_item, named_counts, samples, tuples
-from app.statistics.item_order import taken
-from app.statistics.paired import Repeated
+from exactperm.errors import InvalidTest
+from exactperm.inputs.ndjson import items
+from exactperm.inputs.nested import MAX_COUNT_NAMES, counts_by_item, named_counts, samples, tuples
+from exactperm.statistics.item_order import taken
+from exactperm.statistics.paired import Repeated
 
 RAGGED = st.lists(st.lists(st.integers(-9, 9), min_size=1, max_size=4), min_size=1, max_size=8)
 

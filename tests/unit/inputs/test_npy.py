@@ -5,8 +5,8 @@ import io
 import numpy as np
 import pytest
 
-from app.errors import InputError, InvalidTest, MalformedBody
-from app.inputs.formats.numpy_files import table_of as read
+from exactperm.errors import InputError, InvalidTest, MalformedBody
+from exactperm.inputs.formats.numpy_files import table_of as read
 
 
 def saved(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:

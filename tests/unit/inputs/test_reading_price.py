@@ -18,21 +18,21 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
-from app.errors import BodyTooLarge, InvalidTest, MalformedBody
-from app.execution.ipc import Control
-from app.inputs import delimited, frame
-from app.inputs.delimited import guessed_delimiter
-from app.inputs.formats import catalogue, numpy_files, price, workbook
-from app.inputs.formats.reader import ReaderOptions, UploadedFile
-from app.inputs.formats.source import Source
-from app.service.compare.parse import parse_compare
-from app.service.gate.gate import parse_gate
-from app.service.limits import limits_of
-from app.service.messages import Body, Job, Kind
-from app.service.parse import parse_test
-from app.service.power import parse_power
-from app.settings import Settings
-from app.statistics.paired import Scores
+from exactperm.errors import BodyTooLarge, InvalidTest, MalformedBody
+from exactperm.execution.ipc import Control
+from exactperm.inputs import delimited, frame
+from exactperm.inputs.delimited import guessed_delimiter
+from exactperm.inputs.formats import catalogue, numpy_files, price, workbook
+from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
+from exactperm.inputs.formats.source import Source
+from exactperm.service.compare.parse import parse_compare
+from exactperm.service.gate.gate import parse_gate
+from exactperm.service.limits import limits_of
+from exactperm.service.messages import Body, Job, Kind
+from exactperm.service.parse import parse_test
+from exactperm.service.power import parse_power
+from exactperm.settings import Settings
+from exactperm.statistics.paired import Scores
 
 SMALL = ReaderOptions(max_inflated_bytes=10_000, max_items=1_000)
 ZEROS = np.zeros(2_000, dtype=np.int8)
@@ -432,7 +432,7 @@ def no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
         raise BeforeReading
 
     monkeypatch.setattr(catalogue, "read", begin)
-    monkeypatch.setattr("app.service.compare.system_files.read_each", begin)
+    monkeypatch.setattr("exactperm.service.compare.system_files.read_each", begin)
 
 
 @pytest.mark.usefixtures("no_reader")

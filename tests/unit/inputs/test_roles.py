@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.inputs.formats.roles import by_names, role_of, role_question, roles_of, shared_words, words
+from exactperm.inputs.formats.roles import by_names, role_of, role_question, roles_of, shared_words, words
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from app.errors import InputError
-from app.inputs.formats.catalogue import read
-from app.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
-from app.statistics.paired import Scores
+from exactperm.errors import InputError
+from exactperm.inputs.formats.catalogue import read
+from exactperm.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
+from exactperm.statistics.paired import Scores
 
 from .conftest import Read
 

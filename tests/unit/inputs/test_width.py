@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from app.errors import InputError, InvalidTest
-from app.inputs import delimited, frame, ndjson
-from app.inputs.delimited import MAX_COLUMNS
-from app.inputs.formats import json_records
-from app.inputs.formats.reader import ReaderOptions, Reading
-from app.inputs.formats.source import Source
+from exactperm.errors import InputError, InvalidTest
+from exactperm.inputs import delimited, frame, ndjson
+from exactperm.inputs.delimited import MAX_COLUMNS
+from exactperm.inputs.formats import json_records
+from exactperm.inputs.formats.reader import ReaderOptions, Reading
+from exactperm.inputs.formats.source import Source
 
 Read = Callable[..., Reading]
 Refusal = Callable[..., InputError]

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.answers.test import Fraction2
-from app.errors import InvalidTest, MalformedBody
-from app.execution.ipc import Unbounded
-from app.inference.compare.binomial_values import BinomialValues
-from app.inference.compare.exact_values import Joined, Listed
-from app.inference.compare.sum_values import SumValues
-from app.jobs import work as codec
-from app.jobs.connected import cutting_of
-from app.jobs.envelope import Envelope, kind_of
-from app.jobs.model import JobPlan
-from app.jobs.work import Submission, plan_job
-from app.service.batch import chunk_count, runs_of
-from app.service.compare.run import slices_of
-from app.settings import Settings
+from exactperm.answers.test import Fraction2
+from exactperm.errors import InvalidTest, MalformedBody
+from exactperm.execution.ipc import Unbounded
+from exactperm.inference.compare.binomial_values import BinomialValues
+from exactperm.inference.compare.exact_values import Joined, Listed
+from exactperm.inference.compare.sum_values import SumValues
+from exactperm.jobs import work as codec
+from exactperm.jobs.connected import cutting_of
+from exactperm.jobs.envelope import Envelope, kind_of
+from exactperm.jobs.model import JobPlan
+from exactperm.jobs.work import Submission, plan_job
+from exactperm.service.batch import chunk_count, runs_of
+from exactperm.service.compare.run import slices_of
+from exactperm.settings import Settings
 
 COSTS = st.lists(st.floats(0, 1e4) | st.just(0.0), max_size=300)
 

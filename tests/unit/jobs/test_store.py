@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from app.jobs import store as module
-from app.jobs.database import engine_of, reachable
-from app.jobs.hosts import Heart, live_hosts
-from app.jobs.model import JobPlan, KeyReused, NoRoom, NoShare, Shares, StoreAway, Stored
-from app.jobs.store import Store
-from app.jobs.tables import PARTS, RESULTS
-from app.main import jobs_of
-from app.settings import Settings
+from exactperm.jobs import store as module
+from exactperm.jobs.database import engine_of, reachable
+from exactperm.jobs.hosts import Heart, live_hosts
+from exactperm.jobs.model import JobPlan, KeyReused, NoRoom, NoShare, Shares, StoreAway, Stored
+from exactperm.jobs.store import Store
+from exactperm.jobs.tables import PARTS, RESULTS
+from exactperm.main import jobs_of
+from exactperm.settings import Settings
 
 PLAN = JobPlan("scores", {"kind": "scores"}, 3, 10.0, (None,), (b"body",))
 ROOMY = Shares(1e9, 1_000, 1e9, 10**9)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.ops.edge import descriptors
-from app.ops.edge.limits import RESERVE, Edge, Limits
-from app.ops.edge.peer import share_of
-from app.settings import Settings
+from exactperm.ops.edge import descriptors
+from exactperm.ops.edge.limits import RESERVE, Edge, Limits
+from exactperm.ops.edge.peer import share_of
+from exactperm.settings import Settings
 
 
 class Loop:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from app.ops.edge.limits import LOOK_FOR_S, Edge, Limits
-from app.settings import Settings
+from exactperm.ops.edge.limits import LOOK_FOR_S, Edge, Limits
+from exactperm.settings import Settings
 
 LOOK_S = LOOK_FOR_S / 4
 

@@ -5,9 +5,9 @@ import hmac
 
 import pytest
 
-from app.ops import keys
-from app.ops.keys import Keys, exposed, new_key
-from app.settings import Settings
+from exactperm.ops import keys
+from exactperm.ops.keys import Keys, exposed, new_key
+from exactperm.settings import Settings
 
 
 def test_only_a_known_key_is_admitted() -> None:

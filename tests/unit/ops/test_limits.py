@@ -5,11 +5,11 @@ import logging
 
 import pytest
 
-from app.main import create_app
-from app.ops.edge.limits import Limits
-from app.ops.logs import formatter, request_line
-from app.ops.route_templates import Templates
-from app.settings import Settings
+from exactperm.main import create_app
+from exactperm.ops.edge.limits import Limits
+from exactperm.ops.logs import formatter, request_line
+from exactperm.ops.route_templates import Templates
+from exactperm.settings import Settings
 
 LIMITS = Limits(
     header_timeout_s=10, max_header_bytes=65_536, body_timeout_s=100, body_bytes_per_second=1_000,

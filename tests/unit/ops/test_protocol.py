@@ -16,18 +16,18 @@ from starlette.types import Message, Receive, Scope, Send
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from app.ops.edge import protocol as protocols
-from app.ops.edge.chunked import (
+from exactperm.ops.edge import protocol as protocols
+from exactperm.ops.edge.chunked import (
     FREE_CHUNKS,
     FREE_CHUNKS_ANSWERED,
     FREE_FRAMING_BYTES,
     LEAST_MEAN_CHUNK,
     MOST_ENDS,
 )
-from app.ops.edge.limits import Edge, Limits
-from app.ops.edge.protocol import MOST_EMPTY_LINES, HTTPProtocol
-from app.ops.edge.request_head import unclear
-from app.settings import Settings
+from exactperm.ops.edge.limits import Edge, Limits
+from exactperm.ops.edge.protocol import MOST_EMPTY_LINES, HTTPProtocol
+from exactperm.ops.edge.request_head import unclear
+from exactperm.settings import Settings
 
 LIMIT = 8_192
 HOST = b"Host: localhost\r\n"

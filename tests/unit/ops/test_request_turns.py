@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.ops.edge.request_turns import BEGIN_TOGETHER, Kind, Turns, kind_of
+from exactperm.ops.edge.request_turns import BEGIN_TOGETHER, Kind, Turns, kind_of
 
 
 class Connection:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from app.answers.board import CompareRecord
-from app.engine.plan import Budget
-from app.inference.compare.compare import finish_compare, prepare_compare
-from app.inference.compare.comparison import Comparison
-from app.inference.options import Options
-from app.statistics.paired import StatisticSpec
-from app.statistics.systems import Systems
+from exactperm.answers.board import CompareRecord
+from exactperm.engine.plan import Budget
+from exactperm.inference.compare.compare import finish_compare, prepare_compare
+from exactperm.inference.compare.comparison import Comparison
+from exactperm.inference.options import Options
+from exactperm.statistics.paired import StatisticSpec
+from exactperm.statistics.systems import Systems
 
 Matrix = Any  # of scores, a row for each system
 

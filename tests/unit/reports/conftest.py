@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import pytest
 
-from app.answers.gate import Decision, GateRecord, GateTerms, MetricRecord, Verdict
-from app.answers.test import (
+from exactperm.answers.gate import Decision, GateRecord, GateTerms, MetricRecord, Verdict
+from exactperm.answers.test import (
     ConfidenceInterval,
     Discordant,
     EffectSize,

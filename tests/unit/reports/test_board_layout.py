@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from PIL import ImageFont
 
-from app.answers.board import CompareRecord
-from app.reports.compare.words import named_boards
-from app.reports.picture.board_scene import BoardScene
-from app.reports.picture.fonts import FOLDER, printable
-from app.reports.picture.pictures import BOARD_PICTURES
-from app.reports.picture.style import BOARD_PALETTES, Theme
+from exactperm.answers.board import CompareRecord
+from exactperm.reports.compare.words import named_boards
+from exactperm.reports.picture.board_scene import BoardScene
+from exactperm.reports.picture.fonts import FOLDER, printable
+from exactperm.reports.picture.pictures import BOARD_PICTURES
+from exactperm.reports.picture.style import BOARD_PALETTES, Theme
 from tests.unit.reports.compare_records import compared, long_names, short_names, some_scores
 
 PICTURES = ("leaderboard", "heatmap", "bars", "forest")

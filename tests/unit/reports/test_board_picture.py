@@ -10,16 +10,16 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app.answers.board import CompareRecord, PairRecord
-from app.errors import InvalidTest
-from app.reports.compare.words import named_boards
-from app.reports.picture.axis import score_axis
-from app.reports.picture.figures import aligned, short_p
-from app.reports.picture.heatmap import cells_of, limits_of
-from app.reports.picture.labels import fitted, names_fitted, width
-from app.reports.picture.pictures import BOARD_PICTURES, board_png, board_svg, inline_board
-from app.reports.picture.style import BOARD_PALETTES
-from app.reports.representations import BoardPicture
+from exactperm.answers.board import CompareRecord, PairRecord
+from exactperm.errors import InvalidTest
+from exactperm.reports.compare.words import named_boards
+from exactperm.reports.picture.axis import score_axis
+from exactperm.reports.picture.figures import aligned, short_p
+from exactperm.reports.picture.heatmap import cells_of, limits_of
+from exactperm.reports.picture.labels import fitted, names_fitted, width
+from exactperm.reports.picture.pictures import BOARD_PICTURES, board_png, board_svg, inline_board
+from exactperm.reports.picture.style import BOARD_PALETTES
+from exactperm.reports.representations import BoardPicture
 from tests.unit.reports.compare_records import compared, long_names, short_names, some_scores
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,10 +9,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app.answers.board import BoardRecord, CompareRecord
-from app.answers.test import ReadingRecord, WarningRecord
-from app.presentation.escaping import single_line
-from app.reports.representations import BY_NAME, ReportContext
+from exactperm.answers.board import BoardRecord, CompareRecord
+from exactperm.answers.test import ReadingRecord, WarningRecord
+from exactperm.presentation.escaping import single_line
+from exactperm.reports.representations import BY_NAME, ReportContext
 from tests.unit.reports.compare_records import compared, some_scores
 from tests.unit.reports.test_hostile import (
     FORMULA,
@@ -93,7 +93,7 @@ def test_no_element_and_no_attribute_of_a_page_comes_from_a_label(
     record: CompareRecord, hostile: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Other labels need other widths, so that lines wrap elsewhere: the pictures are the subject of another test.
-    monkeypatch.setattr("app.reports.representations.inline_board", lambda *_, **__: "")
+    monkeypatch.setattr("exactperm.reports.representations.inline_board", lambda *_, **__: "")
     plain, page = (render(labelled(record, label), "html") for label in ("plain", hostile))
     assert Outline(page).elements == Outline(plain).elements
     assert harmless(page)

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import pytest
 
-from app.answers.board import CertaintyRecord, CompareRecord, PairRecord
-from app.answers.test import ReadingRecord, WarningRecord
-from app.reports.compare.html import MOST_PAIRS
-from app.reports.compare.words import toward
-from app.reports.representations import BY_NAME, ReportContext
+from exactperm.answers.board import CertaintyRecord, CompareRecord, PairRecord
+from exactperm.answers.test import ReadingRecord, WarningRecord
+from exactperm.reports.compare.html import MOST_PAIRS
+from exactperm.reports.compare.words import toward
+from exactperm.reports.representations import BY_NAME, ReportContext
 from tests.unit.reports.compare_records import compared, some_scores
 
 NAMES = ["A", "B", "C", "D", "E"]

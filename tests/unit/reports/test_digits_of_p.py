@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.local import run as local
-from app.reports.representations import BY_NAME, ReportContext
-from app.statistics.paired import Predictions, Scores, StatisticSpec
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.local import run as local
+from exactperm.reports.representations import BY_NAME, ReportContext
+from exactperm.statistics.paired import Predictions, Scores, StatisticSpec
 
 CONTEXT = ReportContext("x_1", "the signature")
 FORMS = ["text", "markdown", "html"]

@@ -12,9 +12,16 @@ from xml.etree import ElementTree as ET
 
 from hypothesis import given, strategies as st
 
-from app.answers.gate import GateRecord
-from app.answers.test import Moved, NamesRecord, ReadingRecord, StatisticRecord, TestRecord, WarningRecord
-from app.presentation.escaping import (
+from exactperm.answers.gate import GateRecord
+from exactperm.answers.test import (
+    Moved,
+    NamesRecord,
+    ReadingRecord,
+    StatisticRecord,
+    TestRecord,
+    WarningRecord,
+)
+from exactperm.presentation.escaping import (
     LONGEST,
     for_csv,
     for_line,
@@ -24,12 +31,12 @@ from app.presentation.escaping import (
     prose_for_markdown,
     single_line,
 )
-from app.reports.csv_row import gate_rows, row
-from app.reports.html import gate_html, html
-from app.reports.junit import junit
-from app.reports.markdown import gate_markdown, markdown
-from app.reports.sentence import metric_sentences, sentences, summary
-from app.reports.text import gate_line, line
+from exactperm.reports.csv_row import gate_rows, row
+from exactperm.reports.html import gate_html, html
+from exactperm.reports.junit import junit
+from exactperm.reports.markdown import gate_markdown, markdown
+from exactperm.reports.sentence import metric_sentences, sentences, summary
+from exactperm.reports.text import gate_line, line
 
 Gate = Callable[..., GateRecord]
 ID = "t_9f86d081884c7d65"

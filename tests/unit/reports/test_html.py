@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from app.answers.gate import GateRecord
-from app.answers.test import TestRecord
-from app.reports.html import gate_html, html
-from app.reports.sentence import metric_sentences, sentences
+from exactperm.answers.gate import GateRecord
+from exactperm.answers.test import TestRecord
+from exactperm.reports.html import gate_html, html
+from exactperm.reports.sentence import metric_sentences, sentences
 from tests.unit.reports.conftest import GATE_TEST, metric_of
 
 Make = Callable[..., TestRecord]
@@ -173,6 +173,6 @@ def test_the_same_record_gives_the_same_page(described: TestRecord) -> None:
 
 
 def test_templates_are_read_when_a_report_is_asked_for() -> None:
-    code = "import app.reports.html, sys; print('jinja2' in sys.modules)"
+    code = "import exactperm.reports.html, sys; print('jinja2' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app.answers.gate import GateRecord
-from app.reports.junit import junit
+from exactperm.answers.gate import GateRecord
+from exactperm.reports.junit import junit
 from tests.unit.reports.conftest import GATE_TEST, metric_of
 
 Gate = Callable[..., GateRecord]

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from app.answers.board import CompareRecord
-from app.answers.test import TestRecord
-from app.cli.commands import cli
-from app.reports.representations import BY_NAME, ReportContext
+from exactperm.answers.board import CompareRecord
+from exactperm.answers.test import TestRecord
+from exactperm.cli.commands import cli
+from exactperm.reports.representations import BY_NAME, ReportContext
 from tests.unit.reports import test_compare_hostile as boards, test_hostile as tests
 from tests.unit.reports.compare_records import compared, some_scores
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
-from app.presentation.numbers import apart, counted, enclosing, exactly, number, percent, probability
+from exactperm.presentation.numbers import apart, counted, enclosing, exactly, number, percent, probability
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 p_values = st.floats(min_value=1e-300, max_value=1.0)

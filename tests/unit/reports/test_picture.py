@@ -17,14 +17,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.answers.test import Alternative, NamesRecord, NullRecord, StatisticRecord, TestRecord
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.presentation.escaping import single_line
-from app.reports.picture.pictures import inline_svg, png, svg
-from app.reports.picture.scene import MAX_NAME_CHARS, Scene, scene
-from app.statistics.paired import Scores, StatisticSpec
+from exactperm.answers.test import Alternative, NamesRecord, NullRecord, StatisticRecord, TestRecord
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.presentation.escaping import single_line
+from exactperm.reports.picture.pictures import inline_svg, png, svg
+from exactperm.reports.picture.scene import MAX_NAME_CHARS, Scene, scene
+from exactperm.statistics.paired import Scores, StatisticSpec
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMESPACE = "{http://www.w3.org/2000/svg}"
@@ -120,7 +120,7 @@ def test_the_words_are_in_the_picture() -> None:
 def test_a_picture_is_the_same_bytes_in_another_process() -> None:
     code = (
         "import hashlib; from tests.unit.reports.test_picture import asked\n"
-        "from app.reports.picture.pictures import svg, png, inline_svg\n"
+        "from exactperm.reports.picture.pictures import svg, png, inline_svg\n"
         "r = asked([3, 1, 4, 1, 5], [2, 2, 1, 1, 1])\n"
         "print(hashlib.sha256(svg(r) + png(r, 'dark') + inline_svg(r).encode()).hexdigest())"
     )

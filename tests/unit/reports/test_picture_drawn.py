@@ -12,14 +12,14 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from app.answers.test import Alternative, NullRecord, StatisticRecord, TestRecord, WarningRecord
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.reports.picture.pictures import svg
-from app.reports.picture.scene import LINE_CHARS, scene
-from app.reports.picture.style import PALETTES
-from app.statistics.paired import Counts, Scores, StatisticSpec
+from exactperm.answers.test import Alternative, NullRecord, StatisticRecord, TestRecord, WarningRecord
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.reports.picture.pictures import svg
+from exactperm.reports.picture.scene import LINE_CHARS, scene
+from exactperm.reports.picture.style import PALETTES
+from exactperm.statistics.paired import Counts, Scores, StatisticSpec
 
 Box = tuple[float, float, float]  # left, right, height; in points
 LIGHT = PALETTES["light"]

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from PIL import ImageFont
 
-from app.reports.picture.fonts import FOLDER, advance, printable
+from exactperm.reports.picture.fonts import FOLDER, advance, printable
 
 ROOT = Path(__file__).resolve().parents[3]
 DRAW = """
 import os, sys; sys.path.insert(0, {root!r})
 from tests.unit.reports.test_picture import asked
-from app.reports.picture.pictures import png, svg
+from exactperm.reports.picture.pictures import png, svg
 record = asked([1, 2], [0, 1])
 {before}
 import hashlib

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.answers.gate import GateRecord
-from app.answers.test import (
+from exactperm.answers.gate import GateRecord
+from exactperm.answers.test import (
     ConfidenceInterval,
     EffectSize,
     ItemLevel,
@@ -21,9 +21,9 @@ from app.answers.test import (
     TestRecord,
     WarningRecord,
 )
-from app.reports.csv_row import gate_rows, row
-from app.reports.markdown import gate_markdown, markdown
-from app.reports.text import gate_line, line
+from exactperm.reports.csv_row import gate_rows, row
+from exactperm.reports.markdown import gate_markdown, markdown
+from exactperm.reports.text import gate_line, line
 from tests.unit.reports.conftest import GATE_TEST, metric_of
 
 Make = Callable[..., TestRecord]

@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from app.answers.gate import GateRecord
-from app.answers.test import (
+from exactperm.answers.gate import GateRecord
+from exactperm.answers.test import (
     ConfidenceInterval,
     ItemLevel,
     ItemsRecord,
@@ -22,10 +22,10 @@ from app.answers.test import (
     TestRecord,
     WarningRecord,
 )
-from app.reports.certainty import interval_sentence
-from app.reports.markdown import gate_markdown
-from app.reports.sentence import metric_sentences, sentences, summary
-from app.reports.titles import head
+from exactperm.reports.certainty import interval_sentence
+from exactperm.reports.markdown import gate_markdown
+from exactperm.reports.sentence import metric_sentences, sentences, summary
+from exactperm.reports.titles import head
 from tests.unit.reports.conftest import RECORD, metric_of
 
 Make = Callable[..., TestRecord]

@@ -9,12 +9,12 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
-import app.reports
+import exactperm.reports
 
 
 def keyed() -> Iterator[tuple[str, Mapping[Any, Any], tuple[Any, ...]]]:
     """(name, dictionary, keys) of all that modules of reports annotate with literals as keys."""
-    for module in pkgutil.walk_packages(app.reports.__path__, "app.reports."):
+    for module in pkgutil.walk_packages(exactperm.reports.__path__, "exactperm.reports."):
         loaded = importlib.import_module(module.name)
         for name, hint in get_type_hints(loaded).items():
             keys = get_args(hint)[0] if isinstance(get_origin(hint), type) and get_args(hint) else None

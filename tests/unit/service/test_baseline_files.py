@@ -9,11 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
-from app.execution.ipc import UNBOUNDED
-from app.service import pipeline
-from app.service.limits import limits_of
-from app.service.messages import Body, Job
-from app.settings import Settings
+from exactperm.execution.ipc import UNBOUNDED
+from exactperm.service import pipeline
+from exactperm.service.limits import limits_of
+from exactperm.service.messages import Body, Job
+from exactperm.settings import Settings
 
 SCORES = {name: [(7 * item + ord(name)) % 3 for item in range(8)] for name in "uabc"}
 
@@ -21,8 +21,8 @@ SCORES = {name: [(7 * item + ord(name)) % 3 for item in range(8)] for name in "u
 @pytest.mark.parametrize(
     ("parser", "row"),
     [
-        ("app.inputs.frame._plain", "{},{}\n"),
-        ("app.inputs.formats.json_records._table", '{{"id": {}, "score": {}}}\n'),
+        ("exactperm.inputs.frame._plain", "{},{}\n"),
+        ("exactperm.inputs.formats.json_records._table", '{{"id": {}, "score": {}}}\n'),
     ],
 )
 def test_each_file_is_parsed_once(parser: str, row: str, monkeypatch: pytest.MonkeyPatch) -> None:

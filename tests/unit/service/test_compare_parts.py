@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from app.errors import InvalidTest
-from app.inference.compare.compare import finish_compare
-from app.service.answers import Runtime, render
-from app.service.compare.parse import parse_compare
-from app.service.compare.run import (
+from exactperm.errors import InvalidTest
+from exactperm.inference.compare.compare import finish_compare
+from exactperm.service.answers import Runtime, render
+from exactperm.service.compare.parse import parse_compare
+from exactperm.service.compare.run import (
     Slice,
     Whole,
     joined,
@@ -24,9 +24,9 @@ from app.service.compare.run import (
     solved,
     split_of,
 )
-from app.service.limits import limits_of
-from app.service.messages import Body, Job
-from app.settings import Settings
+from exactperm.service.limits import limits_of
+from exactperm.service.messages import Body, Job
+from exactperm.settings import Settings
 
 RUNTIME = Runtime(0.0, 0.0, 0.0)
 R = random.Random(5)

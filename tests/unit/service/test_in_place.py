@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from app.service.limits import limits_of
-from app.service.media_types import JSON
-from app.service.messages import Body, Job, Kind, RenderedResponse
-from app.service.pipeline import Later, handle_in_place
-from app.settings import Settings
+from exactperm.service.limits import limits_of
+from exactperm.service.media_types import JSON
+from exactperm.service.messages import Body, Job, Kind, RenderedResponse
+from exactperm.service.pipeline import Later, handle_in_place
+from exactperm.settings import Settings
 
 LIMITS = limits_of(Settings(workers=1))
 U, V = [1.0, 2.0, 0.5, 4.0], [0.0, 1.0, 1.5, 1.0]
@@ -70,7 +70,7 @@ def test_what_has_no_proven_small_price_is_not_even_prepared_in_place(
     def never(*_: object) -> None:
         raise AssertionError("prepared")
 
-    monkeypatch.setattr("app.service.pipeline._prepared", never)
+    monkeypatch.setattr("exactperm.service.pipeline._prepared", never)
     assert in_place(kind, body) == Later()
     if kind != "gate":
         assert in_place(kind, body, planned=True) == Later()

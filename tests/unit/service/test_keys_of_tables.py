@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from app.execution.ipc import Unbounded
-from app.service.limits import limits_of
-from app.service.media_types import CSV, MULTIPART, NDJSON
-from app.service.messages import Body, Job, Kind
-from app.service.pipeline import handle
-from app.settings import Settings
+from exactperm.execution.ipc import Unbounded
+from exactperm.service.limits import limits_of
+from exactperm.service.media_types import CSV, MULTIPART, NDJSON
+from exactperm.service.messages import Body, Job, Kind
+from exactperm.service.pipeline import handle
+from exactperm.settings import Settings
 
 LIMITS = limits_of(Settings(workers=1))
 Row = dict[str, Any]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from app.service.limits import limits_of
-from app.service.messages import Body, Job
-from app.settings import Settings
+from exactperm.service.limits import limits_of
+from exactperm.service.messages import Body, Job
+from exactperm.settings import Settings
 
 
 def test_only_the_time_of_submission_changes() -> None:

@@ -5,13 +5,13 @@ import time
 
 import pytest
 
-from app.execution.ipc import Unbounded
-from app.service.limits import limits_of
-from app.service.media_types import CSV, JSON
-from app.service.messages import Body, Job
-from app.service.pipeline import Later, handle, handle_in_place
-from app.service.query import timeout_of_query
-from app.settings import Settings
+from exactperm.execution.ipc import Unbounded
+from exactperm.service.limits import limits_of
+from exactperm.service.media_types import CSV, JSON
+from exactperm.service.messages import Body, Job
+from exactperm.service.pipeline import Later, handle, handle_in_place
+from exactperm.service.query import timeout_of_query
+from exactperm.settings import Settings
 
 LIMITS = limits_of(Settings(workers=1))
 LONG = {"u": [0.5, 1.25, 3.0] * 50, "v": [0.25, 1.5, 2.0] * 50, "method": "monte_carlo", "samples": 5_000_000}

@@ -11,13 +11,13 @@ from typing import Any, get_args
 
 import pytest
 
-from app.execution.ipc import Unbounded
-from app.inference.options import Method
-from app.reports.representations import BY_NAME
-from app.service import pipeline
-from app.service.limits import limits_of
-from app.service.messages import Body, Job, Kind, RenderedResponse
-from app.settings import Settings
+from exactperm.execution.ipc import Unbounded
+from exactperm.inference.options import Method
+from exactperm.reports.representations import BY_NAME
+from exactperm.service import pipeline
+from exactperm.service.limits import limits_of
+from exactperm.service.messages import Body, Job, Kind, RenderedResponse
+from exactperm.settings import Settings
 
 SMALL = Path(__file__).resolve().parents[3] / "openapi" / "examples" / "small"
 EXAMPLES = sorted(path.stem for path in SMALL.glob("*.json"))

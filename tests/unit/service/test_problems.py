@@ -5,10 +5,10 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from app import errors
-from app.errors import Flaw
-from app.service import problems
-from app.service.answers import decimal
+from exactperm import errors
+from exactperm.errors import Flaw
+from exactperm.service import problems
+from exactperm.service.answers import decimal
 
 
 def every_error() -> list[type[errors.ExactpermError]]:

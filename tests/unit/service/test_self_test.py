@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.execution.ipc import Unbounded
-from app.service.self_test import KNOWN, Known, self_test
+from exactperm.execution.ipc import Unbounded
+from exactperm.service.self_test import KNOWN, Known, self_test
 
 
 def test_they_come_out_right() -> None:

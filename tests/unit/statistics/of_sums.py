@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.statistics.additive_problem import Additive
-from app.statistics.joint_problem import Joint
-from app.statistics.paired import Paired, StatisticSpec
-from app.statistics.reducers import reduce as reduce_any
+from exactperm.statistics.additive_problem import Additive
+from exactperm.statistics.joint_problem import Joint
+from exactperm.statistics.paired import Paired, StatisticSpec
+from exactperm.statistics.reducers import reduce as reduce_any
 
 
 def reduce(data: Paired, spec: StatisticSpec) -> Additive | Joint:

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from sklearn import metrics
 
-from app.engine.probability import Alternative
-from app.errors import InvalidTest
-from app.statistics.additive_problem import Additive
-from app.statistics.joint_problem import Joint
-from app.statistics.paired import Pairing, Predictions, StatisticSpec
+from exactperm.engine.probability import Alternative
+from exactperm.errors import InvalidTest
+from exactperm.statistics.additive_problem import Additive
+from exactperm.statistics.joint_problem import Joint
+from exactperm.statistics.paired import Pairing, Predictions, StatisticSpec
 from tests.unit.statistics.of_sums import reduce
 
 

@@ -17,15 +17,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from sklearn import metrics
 
-from app.engine.plan import Budget
-from app.engine.probability import Alternative
-from app.errors import InvalidTest
-from app.inference.joint_test import JointTest
-from app.inference.options import Options
-from app.inference.paired_test import prepare, run_test
-from app.statistics.additive_problem import Additive
-from app.statistics.paired import Counts, Paired, Pairing, Predictions, StatisticSpec
-from app.statistics.reducers import reduce
+from exactperm.engine.plan import Budget
+from exactperm.engine.probability import Alternative
+from exactperm.errors import InvalidTest
+from exactperm.inference.joint_test import JointTest
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import prepare, run_test
+from exactperm.statistics.additive_problem import Additive
+from exactperm.statistics.paired import Counts, Paired, Pairing, Predictions, StatisticSpec
+from exactperm.statistics.reducers import reduce
 
 getcontext().prec = 60
 SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")

@@ -16,13 +16,13 @@ import pytest
 from flint import arb, ctx
 from hypothesis import given, settings, strategies as st
 
-from app.engine.probability import Alternative
-from app.errors import InvalidTest
-from app.statistics.additive_problem import Additive
-from app.statistics.corpus_scores import Bleu, Chrf
-from app.statistics.exact_value import ball
-from app.statistics.joint_problem import Joint
-from app.statistics.paired import Counts, Pairing, Segments, StatisticSpec
+from exactperm.engine.probability import Alternative
+from exactperm.errors import InvalidTest
+from exactperm.statistics.additive_problem import Additive
+from exactperm.statistics.corpus_scores import Bleu, Chrf
+from exactperm.statistics.exact_value import ball
+from exactperm.statistics.joint_problem import Joint
+from exactperm.statistics.paired import Counts, Pairing, Segments, StatisticSpec
 from tests.unit.statistics.of_sums import reduce
 
 metrics: Any = pytest.importorskip("sacrebleu.metrics", reason="sacrebleu, an optional extra, is the oracle")

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.engine.probability import Alternative
-from app.errors import InvalidTest
-from app.statistics.additive_problem import Additive
-from app.statistics.catalogue import STATISTICS
-from app.statistics.joint_problem import Joint
-from app.statistics.paired import Counts, Pairing, StatisticSpec
+from exactperm.engine.probability import Alternative
+from exactperm.errors import InvalidTest
+from exactperm.statistics.additive_problem import Additive
+from exactperm.statistics.catalogue import STATISTICS
+from exactperm.statistics.joint_problem import Joint
+from exactperm.statistics.paired import Counts, Pairing, StatisticSpec
 from tests.unit.statistics.of_sums import reduce
 
 SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.statistics.catalogue import STATISTICS
-from app.statistics.direction import (
+from exactperm.statistics.catalogue import STATISTICS
+from exactperm.statistics.direction import (
     CAUTIOUS,
     COUNTING,
     CURRENCIES,
@@ -18,7 +18,7 @@ from app.statistics.direction import (
     of_name,
     of_test,
 )
-from app.statistics.paired import Counts, Effects, Pairing, Scores, StatisticSpec
+from exactperm.statistics.paired import Counts, Effects, Pairing, Scores, StatisticSpec
 
 ONES = np.ones(3, dtype=np.int64)
 SCORES = Scores(ONES, ONES, Pairing())

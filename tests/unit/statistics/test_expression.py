@@ -12,15 +12,15 @@ import pytest
 from flint import arb, ctx
 from hypothesis import given, settings, strategies as st
 
-from app.engine.lattice import Integers
-from app.engine.probability import Alternative
-from app.errors import InvalidTest
-from app.statistics import formula
-from app.statistics.approximation import approximate
-from app.statistics.exact_value import UnresolvedError, ball, ratios, ratios_on, value_at
-from app.statistics.expression import MAX_CHARS, parse
-from app.statistics.quantity import Formula, ratio_at
-from app.statistics.sum_function import FunctionOf
+from exactperm.engine.lattice import Integers
+from exactperm.engine.probability import Alternative
+from exactperm.errors import InvalidTest
+from exactperm.statistics import formula
+from exactperm.statistics.approximation import approximate
+from exactperm.statistics.exact_value import UnresolvedError, ball, ratios, ratios_on, value_at
+from exactperm.statistics.expression import MAX_CHARS, parse
+from exactperm.statistics.quantity import Formula, ratio_at
+from exactperm.statistics.sum_function import FunctionOf
 
 SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")
 NAMES = ("a", "b", "c")

@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.errors import InvalidTest
-from app.statistics.additive_problem import Additive
-from app.statistics.joint_problem import Joint
-from app.statistics.paired import Effects, StatisticSpec
-from app.statistics.reducers import reduce
+from exactperm.errors import InvalidTest
+from exactperm.statistics.additive_problem import Additive
+from exactperm.statistics.joint_problem import Joint
+from exactperm.statistics.paired import Effects, StatisticSpec
+from exactperm.statistics.reducers import reduce
 
 
 def effects(stay: object, swap: object = None) -> Effects:

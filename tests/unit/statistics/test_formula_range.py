@@ -8,11 +8,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from app.engine.probability import Alternative
-from app.errors import InvalidTest
-from app.statistics.expression import parse
-from app.statistics.quantity import Formula
-from app.statistics.sum_function import FunctionOf, range_of
+from exactperm.engine.probability import Alternative
+from exactperm.errors import InvalidTest
+from exactperm.statistics.expression import parse
+from exactperm.statistics.quantity import Formula
+from exactperm.statistics.sum_function import FunctionOf, range_of
 from tests.fuzz.expressions import small
 
 SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.answers.test import TestRecord
-from app.engine.plan import Budget
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.catalogue import ENTRIES
-from app.statistics.paired import Counts, Paired, Pairing, Predictions, Scores, Segments, StatisticSpec
+from exactperm.answers.test import TestRecord
+from exactperm.engine.plan import Budget
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.catalogue import ENTRIES
+from exactperm.statistics.paired import Counts, Paired, Pairing, Predictions, Scores, Segments, StatisticSpec
 
 CASES = 100  # of two columns each
 Column = Any

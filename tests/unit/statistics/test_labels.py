@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 from sklearn.metrics import accuracy_score
 
-from app.errors import InvalidTest
-from app.statistics.label_match import reduce_predictions
-from app.statistics.paired import Pairing, Predictions, StatisticSpec
+from exactperm.errors import InvalidTest
+from exactperm.statistics.label_match import reduce_predictions
+from exactperm.statistics.paired import Pairing, Predictions, StatisticSpec
 
 tags = st.sampled_from(["N", "V", "ADJ"])
 sentences = st.lists(

@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.statistics.decisions import exact_value
-from app.statistics.expression import parse
-from app.statistics.joint_problem import Joint
-from app.statistics.linear_forms import in_linear_forms
-from app.statistics.paired import Counts, Effects, StatisticSpec
-from app.statistics.quantity import Formula
-from app.statistics.reducers import reduce
-from app.statistics.sum_function import FunctionOf
+from exactperm.statistics.decisions import exact_value
+from exactperm.statistics.expression import parse
+from exactperm.statistics.joint_problem import Joint
+from exactperm.statistics.linear_forms import in_linear_forms
+from exactperm.statistics.paired import Counts, Effects, StatisticSpec
+from exactperm.statistics.quantity import Formula
+from exactperm.statistics.reducers import reduce
+from exactperm.statistics.sum_function import FunctionOf
 
 EXPRESSIONS = {
     "2 * x1 / (2 * x1 + x2 + x3)": 2,

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.errors import InvalidTest
-from app.statistics.additive_problem import Additive
-from app.statistics.local_effects import reduce_effects
-from app.statistics.paired import Effects, Pairing, StatisticSpec
+from exactperm.errors import InvalidTest
+from exactperm.statistics.additive_problem import Additive
+from exactperm.statistics.local_effects import reduce_effects
+from exactperm.statistics.paired import Effects, Pairing, StatisticSpec
 
 numbers = st.integers(-500, 500)
 

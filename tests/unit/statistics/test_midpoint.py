@@ -10,14 +10,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.statistics.corpus_scores import Bleu, Chrf, Difference
-from app.statistics.expression import parse
-from app.statistics.joint_problem import Joint
-from app.statistics.midpoint import Linearisation, linearise, rounded_line
-from app.statistics.paired import Pairing
-from app.statistics.quantity import Formula, Quantity
-from app.statistics.reduction import difference_of_scores
-from app.statistics.sum_function import FunctionOf
+from exactperm.statistics.corpus_scores import Bleu, Chrf, Difference
+from exactperm.statistics.expression import parse
+from exactperm.statistics.joint_problem import Joint
+from exactperm.statistics.midpoint import Linearisation, linearise, rounded_line
+from exactperm.statistics.paired import Pairing
+from exactperm.statistics.quantity import Formula, Quantity
+from exactperm.statistics.reduction import difference_of_scores
+from exactperm.statistics.sum_function import FunctionOf
 
 Score = Callable[[Sequence[float]], float]
 

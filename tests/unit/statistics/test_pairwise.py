@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.engine.plan import Budget
-from app.errors import InvalidTest
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.additive_problem import Additive
-from app.statistics.paired import Pairing, Predictions, StatisticSpec
-from app.statistics.pairwise import blocks, reduce as module
-from app.statistics.pairwise.kernels import Gold, prefix_counts
-from app.statistics.pairwise.reduce import worth_of
-from app.statistics.pairwise.standardized import Placed, placed, sign_of
-from app.statistics.reducers import reduce
+from exactperm.engine.plan import Budget
+from exactperm.errors import InvalidTest
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.additive_problem import Additive
+from exactperm.statistics.paired import Pairing, Predictions, StatisticSpec
+from exactperm.statistics.pairwise import blocks, reduce as module
+from exactperm.statistics.pairwise.kernels import Gold, prefix_counts
+from exactperm.statistics.pairwise.reduce import worth_of
+from exactperm.statistics.pairwise.standardized import Placed, placed, sign_of
+from exactperm.statistics.reducers import reduce
 
 
 def test_prefixes_are_counted() -> None:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.answers.test import Alternative, TestRecord
-from app.engine.plan import Budget
-from app.errors import InvalidTest, PlanTooLarge
-from app.inference.options import Options
-from app.inference.paired_test import plan_record, prepare, run_test
-from app.statistics.paired import Pairing, Repeated, Scores, StatisticSpec, Weights
+from exactperm.answers.test import Alternative, TestRecord
+from exactperm.engine.plan import Budget
+from exactperm.errors import InvalidTest, PlanTooLarge
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import plan_record, prepare, run_test
+from exactperm.statistics.paired import Pairing, Repeated, Scores, StatisticSpec, Weights
 from tests.unit.inference.run_shorthands import check_record, clusters, column
 
 ALTERNATIVES: tuple[Alternative, ...] = ("two-sided", "greater", "less")

@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from app.engine.rademacher import reach, reach_of_squares
-from app.statistics.expression import parse
-from app.statistics.joint_problem import Joint
-from app.statistics.paired import Counts, Pairing, StatisticSpec
-from app.statistics.reducers import reduce
-from app.statistics.reduction import difference_of_scores
-from app.statistics.remainder.remainder import Midpoint, midpoint_of
+from exactperm.engine.rademacher import reach, reach_of_squares
+from exactperm.statistics.expression import parse
+from exactperm.statistics.joint_problem import Joint
+from exactperm.statistics.paired import Counts, Pairing, StatisticSpec
+from exactperm.statistics.reducers import reduce
+from exactperm.statistics.reduction import difference_of_scores
+from exactperm.statistics.remainder.remainder import Midpoint, midpoint_of
 
 
 def midpoint(text: str, u: list[list[int]], v: list[list[int]]) -> Midpoint:

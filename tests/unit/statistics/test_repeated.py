@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.errors import InvalidTest
-from app.statistics.additive_problem import Additive
-from app.statistics.paired import Repeated, Scores, StatisticSpec
-from app.statistics.reducers import reduce
-from app.statistics.weights import weights_of
+from exactperm.errors import InvalidTest
+from exactperm.statistics.additive_problem import Additive
+from exactperm.statistics.paired import Repeated, Scores, StatisticSpec
+from exactperm.statistics.reducers import reduce
+from exactperm.statistics.weights import weights_of
 
 PACK = Path(__file__).parents[4] / "shared" / "data"
 Samples = Sequence[Sequence[float]]

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from app.errors import InvalidTest
-from app.statistics.additive_problem import Additive
-from app.statistics.catalogue import STATISTICS
-from app.statistics.numbers import on_lattice
-from app.statistics.paired import Effects, Pairing, Predictions, Scores, StatisticSpec
-from app.statistics.reducers import reduce
-from app.statistics.scores import doubled_midranks, reduce_scores
+from exactperm.errors import InvalidTest
+from exactperm.statistics.additive_problem import Additive
+from exactperm.statistics.catalogue import STATISTICS
+from exactperm.statistics.numbers import on_lattice
+from exactperm.statistics.paired import Effects, Pairing, Predictions, Scores, StatisticSpec
+from exactperm.statistics.reducers import reduce
+from exactperm.statistics.scores import doubled_midranks, reduce_scores
 
 pairs = st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=1, max_size=30)
 Rows = list[tuple[int, int]]

@@ -16,11 +16,11 @@ from seqeval.metrics import f1_score, precision_score, recall_score
 from seqeval.metrics.sequence_labeling import get_entities
 from seqeval.scheme import BILOU, IOB2, IOBES, Entities
 
-from app.errors import InvalidTest
-from app.statistics.additive_problem import Additive
-from app.statistics.joint_problem import Joint
-from app.statistics.paired import Pairing, Predictions, StatisticSpec
-from app.statistics.spans import entities
+from exactperm.errors import InvalidTest
+from exactperm.statistics.additive_problem import Additive
+from exactperm.statistics.joint_problem import Joint
+from exactperm.statistics.paired import Pairing, Predictions, StatisticSpec
+from exactperm.statistics.spans import entities
 from tests.unit.statistics.of_sums import reduce
 
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.answers.test import TestRecord
-from app.engine.plan import Budget
-from app.errors import InvalidTest
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.paired import Pairing, Repeated, Scores, StatisticSpec
-from app.statistics.weights import joined_weights, taken_weights, weights_of
+from exactperm.answers.test import TestRecord
+from exactperm.engine.plan import Budget
+from exactperm.errors import InvalidTest
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.paired import Pairing, Repeated, Scores, StatisticSpec
+from exactperm.statistics.weights import joined_weights, taken_weights, weights_of
 
 U, V = [0.9, 0.1, 1, 0.5, 0, 1, 0.25], [0.3, 0.4, 0, 0.5, 1, 0.8, 0]
 WRITTEN: list[Any] = ["1/3", 0.1, 2, "0.25", 1, "2e-1", 0.3]

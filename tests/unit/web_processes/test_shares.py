@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.settings import Settings
-from app.web_processes.shares import DIVIDED, share_of
+from exactperm.settings import Settings
+from exactperm.web_processes.shares import DIVIDED, share_of
 
 
 @pytest.mark.parametrize("processes", [2, 3, 4])

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.engine.lattice import CanonicalForm, Integers, canonical_form
-from app.engine.one_sum.rational import counting_polynomial
-from app.engine.power import parts
-from app.engine.power.parts import parts_of, states_of
-from app.engine.power.price import SEARCH, laws_cost
-from app.engine.power.resizing import coarser, resized
-from app.engine.power.tilted_law import TiltedLaw, tilted_law
-from app.engine.power.tilted_sum import LevelTest, mean, power, rejection, tilt_of_mean, tilt_of_power
-from app.engine.probability import Alternative
+from exactperm.engine.lattice import CanonicalForm, Integers, canonical_form
+from exactperm.engine.one_sum.rational import counting_polynomial
+from exactperm.engine.power import parts
+from exactperm.engine.power.parts import parts_of, states_of
+from exactperm.engine.power.price import SEARCH, laws_cost
+from exactperm.engine.power.resizing import coarser, resized
+from exactperm.engine.power.tilted_law import TiltedLaw, tilted_law
+from exactperm.engine.power.tilted_sum import LevelTest, mean, power, rejection, tilt_of_mean, tilt_of_power
+from exactperm.engine.probability import Alternative
 
 Draw = Callable[[np.random.Generator, int], Integers]
 DRAWS: dict[str, Draw] = {
@@ -108,7 +108,7 @@ def test_a_search_takes_about_as_many_laws_as_are_planned(monkeypatch: pytest.Mo
         laws.append(theta)
         return tilted_law(form, theta)
 
-    monkeypatch.setattr("app.engine.power.tilted_sum.tilted_law", counted)
+    monkeypatch.setattr("exactperm.engine.power.tilted_sum.tilted_law", counted)
     for seed in range(8):
         rng = np.random.default_rng(seed)
         form = canonical_form(DRAWS[kind](rng, 14))

@@ -6,9 +6,9 @@ from math import comb
 import numpy as np
 import pytest
 
-from app.engine.power.paired_binary import PairedBinary, critical_counts
-from app.engine.power.sample_size import OutOfReachError, detectable_difference, sample_size
-from app.engine.probability import Alternative
+from exactperm.engine.power.paired_binary import PairedBinary, critical_counts
+from exactperm.engine.power.sample_size import OutOfReachError, detectable_difference, sample_size
+from exactperm.engine.probability import Alternative
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from app.engine.power.paired_binary import PairedBinary, critical_counts
-from app.engine.power.sample_size import sample_size
+from exactperm.engine.power.paired_binary import PairedBinary, critical_counts
+from exactperm.engine.power.sample_size import sample_size
 
 
 @pytest.mark.parametrize("level", [1e-7, 2.0**-40, 1e-30, 2.0**-200, 1e-250])

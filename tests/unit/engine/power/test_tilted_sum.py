@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from app.engine.lattice import canonical_form
-from app.engine.power.resizing import resized
-from app.engine.power.tilted_sum import LevelTest, mean, power, rejection, tilt_of_mean, tilt_of_power
-from app.engine.probability import Alternative
+from exactperm.engine.lattice import canonical_form
+from exactperm.engine.power.resizing import resized
+from exactperm.engine.power.tilted_sum import LevelTest, mean, power, rejection, tilt_of_mean, tilt_of_power
+from exactperm.engine.probability import Alternative
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from app.answers.board import BoardRecord
-from app.inference.compare.board import Score, board_record
-from app.inference.compare.comparison import Comparison
-from app.inference.compare.pair_tests import PairTests
-from app.inference.options import Options
-from app.statistics.paired import StatisticSpec
+from exactperm.answers.board import BoardRecord
+from exactperm.inference.compare.board import Score, board_record
+from exactperm.inference.compare.comparison import Comparison
+from exactperm.inference.compare.pair_tests import PairTests
+from exactperm.inference.options import Options
+from exactperm.statistics.paired import StatisticSpec
 
 
 @cache

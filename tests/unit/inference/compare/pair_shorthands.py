@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from app.engine.plan import Budget
-from app.inference.compare.pair_data import common_items
-from app.inference.compare.pair_tests import PairTests
-from app.inference.compare.pairs import plan_pairs
-from app.inference.options import Options
-from app.statistics.paired import Pairing, StatisticSpec
-from app.statistics.systems import Systems
+from exactperm.engine.plan import Budget
+from exactperm.inference.compare.pair_data import common_items
+from exactperm.inference.compare.pair_tests import PairTests
+from exactperm.inference.compare.pairs import plan_pairs
+from exactperm.inference.options import Options
+from exactperm.statistics.paired import Pairing, StatisticSpec
+from exactperm.statistics.systems import Systems
 
 Rows = list[Fraction]
 # t of two systems' item scores.

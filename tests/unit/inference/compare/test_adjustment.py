@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from app.answers.board import Adjust
-from app.errors import InvalidTest
-from app.inference.compare.adjusted import Adjusted
-from app.inference.compare.adjustment import ADJUSTERS, adjust_boards
-from app.inference.compare.pair_tests import PairTests
+from exactperm.answers.board import Adjust
+from exactperm.errors import InvalidTest
+from exactperm.inference.compare.adjusted import Adjusted
+from exactperm.inference.compare.adjustment import ADJUSTERS, adjust_boards
+from exactperm.inference.compare.pair_tests import PairTests
 from tests.unit.inference.compare import definitions
 from tests.unit.inference.compare.compare_shorthands import log10, of_fractions
 

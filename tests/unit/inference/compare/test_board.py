@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.answers.board import BoardRecord, PairRecord
-from app.answers.test import ConfidenceInterval
-from app.inference.compare.adjustment import adjust_boards
-from app.inference.compare.board import CONTROLS, board_record
-from app.inference.compare.pair_tests import PairTests
+from exactperm.answers.board import BoardRecord, PairRecord
+from exactperm.answers.test import ConfidenceInterval
+from exactperm.inference.compare.adjustment import adjust_boards
+from exactperm.inference.compare.board import CONTROLS, board_record
+from exactperm.inference.compare.pair_tests import PairTests
 from tests.unit.inference.compare import definitions
 from tests.unit.inference.compare.compare_shorthands import (
     all_pairs,

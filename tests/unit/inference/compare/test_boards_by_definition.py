@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.answers.board import BoardRecord
-from app.inference.compare.pair_tests import PairTests
+from exactperm.answers.board import BoardRecord
+from exactperm.inference.compare.pair_tests import PairTests
 from tests.unit.inference.compare import definitions
 from tests.unit.inference.compare.compare_shorthands import all_pairs, board, of_counts, random_scores
 from tests.unit.inference.compare.definitions import Board

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.answers.board import Combine
-from app.errors import InvalidTest
+from exactperm.answers.board import Combine
+from exactperm.errors import InvalidTest
 
 from .overall_shorthands import compared, overall_of, systems_of
 

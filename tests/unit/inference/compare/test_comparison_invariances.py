@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.answers.board import BoardRecord, CompareRecord
-from app.engine.plan import Budget
-from app.errors import InvalidTest
-from app.inference.compare.columns import concatenated
-from app.inference.compare.compare import finish_compare, prepare_compare
-from app.inference.compare.comparison import Comparison
-from app.inference.compare.pair_tests import PairTests
-from app.inference.options import Options
-from app.statistics.paired import Pairing, StatisticSpec
-from app.statistics.systems import Systems
+from exactperm.answers.board import BoardRecord, CompareRecord
+from exactperm.engine.plan import Budget
+from exactperm.errors import InvalidTest
+from exactperm.inference.compare.columns import concatenated
+from exactperm.inference.compare.compare import finish_compare, prepare_compare
+from exactperm.inference.compare.comparison import Comparison
+from exactperm.inference.compare.pair_tests import PairTests
+from exactperm.inference.options import Options
+from exactperm.statistics.paired import Pairing, StatisticSpec
+from exactperm.statistics.systems import Systems
 
 MEAN = StatisticSpec("mean_difference")
 RNG = np.random.default_rng(7)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.inference.compare.pair_tests import PairTests
-from app.inference.compare.rounding import exact_alpha
+from exactperm.inference.compare.pair_tests import PairTests
+from exactperm.inference.compare.rounding import exact_alpha
 from tests.unit.inference.compare import definitions
 from tests.unit.inference.compare.compare_shorthands import board, of_counts, of_fractions
 from tests.unit.inference.compare.test_adjustment import BY_RANK, adjust
@@ -46,7 +46,7 @@ def at_the_edge(rng: np.random.Generator, m: int, how: str) -> list[Fraction]:
 
 @pytest.mark.parametrize("how", [how for how in BY_RANK if how != "by"])
 def test_decisions_at_the_edge_are_those_of_the_fractions(how: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.inference.compare.adjustment.FEW", 0)  # the way of large families
+    monkeypatch.setattr("exactperm.inference.compare.adjustment.FEW", 0)  # the way of large families
     rng = np.random.default_rng(5)
     decided = 0
     for _ in range(150):
@@ -64,7 +64,7 @@ def test_decisions_at_the_edge_are_those_of_the_fractions(how: Any, monkeypatch:
 
 
 def test_the_harmonic_sum_is_exact_at_the_edge(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.inference.compare.adjustment.FEW", 0)
+    monkeypatch.setattr("exactperm.inference.compare.adjustment.FEW", 0)
     every = sum((Fraction(1, k) for k in range(1, 8)), Fraction(0))
     for side in (-1, 0, 1):
         p = [Fraction(1, 20) / (every * 7) * (1 + side * TINY)] + [Fraction(1)] * 6
@@ -72,7 +72,7 @@ def test_the_harmonic_sum_is_exact_at_the_edge(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_only_fractions_that_matter_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.inference.compare.adjustment.FEW", 0)
+    monkeypatch.setattr("exactperm.inference.compare.adjustment.FEW", 0)
     asked: list[int] = []
     p = [Fraction(k, 40_000) for k in range(1, 401)] + [
         Fraction(1, 20) / Fraction(3),

@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from app.errors import InvalidTest, PlanTooLarge
-from app.inference.compare.pair_tests import PairTests
+from exactperm.errors import InvalidTest, PlanTooLarge
+from exactperm.inference.compare.pair_tests import PairTests
 from tests.unit.inference.compare import definitions
 from tests.unit.inference.compare.compare_shorthands import (
     all_pairs,
@@ -57,7 +57,7 @@ def with_supports(rng: np.random.Generator, m: int, deep: int = 0) -> PairTests:
 
 @pytest.mark.parametrize("terms", [50_000, 0])  # all in fractions; in doubles, as large families are
 def test_by_enumeration(terms: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.inference.compare.adjustment._FEW_TERMS", terms)
+    monkeypatch.setattr("exactperm.inference.compare.adjustment._FEW_TERMS", terms)
     rng = np.random.default_rng(terms + 1)
     for round_ in range(60):
         tests = (
@@ -84,7 +84,7 @@ def test_by_enumeration(terms: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("terms", [50_000, 0])
 def test_nothing_underflows(terms: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.inference.compare.adjustment._FEW_TERMS", terms)
+    monkeypatch.setattr("exactperm.inference.compare.adjustment._FEW_TERMS", terms)
     tests = with_supports(np.random.default_rng(4), 30, deep=3_000)
     expected = truth(tests)
     assert sum(value < Fraction(1, 2**1100) for value in expected) > 3
@@ -145,7 +145,7 @@ def test_refused_where_a_null_is_not_known_exactly() -> None:
 
 
 def test_refused_where_it_would_look_up_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.inference.compare.adjustment._MOST_CALLS", 3)
+    monkeypatch.setattr("exactperm.inference.compare.adjustment._MOST_CALLS", 3)
     tests = of_counts([(0, 1), (0, 2)], [(5, 0, 1), (7, 0, 0)])
     adjust(tests, "holm_discrete")
     with pytest.raises(PlanTooLarge) as caught:

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from app.inference.compare.board import LETTERS, letter_groups
+from exactperm.inference.compare.board import LETTERS, letter_groups
 from tests.unit.inference.compare.test_adjustment import recorded
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.engine.plan import Budget
-from app.errors import InvalidTest, PlanTooLarge
-from app.statistics.paired import Repeated
-from app.statistics.systems import Systems
+from exactperm.engine.plan import Budget
+from exactperm.errors import InvalidTest, PlanTooLarge
+from exactperm.statistics.paired import Repeated
+from exactperm.statistics.systems import Systems
 
 from .max_t_shorthands import adjusted_by_enumeration, by_names, compared, inside, systems
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.errors import InvalidTest
-from app.statistics.paired import Pairing
-from app.statistics.systems import Systems
+from exactperm.errors import InvalidTest
+from exactperm.statistics.paired import Pairing
+from exactperm.statistics.systems import Systems
 
 from .overall_shorthands import (
     DataSets,

@@ -11,12 +11,12 @@ from itertools import accumulate
 import numpy as np
 import pytest
 
-from app.engine.plan import Budget
-from app.inference.compare.compare import prepare_compare
-from app.inference.compare.comparison import Comparison
-from app.inference.options import Options
-from app.statistics.paired import StatisticSpec
-from app.statistics.systems import Systems
+from exactperm.engine.plan import Budget
+from exactperm.inference.compare.compare import prepare_compare
+from exactperm.inference.compare.comparison import Comparison
+from exactperm.inference.options import Options
+from exactperm.statistics.paired import StatisticSpec
+from exactperm.statistics.systems import Systems
 
 # Primes: 1 / (8 n) of all of them have no common unit that 60 bits hold.
 SIZES = [997, 991, 983, 977, 971, 967, 953, 947]

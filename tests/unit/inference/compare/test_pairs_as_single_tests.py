@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.engine.plan import Budget
-from app.inference.compare.compare import finish_compare, prepare_compare
-from app.inference.compare.comparison import Comparison
-from app.inference.compare.general import GeneralPairs
-from app.inference.compare.pair_data import pair_data
-from app.inference.compare.pairs import plan_pairs
-from app.inference.options import Options
-from app.inference.paired_test import run_test
-from app.statistics.paired import Pairing, Repeated, StatisticSpec
-from app.statistics.systems import Systems
+from exactperm.engine.plan import Budget
+from exactperm.inference.compare.compare import finish_compare, prepare_compare
+from exactperm.inference.compare.comparison import Comparison
+from exactperm.inference.compare.general import GeneralPairs
+from exactperm.inference.compare.pair_data import pair_data
+from exactperm.inference.compare.pairs import plan_pairs
+from exactperm.inference.options import Options
+from exactperm.inference.paired_test import run_test
+from exactperm.statistics.paired import Pairing, Repeated, StatisticSpec
+from exactperm.statistics.systems import Systems
 
 RNG = np.random.default_rng(20)
 N = 60

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.engine.plan import Budget
-from app.inference.compare.binary import BinaryPairs
-from app.inference.compare.general import GeneralPairs
-from app.inference.compare.integer_pairs import IntegerPairs
-from app.inference.compare.pair_tests import PairTests
-from app.inference.compare.pairs import plan_pairs
-from app.inference.options import Options
-from app.statistics.paired import StatisticSpec
-from app.statistics.systems import Systems
+from exactperm.engine.plan import Budget
+from exactperm.inference.compare.binary import BinaryPairs
+from exactperm.inference.compare.general import GeneralPairs
+from exactperm.inference.compare.integer_pairs import IntegerPairs
+from exactperm.inference.compare.pair_tests import PairTests
+from exactperm.inference.compare.pairs import plan_pairs
+from exactperm.inference.options import Options
+from exactperm.statistics.paired import StatisticSpec
+from exactperm.statistics.systems import Systems
 
 from .pair_shorthands import STATISTICS, Exchanged, every_pair, pairs_of, systems_of
 
@@ -111,7 +111,7 @@ def test_attainable_p_values_of_right_or_wrong(alternative: Any, listed: bool, m
     tests = every_pair(systems, alternative=alternative)
     draw = random.Random(1)
     if not listed:
-        monkeypatch.setattr("app.inference.compare.binomial_values._MOST_LISTED", -1)
+        monkeypatch.setattr("exactperm.inference.compare.binomial_values._MOST_LISTED", -1)
     for i, (u, v) in enumerate(pairs_of(systems).tolist()):
         known = Exchanged(systems, STATISTICS["mean_difference"], u, v).attainable(alternative)
         assert tests.attained is not None

@@ -11,12 +11,12 @@ from typing import Any
 import httpx
 import numpy as np
 
-from app.errors import InputError
-from app.service.compare.parse import ParsedCompare, parse_compare
-from app.service.limits import limits_of
-from app.service.messages import Body, Job
-from app.settings import Settings
-from app.statistics.systems import Systems
+from exactperm.errors import InputError
+from exactperm.service.compare.parse import ParsedCompare, parse_compare
+from exactperm.service.limits import limits_of
+from exactperm.service.messages import Body, Job
+from exactperm.settings import Settings
+from exactperm.statistics.systems import Systems
 
 Part = tuple[str, str, bytes]  # role, file name, content
 CSV, TSV, NDJSON, NPY = "text/csv", "text/tab-separated-values", "application/x-ndjson", "application/x-npy"

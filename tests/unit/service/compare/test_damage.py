@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.errors import InputError
+from exactperm.errors import InputError
 from tests.unit.service.compare.shorthands import CSV, NDJSON, NPY, TSV, npy, of_body, of_form
 
 DATA = Path(__file__).resolve().parents[3] / "data"

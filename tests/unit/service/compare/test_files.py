@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.errors import InputError
-from app.inputs.formats import catalogue
-from app.inputs.formats.file_names import stem
-from app.inputs.formats.reader import ReaderOptions, UploadedFile
-from app.statistics.paired import Counts, Scores
+from exactperm.errors import InputError
+from exactperm.inputs.formats import catalogue
+from exactperm.inputs.formats.file_names import stem
+from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
+from exactperm.statistics.paired import Counts, Scores
 from tests.unit.service.compare.shorthands import Part, by_id, flaws, of_form, only
 
 DATA = Path(__file__).resolve().parents[3] / "data"
@@ -27,7 +27,7 @@ def systems_of(*paths: Path) -> list[Part]:
 
 def by_readers(u: Path, v: Path, others: dict[str, Path], **options: Any) -> Any:
     """What the reader of two files has for them."""
-    from app.inputs import encodings
+    from exactperm.inputs import encodings
 
     files = {
         role: UploadedFile(path.name, encodings.inflated(path.read_bytes(), max_bytes=2**28))
@@ -342,9 +342,9 @@ def test_repeats_says_what_several_rows_of_an_item_are() -> None:
 
 
 READ_AS: dict[str, tuple[str, str, dict[str, str]]] = {
-    "csv": ("app.inputs.frame._plain", "id,score\n{rows}", {}),
-    "jsonl": ("app.inputs.formats.json_records._table", "{lines}", {}),
-    "lm-eval": ("app.inputs.formats.source.Source.lines", "{logs}", {"metric": "acc"}),
+    "csv": ("exactperm.inputs.frame._plain", "id,score\n{rows}", {}),
+    "jsonl": ("exactperm.inputs.formats.json_records._table", "{lines}", {}),
+    "lm-eval": ("exactperm.inputs.formats.source.Source.lines", "{logs}", {"metric": "acc"}),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.errors import InputError, InvalidTest, MalformedBody
+from exactperm.errors import InputError, InvalidTest, MalformedBody
 from tests.unit.service.compare.shorthands import (
     CSV,
     NDJSON,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pydantic_core import from_json
 
-from app.statistics.paired import Repeated
+from exactperm.statistics.paired import Repeated
 from tests.unit.service.compare.shorthands import by_id, of_body, only, parsed
 
 A, B = [1, 0, 1], [1, 1, 0]
@@ -87,7 +87,7 @@ def test_a_matrix_is_its_columns() -> None:
 
 
 def test_long_lists_of_integers_are_arrays_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from app.inputs import integer_lists, json_body
+    from exactperm.inputs import integer_lists, json_body
 
     long = [index % 3 for index in range(9_000)]
     bodies: list[dict[str, Any]] = [
@@ -205,7 +205,7 @@ def test_warnings() -> None:
 
 
 def test_query_of_a_json_body() -> None:
-    from app.errors import InvalidTest
+    from exactperm.errors import InvalidTest
 
     body = '{"kind": "scores", "systems": {"A": [1], "B": [0]}}'
     of_body("application/json", body, format="json", picture="bars", timeout_s="3")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.errors import BodyTooLarge, InvalidTest
-from app.settings import Settings
+from exactperm.errors import BodyTooLarge, InvalidTest
+from exactperm.settings import Settings
 from tests.unit.service.compare.shorthands import flaws, parsed
 
 A, B, C = [1, 0, 1], [1, 1, 0], [0, 0, 0]
@@ -191,7 +191,7 @@ def test_refused_with_a_pointer(case: str) -> None:
 
 
 def test_two_keys_of_one_name_are_refused() -> None:
-    from app.service.compare.parse import parse_compare
+    from exactperm.service.compare.parse import parse_compare
     from tests.unit.service.compare.shorthands import job
 
     with pytest.raises(InvalidTest, match='"A" occurs twice'):

@@ -1,0 +1,184 @@
+"""The answer to a comparison of many systems, as plain data; annotated as `exactperm.answers.test` is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+from .test import BoundsKind, ConfidenceInterval, Log10PValue, PValue, ReadingRecord, WarningRecord
+
+Adjust = Literal["bonferroni", "holm", "hochberg", "bh", "by", "holm_discrete", "max_t", "none"]
+Design = Literal["all_pairs", "baseline", "pairs"]
+Family = Literal["dataset", "all"]
+Aggregate = Literal["macro", "micro"]
+Combine = Literal["fisher", "stouffer"]
+ListedPairs = Literal["auto", "all", "significant", "none"]
+# Of an answer, shared by its boards, unless the request asks for all: some 4 MB of JSON.
+MOST_LISTED = 10_000
+LEFT_OUT = "pairs_left_out"
+Certainty = Literal["exact", "bracketed", "sampled"]
+CERTAINTIES: tuple[Certainty, ...] = ("exact", "bracketed", "sampled")
+Relation = Literal["better", "worse", "tied", "undecided", "untestable"]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRecord:
+    """One system of a board. What follows from the tests of all pairs is null where not all were compared.
+
+    `score` is over the system's own `n` items. `rank` is the competition rank of `score` (1, 2, 2, 4). With confidence
+    1 - alpha, the true ranks of all systems are from `rank_low` to `rank_high`. `better_than` and `worse_than` count
+    systems by `relation`.
+    """
+
+    name: str
+    score: float
+    n: int
+    rank: int
+    rank_low: int | None
+    rank_high: int | None
+    cluster: int | None
+    tier: int | None
+    letters: Annotated[str | None, "Systems that share a letter are not significantly different."]
+    in_best_set: bool | None
+    better_than: int | None
+    worse_than: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PairRecord:
+    """The test of one pair of systems.
+
+    `difference` is U's score minus V's on the `n` items of the pair, in the statistic's own sign; `wins` counts the
+    swapping units on which U is better. `relation` is U's to V.
+    """
+
+    u: str
+    v: str
+    n: int
+    difference: float
+    p_value: PValue
+    log10_p_value: Log10PValue
+    p_value_bounds: tuple[float, float]
+    p_value_bounds_kind: BoundsKind
+    p_adjusted: PValue
+    log10_p_adjusted: Log10PValue
+    p_adjusted_bounds: tuple[float, float]
+    p_adjusted_bounds_kind: BoundsKind
+    p_adjusted_certainty: Annotated[
+        Certainty, "That of an exact test is bracketed or sampled where its adjustment is."
+    ]
+    relation: Annotated[
+        Relation,
+        "better or worse: p_adjusted <= alpha for certain; undecided: its bounds do not tell; untestable: no outcome "
+        "of this pair could be significant, min_attainable_p > alpha; else tied, also where min_attainable_p is null.",
+    ]
+    min_attainable_p: Annotated[float | None, "Null where it is not known."]
+    wins: int
+    ties: int
+    losses: int
+    method: str
+    exact: bool
+    confidence_interval: ConfidenceInterval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsRecord:
+    """Systems that belong together, best first.
+
+    `letters`: maximal sets without a significant difference (Piepho 2004), null beyond 52. `clusters`: a line is drawn
+    where all above are significantly different from all below (WMT). `tiers`: a new one begins with the first system
+    that a member of the open tier is significantly better than. `best_set` holds the best system with confidence
+    1 - alpha (Hsu).
+    """
+
+    letters: Mapping[str, tuple[str, ...]] | None
+    clusters: tuple[tuple[str, ...], ...]
+    tiers: tuple[tuple[str, ...], ...]
+    best_set: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CertaintyRecord:
+    """How many adjusted p-values of a board are exact, between two certified bounds, and sampled; listed or not.
+
+    The adjusted p-value of an exact test is `bracketed` or `sampled` where its adjustment is, or another test of its
+    family.
+    """
+
+    exact: int
+    bracketed: int
+    sampled: int
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyRecord:
+    """The tests that are adjusted together: how many, how, and what that controls.
+
+    `certainty` counts the tests of this board alone, of a family of several boards, too.
+    """
+
+    adjust: Adjust
+    size: int
+    alpha: float
+    controls: str
+    certainty: CertaintyRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardRecord:
+    """One board: the systems best first, and the tests of their pairs."""
+
+    systems: tuple[SystemRecord, ...]
+    pairs: tuple[PairRecord, ...]
+    groups: GroupsRecord | None
+    family: FamilyRecord
+    warnings: tuple[WarningRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareRecord:
+    """The answer of a comparison: one board; or, of several data sets, one for each and an overall one."""
+
+    digest: str
+    statistic: str
+    metric: str | None
+    higher_is_better: bool
+    compare: Design
+    baseline: str | None
+    board: BoardRecord | None
+    datasets: Mapping[str, BoardRecord] | None
+    overall: BoardRecord | None
+    reading: ReadingRecord | None = None
+    warnings: tuple[WarningRecord, ...] = ()
+
+    @property
+    def boards(self) -> Mapping[str | None, BoardRecord]:
+        """All boards by data set; the overall board, or the only one, has the name None."""
+        of_all = self.board if self.overall is None else self.overall
+        own: dict[str | None, BoardRecord] = {} if of_all is None else {None: of_all}
+        return own | dict(self.datasets or {})
+
+    def as_listed(self) -> CompareRecord:
+        """The same, with the pairs that JSON and CSV list: the first ones of boards that leave some out."""
+
+        def cut(board: BoardRecord) -> BoardRecord:
+            fewer = any(warning.code == LEFT_OUT for warning in board.warnings)
+            return replace(board, pairs=board.pairs[: most_of(len(self.boards))]) if fewer else board
+
+        return replace(
+            self,
+            board=self.board and cut(self.board),
+            datasets=self.datasets and {name: cut(board) for name, board in self.datasets.items()},
+            overall=self.overall and cut(self.overall),
+        )
+
+    @property
+    def main_board(self) -> BoardRecord:
+        """What reports and pictures show first: the only board, else the overall one, else that of the first set."""
+        return next(iter(self.boards.values()))
+
+
+def most_of(boards: int) -> int:
+    """How many pairs each of so many boards lists by itself."""
+    return MOST_LISTED // boards

@@ -1,0 +1,223 @@
+"""What a gate decides, as plain data: status, headers, JSON and reports all follow from `GateRecord.verdict`.
+
+Fields are annotated as in `exactperm.answers.test`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from ..presentation.numbers import known_digits
+from .reading import Note, sentences
+from .test import (
+    Alternative,
+    BoundsKind,
+    Log10PValue,
+    PValue,
+    SensitivityRecord,
+    SequentialRecord,
+    TestRecord,
+)
+
+Policy = Literal["no_regression", "non_inferior", "improve", "equivalent"]
+Verdict = Literal["pass", "fail", "inconclusive", "continue"]
+OnInconclusive = Literal["pass", "fail"]
+Procedure = Literal["permutation", "bootstrap", "tango_score", "e_value"]
+
+
+@dataclass(frozen=True, slots=True)
+class GateTerms:
+    """What a metric has to show. `margin` is in the statistic's units, at least zero.
+
+    U is the candidate and V the baseline.
+    """
+
+    policy: Policy = "no_regression"
+    margin: float = 0.0
+    alpha: float = 0.05
+    higher_is_better: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class OneSidedTest:
+    """The one-sided test of one metric by itself; see `Decision`."""
+
+    procedure: Procedure
+    alternative: Alternative
+    difference: float
+    p_value: PValue
+    log10_p_value: Log10PValue
+    p_value_bounds: tuple[float, float]
+    p_value_bounds_kind: BoundsKind | Literal["asymptotic"]
+    exact: bool
+    min_attainable_p: Annotated[
+        float | None, "The smallest p-value that any outcome could have had; null where it is not known."
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class EquivalenceRecord:
+    """Of the policy equivalent: the p-values of both one-sided tests, and of a difference of at least the margin.
+
+    `p_value_above` is of U - V above -margin, `p_value_below` of U - V below +margin; `p_value_different` is twice the
+    smaller one of U - V above +margin and below -margin, not adjusted for several metrics.
+    """
+
+    p_value_above: PValue
+    log10_p_value_above: Log10PValue
+    p_value_below: PValue
+    log10_p_value_below: Log10PValue
+    p_value_different: PValue
+    log10_p_value_different: Log10PValue
+    p_value_different_bounds: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(OneSidedTest):
+    """The one-sided test that the verdict rests on, of the null hypothesis that the policy sets.
+
+    `difference` is the hypothesised difference between null and alternative: -margin or +margin in the statistic's
+    units, 0 without a margin. `alternative` is what a small p-value shows. Of the policy equivalent it is the one of two
+    tests with the larger p-value, and `equivalence` has both.
+    """
+
+    p_value_adjusted: Annotated[PValue, "By Holm's method over all metrics; p_value itself for one."]
+    log10_p_value_adjusted: Log10PValue
+    significant: bool
+    equivalence: Annotated[EquivalenceRecord | None, "Null for the other policies."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricRecord:
+    """One comparison of a gate: its verdict, what it had to show, the decision, and the test of no difference.
+
+    `hypothesis` and `reason` are sentences. `test` is one-sided in the gate's direction, with estimates, interval and
+    null distribution.
+    """
+
+    name: str
+    against: Annotated[str | None, "The baseline's name, where the gate has several by name; null for V."] = (
+        None
+    )
+    verdict: Verdict
+    reason: str
+    hypothesis: str
+    terms: GateTerms
+    decision: Decision
+    sensitivity: Annotated[
+        SensitivityRecord | None,
+        "What the deciding test could have found, with a margin beyond it; null where that is not known or took too long.",
+    ] = None
+    sequential: SequentialRecord | None = None
+    test: TestRecord
+
+
+def digits_of_decision(decision: Decision) -> int:
+    """The significant digits of its p-value that are worth printing."""
+    return known_digits(decision.p_value, decision.p_value_bounds_kind, *decision.p_value_bounds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateRecord:
+    """The answer of a gate: fail when a metric fails, else inconclusive when one is, else continue when one waits, else pass.
+
+    The terms and the p-value are those of the metric that decided.
+    """
+
+    digest: str
+    verdict: Verdict
+    passed: Annotated[
+        bool, "Whether the status is 200: a pull request may go on, or more items are to come (continue)."
+    ]
+    reason: str
+    terms: GateTerms
+    on_inconclusive: OnInconclusive
+    correction: Literal["holm"] | None
+    p_value: Annotated[PValue, "The one that decided, adjusted."]
+    log10_p_value: Log10PValue
+    sequential: SequentialRecord | None = None
+    metrics: tuple[MetricRecord, ...]
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        digest: str,
+        verdict: Verdict,
+        reason: str,
+        on_inconclusive: OnInconclusive,
+        metrics: tuple[MetricRecord, ...],
+    ) -> GateRecord:
+        """The record with everything that follows from the metrics and the verdict."""
+        metric = deciding(metrics, verdict)
+        return cls(
+            digest=digest,
+            verdict=verdict,
+            passed=verdict in {"pass", "continue"}
+            or (verdict == "inconclusive" and on_inconclusive == "pass"),
+            reason=reason,
+            terms=metric.terms,
+            on_inconclusive=on_inconclusive,
+            correction="holm" if len(metrics) > 1 else None,
+            p_value=metric.decision.p_value_adjusted,
+            log10_p_value=metric.decision.log10_p_value_adjusted,
+            sequential=metric.sequential,
+            metrics=metrics,
+        )
+
+    @property
+    def family(self) -> str | None:
+        """What the p-values are adjusted over; see `family_of`."""
+        return family_of([metric.against for metric in self.metrics])
+
+    @property
+    def facts(self) -> tuple[Note, ...]:
+        """How files were read, each note once even where several metrics have it."""
+        return tuple(dict.fromkeys(note for metric in self.metrics for note in metric.test.facts))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How files were read, in sentences."""
+        return sentences(self.facts)
+
+    @property
+    def deciding(self) -> MetricRecord:
+        """The metric that the gate's own p-value is taken from; see `deciding`."""
+        return deciding(self.metrics, self.verdict)
+
+
+def family_of(against: Sequence[str | None]) -> str | None:
+    """A family of this many, as in "3 metrics", by their baselines' names; None for one, which is not adjusted.
+
+    >>> family_of([None, None]), family_of(["main", "v1.2", None]), family_of(["main"])
+    ('2 metrics', '3 comparisons', None)
+    """
+    if len(against) < 2:
+        return None
+    return f"{len(against)} {'metrics' if set(against) == {None} else 'comparisons'}"
+
+
+def deciding(metrics: Sequence[MetricRecord], verdict: Verdict) -> MetricRecord:
+    """Of the metrics with the gate's verdict, the one on which it hung.
+
+    A regression shown (or nearly shown) hangs on the smallest adjusted p-value, something not shown (or barely shown)
+    on the largest. Where both kinds decided together, a demonstrated regression comes before what is missing, and what
+    was demonstrated before what was only not refuted:
+
+    * fail, inconclusive: the no_regression metric with the smallest, else the other with the largest;
+    * pass: the non_inferior, improve or equivalent metric with the largest, else the no_regression one with the smallest.
+
+    The first of several that tie.
+    """
+    deciders = [metric for metric in metrics if metric.verdict == verdict]
+    presumed = [metric for metric in deciders if metric.terms.policy == "no_regression"]
+    demanded = [metric for metric in deciders if metric.terms.policy != "no_regression"]
+    if demanded and (verdict == "pass" or not presumed):
+        return max(demanded, key=_log10_p)
+    return min(presumed, key=_log10_p)
+
+
+def _log10_p(metric: MetricRecord) -> float:
+    return metric.decision.log10_p_value_adjusted

@@ -1,0 +1,375 @@
+"""The answer to a test, as plain data. The JSON answer, its OpenAPI schema and the reports all follow from it.
+
+`exactperm.service.answers` writes every field by its name and in the order of this file. In an `Annotated` type, a text
+describes the field in the OpenAPI document and a mapping holds its bounds. Class docstrings become descriptions too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+from .reading import Note, sentences
+
+Alternative = Literal["two-sided", "greater", "less"]
+Resampling = Literal["permutation", "bootstrap"]
+BoundsKind = Literal["certified", "confidence"]
+IntervalKind = Literal["exact", "bounded", "approximate", "sampled"]
+PValue = Annotated[float, {"gt": 0, "le": 1}]
+Log10PValue = Annotated[float, {"le": 0}]
+
+
+def members(record: Any) -> dict[str, Any]:
+    """The fields of a record by name, without the copies that `dataclasses.asdict` makes."""
+    return {name: getattr(record, name) for name in record.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class PairingRecord:
+    """Numbers of items that both systems have, or only one; null for items paired by their order, of which none was left out."""
+
+    matched: int
+    only_u: int
+    only_v: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadRecord:
+    """How one system's repeated samples vary within the items; null where no item has two.
+
+    `within_item_variance` is pooled over the items (ddof 1 in each); `flip_rate` is the share of the items with at least
+    two samples whose samples are not all the same.
+    """
+
+    samples: int
+    within_item_variance: float | None
+    flip_rate: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatsRecord:
+    """Repeated samples: what became of them (`repeats`), and each system's spread; null for one score per item."""
+
+    repeats: Literal["mean", "all", "any"]
+    u: SpreadRecord | None
+    v: SpreadRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class MissingRecord:
+    """Missing outcomes (`on_missing` bounds), which may be anything in the range.
+
+    Whatever the `n` of them are, the difference over all items and its p-value lie between these ends.
+    """
+
+    n: Annotated[int, "Missing outcomes; an item that neither system has counts twice."]
+    difference: Annotated[tuple[float, float], "Worst and best for U."]
+    p_value: Annotated[tuple[float, float], "Least and greatest."]
+
+
+@dataclass(frozen=True, slots=True)
+class Fraction2:
+    """An exact probability: numerator / 2**log2_denominator."""
+
+    numerator: int
+    log2_denominator: int
+
+
+@dataclass(frozen=True, slots=True)
+class NamesRecord:
+    """The systems' names: as requested, else as in the files, else U and V (in a gate candidate and baseline)."""
+
+    u: str
+    v: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticRecord:
+    """The statistic as observed; `observed` is U's value minus V's, whichever direction is better.
+
+    `u` and `v` are the systems' own values, null where the statistic has none.
+    """
+
+    name: str
+    observed: float
+    u: float | None
+    v: float | None
+    metric: Annotated[
+        str | None, "What the files measure: wer, las, ndcg_cut_10; null where they do not name it."
+    ] = None
+    higher_is_better: Annotated[
+        bool | None,
+        "By the metric's name or the statistic, or as requested of a gate; null where it is not known.",
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsRecord:
+    """Numbers of items; wins, ties and losses are U's and count the units that swap together.
+
+    A win of U is a unit with more of the statistic than V; with less where `statistic.higher_is_better` is false.
+    """
+
+    n: int
+    nonzero: int
+    clusters: int | None
+    wins: int
+    ties: int
+    losses: int
+
+
+@dataclass(frozen=True, slots=True)
+class ItemLevel:
+    """The p-value when every item swaps by itself, next to that of a clustered test; null without clusters."""
+
+    p_value: PValue
+    log10_p_value: Log10PValue
+    method: str
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LatticeRecord:
+    """The lattice of the test: its step (`unit`) in the statistic's units, and the number (`rank`) of its sums."""
+
+    unit: float
+    weights: int
+    range: int
+    rank: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class MonteCarloRecord:
+    """The samples: p = (exceedances + 1) / (samples + 1), or with a control variate the estimate that it gives.
+
+    `control` names the control variate: `midpoint` is the statistic's linear part about the mean of both systems, which has
+    an exact p-value (`control_p_value`). Of the samples `gained` were extreme where the linear part was not, `lost` the
+    reverse: p = control_p_value + (gained - lost) / samples, kept inside the bounds. `p_value_plain` is what the samples
+    give without it. All five are null without a control variate.
+    """
+
+    samples: int
+    seed: int
+    exceedances: int
+    standard_error: float
+    control: Literal["midpoint"] | None = None
+    control_p_value: float | None = None
+    gained: int | None = None
+    lost: int | None = None
+    p_value_plain: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MethodRecord:
+    """The method that ran, whether it is exact, its certificate, and why it was chosen."""
+
+    name: str
+    exact: bool
+    relative_error_bound: float | None
+    reason: str
+    lattice: LatticeRecord | None
+    monte_carlo: MonteCarloRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class NullRecord:
+    """The null distribution of the statistic; fields are null where they are not known.
+
+    Each mass of `pmf` is a value, the middle of its bin, and its probability. `pmf_bin_width` is in the statistic's
+    units (the lattice step when nothing was binned).
+    """
+
+    mean: float
+    sd: float
+    min: float
+    max: float
+    quantiles: tuple[tuple[str, float], ...] | None
+    pmf: tuple[tuple[float, float], ...] | None
+    pmf_bin_width: float | None
+    range_exact: Annotated[
+        bool,
+        "Whether min and max are those of all swaps, or resamples; else of those that were looked at and of what was observed.",
+    ] = True
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceInterval:
+    """A two-sided confidence interval of the difference; null is an end that data of this size cannot bound."""
+
+    level: float
+    low: float | None
+    high: float | None
+    method: Annotated[str, "test_inversion, tango_score or bootstrap_percentile."]
+    kind: Annotated[
+        IntervalKind,
+        "exact: the p-value crosses 1 - level at the ends; bounded: the ends are at most `resolution` too far out, "
+        "never too far in; approximate: asymptotic; sampled: from resamples.",
+    ]
+    resolution: float
+
+
+@dataclass(frozen=True, slots=True)
+class Discordant:
+    """Items that only one system got right, and their odds with Clopper and Pearson's interval; null is infinity.
+
+    Right is the score 1; 0 where `statistic.higher_is_better` is false.
+    """
+
+    only_u: int
+    only_v: int
+    odds: float | None
+    odds_low: float
+    odds_high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class EffectSize:
+    """How large the difference is, independent of its units; null where it is not defined.
+
+    `cohens_d_z` is mean over sd (ddof 1) of the swapping units' differences (Lakens 2013, eq. 7); `cliffs_delta` is
+    P(u > v) - P(u < v) over all pairs of items (Cliff 1993).
+    """
+
+    cohens_d_z: float | None
+    cliffs_delta: float | None
+    discordant: Discordant | None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Ids of the ten items that moved most, largest first; positions counted from zero where there are no ids.
+
+    They moved toward the system that did better on them: with more, or with less where lower is better.
+    """
+
+    toward_u: tuple[str, ...]
+    toward_v: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingRecord:
+    """How files were read: the notes list everything that was chosen, skipped or dropped."""
+
+    format: Annotated[str, "The format that was read."]
+    guessed: Annotated[bool, "Whether the format was guessed (format auto)."]
+    facts: tuple[Note, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The facts in words, as `notes` of the answer has them."""
+        return sentences(self.facts)
+
+
+@dataclass(frozen=True, slots=True)
+class WarningRecord:
+    """Something the reader of a p-value should know."""
+
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class SensitivityRecord:
+    """What the test could have found on these items, as sizes without a sign; null is what no outcome, no difference has."""
+
+    power: Annotated[float, {"gt": 0, "lt": 1}, "The probability with which a difference is to be found."]
+    critical_difference: Annotated[float | None, "The least |difference| that is significant."]
+    minimum_detectable_effect: Annotated[
+        float | None,
+        "The true difference that is found with this probability, given the sizes of the differences.",
+    ]
+    method: Annotated[
+        str, "tilted_sum, tilted_sum_rounded or midpoint, as of /v1/power; tango_score of a gate's margin."
+    ]
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialRecord:
+    """The evidence of a test that may be looked at after every item; null where it was not asked for."""
+
+    e_value: Annotated[float | None, "At least 1 / alpha is significant at any look; null beyond doubles."]
+    log10_e_value: float
+    p_anytime: Annotated[PValue, "1 / e_value, at most 1: a p-value at any look."]
+    log10_p_anytime: Log10PValue
+    curtailed: Annotated[
+        bool | None,
+        "Whether no completion to planned_n items can change what the test of that size says; null without planned_n and max_difference.",
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestRecord:
+    """The result of a test: a function of the request alone.
+
+    `confidence_interval`, `effect_size` and `moved` are there when a `confidence_level` was requested, `sensitivity` when a
+    `power` was, and e-values when `sequential` was: then they decide `significant`.
+    """
+
+    __test__ = False  # pytest would collect it by its name
+
+    digest: str
+    p_value: PValue
+    log10_p_value: Annotated[Log10PValue, "Right where p_value underflows."]
+    p_value_bounds: Annotated[tuple[float, float], "The true p-value lies between them."]
+    p_value_bounds_kind: Annotated[BoundsKind, "certified: always; confidence: at 99 %."]
+    p_value_fraction: Fraction2 | None
+    mid_p_value: Annotated[
+        float | None,
+        "p_value less half of the probability of a tie with the observed value, as exact as p_value; null where p_value is "
+        "not exact, and for the bootstrap, medians, quantiles and statistics of several sums.",
+    ] = None
+    significant: bool
+    alpha: float
+    min_attainable_p: Annotated[
+        float | None,
+        "The smallest p-value that any outcome on these items could have had: exact, or null where it is not known.",
+    ]
+    alternative: Alternative
+    test: Resampling
+    names: NamesRecord
+    statistic: StatisticRecord
+    items: ItemsRecord
+    pairing: PairingRecord | None = None
+    item_level: ItemLevel | None = None
+    repeats: RepeatsRecord | None = None
+    missing: MissingRecord | None = None
+    method: MethodRecord
+    null: NullRecord
+    confidence_interval: ConfidenceInterval | None = None
+    effect_size: EffectSize | None = None
+    moved: Moved | None = None
+    sensitivity: SensitivityRecord | None = None
+    sequential: SequentialRecord | None = None
+    reading: ReadingRecord | None = None
+    warnings: tuple[WarningRecord, ...]
+
+    @property
+    def name_u(self) -> str:
+        """The name of system U."""
+        return self.names.u
+
+    @property
+    def name_v(self) -> str:
+        """The name of system V."""
+        return self.names.v
+
+    @property
+    def facts(self) -> tuple[Note, ...]:
+        """How files were read."""
+        return () if self.reading is None else self.reading.facts
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How files were read, in sentences."""
+        return sentences(self.facts)
+
+
+def reported(
+    record: TestRecord, reading: ReadingRecord | None, warnings: Sequence[WarningRecord]
+) -> TestRecord:
+    """The record with how its data was read, and with the warnings about that before its others."""
+    if reading is None and not warnings:
+        return record
+    return replace(record, reading=reading, warnings=(*warnings, *record.warnings))

@@ -1,0 +1,98 @@
+"""The Python client: the service's tests as functions of arrays, lists and files, its answers as typed values.
+
+This folder alone, with httpx and numpy, is the whole client: it imports nothing else of the program, and works under
+any name.
+
+>>> from exactperm.client import Client, scores
+>>> with Client("http://localhost:8000", transport=DOCTEST_TRANSPORT) as client:
+...     test = scores([0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82], names=("new", "old"))
+...     result = client.test(test)
+...     line = client.report(test, "text")
+>>> result.p_value, result.significant, result.method.name
+(0.0625, False, 'enumeration')
+>>> line.startswith("p=0.0625 (exact, enumeration) two-sided mean_difference=0.046 new=0.866 old=0.82")
+True
+"""
+
+from .async_client import AsyncClient
+from .batch import Answers
+from .compare_requests import compare, compare_files
+from .compare_results import Board, ComparePlan, CompareResult, PairResult, SystemResult
+from .errors import (
+    DeadlineExceeded,
+    ExactpermError,
+    Flaw,
+    InvalidData,
+    InvalidTest,
+    MalformedBody,
+    NoAnswer,
+    NoResult,
+    NotAcceptable,
+    NotAuthorised,
+    NotFound,
+    PlanTooLarge,
+    ProblemError,
+    ServiceFailed,
+    TooLarge,
+    TooSlow,
+    Unavailable,
+    UnreadableAnswer,
+    UnsupportedMedia,
+)
+from .gate_results import GateResult, Meta, MetricResult, Plan
+from .jobs import Job
+from .power_requests import power
+from .power_results import PowerResult
+from .requests import counts, effects, files, gate, metric, predictions, scores
+from .results import Interval, TestResult
+from .retries import Retries
+from .sync_client import Client
+
+__all__ = [
+    "Answers",
+    "AsyncClient",
+    "Board",
+    "Client",
+    "ComparePlan",
+    "CompareResult",
+    "DeadlineExceeded",
+    "ExactpermError",
+    "Flaw",
+    "GateResult",
+    "Interval",
+    "InvalidData",
+    "InvalidTest",
+    "Job",
+    "MalformedBody",
+    "Meta",
+    "MetricResult",
+    "NoAnswer",
+    "NoResult",
+    "NotAcceptable",
+    "NotAuthorised",
+    "NotFound",
+    "PairResult",
+    "Plan",
+    "PlanTooLarge",
+    "PowerResult",
+    "ProblemError",
+    "Retries",
+    "ServiceFailed",
+    "SystemResult",
+    "TestResult",
+    "TooLarge",
+    "TooSlow",
+    "Unavailable",
+    "UnreadableAnswer",
+    "UnsupportedMedia",
+    "compare",
+    "compare_files",
+    "counts",
+    "effects",
+    "files",
+    "gate",
+    "metric",
+    "power",
+    "predictions",
+    "scores",
+]

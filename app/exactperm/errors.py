@@ -1,0 +1,307 @@
+"""The exception tree of exactperm; `exactperm.service.problems` alone turns it into HTTP.
+
+ExactpermError
+├── InputError                 the caller can fix it
+│   ├── Unauthorized           no API key, or an unknown one
+│   ├── BodyTooSlow            the body did not arrive in time
+│   ├── MalformedBody          the bytes cannot be parsed at all
+│   ├── UnsupportedMedia       unknown media type or content coding
+│   ├── NotAcceptable          no representation that the client accepts
+│   ├── BodyTooLarge           more bytes or items than the server accepts
+│   ├── InvalidTest            parseable, but not a valid test
+│   ├── PlanTooLarge           valid, but its exact cost is over the budget
+│   ├── NotThere               there is no such job or stored answer, or it is another key's
+│   ├── JobExpired             the job was kept for a while, and is gone
+│   ├── KeyConflict            the idempotency key came with another request
+│   └── JobsOff                the service has no database for jobs
+└── CapacityError              the caller can only try again
+    ├── Overloaded             the queue is full
+    ├── TooManyJobs            too much work of this key waits
+    ├── JobNotFinished         the job has no result yet, or has none at all
+    ├── StoreUnreachable       the database of jobs is away
+    ├── TooManyConnections     too many connections are open
+    ├── DeadlineExceeded       the requested or allowed time is over
+    ├── OutOfMemory            the worker reached its memory limit
+    └── WorkerLost             the worker died
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Annotated
+
+MAX_FLAWS = 20
+MAX_CHOICES = 20
+MARKED_CHARS = 80  # of a value in a sentence
+MAX_CHOICE_CHARS = 400  # of a value; a longer one is no choice, as half of it would be another
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One way to mend a request: `fields` to send with it, and what that means in a few words."""
+
+    title: str
+    fields: Annotated[
+        Mapping[str, str], "Options by name, as text: fields of the form, parameters of the query."
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """One thing that is wrong, and an RFC 6901 pointer to it."""
+
+    pointer: Annotated[
+        str,
+        "RFC 6901; `/?name` is a query parameter, `/line/3/2` a field of a table, `/files/u/line/3` one of a file, "
+        "`/options/name` a field of the form.",
+    ]
+    code: str
+    detail: str
+    choices: Annotated[
+        tuple[Choice, ...],
+        "Ways to mend it, each by itself; left out where there are none.",
+        {"max_length": MAX_CHOICES, "default": []},
+    ] = field(default=(), hash=False)
+
+
+def choices_of(option: str, values: Mapping[str, str]) -> tuple[Choice, ...]:
+    """One choice for each value of an option, with its title; those that cannot be sent back whole are left out."""
+    usable = ((value, title) for value, title in values.items() if value and len(value) <= MAX_CHOICE_CHARS)
+    return tuple(Choice(title, {option: value}) for value, title in usable)[:MAX_CHOICES]
+
+
+def marked(option: str, value: object = None) -> str:
+    """An option in a sentence, for every entrance to spell as it is written there: `id_column=q`, or `id_column` alone.
+
+    Sentences without values have the same marks in their text. Problems show them as a form or a query has them, or as
+    JSON where that was sent; the client, the command line and assistants spell them anew (`client/spelling.py`).
+    """
+    if value is None:
+        return f"`{option}`"
+    text = str(value).replace("`", "'")
+    return f"`{option}={text if len(text) <= MARKED_CHARS else text[:MARKED_CHARS] + '…'}`"
+
+
+def pointer_token(key: object) -> str:
+    """A key as one token of a JSON pointer (RFC 6901, section 3)."""
+    return str(key).replace("~", "~0").replace("/", "~1")
+
+
+def place_of(pointer: str, files: Mapping[str, str] = MappingProxyType({})) -> str:
+    """A pointer in words; `files` are the names of files by role. Empty for the whole request.
+
+    >>> place_of("/u/17"), place_of("/u/q~13"), place_of("/line/3/2"), place_of("/options/alpha")
+    ('u[17]', 'u["q/3"]', 'line 3, field 2', '`alpha`')
+    >>> place_of("/files/u/line/3/score", {"u": "new.csv"}), place_of("/files/gold"), place_of("/?alpha")
+    ('new.csv, line 3, score', 'file gold', '`alpha`')
+    """
+    if pointer.startswith("/?"):
+        pointer = f"/options/{pointer[2:]}"
+    first, *rest = [part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/")]
+    if first == "options" and rest:
+        inside = [f"metric {int(part) + 1}" if part.isdecimal() else part for part in rest[1:]]
+        return ", ".join([marked(rest[0]), *inside])
+    words = []
+    if first == "files" and rest:
+        role = next((role for role in ("/".join(rest[:2]), rest[0]) if role in files), rest[0])
+        words, rest = [files.get(role, f"file {role}")], rest[1 + role.count("/") :]
+        first = rest.pop(0) if rest else ""
+    if first == "line" and rest:
+        words.append(f"line {rest[0]}")
+        words += [
+            f"field {part}" if at == 0 and part.isdecimal() else part for at, part in enumerate(rest[1:])
+        ]
+    elif first:
+        inside = [f"[{part}]" if part.isdecimal() else f"[{json.dumps(part)}]" for part in rest]
+        words.append("".join([first if not first.isdecimal() else f"[{first}]", *inside]))
+    return ", ".join(words)
+
+
+class ExactpermError(Exception):
+    """Base of every error that exactperm raises on purpose; `code` names its problem type."""
+
+    code = "error"
+
+    def __init__(self, detail: str, *, flaws: tuple[Flaw, ...] = ()) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.flaws = flaws[:MAX_FLAWS]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors cross from worker processes to the web process by pickling.
+        return (_rebuild, (type(self), self.detail, self.flaws))
+
+
+class relocated:  # noqa: N801  (used as contextlib's are)
+    """Errors raised inside point to other places: `pointer_map` turns each pointer into the one to report.
+
+    Readers and validation point into their own part of a request; their callers know where that part came from. Not made
+    by `contextmanager`, which takes three times as long: every request passes three.
+    """
+
+    __slots__ = ("_pointer_map",)
+
+    def __init__(self, pointer_map: Callable[[str], str]) -> None:
+        self._pointer_map = pointer_map
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if not isinstance(error, InvalidTest | PlanTooLarge):
+            return
+        flaws = tuple(replace(flaw, pointer=self._pointer_map(flaw.pointer)) for flaw in error.flaws)
+        detail = error.detail
+        if flaws and detail.startswith(f"At {error.flaws[0].pointer}: "):
+            detail = f"At {flaws[0].pointer}: {flaws[0].detail}"
+        raise type(error)(detail, flaws=flaws) from None
+
+
+def _rebuild(kind: type[ExactpermError], detail: str, flaws: tuple[Flaw, ...]) -> ExactpermError:
+    return kind(detail, flaws=flaws)
+
+
+class InputError(ExactpermError):
+    """The request is wrong."""
+
+    code = "invalid-request"
+
+
+class Unauthorized(InputError):
+    """The request has no API key, or an unknown one."""
+
+    code = "unauthorized"
+
+
+class BodyTooSlow(InputError):
+    """The body did not arrive in time, or not fast enough."""
+
+    code = "body-too-slow"
+
+
+class MalformedBody(InputError):
+    """The body cannot be parsed as its declared media type."""
+
+    code = "malformed-body"
+
+
+class UnsupportedMedia(InputError):
+    """The media type or the content coding is not supported."""
+
+    code = "unsupported-media-type"
+
+
+class NotAcceptable(InputError):
+    """The client accepts none of the representations."""
+
+    code = "not-acceptable"
+
+
+class BodyTooLarge(InputError):
+    """The body, or the number of items in it, is over the limit."""
+
+    code = "body-too-large"
+
+
+class InvalidTest(InputError):
+    """The body was read, but it does not describe a valid test."""
+
+    code = "invalid-test"
+
+    @classmethod
+    def at(cls, pointer: str, code: str, detail: str, choices: tuple[Choice, ...] = ()) -> InvalidTest:
+        """An error with a single flaw, and the same detail."""
+        return cls(detail, flaws=(Flaw(pointer, code, detail, choices),))
+
+
+class PlanTooLarge(InputError):
+    """The test is valid, but the requested method would cost more than the budget."""
+
+    code = "plan-too-large"
+
+
+class NotThere(InputError):
+    """There is no such job or stored answer for this key."""
+
+    code = "not-found"
+
+
+class JobExpired(InputError):
+    """The job and its result were kept for a while, and are gone."""
+
+    code = "expired"
+
+
+class KeyConflict(InputError):
+    """The idempotency key was used for another request."""
+
+    code = "idempotency-conflict"
+
+
+class JobsOff(InputError):
+    """The service has no database for jobs and stored answers."""
+
+    code = "jobs-off"
+
+
+class CapacityError(ExactpermError):
+    """The server cannot answer now."""
+
+    code = "unavailable"
+
+    def __init__(
+        self, detail: str, *, flaws: tuple[Flaw, ...] = (), retry_after_s: int | None = None
+    ) -> None:
+        super().__init__(detail, flaws=flaws)
+        self.retry_after_s = retry_after_s  # None where it was not measured
+
+
+class Overloaded(CapacityError):
+    """The queue is full."""
+
+    code = "overloaded"
+
+
+class TooManyJobs(CapacityError):
+    """Too much work of this key waits."""
+
+    code = "too-many-requests"
+
+
+class JobNotFinished(CapacityError):
+    """The job has no result yet, or ended without one."""
+
+    code = "job-not-finished"
+
+
+class StoreUnreachable(CapacityError):
+    """The database of jobs cannot be reached."""
+
+    code = "store-away"
+
+
+class TooManyConnections(CapacityError):
+    """More connections are open than the server accepts."""
+
+    code = "too-many-connections"
+
+
+class DeadlineExceeded(CapacityError):
+    """The deadline passed before the answer was ready."""
+
+    code = "deadline-exceeded"
+
+
+class OutOfMemory(CapacityError):
+    """The worker process that computed the answer reached its memory limit."""
+
+    code = "out-of-memory"
+
+
+class WorkerLost(CapacityError):
+    """The worker process died while it computed the answer."""
+
+    code = "worker-lost"
