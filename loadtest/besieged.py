@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from exactperm.execution.procfs import resident_bytes
+from exactperm.execution.memory import resident_bytes
 from loadtest.server import running_process
 from loadtest.watched import MIB, Watched
 

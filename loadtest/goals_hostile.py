@@ -13,7 +13,7 @@ from multiprocessing import get_context
 from multiprocessing.synchronize import Event
 from urllib.parse import urlsplit
 
-from exactperm.execution.procfs import PROC
+from exactperm.execution.memory import PROC
 from exactperm.settings import Settings
 from loadtest.goals_row import Row, row
 from loadtest.traffic import SMALL

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from exactperm.execution.procfs import PROC, resident_bytes
+from exactperm.execution.memory import PROC, resident_bytes
 from loadtest.server import running_process
 
 MIB = 2**20

@@ -22,12 +22,12 @@ from unittest import mock
 
 from fastapi import FastAPI
 
-from exactperm.execution import children, process, worker
+from exactperm.execution import process, worker
 from exactperm.execution.ipc import FORK_SERVER, ONE_THREAD
 from exactperm.workers import ANSWERING
 
 MEMORY, PID = struct.Struct("=q"), struct.Struct("=q")
-_spawn, _turn = children.spawn, threading.Lock()
+_spawn, _turn = process.spawn, threading.Lock()
 
 
 @asynccontextmanager
@@ -35,7 +35,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """The lifespan of an application; should its fork server die, the next one is started as ever."""
     async with AsyncExitStack() as stack:
         forking = mock.patch.object(process, "spawn", _spawn_or_fork)
-        with forking if children.adopt_grandchildren() else nullcontext():
+        with forking if process.adopt_grandchildren() else nullcontext():
             await stack.enter_async_context(app.router.lifespan_context(app))
         yield
 

@@ -21,7 +21,7 @@ from .api.routes import add_routes
 from .errors import DeadlineExceeded, ExactpermError, WorkerLost
 from .execution.executor import Executor
 from .execution.ipc import Unbounded
-from .execution.peaks import give_back_after_peaks
+from .execution.memory import give_back_after_peaks
 from .execution.pool import NotStarted
 from .extras import is_installed, missing
 from .ops.auth import AuthMiddleware

@@ -21,9 +21,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 
-from .execution import malloc
-from .execution.children import keep_from_children
 from .execution.executor import Executor
+from .execution.memory import keep_freed
+from .execution.process import keep_from_children
 from .jobs.embedded import embedded_worker
 from .ops.edge import descriptors
 from .ops.edge.limits import Edge, Limits
@@ -48,7 +48,7 @@ def serve(settings: Settings) -> None:
         raise SystemExit(_serve_with_many(settings, limits))
     executor = executor_of(settings)
     executor.begin()  # forks, so it comes before threads, event loops and the web framework
-    malloc.keep(2**28)  # bodies, and the pieces in which they arrive
+    keep_freed(2**28)  # bodies, and the pieces in which they arrive
     with embedded_worker(settings):
         asyncio.run(_serve(settings, limits, executor))
 
@@ -97,7 +97,7 @@ def _one_of_many(
     keep_from_children(*sockets, connection)
     executor = executor_of(own)
     executor.begin()
-    malloc.keep(2**28)
+    keep_freed(2**28)
     limits = replace(limits, max_connections_per_address=own.max_connections_per_address)
     # One worker for jobs: that of the first process, whose successor starts another.
     worker = embedded_worker(settings) if number == 0 else contextlib.nullcontext()

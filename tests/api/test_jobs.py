@@ -20,7 +20,7 @@ import httpx
 import pytest
 
 from exactperm.api.request_body import SLICE_BYTES
-from exactperm.execution.procfs import resident_bytes
+from exactperm.execution.memory import resident_bytes
 from exactperm.ops.keys import new_key
 from exactperm.settings import Settings
 from tests.api.conftest import Service, problem, running

@@ -10,8 +10,7 @@ import time
 from pathlib import Path
 
 from exactperm.errors import Flaw, InvalidTest
-from exactperm.execution.ipc import Control
-from exactperm.execution.split import Part, Split
+from exactperm.execution.ipc import Control, Part, Split
 from exactperm.service.problems import of_bug
 
 Body = bytes | bytearray

@@ -11,8 +11,7 @@ import httpx
 import pytest
 
 from exactperm.api.request_body import SENDING_BYTES
-from exactperm.execution.peaks import WORTH_BYTES
-from exactperm.execution.procfs import resident_bytes
+from exactperm.execution.memory import WORTH_BYTES, resident_bytes
 from tests.process.conftest import PATIENCE_S, PROC, Server, until
 
 pytestmark = [

@@ -21,9 +21,9 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from ..errors import ExactpermError, Flaw, InvalidTest, JobsOff, PlanTooLarge
-from ..execution.cache import Cache
 from ..execution.executor import Executor
 from ..execution.ipc import TooLong
+from ..execution.shared_answers import Cache
 from ..service import problems
 from ..service.batch import handle_batch
 from ..service.media_types import JSON, MULTIPART, OFFERED

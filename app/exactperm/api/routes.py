@@ -11,8 +11,8 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..execution.cache import Cache
 from ..execution.executor import Executor
+from ..execution.shared_answers import Cache
 from ..ops.drain import Drain
 from ..ops.health import HealthChecks, health_router
 from ..ops.metrics import Metrics, metrics_router

@@ -89,7 +89,7 @@ def once_per_form(function: Callable[[CanonicalForm], Value]) -> Callable[[Canon
         known = form.__dict__
         if name not in known:
             known[name] = function(form)
-        return cast(Value, known[name])
+        return cast("Value", known[name])
 
     return cached
 
@@ -181,7 +181,7 @@ def sum_by_cluster(values: Exact, codes: Integers, clusters: int) -> Exact:
     """Sums of `values`, shape (N,) or (N, m), inside each cluster; exact integers, shape (clusters, ...)."""
     sums = np.zeros_like(values, shape=(clusters, *values.shape[1:]))
     np.add.at(sums, codes, values)
-    return cast(Exact, sums)
+    return cast("Exact", sums)
 
 
 def decimal_lattice(*columns: Reals) -> tuple[Fraction, tuple[Integers, ...]] | None:

@@ -10,13 +10,14 @@ The fork server is a worker, too, that runs one call, the warm-up; a request of 
 a socket as ancillary data, makes it fork: the reply is `FORKED` with the process id.
 
 Pickle is safe here: both ends are this program. The body of a request, which is not, is never unpickled; that of a part
-of a split call (`split`) was written by a worker.
+of a split call (`Split`) was written by a worker.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 REQUEST_HEADER = struct.Struct("<QQd")
@@ -82,3 +83,35 @@ class Unbounded:
 
 
 UNBOUNDED = Unbounded()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The job of one part of an answer that several workers compute, and its predicted seconds."""
+
+    job: Any
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What a function returns instead of its result when other workers should help: a last call joins the parts' results.
+
+    Attributes
+    ----------
+    function, parts, body
+        Called with the job of each part, and with `body`, which all parts need; at most `at_once` run at the same time.
+    join, job
+        Called at last with `(job, results)`, the results in the order of the parts, and the body of the first call.
+    seconds, join_seconds
+        Predicted for all parts together, and for what comes after them, on one worker.
+    """
+
+    function: Function
+    parts: tuple[Part, ...]
+    body: bytes
+    join: Function
+    job: Any
+    at_once: int
+    seconds: float
+    join_seconds: float = 0.0

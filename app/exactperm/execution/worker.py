@@ -20,7 +20,6 @@ import threading
 import time
 from typing import Any
 
-from . import malloc
 from .ipc import (
     DEADLINE,
     FAILURE,
@@ -37,7 +36,7 @@ from .ipc import (
     RESULT,
     SECONDS,
 )
-from .procfs import data_bytes, resident_bytes, set_name
+from .memory import KEPT, data_bytes, give_back, keep_freed, resident_bytes, set_name
 
 PARENT_POLL_S = 1.0
 # Workers yield to the web process, which needs the processor only for moments: otherwise a refusal or a health probe would
@@ -134,8 +133,8 @@ def serve(connection: socket.socket, memory_bytes: int, *, warm: bool) -> None:
             return
         if not warm:
             warm_bytes, warm = settle(memory_bytes), True
-        elif (resident_bytes(os.getpid()) or 0) - warm_bytes > malloc.KEPT * memory_bytes:
-            malloc.give_back()  # so that the next call has the whole limit
+        elif (resident_bytes(os.getpid()) or 0) - warm_bytes > KEPT * memory_bytes:
+            give_back()  # so that the next call has the whole limit
 
 
 def one_call(connection: socket.socket, header: bytes | bytearray) -> bool:
@@ -236,7 +235,7 @@ def main(descriptor: int, memory_bytes: int, preload: str, part: str) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     web = os.getppid()
     gc.disable()  # nothing of what is imported is garbage; see `serve`
-    malloc.keep(memory_bytes)
+    keep_freed(memory_bytes)
     connection = socket.socket(fileno=descriptor)
     if preload:
         importlib.import_module(preload)

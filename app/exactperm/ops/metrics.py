@@ -20,7 +20,7 @@ from prometheus_client.utils import floatToGoString
 from starlette.responses import Response
 
 from ..execution.executor import Executor
-from ..execution.procfs import resident_bytes
+from ..execution.memory import resident_bytes
 from .merged_metrics import RESTARTS as WEB_RESTARTS, snapshot
 
 # A histogram of Prometheus that is observed without a lock

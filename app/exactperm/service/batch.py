@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from ..errors import ExactpermError, InvalidTest, MalformedBody, PlanTooLarge, pointer_token
-from ..execution.ipc import Control
-from ..execution.split import Part, Split
+from ..execution.ipc import Control, Part, Split
 from ..inputs.quoting import quoted
 from ..reports.representations import NDJSON as LINES
 from . import pipeline, problems

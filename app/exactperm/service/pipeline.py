@@ -16,8 +16,7 @@ import numpy as np
 from ..answers.test import reported
 from ..engine.plan import Budget
 from ..errors import BodyTooLarge, ExactpermError, InputError, relocated
-from ..execution.ipc import UNBOUNDED, Control
-from ..execution.split import Split
+from ..execution.ipc import UNBOUNDED, Control, Split
 from ..inference.compare.compare import finish_compare
 from ..inference.compare.pair_tests import PairTests
 from ..inference.compare.prepared import PreparedCompare

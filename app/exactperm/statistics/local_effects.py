@@ -106,7 +106,7 @@ def _is_wide(column: Whole) -> bool:
 
 def _have_small_sum(column: Column) -> bool:
     """Whether these are integers, the sum of whose sizes is certain to be far from what is refused."""
-    return column.dtype == np.int64 and largest_size(cast(Integers, column)) * len(column) < _SMALL_SUM
+    return column.dtype == np.int64 and largest_size(cast("Integers", column)) * len(column) < _SMALL_SUM
 
 
 def _largest_cluster(pairing: Pairing) -> int:
@@ -134,4 +134,4 @@ def _integers(
 
 
 def _column(side: Column, index: int) -> Column:
-    return side if side.ndim == 1 else cast(Column, np.ascontiguousarray(side[:, index]))
+    return side if side.ndim == 1 else cast("Column", np.ascontiguousarray(side[:, index]))

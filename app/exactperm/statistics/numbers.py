@@ -171,7 +171,7 @@ def _off_by(error: int, effects: int) -> Rounding | None:
 def total_of(column: Whole) -> int:
     """The exact sum, shape (N,) with N < 2**31."""
     if column.dtype == np.int64:
-        return exact_total(cast(Integers, column))
+        return exact_total(cast("Integers", column))
     return sum(int(x) for x in column.tolist())
 
 
@@ -181,7 +181,7 @@ def _have_room(columns: tuple[Integers, ...]) -> bool:
 
 
 def _refuse_beyond(column: Column, limit: int) -> None:
-    if len(column) and largest_size(cast(Integers, column)) > limit:
+    if len(column) and largest_size(cast("Integers", column)) > limit:
         raise InvalidTest.at(
             "",
             "integer_too_large",

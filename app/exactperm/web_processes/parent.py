@@ -17,8 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
 
-from ..execution.children import die_with_parent, fork
-from ..execution.procfs import set_name
+from ..execution.memory import set_name
+from ..execution.process import die_with_parent, fork
 from ..ops.edge import listening
 from ..ops.edge.server import say_where
 from ..ops.merged_metrics import Merged

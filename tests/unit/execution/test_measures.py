@@ -10,10 +10,17 @@ from math import inf
 import pytest
 from hypothesis import example, given, strategies as st
 
-from exactperm.execution.cache import OVERHEAD_BYTES, Cache
-from exactperm.execution.scheduler import QUEUES, Bounds, Call, QueueName, Scheduler
-from exactperm.execution.supervisor import Progress
-from exactperm.execution.throughput import MAX_RETRY_AFTER_S, Throughput
+from exactperm.execution.pool import Progress
+from exactperm.execution.scheduler import (
+    MAX_RETRY_AFTER_S,
+    QUEUES,
+    Bounds,
+    Call,
+    QueueName,
+    Scheduler,
+    Throughput,
+)
+from exactperm.execution.shared_answers import OVERHEAD_BYTES, Cache
 
 FAR = 1e9
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from exactperm.execution.peaks import WORTH_BYTES, Peaks
+from exactperm.execution.memory import WORTH_BYTES, Peaks
 
 MIB = 2**20
 

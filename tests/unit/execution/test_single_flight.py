@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from exactperm.errors import DeadlineExceeded, InvalidTest
-from exactperm.execution.single_flight import Flight, SingleFlight
+from exactperm.execution.shared_answers import Flight, SingleFlight
 
 LONG_S = 1000.0
 

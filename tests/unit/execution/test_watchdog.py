@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from exactperm.execution.supervisor import Standstill
+from exactperm.execution.pool import Standstill
 
 
 def test_a_worker_stands_still_when_it_is_stopped_for_long_or_waits_for_a_device_for_longer() -> None:

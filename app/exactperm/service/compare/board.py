@@ -354,9 +354,9 @@ def _of_labels(systems: Systems, spec: StatisticSpec) -> tuple[WarningRecord, ..
     """Warnings about labels that cannot match gold's; raises InvalidTest where that is certain."""
     if systems.kind != "predictions" or spec.name in PAIRWISE:
         return ()
-    gold = GoldLabels(cast(Any, systems.gold), spec)
+    gold = GoldLabels(cast("Any", systems.gold), spec)
     return tuple(
         WarningRecord(warning.code, warning.detail)
         for name, column in systems.columns.items()
-        for warning in gold.warnings(quoted(name), cast(Any, column), system_pointer(name))
+        for warning in gold.warnings(quoted(name), cast("Any", column), system_pointer(name))
     )

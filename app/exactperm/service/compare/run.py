@@ -16,8 +16,7 @@ import numpy as np
 from ...answers.plan import BoardPlanRecord, ComparePlanRecord
 from ...engine.plan import Budget
 from ...errors import InputError, relocated
-from ...execution.ipc import Function
-from ...execution.split import Part, Split
+from ...execution.ipc import Function, Part, Split
 from ...inference.compare.columns import concatenated
 from ...inference.compare.compare import prepare_compare
 from ...inference.compare.pair_tests import PairTests
