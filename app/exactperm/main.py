@@ -24,18 +24,13 @@ from .execution.ipc import Unbounded
 from .execution.memory import give_back_after_peaks
 from .execution.pool import NotStarted
 from .extras import is_installed, missing
-from .ops.auth import AuthMiddleware
-from .ops.cors import OPTIONS, ProblemCORSMiddleware, origins_of
-from .ops.drain import Drain
-from .ops.head_requests import HeadMiddleware
-from .ops.health import HealthChecks
+from .ops.health import Drain, HealthChecks
 from .ops.keys import Keys
-from .ops.log_config import silence_libraries
-from .ops.logs import RequestLine
+from .ops.logs import RequestLine, silence_libraries
 from .ops.metrics import Metrics
-from .ops.observability import ObservabilityMiddleware
-from .ops.route_templates import Templates
-from .ops.together import Together
+from .ops.middleware import OPTIONS, AuthMiddleware, HeadMiddleware, ProblemCORSMiddleware, origins_of
+from .ops.observability import ObservabilityMiddleware, Templates
+from .ops.shared_counters import Together
 from .ops.tracing import spans_to
 from .service import pipeline
 from .service.answers import versions
@@ -47,7 +42,7 @@ from .worker_start import start_worker
 from .workers import executor_of
 
 if TYPE_CHECKING:
-    from .jobs.connected import Jobs
+    from .jobs.gateway import Jobs
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +124,7 @@ def jobs_of(settings: Settings) -> Jobs | None:
         return None
     if not is_installed("jobs"):
         raise SystemExit(f"{missing('jobs')}.")
-    from .jobs.connected import Jobs
+    from .jobs.gateway import Jobs
 
     try:
         return Jobs(settings)

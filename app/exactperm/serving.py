@@ -24,11 +24,10 @@ from http import HTTPStatus
 from .execution.executor import Executor
 from .execution.memory import keep_freed
 from .execution.process import keep_from_children
-from .jobs.embedded import embedded_worker
-from .ops.edge import descriptors
-from .ops.edge.limits import Edge, Limits
+from .jobs.embedded_worker import embedded_worker
+from .ops.edge.limits import Edge, Limits, possible_connections
 from .ops.keys import exposed
-from .ops.together import Counts
+from .ops.shared_counters import Counts
 from .settings import Settings
 from .web_processes.channel import ToParent
 from .workers import executor_of
@@ -59,13 +58,13 @@ def _can_be_many() -> bool:
 
 def _serve_with_many(settings: Settings, limits: Limits) -> int:
     """Import and warm up once, then fork the web processes and watch them; the exit status."""
-    from .ops.edge import listening
-    from .ops.log_config import log_config
+    from .ops.edge.server import cannot_listen, sockets_of
+    from .ops.logs import log_config
 
     try:
-        sockets = listening.sockets_of(settings.host, settings.port, settings.web_processes)
+        sockets = sockets_of(settings.host, settings.port, settings.web_processes)
     except OSError as error:
-        sys.stderr.write(f"exactperm: {listening.cannot_listen(settings.host, settings.port, error)}\n")
+        sys.stderr.write(f"exactperm: {cannot_listen(settings.host, settings.port, error)}\n")
         return STARTUP_FAILURE
     logging.config.dictConfig(log_config(settings.log_format, tracebacks=settings.log_tracebacks))
     if reason := exposed(settings):
@@ -90,7 +89,7 @@ def _one_of_many(
 ) -> None:
     """A web process that was forked, until its parent says that it shall end."""
     from .ops.logs import name_process
-    from .web_processes.shares import share_of
+    from .web_processes.parent import share_of
 
     own = share_of(settings, number, settings.web_processes)
     name_process(number)
@@ -119,7 +118,7 @@ def affordable(settings: Settings) -> Limits:
     """The connection limits that the file descriptors allow; SystemExit when there are too few."""
     limits = Limits.of(settings)
     try:
-        return limits.within(descriptors.for_connections(limits.descriptors, max(2, settings.workers)))
+        return limits.within(possible_connections(limits.descriptors, max(2, settings.workers)))
     except ValueError as error:
         raise SystemExit(f"{error}: raise the limit of open files (ulimit -n).") from None
 
@@ -132,8 +131,7 @@ async def _serve(settings: Settings, limits: Limits, executor: Executor, place: 
     from .main import create_app
     from .ops.edge.protocol import HTTPProtocol
     from .ops.edge.server import Server
-    from .ops.log_config import log_config
-    from .ops.logs import request_line
+    from .ops.logs import log_config, request_line
     from .service.problems import of_error, of_status
 
     def problem(status: int, detail: str, request_id: str) -> tuple[tuple[tuple[str, str], ...], bytes]:

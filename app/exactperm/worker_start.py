@@ -5,7 +5,7 @@ from __future__ import annotations
 from logging.config import dictConfig
 
 from .execution.ipc import Control
-from .ops.log_config import Format, log_config, silence_libraries
+from .ops.logs import Format, log_config, silence_libraries
 from .service.messages import Job
 from .service.pipeline import warm_up
 

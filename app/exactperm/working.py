@@ -14,7 +14,7 @@ from logging.config import dictConfig
 
 from .jobs.database import engine_of
 from .jobs.worker import run
-from .ops.log_config import log_config
+from .ops.logs import log_config
 from .settings import Settings
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from exactperm.ops.keys import new_key
-from exactperm.ops.route_templates import Templates
+from exactperm.ops.observability import Templates
 from exactperm.settings import Settings
 from tests.api.conftest import Service, running
 

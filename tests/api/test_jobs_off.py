@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from exactperm.api.openapi.export import exported
-from exactperm.jobs import envelope
+from exactperm.jobs.model import KINDS
 from exactperm.service.batch import OF_A_LIST
 from tests.api.conftest import problem
 
@@ -34,7 +34,7 @@ def test_jobs_are_off_without_a_database(service: Any, method: str, path: str) -
 
 def test_the_document_names_the_kinds_that_there_are() -> None:
     schemas = json.loads(exported())["components"]["schemas"]
-    assert schemas["JobRequest"]["properties"]["kind"]["enum"] == list(envelope.KINDS)
+    assert schemas["JobRequest"]["properties"]["kind"]["enum"] == list(KINDS)
     assert schemas["ListedRequest"]["properties"]["kind"]["enum"] == list(OF_A_LIST)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 
-from exactperm.ops.route_templates import Templates
+from exactperm.ops.observability import Templates
 from exactperm.settings import Settings
 from tests.api.conftest import Service, running
 

@@ -16,8 +16,8 @@ from typing import Any
 import httpx
 import pytest
 
-from exactperm.ops.edge.chunked import FREE_CHUNKS
 from exactperm.ops.edge.limits import RESERVE
+from exactperm.ops.edge.parsing import FREE_CHUNKS
 from exactperm.ops.keys import new_key
 from tests.process.conftest import ENDLESS, PATIENCE_S, PROC, ROOMY, Server, state_and_parent, until
 from tests.process.test_edge import metric

@@ -3,7 +3,7 @@
 import pytest
 
 from exactperm.settings import Settings
-from exactperm.web_processes.shares import share_of
+from exactperm.web_processes.parent import share_of
 
 
 @pytest.mark.parametrize(

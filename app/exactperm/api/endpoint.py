@@ -42,7 +42,7 @@ from .sliced_response import SlicedResponse
 from .turns import Turns
 
 if TYPE_CHECKING:
-    from ..jobs.connected import Jobs
+    from ..jobs.gateway import Jobs
 
 # Refusal of a test
 

@@ -15,9 +15,8 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import ExactpermError, Overloaded
-from ..ops.drain import Drain
-from ..ops.observability import RECORD, RequestRecord
-from ..ops.route_templates import Templates
+from ..ops.health import Drain
+from ..ops.observability import RECORD, RequestRecord, Templates
 from ..service import problems
 from .endpoint import sent
 
@@ -112,7 +111,7 @@ def _meant(path: str, paths: list[str]) -> str | None:
 def _methods(routes: Iterable[Any], scope: Scope) -> set[str]:
     """The methods of all routes of a path; the framework's own 405 names those of the first route only.
 
-    Whatever answers GET answers HEAD (`ops.head_requests`).
+    Whatever answers GET answers HEAD (`ops.middleware`).
     """
     methods: set[str] = set()
     for route in routes:

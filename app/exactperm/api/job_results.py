@@ -26,7 +26,7 @@ from .sliced_response import SlicedResponse
 from .turns import Turns
 
 if TYPE_CHECKING:
-    from ..jobs.connected import Jobs
+    from ..jobs.gateway import Jobs
     from ..jobs.model import JobRow, Stored
 
 NDJSON = "application/x-ndjson"

@@ -15,7 +15,7 @@ from ..service.messages import RenderedResponse
 from ..settings import Settings
 
 if TYPE_CHECKING:
-    from ..jobs.connected import Jobs
+    from ..jobs.gateway import Jobs
 
 T = TypeVar("T")
 THREADS = 6  # as many as a service has connections
@@ -63,7 +63,7 @@ async def with_permalink(
     jobs: Jobs, settings: Settings, owner: str, rendered: RenderedResponse
 ) -> RenderedResponse:
     """An answer that is kept for the retention time; its Content-Location says where."""
-    from ..jobs.chunks import stored_of
+    from ..jobs.worker import stored_of
 
     stored = stored_of(rendered)
     name = await in_thread(asked, jobs, lambda: jobs.keep(owner, stored), settings)

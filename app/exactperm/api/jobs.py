@@ -26,7 +26,7 @@ from ..errors import (
 )
 from ..execution.executor import Executor
 from ..inputs.quoting import quoted
-from ..ops.drain import Drain
+from ..ops.health import Drain
 from ..service.messages import RenderedResponse
 from ..service.storing import OFF
 from ..settings import Settings
@@ -39,7 +39,7 @@ from .owner import owner_of
 from .request_body import ByteBudget, Reservation, receive_body
 
 if TYPE_CHECKING:
-    from ..jobs.connected import Jobs
+    from ..jobs.gateway import Jobs
     from ..jobs.model import JobRow
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ class JobEndpoint:
             found = await self._asked(lambda: jobs.ready().replayed(owner, key, sha))
             if found is not None:
                 return await self._accepted(found, owner, replayed=True)
-        from ..jobs.connected import cutting_of
+        from ..jobs.gateway import cutting_of
         from ..jobs.work import Submission, plan_job
 
         asked = Submission(

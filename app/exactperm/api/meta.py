@@ -16,7 +16,7 @@ from ..inputs.encodings import CODINGS
 from ..inputs.formats import catalogue
 from ..inputs.formats.options import READER_OPTIONS
 from ..inputs.formats.roles import ROLES, role_label
-from ..jobs import envelope as job_kinds
+from ..jobs.model import KINDS
 from ..reports.representations import REPRESENTATIONS, BoardPicture, BoardTable
 from ..service import media_types, problems
 from ..service.answers import versions
@@ -114,7 +114,7 @@ def jobs_of(settings: Settings) -> dict[str, Any]:
     return {
         "enabled": bool(colon),
         "database": database.partition("+")[0] or None,
-        "kinds": list(job_kinds.KINDS),
+        "kinds": list(KINDS),
         "limits": {name: getattr(settings, name) for name in LIMITS_OF_JOBS},
     }
 

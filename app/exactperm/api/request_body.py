@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
 from ..errors import BodyTooLarge, MalformedBody, Overloaded
-from ..ops.together import Together
+from ..ops.shared_counters import Together
 from ..service.messages import RenderedResponse
 
 SMALL_BYTES = (

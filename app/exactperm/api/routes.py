@@ -13,10 +13,9 @@ from starlette.responses import Response
 
 from ..execution.executor import Executor
 from ..execution.shared_answers import Cache
-from ..ops.drain import Drain
-from ..ops.health import HealthChecks, health_router
+from ..ops.health import Drain, HealthChecks, health_router
 from ..ops.metrics import Metrics, metrics_router
-from ..ops.together import Together
+from ..ops.shared_counters import Together
 from ..service.limits import limits_of
 from ..service.messages import RenderedResponse
 from ..settings import Settings
@@ -34,7 +33,7 @@ from .request_body import ByteBudget
 from .turns import Turns
 
 if TYPE_CHECKING:
-    from ..jobs.connected import Jobs
+    from ..jobs.gateway import Jobs
 
 
 def add_routes(

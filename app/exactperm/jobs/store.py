@@ -1,9 +1,10 @@
-"""Every statement on the tables of jobs, but those of the hosts (`hosts`)."""
+"""The tables of jobs, beside those of the engine of jobs in the same database, and every statement on them."""
 
 from __future__ import annotations
 
 import json
 import secrets
+import time
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
@@ -25,9 +26,83 @@ from .model import (
     Stored,
     Work,
 )
-from .tables import INPUTS, JOBS, KEYS, METADATA, OF_A_JOB, PARTS, RESULTS
 
-# What one API key, and all of them together
+METADATA = sa.MetaData()
+_Float = sa.Double
+
+JOBS = sa.Table(
+    "ep_jobs",
+    METADATA,
+    sa.Column("id", sa.String, primary_key=True),
+    sa.Column("owner", sa.String, nullable=False),
+    sa.Column("kind", sa.String, nullable=False),
+    sa.Column("state", sa.String, nullable=False),
+    sa.Column("request_sha", sa.String, nullable=False),
+    sa.Column("algorithm", sa.String, nullable=False),
+    sa.Column("head", sa.Text, nullable=False),
+    sa.Column("cut", sa.LargeBinary, nullable=False),
+    sa.Column("tests", sa.Integer, nullable=False),
+    sa.Column("chunks", sa.Integer, nullable=False),
+    sa.Column("seconds", _Float, nullable=False),
+    sa.Column("created", _Float, nullable=False),
+    sa.Column("ended", _Float),
+    sa.Column("expires", _Float),
+    sa.Column("problem", sa.Text),
+    sa.Column("kept", sa.BigInteger),  # bytes of its results once it has succeeded
+    sa.Index("ep_jobs_by_owner", "owner", "created"),
+    sa.Index("ep_jobs_by_state", "state", "owner"),
+)
+# The body of a request, or of a list the part of each chunk; compressed.
+INPUTS = sa.Table(
+    "ep_inputs",
+    METADATA,
+    sa.Column("job", sa.String, primary_key=True),
+    sa.Column("piece", sa.Integer, primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+# Idempotency keys.
+KEYS = sa.Table(
+    "ep_keys",
+    METADATA,
+    sa.Column("owner", sa.String, primary_key=True),
+    sa.Column("key", sa.String, primary_key=True),
+    sa.Column("request_sha", sa.String, nullable=False),
+    sa.Column("job", sa.String, nullable=False),
+)
+# The primary key is the promise that no chunk counts twice.
+PARTS = sa.Table(
+    "ep_parts",
+    METADATA,
+    sa.Column("job", sa.String, primary_key=True),
+    sa.Column("chunk", sa.Integer, primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Column("tests", sa.Integer, nullable=False),
+    sa.Column("host", sa.String, nullable=False),
+    sa.Column("at", _Float, nullable=False),
+)
+RESULTS = sa.Table(
+    "ep_results",
+    METADATA,
+    sa.Column("id", sa.String, primary_key=True),
+    sa.Column("owner", sa.String, nullable=False),
+    sa.Column("status", sa.Integer, nullable=False),
+    sa.Column("headers", sa.Text, nullable=False),
+    sa.Column("before", sa.LargeBinary, nullable=False),
+    sa.Column("own", sa.LargeBinary, nullable=False),
+    sa.Column("after", sa.LargeBinary, nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("expires", _Float),
+    sa.Index("ep_results_by_owner", "owner", "expires", "size"),
+)
+HOSTS = sa.Table(
+    "ep_hosts",
+    METADATA,
+    sa.Column("id", sa.String, primary_key=True),
+    sa.Column("processes", sa.Integer, nullable=False),
+    sa.Column("algorithm", sa.String, nullable=False),
+    sa.Column("seen", _Float, nullable=False),
+)
+OF_A_JOB = (INPUTS, PARTS)
 
 
 def require_share(connection: sa.Connection, owner: str, shares: Shares) -> None:
@@ -370,3 +445,67 @@ def _result(name: str, owner: str, answer: Stored, expires: float | None) -> dic
         "id": name, "owner": owner, "status": answer.status, "headers": json.dumps(answer.headers),
         "before": answer.before, "own": answer.own, "after": answer.after, "size": answer.size, "expires": expires,
     }  # fmt: skip
+
+
+GONE = 0.0  # `seen` of a host that has ended in peace
+
+
+class Heart:
+    """One host's heartbeat.
+
+    A host that was itself away (its database was lost, its process stopped) sees all others as silent. So it judges only after
+    `silent_s` of beats that were never more than half of that apart.
+    """
+
+    def __init__(
+        self,
+        engine: sa.Engine,
+        host: str,
+        processes: int,
+        algorithm: str,
+        silent_s: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._engine = engine
+        self._values = {"id": host, "processes": processes, "algorithm": algorithm}
+        self._silent_s = silent_s
+        self._clock = clock
+        self._last = -float("inf")
+        self._since = 0.0
+
+    def beat(self, computing: Collection[str]) -> tuple[list[str], set[str]]:
+        """Say that this host lives; the hosts that it may take over from, and those jobs of `computing` that have ended."""
+        with self._engine.begin() as connection:
+            at = now(connection)
+            values = {**self._values, "seen": at}
+            own = insert(connection, HOSTS).values(values)
+            connection.execute(own.on_conflict_do_update(index_elements=["id"], set_={"seen": at}))
+            silent = sa.select(HOSTS.c.id).where(HOSTS.c.seen < at - self._silent_s)
+            silent_hosts = list(connection.execute(silent).scalars())
+            alive: set[str] = set()
+            if computing:
+                wanted = sa.select(JOBS.c.id).where(JOBS.c.id.in_(list(computing)), JOBS.c.state.in_(ACTIVE))
+                alive = set(connection.execute(wanted).scalars())
+        began = self._clock()
+        if began - self._last > self._silent_s / 2:
+            self._since = began
+        self._last = began
+        trusted = began - self._since >= self._silent_s
+        return (silent_hosts if trusted else []), set(computing) - alive
+
+    def forget(self, host: str) -> None:
+        """A host has nothing left that could be taken over."""
+        with self._engine.begin() as connection:
+            connection.execute(HOSTS.delete().where(HOSTS.c.id == host))
+
+    def leave(self) -> None:
+        """Say that this host ends: others need not wait until it is silent."""
+        with self._engine.begin() as connection:
+            connection.execute(HOSTS.update().where(HOSTS.c.id == self._values["id"]).values(seen=GONE))
+
+
+def live_hosts(engine: sa.Engine, silent_s: float) -> int:
+    """How many hosts have a heartbeat."""
+    with engine.connect() as connection:
+        wanted = sa.select(sa.func.count()).select_from(HOSTS)
+        return int(connection.execute(wanted.where(HOSTS.c.seen >= now(connection) - silent_s)).scalar_one())

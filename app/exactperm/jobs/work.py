@@ -38,11 +38,7 @@ from ..service.media_types import JSON, OFFERED
 from ..service.messages import Job as Call, Kind, Limits, RenderedResponse
 from ..service.parse import inflated
 from ..service.pointers import prefixed
-from .envelope import BATCH, Envelope, kind_of
-from .model import JobPlan
-
-# The tests of a chunk as bytes that are data only: a database row is never code
-
+from .model import BATCH, Envelope, JobPlan, kind_of
 
 CLASSES: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (PairTests, Listed, Joined, SumValues, BinomialValues, Fraction2)

@@ -1,4 +1,9 @@
-"""The checks of the health routes, whether the service is alive and whether it is ready; and the routes."""
+"""Whether the service is alive, ready, or shutting down.
+
+After SIGTERM, `/readyz` is 503 at once. For `shutdown_delay_s` requests are still accepted, because a load balancer needs
+a moment to notice, and every response closes its connection. Then the server stops listening and finishes the requests
+in flight; those unfinished after `shutdown_grace_s` are cancelled and answered with 503.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,19 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from ..execution.executor import Executor
-from .drain import Drain
+
+CLOSE = (b"connection", b"close")
+
+
+class Drain:
+    """Whether the service is shutting down."""
+
+    def __init__(self) -> None:
+        self.begun = False
+
+    def begin(self) -> None:
+        """Begin; safe in a signal handler."""
+        self.begun = True
 
 
 class HealthChecks:

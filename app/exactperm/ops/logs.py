@@ -14,19 +14,18 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal
 
-import structlog
 from pydantic_core import PydanticSerializationError, to_json
-from structlog.typing import EventDict, Processor
 
 if TYPE_CHECKING:
-    from .log_config import Format
+    from structlog.typing import EventDict, Processor
 
+
+Format = Literal["json", "console"]
 RequestLine = Callable[..., Any]  # keyword arguments are the members of the line
 
-STAMP = structlog.processors.TimeStamper(fmt="iso", utc=True, key="time")
 OURS = {"status", "reason", "request_id"}  # the extras of our own records
 LEVEL = "info"  # of the line of a request
 PLAIN = frozenset({str, int, float, bool, type(None)})
@@ -50,11 +49,13 @@ def add_process(_: Any, __: str, event: EventDict) -> EventDict:
 
 def formatter(form: Format, *, tracebacks: bool = False) -> logging.Formatter:
     """A formatter for records of the standard library."""
+    import structlog
+
     before: list[Processor] = [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(allow=OURS),
-        STAMP,
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
         add_process,
         partial(describe_exception, tracebacks=tracebacks),
     ]
@@ -82,7 +83,7 @@ def request_line(form: Format) -> RequestLine:
 
 
 class Stamp:
-    """The time as STAMP writes it; the part down to the second is kept while the second lasts."""
+    """The time as structlog's TimeStamper writes it; the part down to the second is kept while the second lasts."""
 
     def __init__(self) -> None:
         self._second, self._text = -1, ""
@@ -107,6 +108,8 @@ def json_line(members: EventDict) -> str:
 
 def rendered(form: Format) -> Processor:
     """The last step: a line of text."""
+    import structlog
+
     if form == "console":
         console = structlog.dev.ConsoleRenderer(
             colors=False, timestamp_key="time", exception_formatter=nothing
@@ -172,3 +175,60 @@ def describe_exception(_: Any, __: str, event: EventDict, *, tracebacks: bool = 
         if tracebacks:
             event["traceback"] = "".join(traceback.format_exception(error))
     return event
+
+
+QUOTING = ("python_multipart.multipart",)
+INVALID = "Invalid HTTP request received."
+NOT_STARTED = "NotStarted: "  # of the last line of a traceback
+
+
+def log_config(form: Format, *, tracebacks: bool = False) -> dict[str, Any]:
+    """For `logging.config.dictConfig`: everything goes to standard output, one line each."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"ours": {"()": FormatterOfFirstUse, "form": form, "tracebacks": tracebacks}},
+        "filters": {"once": {"()": Once}},
+        "handlers": {
+            "out": {
+                "class": "logging.StreamHandler",
+                "formatter": "ours",
+                "filters": ["once"],
+                "stream": "ext://sys.stdout",
+            }
+        },
+        "root": {"handlers": ["out"], "level": "INFO"},
+    }
+
+
+def silence_libraries() -> None:
+    """Disable the loggers of libraries that would quote a request's bytes."""
+    for name in QUOTING:
+        logging.getLogger(name).disabled = True
+
+
+class Once(logging.Filter):
+    """Drops lines of uvicorn that say again what ours say: about invalid requests, and why the workers did not start."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to keep a record."""
+        return record.msg != INVALID and not (
+            record.name == "uvicorn.error" and NOT_STARTED in str(record.msg)
+        )
+
+
+class FormatterOfFirstUse(logging.Formatter):
+    """The formatter, made with the first record: a worker hardly ever logs, and starts without structlog."""
+
+    def __init__(self, form: Format, tracebacks: bool) -> None:
+        super().__init__()
+        self._form = form
+        self._tracebacks = tracebacks
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of a record."""
+        return self._formatter.format(record)
+
+    @cached_property
+    def _formatter(self) -> logging.Formatter:
+        return formatter(self._form, tracebacks=self._tracebacks)

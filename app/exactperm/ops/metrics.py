@@ -1,11 +1,13 @@
 """Metrics for Prometheus. Labels have few values, whatever clients send: route templates, known methods, reasons.
 
-Counters kept by the executor are read at collection, so that nothing is counted twice.
+Counters kept by the executor are read at collection, so that nothing is counted twice. Those of several web processes are
+added up; counters of processes that ended stay: none ever goes back.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import platform
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -21,9 +23,98 @@ from starlette.responses import Response
 
 from ..execution.executor import Executor
 from ..execution.memory import resident_bytes
-from .merged_metrics import RESTARTS as WEB_RESTARTS, snapshot
 
-# A histogram of Prometheus that is observed without a lock
+COUNTED = frozenset({"counter", "histogram"})  # types whose values add up over time
+WEB_RESTARTS = "exactperm_web_process_restarts"
+# The same in every process: what it is, or what all read from one database.
+MOST = frozenset(
+    {
+        "exactperm_build_info",
+        "exactperm_job_database_up",
+        "exactperm_job_hosts",
+        "exactperm_job_seconds_waiting",
+        "exactperm_jobs",
+        "process_max_fds",
+        "process_virtual_memory_max_bytes",
+    }
+)
+LEAST = frozenset({"process_start_time_seconds"})
+
+Labels = tuple[tuple[str, str], ...]
+Samples = dict[tuple[str, Labels], float]
+
+
+def snapshot(families: Iterable[Metric]) -> bytes:
+    """The families as JSON, for `Merged.read`."""
+    return json.dumps(
+        [
+            [
+                one.name,
+                one.documentation,
+                one.type,
+                [[sample.name, sorted(sample.labels.items()), sample.value] for sample in one.samples],
+            ]
+            for one in families
+        ]
+    ).encode()
+
+
+class Merged(Collector):
+    """The sum of the last snapshot of each living process, and of what the ended ones had counted."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, tuple[str, str]] = {}  # documentation and type
+        self._last: dict[int, dict[str, Samples]] = {}
+        self._ended: dict[str, Samples] = {}
+
+    def read(self, process: int, content: bytes) -> None:
+        """The newest snapshot of a process."""
+        families: dict[str, Samples] = {}
+        for name, documentation, kind, samples in json.loads(content):
+            self._kinds[name] = documentation, kind
+            families[name] = {
+                (sample, tuple((key, value) for key, value in labels)): number
+                for sample, labels, number in samples
+            }
+        self._last[process] = families
+
+    def ended(self, process: int) -> None:
+        """A process has ended: its gauges are gone, its counters stay."""
+        for name, samples in self._last.pop(process, {}).items():
+            if self._kinds[name][1] in COUNTED:
+                _add(self._ended.setdefault(name, {}), samples)
+
+    def replaced(self, reason: str) -> None:
+        """A process that ended is replaced."""
+        _add(self._ended.setdefault(WEB_RESTARTS, {}), {(f"{WEB_RESTARTS}_total", (("reason", reason),)): 1.0})
+
+    def collect(self) -> Iterator[Metric]:
+        """All families, merged."""
+        for name, (documentation, kind) in self._kinds.items():
+            family = Metric(name, documentation, kind)
+            samples: Samples = dict(self._ended.get(name, {}))
+            for living in self._last.values():
+                _add(samples, living.get(name, {}))
+            for (sample, labels), number in samples.items():
+                family.add_sample(sample, dict(labels), number)
+            yield family
+
+    def text(self) -> bytes:
+        """In the text format of Prometheus."""
+        return generate_latest(self)
+
+
+def _add(total: Samples, more: Samples) -> None:
+    for key, number in more.items():
+        before = total.get(key)
+        if before is None:
+            total[key] = number
+        elif key[0] in MOST:
+            total[key] = max(before, number)
+        elif key[0] in LEAST:
+            total[key] = min(before, number)
+        else:
+            total[key] = before + number
 
 
 class Durations(Histogram):

@@ -1,6 +1,6 @@
 """One middleware for what every request gets: an id, security headers, metrics, a span and a log line.
 
-During a shutdown its response closes the connection, too (see `drain`).
+During a shutdown its response closes the connection, too (see `health`).
 
 One wrapper of `receive` and `send` instead of one per purpose, because every request pays for it.
 """
@@ -9,19 +9,53 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterable
 from secrets import token_hex
+from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import BodyTooSlow
-from .drain import CLOSE, Drain
-from .edge.scope import CONNECTION
+from .edge.limits import CONNECTION, FIXED, NOTHING, POLICY
+from .health import CLOSE, Drain
 from .logs import RequestLine
 from .metrics import HTTP_METHODS, OTHER, Metrics
-from .route_templates import Templates
-from .security_headers import FIXED, NOTHING, POLICY
-from .traceparent import HEADER as TRACEPARENT, Parent, parent_of
-from .tracing import Spans
+from .tracing import HEADER as TRACEPARENT, Parent, Spans, parent_of
+
+UNMATCHED = "unmatched"
+
+
+class Templates:
+    """Route templates as labels of metrics, spans and log lines: few, whatever clients request.
+
+    Looked up by the path alone: in `scope["route"]` requests that are refused before routing (no key, too many
+    connections) have none. A path without a route is `unmatched`.
+    """
+
+    def __init__(self, routes: Iterable[Any]) -> None:
+        self._exact: dict[str, str] = {}
+        self._prefixes: list[tuple[str, str]] = []
+        self._add(routes)
+
+    def _add(self, routes: Iterable[Any]) -> None:
+        for route in routes:
+            if not hasattr(route, "path"):  # FastAPI keeps included routers as one entry
+                self._add(route.original_router.routes)
+            elif hasattr(route, "methods") and "{" not in route.path:
+                self._exact[route.path] = route.path
+            else:  # with a parameter, or mounted
+                self._prefixes.append((route.path.partition("{")[0].rstrip("/") + "/", route.path))
+
+    def __iter__(self) -> Any:
+        return iter([*self._exact.values(), *(template for _, template in self._prefixes), UNMATCHED])
+
+    def of(self, path: str) -> str:
+        """The template of a path."""
+        exact = self._exact.get(path)
+        if exact is not None:
+            return exact
+        return next((to for prefix, to in self._prefixes if path.startswith(prefix)), UNMATCHED)
+
 
 HEADER = b"x-request-id"
 ID_BYTES = 16  # of an id of ours

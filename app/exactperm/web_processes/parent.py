@@ -16,15 +16,38 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
+from typing import Any
 
 from ..execution.memory import set_name
 from ..execution.process import die_with_parent, fork
-from ..ops.edge import listening
-from ..ops.edge.server import say_where
-from ..ops.merged_metrics import Merged
-from ..ops.together import Counts
+from ..ops.edge.server import say_where, sockets_again
+from ..ops.metrics import Merged
+from ..ops.shared_counters import Counts
 from ..settings import Settings
 from .channel import ALL_METRICS, BEAT, LISTENS, METRICS, SIGNAL, ToWeb
+
+DIVIDED = (
+    "max_connections_per_address",
+    "queue_depth",
+    "queue_bytes",
+    "cache_bytes",
+    "cache_entries",
+    "job_streams",
+)
+
+
+def share_of(settings: Settings, number: int, processes: int) -> Settings:
+    """The settings of web process `number` of `processes`; open connections and held bytes are counted together instead.
+
+    Shares are rounded up, and a queue has room for the largest body.
+    """
+    least, more = divmod(settings.workers, processes)
+    own: dict[str, Any] = {name: -(-getattr(settings, name) // processes) for name in DIVIDED}
+    own["queue_bytes"] = max(own["queue_bytes"], min(settings.queue_bytes, settings.max_body_bytes))
+    own["queue_seconds"] = settings.queue_seconds / processes
+    own["workers"] = max(1, least + (number < more))
+    return settings.model_copy(update=own)
+
 
 log = logging.getLogger(__name__)
 
@@ -141,7 +164,7 @@ class Parent:
 
     def _begin(self, web: Web) -> None:
         if not web.sockets:
-            web.sockets = listening.again(self._settings.host, self._port)
+            web.sockets = sockets_again(self._settings.host, self._port)
         ours, theirs = socket.socketpair()
         parent = os.getpid()
 

@@ -17,9 +17,8 @@ from exactperm.inference.compare.binomial_values import BinomialValues
 from exactperm.inference.compare.exact_values import Joined, Listed
 from exactperm.inference.compare.sum_values import SumValues
 from exactperm.jobs import work as codec
-from exactperm.jobs.connected import cutting_of
-from exactperm.jobs.envelope import Envelope, kind_of
-from exactperm.jobs.model import JobPlan
+from exactperm.jobs.gateway import cutting_of
+from exactperm.jobs.model import Envelope, JobPlan, kind_of
 from exactperm.jobs.work import Submission, plan_job
 from exactperm.service.batch import chunk_count, runs_of
 from exactperm.service.compare.run import slices_of

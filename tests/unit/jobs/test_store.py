@@ -11,10 +11,8 @@ import pytest
 
 from exactperm.jobs import store as module
 from exactperm.jobs.database import engine_of, reachable
-from exactperm.jobs.hosts import Heart, live_hosts
 from exactperm.jobs.model import JobPlan, KeyReused, NoRoom, NoShare, Shares, StoreAway, Stored
-from exactperm.jobs.store import Store
-from exactperm.jobs.tables import PARTS, RESULTS
+from exactperm.jobs.store import PARTS, RESULTS, Heart, Store, live_hosts
 from exactperm.main import jobs_of
 from exactperm.settings import Settings
 

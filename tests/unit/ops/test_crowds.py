@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from exactperm.ops.edge import descriptors
-from exactperm.ops.edge.limits import RESERVE, Edge, Limits
-from exactperm.ops.edge.peer import share_of
+from exactperm.ops.edge.limits import RESERVE, Edge, Limits, possible_connections, share_of
 from exactperm.settings import Settings
 
 
@@ -105,7 +103,7 @@ def test_the_soft_limit_is_raised_as_far_as_it_is_needed(monkeypatch: pytest.Mon
     limit = [64, 4_096]
     monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(limit))
     monkeypatch.setattr(resource, "setrlimit", lambda _, both: limit.__setitem__(slice(None), both))
-    assert descriptors.for_connections(1_000, workers=2) == 1_000
+    assert possible_connections(1_000, workers=2) == 1_000
     assert limit == [1_000 + 24 + 8, 4_096]
-    assert descriptors.for_connections(10_000, workers=2) == 4_096 - 24 - 8
+    assert possible_connections(10_000, workers=2) == 4_096 - 24 - 8
     assert limit == [4_096, 4_096]

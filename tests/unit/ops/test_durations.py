@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 from prometheus_client import CollectorRegistry, Histogram, disable_created_metrics, generate_latest
 
-from exactperm.ops.merged_metrics import snapshot
-from exactperm.ops.metrics import Durations
+from exactperm.ops.metrics import Durations, snapshot
 
 BUCKETS = (0.001, 0.5, 1, 30)
 SECONDS = st.one_of(st.sampled_from([0.0, 0.001, 0.5, 1.0, 30.0]), st.floats(0.0, 100.0))

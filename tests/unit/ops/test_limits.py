@@ -8,7 +8,7 @@ import pytest
 from exactperm.main import create_app
 from exactperm.ops.edge.limits import Limits
 from exactperm.ops.logs import formatter, request_line
-from exactperm.ops.route_templates import Templates
+from exactperm.ops.observability import Templates
 from exactperm.settings import Settings
 
 LIMITS = Limits(

@@ -15,8 +15,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, strategies as st
 
-from exactperm.ops.log_config import Format
-from exactperm.ops.logs import MAX_FRAMES, Stamp, compact, formatter, json_line, request_line
+from exactperm.ops.logs import MAX_FRAMES, Format, Stamp, compact, formatter, json_line, request_line
 
 SECRET = "s3cr3t"
 HOSTILE = [

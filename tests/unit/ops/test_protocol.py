@@ -17,16 +17,16 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from exactperm.ops.edge import protocol as protocols
-from exactperm.ops.edge.chunked import (
+from exactperm.ops.edge.limits import Edge, Limits
+from exactperm.ops.edge.parsing import (
     FREE_CHUNKS,
     FREE_CHUNKS_ANSWERED,
     FREE_FRAMING_BYTES,
     LEAST_MEAN_CHUNK,
     MOST_ENDS,
+    unclear,
 )
-from exactperm.ops.edge.limits import Edge, Limits
 from exactperm.ops.edge.protocol import MOST_EMPTY_LINES, HTTPProtocol
-from exactperm.ops.edge.request_head import unclear
 from exactperm.settings import Settings
 
 LIMIT = 8_192

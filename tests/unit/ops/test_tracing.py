@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from exactperm.ops.traceparent import parent_of
-from exactperm.ops.tracing import Spans, spans_to
+from exactperm.ops.tracing import Spans, parent_of, spans_to
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from exactperm.settings import Settings
-from exactperm.web_processes.shares import DIVIDED, share_of
+from exactperm.web_processes.parent import DIVIDED, share_of
 
 
 @pytest.mark.parametrize("processes", [2, 3, 4])

@@ -10,8 +10,7 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from ...execution.executor import Executor
-from ...ops.drain import Drain
-from ...ops.health import HealthChecks
+from ...ops.health import Drain, HealthChecks
 from ...ops.metrics import Metrics
 from ...settings import Settings
 from ..routes import add_routes

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from ...jobs.envelope import BATCH, JobKind
+from ...jobs.model import BATCH, JobKind
 from ...reports.representations import OF_A_COMPARISON, OF_A_GATE, OF_A_TEST
 from ...service.media_types import JSON, NDJSON
 from ...service.schema.fields import Wire

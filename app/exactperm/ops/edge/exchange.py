@@ -13,7 +13,7 @@ from typing import Protocol
 
 from starlette.types import ASGIApp, Message, Scope
 
-from .request_head import END, MOST_DIGITS
+from .parsing import END, MOST_DIGITS
 
 log = logging.getLogger("exactperm.edge")
 

@@ -7,19 +7,98 @@ compares. Five hundred slow clients cost a hundred microseconds twice a second.
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import ipaddress
 import logging
+import resource
+import socket
+import struct
+import termios
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 from ...settings import Settings
-from ..security_headers import FIXED, NOTHING, POLICY
-from ..together import Together
-from .peer import share_of
-from .request_head import Refusal
+from ..shared_counters import Together
+from .parsing import Refusal
 from .request_turns import Turns, Waiting
+
+SIOCOUTQ, SIOCINQ = termios.TIOCOUTQ, termios.FIONREAD  # the same numbers
+INT = struct.Struct("i")
+
+
+def untaken_bytes(transport: asyncio.Transport) -> int:
+    """Bytes written but not acknowledged by the other end: in our buffer and in the kernel's."""
+    return transport.get_write_buffer_size() + _in_kernel(transport, SIOCOUTQ)
+
+
+def unread_bytes(transport: asyncio.Transport) -> int:
+    """Bytes received by the kernel and not read yet."""
+    return _in_kernel(transport, SIOCINQ)
+
+
+def _in_kernel(transport: asyncio.Transport, buffer: int) -> int:
+    connection = transport.get_extra_info("socket")
+    if connection is None or connection.fileno() < 0:
+        return 0
+    try:
+        size: int = INT.unpack(fcntl.ioctl(connection.fileno(), buffer, bytes(INT.size)))[0]
+    except OSError:
+        return 0
+    return size
+
+
+def was_reset(transport: asyncio.Transport) -> bool:
+    """Whether the other end has reset the connection."""
+    connection = transport.get_extra_info("socket")
+    if connection is None or connection.fileno() < 0:
+        return True
+    return bool(connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+
+
+@lru_cache(maxsize=1_024)
+def share_of(host: str) -> str:
+    """The key by which connections of one client are counted: the address, or for IPv6 its /64 network."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv4Address):
+        return host
+    mapped = address.ipv4_mapped
+    return f"{int(address) >> 64:x}" if mapped is None else str(mapped)
+
+
+OWN = 24  # listening sockets, the log, the event loop, /proc, files that libraries open briefly
+EACH_WORKER = 4  # its socket and its process, and those of its replacement
+
+
+def possible_connections(wanted: int, workers: int) -> int:
+    """How many connections are possible; at least `wanted` if the soft limit can be raised that far."""
+    others = OWN + EACH_WORKER * workers
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted + others:
+        most = wanted + others if hard == resource.RLIM_INFINITY else min(hard, wanted + others)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        soft = most
+    return wanted if soft == resource.RLIM_INFINITY else max(0, soft - others)
+
+
+CONNECTION = (
+    "exactperm.connection"  # the key in an ASGI scope; absent where another server runs the application
+)
+
+
+@dataclass(slots=True)
+class Connection:
+    """Set by the protocol, read by the middleware."""
+
+    crowded: bool = False  # beyond the limit of connections
+    late: bool = False  # the body is not arriving in time
+
 
 log = logging.getLogger("exactperm.edge")
 
@@ -37,6 +116,15 @@ CROWDED = Refusal(
 )
 LEAST_CONNECTIONS = 8
 SLOW_HEAD = Refusal(408, "header_timeout", "The headers did not arrive in time.")
+
+# Security headers of all responses. A response with its own content security policy keeps it.
+POLICY = b"content-security-policy"
+NOTHING = b"default-src 'none'; frame-ancestors 'none'"
+FIXED = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
 
 Headers = tuple[tuple[str, str], ...]
 Problem = Callable[

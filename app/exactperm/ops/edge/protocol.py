@@ -22,15 +22,25 @@ from starlette.types import ASGIApp
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from .chunked import ChunkedBody
 from .exchange import Exchange, head_of
-from .limits import CROWDED, CROWDED_HEAD_BYTES, CROWDED_HEAD_S, SLOW_HEAD, Edge
-from .peer import unread_bytes, untaken_bytes, was_reset
-from .request_head import (
+from .limits import (
+    CONNECTION,
+    CROWDED,
+    CROWDED_HEAD_BYTES,
+    CROWDED_HEAD_S,
+    SLOW_HEAD,
+    Connection,
+    Edge,
+    unread_bytes,
+    untaken_bytes,
+    was_reset,
+)
+from .parsing import (
     END,
     LARGE_HEAD,
     LINE_ENDS,
     NOT_HTTP,
+    ChunkedBody,
     Refusal,
     Refused,
     RequestHead,
@@ -38,7 +48,6 @@ from .request_head import (
     unclear,
 )
 from .request_turns import kind_of
-from .scope import CONNECTION, Connection
 
 LINGER_S = 5.0
 LAST_HEAD_S = 1.0  # time for the head of a last request during shutdown

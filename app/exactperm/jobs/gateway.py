@@ -14,10 +14,9 @@ from ..service.limits import limits_of
 from ..service.messages import Limits
 from ..settings import Settings
 from .database import engine_of, reachable
-from .hosts import live_hosts
 from .model import JobPlan, Shares, StoreAway, Stored
 from .queue import Queue
-from .store import Store
+from .store import Store, live_hosts
 from .work import Cutting
 
 log = logging.getLogger(__name__)

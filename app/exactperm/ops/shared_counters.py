@@ -1,4 +1,4 @@
-"""Counts that several web processes keep together: each writes its own place in shared memory and reads all."""
+"""Counters that several web processes share: each writes its own place in shared memory and reads all."""
 
 from __future__ import annotations
 
