@@ -15,9 +15,8 @@ from fastapi.telemetry import TelemetryConfig
 from prometheus_client import disable_created_metrics
 
 from . import __version__
-from .api.direct import Application
 from .api.exception_handlers import ErrorMiddleware
-from .api.routes import add_routes
+from .api.routes import Application, add_routes
 from .errors import DeadlineExceeded, ExactpermError, WorkerLost
 from .execution.executor import Executor
 from .execution.ipc import Unbounded
@@ -92,7 +91,7 @@ def create_app(
                 spans.close()
 
     app = Application(
-        openapi_url=None,  # see `api.openapi_document`
+        openapi_url=None,  # see `api.pages`
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from exactperm.api import admission
-from exactperm.api.turns import Turns
+from exactperm.api import endpoint
+from exactperm.api.bodies import Turns
 from exactperm.execution.executor import Executor
 from exactperm.main import create_app
 from exactperm.settings import Settings
@@ -44,8 +44,8 @@ async def fill(client: httpx.AsyncClient, executor: Executor) -> list[asyncio.Ta
 
 async def while_full(monkeypatch: pytest.MonkeyPatch) -> None:
     # A ration of next to nothing: one look in vain, and there is none for years.
-    monkeypatch.setattr(admission, "INSPECTION_SHARE", 1e-9)
-    monkeypatch.setattr(admission, "INSPECTION_SAVED_S", 1e-9)
+    monkeypatch.setattr(endpoint, "INSPECTION_SHARE", 1e-9)
+    monkeypatch.setattr(endpoint, "INSPECTION_SAVED_S", 1e-9)
     taken, mine = 0, Turns.mine
 
     async def counted(turns: Turns, number: int = 0) -> int:

@@ -11,7 +11,7 @@ from urllib.parse import urldefrag, urljoin
 
 import pytest
 
-from exactperm.api import guide
+from exactperm.api import pages
 from tests.docs_pages import GUIDE
 
 ROOT = "/docs/guide"
@@ -87,8 +87,8 @@ def test_other_names_are_not_found(service: Any, problem_of: Any, name: str) -> 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A docs/ of the test's own."""
-    caches = (guide.pages, guide.pictures, guide.rendered, guide._contents)
-    monkeypatch.setattr(guide, "FOLDERS", (tmp_path,))
+    caches = (pages.pages, pages.pictures, pages.rendered, pages._contents)
+    monkeypatch.setattr(pages, "FOLDERS", (tmp_path,))
     for cached in caches:
         cached.cache_clear()
     yield tmp_path
@@ -103,17 +103,17 @@ def test_html_in_a_page_is_text_and_a_comment_is_nothing(folder: Path) -> None:
         "[link](javascript:alert(1))\n\n<!-- table: x -->\n\n![picture](http://elsewhere/x.png)\n"
     )
     (folder / "README.md").write_text(page, encoding="utf-8")
-    tags = Links(guide.rendered("README").partition("<main>")[2]).tags
+    tags = Links(pages.rendered("README").partition("<main>")[2]).tags
     assert {tag for tag, _ in tags} <= {"h1", "p", "img"}
-    assert "mark" not in guide.rendered("README")
-    assert "table: x" not in guide.rendered("README")
+    assert "mark" not in pages.rendered("README")
+    assert "table: x" not in pages.rendered("README")
 
 
 def test_a_link_out_of_the_guide_names_the_file_and_is_no_link(folder: Path) -> None:
     (folder / "README.md").write_text("# A\n\n* [B](b.md)\n* [C](../c/README.md#d)\n", encoding="utf-8")
     (folder / "b.md").write_text("# B\n\n[up](README.md#a) [here](#b)\n", encoding="utf-8")
-    assert re.findall(r'href="([^"]+)"', guide.rendered("b").partition("<main>")[2]) == ["../guide#a", "#b"]
-    index = guide.rendered("README").partition("<main>")[2]
+    assert re.findall(r'href="([^"]+)"', pages.rendered("b").partition("<main>")[2]) == ["../guide#a", "#b"]
+    index = pages.rendered("README").partition("<main>")[2]
     assert re.findall(r'href="([^"]+)"', index) == ["guide/b"]
     assert "../c/README.md#d" in index
 

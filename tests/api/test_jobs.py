@@ -19,7 +19,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from exactperm.api.request_body import SLICE_BYTES
+from exactperm.api.bodies import SLICE_BYTES
 from exactperm.execution.memory import resident_bytes
 from exactperm.ops.keys import new_key
 from exactperm.settings import Settings

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from exactperm.api import admission
+from exactperm.api import endpoint
 from exactperm.engine import methods
 from exactperm.engine.joint import methods as joint_methods
 from exactperm.engine.probability import Probability
@@ -32,9 +32,7 @@ def service() -> Iterator[Service]:
     """Everything in this process, where the engine can be broken."""
     settings = Settings(workers=1)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(
-            admission.InPlace, "try_to", lambda _, job, body, **__: handle(job, body, Unbounded())
-        )
+        patched.setattr(endpoint.InPlace, "try_to", lambda _, job, body, **__: handle(job, body, Unbounded()))
         yield from running(settings)
 
 

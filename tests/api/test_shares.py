@@ -82,7 +82,7 @@ def test_an_answer_that_is_kept_is_found_before_its_request_is_decoded(
         def never(*_: object) -> None:
             raise AssertionError("decoded")
 
-        monkeypatch.setattr("exactperm.api.admission.handle_in_place", never)
+        monkeypatch.setattr("exactperm.api.endpoint.handle_in_place", never)
         second = service.post("/v1/tests/effects", body)
         assert "hit" in second.headers["server-timing"]
         assert second.json()["id"] == first.json()["id"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from exactperm.api.request_body import SENDING_BYTES, SLICE_BYTES
+from exactperm.api.bodies import SENDING_BYTES, SLICE_BYTES
 from exactperm.settings import Settings
 from tests.api.conftest import Service, running
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from exactperm.api.request_body import SENDING_BYTES
+from exactperm.api.bodies import SENDING_BYTES
 from exactperm.execution.memory import WORTH_BYTES, resident_bytes
 from tests.process.conftest import PATIENCE_S, PROC, Server, until
 

@@ -10,41 +10,199 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import time
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.types import Scope
 
 from ..errors import ExactpermError, Flaw, InvalidTest, JobsOff, PlanTooLarge
 from ..execution.executor import Executor
 from ..execution.ipc import TooLong
 from ..execution.shared_answers import Cache
+from ..reports.representations import BY_NAME
 from ..service import problems
+from ..service.answers import encode, milliseconds
 from ..service.batch import handle_batch
 from ..service.media_types import JSON, MULTIPART, OFFERED
-from ..service.messages import Job, Kind, Limits, RenderedResponse
-from ..service.pipeline import handle_or_split
+from ..service.messages import OF_THE_CALL, Job, Kind, Limits, RenderedResponse, Source, WorkStats
+from ..service.pipeline import Later, handle_in_place, handle_or_split
 from ..service.query import timeout_of_query
 from ..service.storing import OFF, STORE
 from ..settings import Settings
-from . import cached_response
-from .admission import InPlace
-from .job_store import with_permalink
-from .negotiation import board_picture, board_table, body_of, representation, theme
-from .owner import owner_of
-from .request_body import ByteBudget, Reservation, disconnected, receive_body
-from .sliced_response import SlicedResponse
-from .turns import Turns
+from .bodies import ByteBudget, Reservation, SlicedResponse, Turns, disconnected, receive_body
+from .job_store import owner_of, with_permalink
+from .negotiation import (
+    RequestHeaders,
+    board_picture,
+    board_table,
+    body_of,
+    read_headers,
+    representation,
+    theme,
+)
 
 if TYPE_CHECKING:
     from ..jobs.gateway import Jobs
 
-# Refusal of a test
+
+# Responses from the cache or from a shared computation, with the runtime, timing and id of this request.
+#
+# Everything else in an answer is a function of the request alone, so that identical requests can share one computation,
+# and answers can be cached. The times of another request must not be reported as this one's.
+
+
+NOT_IN_KEY = frozenset({"timeout_s"})  # query parameters that do not change the answer
+
+
+def query_of_answer(query: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """The part of a query that an answer depends on."""
+    return tuple(item for item in query if item[0] not in NOT_IN_KEY)
+
+
+def cache_key(job: Job, digest: Any, client: str = "") -> bytes:
+    """A digest of everything that an answer depends on, and of the client, who must not learn what others have sent.
+
+    `digest` is the hash object of the body; it is updated here.
+    """
+    query = query_of_answer(job.query)
+    asked = (
+        job.kind,
+        job.body.media_type,
+        job.body.coding,
+        job.body.boundary,
+        job.representation,
+        job.theme,
+        query,
+        client,
+    )
+    # What is not the client's own text has few values.
+    digest.update(_few_asked(asked) if not (query or client or job.body.boundary) else _asked(asked))
+    key: bytes = digest.digest()
+    return key
+
+
+def _asked(asked: tuple[object, ...]) -> bytes:
+    return b"\0" + json.dumps(asked).encode()
+
+
+_few_asked = lru_cache(maxsize=256)(_asked)
+
+
+def cached_answer(rendered: RenderedResponse, job: Job, age_s: float) -> RenderedResponse:
+    """An answer from the cache: no engine ran for this request; `Age` is its age in seconds."""
+    total_ms = milliseconds(time.monotonic() - job.received_at)
+    runtime = {"engine_ms": 0.0, "total_ms": total_ms, "queue_ms": 0.0}
+    headers = (("server-timing", f"cache;desc=hit, total;dur={total_ms}"), ("age", str(int(age_s))))
+    work = _without_time(rendered.work, "kept", 0.0)
+    return replace(
+        rendered, headers=_headers(rendered) + headers, own=_runtime(rendered.own, runtime), work=work
+    )
+
+
+def shared_answer(rendered: RenderedResponse, job: Job) -> RenderedResponse:
+    """An answer, or a problem, of a computation that another request started and this one joined."""
+    if rendered.began_at is None:
+        return replace(rendered, own=problems.instance(job.request_id))
+    now = time.monotonic()
+    queue_ms = milliseconds(rendered.began_at - job.submitted_at)
+    runtime = {"total_ms": milliseconds(now - job.received_at), "queue_ms": queue_ms}
+    compute_ms = milliseconds(now - max(rendered.began_at, job.submitted_at))
+    timing = f"cache;desc=shared, queue;dur={queue_ms}, compute;dur={compute_ms}"
+    headers = (*_headers(rendered), ("server-timing", timing))
+    work = _without_time(rendered.work, "shared", queue_ms / 1e3)
+    return replace(rendered, headers=headers, own=_runtime(rendered.own, runtime), work=work)
+
+
+def _without_time(work: WorkStats | None, source: Source, queue_s: float) -> WorkStats | None:
+    """The same work without its time, which is counted once."""
+    return None if work is None else replace(work, queue_s=queue_s, compute_s=None, source=source)
+
+
+def _headers(rendered: RenderedResponse) -> tuple[tuple[str, str], ...]:
+    return tuple(header for header in rendered.headers if header[0] not in OF_THE_CALL)
+
+
+def _runtime(own: bytes, runtime: dict[str, float]) -> bytes:
+    """The `runtime` of a test with these members; empty for answers without one (reports, plans)."""
+    return encode({**json.loads(own), **runtime}).rstrip() if own else own
+
+
+# Pieces of work are short: one that took far longer was stopped together with its process, and others need not pay for it.
+MOST_OWED = 10.0  # times what is saved
+
+
+class TokenBucket:
+    """Earns `share` seconds per second, and holds at most `saved_s`; the last piece of work may overdraw it, within reason."""
+
+    def __init__(self, share: float, saved_s: float) -> None:
+        self._share = share
+        self._saved_s = saved_s
+        self._left_s = saved_s
+        self._at = 0.0
+
+    def left(self, now: float) -> bool:
+        """Whether the bucket holds any time at `now`, in seconds of a monotonic clock."""
+        self._left_s = min(self._saved_s, self._left_s + self._share * (now - self._at))
+        self._at = now
+        return self._left_s > 0.0
+
+    def spend(self, seconds: float) -> None:
+        """Spend `seconds`."""
+        self._left_s = max(self._left_s - seconds, -MOST_OWED * self._saved_s)
+
+
+SLOWER_CODINGS = 8  # a few bytes can inflate to many, or to thousands of empty frames
+SLOWER_TABLES = 4  # a table with quotes takes a few times longer to parse than JSON of the same size
+SAVED_S = 0.1
+# Inspection budget: the share of one processor for finding out which requests are small while the queue is full.
+INSPECTION_SHARE = 0.03
+INSPECTION_SAVED_S = 0.05
+
+
+class InPlace:
+    """Answers requests in the web process; `seconds` is the total time spent on them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.seconds = 0.0
+        self._engine_seconds = settings.inplace_engine_seconds
+        self._most_bytes = settings.inplace_body_bytes
+        self._share = TokenBucket(settings.inplace_share, SAVED_S)
+        self._inspection_budget = TokenBucket(INSPECTION_SHARE, INSPECTION_SAVED_S)
+
+    def inspects(self, job: Job, size: int, *, full: bool) -> bool:
+        """Whether `try_to` would inspect a body of `size` bytes now.
+
+        While the queue is `full` most inspections end in a refusal, and must not take processor time from the workers.
+        """
+        small, now = self._small(job), time.monotonic()
+        return (
+            job.kind != "batch"
+            and not BY_NAME[job.representation].is_drawn
+            and size <= (small if job.body.coding is None else small // SLOWER_CODINGS)
+            and self._share.left(now)
+            and (not full or self._inspection_budget.left(now))
+        )
+
+    def try_to(self, job: Job, body: bytearray, *, full: bool) -> RenderedResponse | Later | None:
+        """The answer; or the predicted time if it is too long to run here; or None if the body was not inspected."""
+        if not self.inspects(job, len(body), full=full):
+            return None
+        small, now = self._small(job), time.monotonic()
+        result = handle_in_place(job, body, self._engine_seconds, small)
+        elapsed = time.monotonic() - now
+        self.seconds += elapsed
+        self._share.spend(elapsed)
+        if full and isinstance(result, Later):
+            self._inspection_budget.spend(elapsed)
+        return result
+
+    def _small(self, job: Job) -> int:
+        return self._most_bytes if job.body.media_type == JSON else self._most_bytes // SLOWER_TABLES
 
 
 def over_deadline(job: Job, body: bytes | bytearray, planned: TooLong, longest_s: float) -> PlanTooLarge:
@@ -76,42 +234,6 @@ def _pointer(job: Job, body: bytes | bytearray) -> str:
         return "/timeout_s"
     # The body was decoded in another process. In a gate of several metrics each has its own deadline.
     return "/metrics" if b'"metrics"' in body else "/request/timeout_s"
-
-
-# What the headers of a request tell about its body and the wanted answer, read in one pass
-
-
-class Told(NamedTuple):
-    """The values of headers: all lines of a list, the first line of any other."""
-
-    accept: str | None
-    content_type: str | None
-    content_encoding: str
-    content_length: str | None
-
-
-def told_by(scope: Scope) -> Told:
-    """What a request tells.
-
-    >>> told_by({"headers": [(b"accept", b"text/csv"), (b"content-length", b"2"), (b"accept", b"*/*")]})
-    Told(accept='text/csv,*/*', content_type=None, content_encoding='', content_length='2')
-    """
-    ranges: list[str] = []
-    codings: list[str] = []
-    content_type = content_length = None
-    for name, value in scope["headers"]:
-        if name == b"content-type":
-            content_type = value.decode("latin-1") if content_type is None else content_type
-        elif name == b"content-length":
-            content_length = value.decode("latin-1") if content_length is None else content_length
-        elif name == b"accept":
-            ranges.append(value.decode("latin-1"))
-        elif name == b"content-encoding":
-            codings.append(value.decode("latin-1"))
-    return Told(",".join(ranges) or None, content_type, ",".join(codings), content_length)
-
-
-# The endpoint of all tests: receives a request, and decides where it is computed
 
 
 SECONDS_PER_BYTE = 2.5e-8  # measured: JSON of integers 1.5e-8, of decimals 3e-8
@@ -149,10 +271,10 @@ class TestEndpoint:
             # Before the head is checked: a flood of invalid requests takes turns, too.
             turn = await self.turns.mine()
             store = self._store(request)
-            told = told_by(request.scope)
-            head = self._head(request, told, kind, request_id, received_at)
+            headers = read_headers(request.scope)
+            head = self._head(request, headers, kind, request_id, received_at)
             body = await receive_body(
-                request.receive, told.content_length, self.settings.max_body_bytes, reservation
+                request.receive, headers.content_length, self.settings.max_body_bytes, reservation
             )
             rendered = await self._rendered(request, head, body, turn)
             if store is not None or rendered.store is not None:
@@ -167,14 +289,16 @@ class TestEndpoint:
         request.scope["exactperm.work"] = rendered.work  # for the log and the metrics
         return SlicedResponse(rendered, reservation, self.turns)
 
-    def _head(self, request: Request, told: Told, kind: Kind, request_id: str, received_at: float) -> Job:
+    def _head(
+        self, request: Request, headers: RequestHeaders, kind: Kind, request_id: str, received_at: float
+    ) -> Job:
         """What is known about the request before its body; invalid heads are refused here."""
         given = request.query_params.multi_items() if request.scope["query_string"] else ()
         query = tuple(one for one in given if one[0] != STORE)
-        answer_in = representation(told.accept, _only(query, "format"), OFFERED[kind])
+        answer_in = representation(headers.accept, _only(query, "format"), OFFERED[kind])
         return Job(
             kind=kind,
-            body=body_of(told.content_type, told.content_encoding, kind),
+            body=body_of(headers.content_type, headers.content_encoding, kind),
             query=query,
             representation=answer_in,
             request_id=request_id,
@@ -221,10 +345,10 @@ class TestEndpoint:
         inspects = not full or self.in_place.inspects(head, len(body), full=True)
         if inspects and await self.turns.mine(turn) != turn:
             full = self.executor.full  # others had theirs
-        key = cached_response.key_of(head, hashed, self._client(request))
+        key = cache_key(head, hashed, self._client(request))
         entry = self.cache.get(key)
         if entry is not None:
-            return cached_response.kept(entry.value, head, time.monotonic() - entry.at)
+            return cached_answer(entry.value, head, time.monotonic() - entry.at)
         job = head.submitted(time.monotonic())
         predicted, asked_s = predicted_s(job, len(body)), job.timeout_s
         answered = None
@@ -269,7 +393,7 @@ class TestEndpoint:
         of_query_s, deadline = job.timeout_s, self._deadline_s(asked_s)
         longest = self.settings.max_timeout_s
         # A shared computation has one body, but the deadline in the query belongs to this request alone.
-        query = job.query if of_query_s is None else cached_response.asked_of(job.query)
+        query = job.query if of_query_s is None else query_of_answer(job.query)
         own = longest if of_query_s is None else min(longest, of_query_s)
         try:
             found, shared = await self.executor.run_shared(
@@ -285,7 +409,7 @@ class TestEndpoint:
         except TooLong as error:
             raise over_deadline(job, body, error, longest) from None
         rendered: RenderedResponse = found
-        return cached_response.shared(rendered, job) if shared else rendered
+        return shared_answer(rendered, job) if shared else rendered
 
     def _keep(self, key: bytes, rendered: RenderedResponse) -> None:
         """Put an answer into the cache; a problem is computed again."""

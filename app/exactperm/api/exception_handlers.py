@@ -20,8 +20,6 @@ from ..ops.observability import RECORD, RequestRecord, Templates
 from ..service import problems
 from .endpoint import sent
 
-# Answers exceptions with a problem, and requests that are cancelled at the end of the grace period
-
 
 class ErrorMiddleware:
     """Answers exceptions that the application raised before its response began; `ObservabilityMiddleware` is outside it."""
@@ -59,9 +57,6 @@ class ErrorMiddleware:
         headers.append((b"content-length", str(len(rendered.body)).encode()))
         await send({"type": "http.response.start", "status": rendered.status, "headers": headers})
         await send({"type": "http.response.body", "body": rendered.body})
-
-
-# Render the framework's own exceptions (404, 405, …) as problem details
 
 
 MAX_PATH_CHARS = 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import math
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,12 +11,27 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from starlette.requests import Request
+
 from ..errors import KeyConflict, Overloaded, StoreUnreachable, TooManyJobs
+from ..ops.keys import MAX_KEY_BYTES, SCHEME
 from ..service.messages import RenderedResponse
 from ..settings import Settings
 
 if TYPE_CHECKING:
     from ..jobs.gateway import Jobs
+
+
+ANONYMOUS = "anonymous"
+
+
+def owner_of(request: Request, settings: Settings) -> str:
+    """The digest of the API key, which the middleware has checked; one name for all where no keys are set."""
+    if not settings.api_key_digests.strip():
+        return ANONYMOUS
+    key = request.headers.get("authorization", "").encode()[len(SCHEME) :].strip()[:MAX_KEY_BYTES]
+    return hashlib.sha256(key).hexdigest()
+
 
 T = TypeVar("T")
 THREADS = 6  # as many as a service has connections

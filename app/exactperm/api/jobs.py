@@ -6,8 +6,11 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator, Callable
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import APIRouter
@@ -15,32 +18,169 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from ..errors import (
-    InvalidTest,
-    JobExpired,
-    JobNotFinished,
-    JobsOff,
-    NotThere,
-    Overloaded,
-    StoreUnreachable,
-)
+from ..errors import InvalidTest, JobExpired, JobNotFinished, JobsOff, NotThere, Overloaded, StoreUnreachable
 from ..execution.executor import Executor
 from ..inputs.quoting import quoted
 from ..ops.health import Drain
 from ..service.messages import RenderedResponse
 from ..service.storing import OFF
 from ..settings import Settings
+from .bodies import SLICE_BYTES, ByteBudget, Reservation, SlicedResponse, Turns, receive_body
 from .endpoint import CLIENT_LEFT, sent
-from .job_results import Results
-from .job_store import asked, in_thread
-from .job_views import etag_of, event_of, location_of, matches, view_of
+from .job_store import asked, in_thread, owner_of
 from .negotiation import body_of
-from .owner import owner_of
-from .request_body import ByteBudget, Reservation, receive_body
 
 if TYPE_CHECKING:
     from ..jobs.gateway import Jobs
-    from ..jobs.model import JobRow
+    from ..jobs.model import JobRow, Stored
+
+
+def location_of(job: str) -> str:
+    """The path of a job."""
+    return f"/v1/jobs/{job}"
+
+
+def view_of(row: JobRow) -> dict[str, Any]:
+    """What there is to know of a job."""
+    return {
+        "id": row.id,
+        "kind": row.kind,
+        "state": row.state,
+        "progress": row.tests_done / row.tests if row.tests else float(row.state == "succeeded"),
+        "tests": row.tests,
+        "tests_done": row.tests_done,
+        "chunks": row.chunks,
+        "predicted_seconds": row.seconds,
+        "algorithm": row.algorithm,
+        "created": _moment(row.created),
+        "ended": _moment(row.ended),
+        "expires": _moment(row.expires),
+        "result": f"{location_of(row.id)}/result" if row.state == "succeeded" else None,
+        "problem": None if row.problem is None else json.loads(row.problem),
+    }
+
+
+def _moment(seconds: float | None) -> str | None:
+    """A time as RFC 3339 has it, to the millisecond."""
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def etag_of(view: dict[str, Any]) -> str:
+    """Changes whenever the view does."""
+    return f'"{hashlib.sha256(json.dumps(view).encode()).hexdigest()[:16]}"'
+
+
+def matches(asked: str | None, etag: str) -> bool:
+    """Whether an If-None-Match header names an entity tag (RFC 9110, section 13.1.2: compared weakly)."""
+    if asked is None:
+        return False
+    tags = {tag.strip().removeprefix("W/") for tag in asked.split(",")}
+    return "*" in tags or etag.removeprefix("W/") in tags
+
+
+def event_of(row: JobRow) -> bytes:
+    """A server-sent event: `progress`, or at last the state; its id is the number of tests that are done."""
+    name = "progress" if row.active else row.state
+    return f"id: {row.tests_done}\nevent: {name}\ndata: {json.dumps(view_of(row))}\n\n".encode()
+
+
+# Answers out of the database: one that is kept, or the lines of a list.
+#
+# They come in slices, and what is held for a reader counts in the budget of bytes, however slowly it reads. A list is whole, or
+# its connection ends before its end: what was deleted meanwhile is never left out silently.
+
+
+NDJSON = "application/x-ndjson"
+CACHE = "private, no-cache"
+PARTS_AT_ONCE = 16
+READ_BYTES = 4_096  # of compressed lines at a time, which are a thousand times as many bytes at most
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Reads answers for clients."""
+
+    settings: Settings
+    budget: ByteBudget
+    turns: Turns
+
+    def kept(self, request: Request, name: str, found: Stored) -> Response:
+        """An answer that is kept."""
+        headers = {**dict(found.headers), "cache-control": CACHE}
+        etag = headers.setdefault("etag", f'"{name}"')
+        if matches(request.headers.get("if-none-match"), etag):
+            return _unchanged(etag)
+        rendered = RenderedResponse(
+            found.status, tuple(headers.items()), found.before, own=found.own, after=found.after
+        )
+        reservation = self.budget.reserve()
+        self.budget.answer(reservation, rendered)
+        return SlicedResponse(rendered, reservation, self.turns)
+
+    async def lines(self, request: Request, jobs: Jobs, row: JobRow) -> Response:
+        """The answers of a list that has succeeded, one a line."""
+        etag = f'"{row.id}"'
+        if matches(request.headers.get("if-none-match"), etag):
+            return _unchanged(etag)
+        count, largest = await self._asked(jobs, lambda: jobs.ready().measured(row.id))
+        if count < row.chunks:
+            raise NotThere("There is no such job: it was deleted a moment ago.")
+        at_once = max(1, min(PARTS_AT_ONCE, SLICE_BYTES // max(largest, 1)))
+        reservation = self.budget.reserve()
+        self.budget.take(reservation, at_once * largest + SLICE_BYTES)
+        return _Lines(self._slices(jobs, row, at_once), reservation, {"etag": etag, "cache-control": CACHE})
+
+    async def _slices(self, jobs: Jobs, row: JobRow, at_once: int) -> AsyncIterator[bytes]:
+        for start in range(0, row.chunks, at_once):
+            wanted = min(at_once, row.chunks - start)
+            parts = await self._asked(jobs, partial(jobs.ready().parts, row.id, start, wanted))
+            if len(parts) < wanted:
+                raise ConnectionAbortedError("the job was deleted while its result was read")
+            for part in parts:
+                for piece in inflated(part):
+                    await self.turns.mine()
+                    yield piece
+
+    async def _asked(self, jobs: Jobs, ask: Callable[[], Any]) -> Any:
+        return await in_thread(asked, jobs, ask, self.settings)
+
+
+class _Lines(StreamingResponse):
+    """Lines; what they hold is released when they are sent, or their reader has left."""
+
+    def __init__(
+        self, slices: AsyncIterator[bytes], reservation: Reservation, headers: dict[str, str]
+    ) -> None:
+        super().__init__(slices, media_type=NDJSON, headers=headers)
+        self._reservation = reservation
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._reservation.leave()
+
+
+def inflated(content: bytes) -> Iterator[bytes]:
+    """What was compressed, in pieces of at most `SLICE_BYTES`; raises zlib.error where it is damaged."""
+    inflater = zlib.decompressobj()
+    for start in range(0, len(content), READ_BYTES):
+        left = content[start : start + READ_BYTES]
+        while left and not inflater.eof:
+            if piece := inflater.decompress(left, SLICE_BYTES):
+                yield piece
+            left = inflater.unconsumed_tail
+    if piece := inflater.flush():
+        yield piece
+    if not inflater.eof:
+        raise zlib.error("the lines of a job are cut off")
+
+
+def _unchanged(etag: str) -> Response:
+    return Response(status_code=304, headers={"etag": etag, "cache-control": CACHE})
+
 
 T = TypeVar("T")
 NOT_THERE = "There is no such job, or it belongs to another API key."

@@ -1,12 +1,13 @@
-"""Content negotiation: the representation of an answer, and the media type and coding of a body."""
+"""Request headers and content negotiation: the representation of an answer, the media type and coding of a body."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import cast, get_args
+from typing import NamedTuple, cast, get_args
 
 from python_multipart.multipart import parse_options_header
+from starlette.types import Scope
 
 from ..errors import InvalidTest, MalformedBody, NotAcceptable, UnsupportedMedia
 from ..inputs.encodings import CODINGS
@@ -20,6 +21,36 @@ MAX_ACCEPT_CHARS = 1_000
 SHORT_ACCEPT_CHARS = 100
 MAX_BOUNDARY_CHARS = 70  # RFC 2046, section 5.1.1
 UTF8_NAMES = frozenset({"utf-8", "utf8", "us-ascii"})
+
+
+class RequestHeaders(NamedTuple):
+    """The headers that the endpoint of tests reads: all lines of a list, the first line of any other."""
+
+    accept: str | None
+    content_type: str | None
+    content_encoding: str
+    content_length: str | None
+
+
+def read_headers(scope: Scope) -> RequestHeaders:
+    """What the headers of a request say of its body and the wanted answer, read in one pass.
+
+    >>> read_headers({"headers": [(b"accept", b"text/csv"), (b"content-length", b"2"), (b"accept", b"*/*")]})
+    RequestHeaders(accept='text/csv,*/*', content_type=None, content_encoding='', content_length='2')
+    """
+    ranges: list[str] = []
+    codings: list[str] = []
+    content_type = content_length = None
+    for name, value in scope["headers"]:
+        if name == b"content-type":
+            content_type = value.decode("latin-1") if content_type is None else content_type
+        elif name == b"content-length":
+            content_length = value.decode("latin-1") if content_length is None else content_length
+        elif name == b"accept":
+            ranges.append(value.decode("latin-1"))
+        elif name == b"content-encoding":
+            codings.append(value.decode("latin-1"))
+    return RequestHeaders(",".join(ranges) or None, content_type, ",".join(codings), content_length)
 
 
 def representation(accept: str | None, format_name: str | None, offered: Sequence[str]) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..execution.executor import Executor
 from ..execution.shared_answers import Cache
@@ -19,21 +20,59 @@ from ..ops.shared_counters import Together
 from ..service.limits import limits_of
 from ..service.messages import RenderedResponse
 from ..settings import Settings
-from .admission import InPlace
-from .direct import Handler
-from .docs import add_docs
-from .endpoint import TestEndpoint
+from .bodies import ByteBudget, Turns
+from .endpoint import InPlace, TestEndpoint
 from .exception_handlers import add_handlers
-from .job_results import Results
-from .jobs import JobEndpoint, jobs_router
+from .jobs import JobEndpoint, Results, jobs_router
 from .meta import meta_router
-from .openapi_document import add_document
-from .page import add_page
-from .request_body import ByteBudget
-from .turns import Turns
+from .pages import add_docs, add_document, add_page
 
 if TYPE_CHECKING:
     from ..jobs.gateway import Jobs
+
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Direct:
+    """The innermost application of POSTs to the paths of `handlers`."""
+
+    def __init__(self, handlers: Mapping[str, Handler]) -> None:
+        self._handlers = handlers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        response = await self._handlers[scope["path"]](Request(scope, receive, send))
+        await response(scope, receive, send)
+
+
+class Application(FastAPI):
+    """A FastAPI application that answers POSTs to some paths past the framework, within the same layers of our own.
+
+    What the framework does around and before an endpoint costs more than a small test. The routes are registered all the
+    same, for what describes them, and for other methods of their paths.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._handlers: Mapping[str, Handler] = {}
+        self._direct: ASGIApp = Direct({})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in self._handlers:
+            await self._direct(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
+
+    def answer_directly(self, handlers: Mapping[str, Handler]) -> None:
+        """Answer POSTs to these paths by these handlers; before any `add_layer`."""
+        self._handlers, self._direct = handlers, Direct(handlers)
+
+    def add_layer(self, layer: Callable[..., ASGIApp], **options: Any) -> None:
+        """Put a middleware around everything, the direct way as well; the last added is the outermost."""
+        self.add_middleware(layer, **options)
+        self._direct = layer(self._direct, **options)
 
 
 def add_routes(

@@ -86,7 +86,9 @@ class Merged(Collector):
 
     def replaced(self, reason: str) -> None:
         """A process that ended is replaced."""
-        _add(self._ended.setdefault(WEB_RESTARTS, {}), {(f"{WEB_RESTARTS}_total", (("reason", reason),)): 1.0})
+        _add(
+            self._ended.setdefault(WEB_RESTARTS, {}), {(f"{WEB_RESTARTS}_total", (("reason", reason),)): 1.0}
+        )
 
     def collect(self) -> Iterator[Metric]:
         """All families, merged."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from hypothesis import given, strategies as st
 
-from exactperm.api import cached_response
+from exactperm.api.endpoint import cache_key, cached_answer, shared_answer
 from exactperm.execution.ipc import Unbounded
 from exactperm.service.limits import limits_of
 from exactperm.service.messages import Body, Job, RenderedResponse
@@ -21,7 +21,7 @@ BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2], "names": {"u": "\\"runtime
 
 
 def key(job: Job, body: bytes) -> bytes:
-    return cached_response.key_of(job, hashlib.sha256(body))
+    return cache_key(job, hashlib.sha256(body))
 
 
 def job_of(request_id: str = "first", **fields: object) -> Job:
@@ -44,7 +44,7 @@ def without_runtime(body: bytes) -> bytes:
 
 def test_a_kept_answer_says_that_it_is_one_and_nothing_of_its_first_runtime() -> None:
     first = computed(job_of())
-    again = cached_response.kept(first, job_of("second"), age_s=7.9)
+    again = cached_answer(first, job_of("second"), age_s=7.9)
     said = json.loads(again.body)["runtime"]
     assert said["engine_ms"] == 0.0
     assert said["queue_ms"] == 0.0
@@ -59,7 +59,7 @@ def test_a_kept_answer_says_that_it_is_one_and_nothing_of_its_first_runtime() ->
 
 def test_a_shared_answer_has_the_engine_time_it_took_and_its_own_waiting() -> None:
     first = computed(job_of())
-    again = cached_response.shared(first, job_of("second"))
+    again = shared_answer(first, job_of("second"))
     said, before = json.loads(again.body)["runtime"], json.loads(first.body)["runtime"]
     assert said["engine_ms"] == before["engine_ms"]
     assert said["queue_ms"] == 0.0  # it came when the computation was under way
@@ -71,13 +71,13 @@ def test_a_shared_answer_has_the_engine_time_it_took_and_its_own_waiting() -> No
 def test_a_shared_problem_names_the_request_it_answers(request_id: str) -> None:
     first = computed(job_of(), b'{"u": [1], "v": []}')
     assert first.status == 422
-    again = cached_response.shared(first, job_of(request_id))
+    again = shared_answer(first, job_of(request_id))
     assert json.loads(again.body) == {**json.loads(first.body), "instance": request_id}
 
 
 def test_reports_without_a_runtime_stay_as_they_are() -> None:
     first = computed(job_of(representation="text"))
-    assert cached_response.kept(first, job_of(), 1.0).body == first.body
+    assert cached_answer(first, job_of(), 1.0).body == first.body
 
 
 def test_the_key_is_of_everything_an_answer_depends_on_and_of_nothing_else() -> None:

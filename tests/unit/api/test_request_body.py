@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from exactperm.api.request_body import SENDING_BYTES, SMALL_BYTES, ByteBudget, receive_body
+from exactperm.api.bodies import SENDING_BYTES, SMALL_BYTES, ByteBudget, receive_body
 from exactperm.errors import Overloaded
 from exactperm.service.messages import RenderedResponse
 

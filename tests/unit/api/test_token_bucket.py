@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from exactperm.api.admission import TokenBucket
+from exactperm.api.endpoint import TokenBucket
 
 
 def test_over_a_long_time_no_more_is_spent_than_the_share_and_what_was_saved() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 
-from exactperm.api.turns import LEAST_S, ONE_TURN_S, ROUNDS, Turns
+from exactperm.api.bodies import LEAST_S, ONE_TURN_S, ROUNDS, Turns
 
 
 def taken_in_turns(seconds: float) -> list[tuple[int, int]]:

@@ -1,7 +1,7 @@
 """Shares the event loop among requests: a flood of them delays the others by a few in each turn of the loop.
 
 In each turn of the loop one request of most kinds begins, and a few of health requests and of tests, which wait for
-turns of their own before they compute (`exactperm.api.turns`). Requests of one kind begin in their order.
+turns of their own before they compute (`exactperm.api.bodies`). Requests of one kind begin in their order.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""`/docs/guide`: the pages of docs/, rendered from their Markdown. No internet, no scripts, no HTML of the pages' own.
+"""What a browser reads: the page at `/`, the guide, the API reference, the problem types, and `/openapi.json`.
 
-In a checkout docs/ is beside the package, in a wheel inside it. Pages are rendered on demand and kept.
+Everything comes from our own files, without the internet. In a checkout docs/ is beside the package, in a wheel inside it; its
+pages are rendered from Markdown on demand, without scripts or HTML of their own, and kept.
 """
 
 from __future__ import annotations
 
+import asyncio
 import posixpath
 import re
 from collections.abc import Sequence
@@ -12,16 +14,20 @@ from functools import cache
 from html import escape
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from ..service import problems
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
+
 
 PACKAGE = Path(__file__).resolve().parents[1]
 FOLDERS = (PACKAGE / "docs", PACKAGE.parents[1] / "docs")
@@ -32,7 +38,7 @@ ICON = "../../page/icon.svg"
 COLOURS = "../../page/colours.css"
 HOME = "../.."
 PICTURES = {".svg": "image/svg+xml", ".png": "image/png"}
-HEADERS = {
+GUIDE_HEADERS = {
     "content-security-policy": (
         "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
         "frame-ancestors 'none'"
@@ -45,7 +51,7 @@ HOST = re.compile(r"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1
 CURRENT = ' aria-current="page"'
 COMMENT = re.compile(r"\s*<!--.*?-->\s*", re.DOTALL)
 
-PAGE = """<!doctype html>
+GUIDE_PAGE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -73,18 +79,18 @@ def guide_router() -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     def index(request: Request) -> Response:
-        return HTMLResponse(_at_host(rendered(INDEX), request), headers=HEADERS)
+        return HTMLResponse(_at_host(rendered(INDEX), request), headers=GUIDE_HEADERS)
 
     def style() -> Response:
-        return Response(STYLE.read_bytes(), media_type="text/css", headers=HEADERS)
+        return Response(STYLE.read_bytes(), media_type="text/css", headers=GUIDE_HEADERS)
 
     def page(page: str, request: Request) -> Response:
         if page in pictures():
             path = pictures()[page]
-            return Response(path.read_bytes(), media_type=PICTURES[path.suffix], headers=HEADERS)
+            return Response(path.read_bytes(), media_type=PICTURES[path.suffix], headers=GUIDE_HEADERS)
         if page not in pages() or page == INDEX:
             raise HTTPException(404)
-        return HTMLResponse(_at_host(rendered(page), request), headers=HEADERS)
+        return HTMLResponse(_at_host(rendered(page), request), headers=GUIDE_HEADERS)
 
     # Plain functions: they run in threads, because rendering a page takes some milliseconds.
     router.add_api_route(ROOT, index)
@@ -129,7 +135,7 @@ def rendered(name: str) -> str:
     content = markdown.renderer.render(tokens, markdown.options, {})
     # As tables do, code scrolls sideways. Only the renderer writes tags: those in a text are escaped.
     content = content.replace("<pre>", '<pre tabindex="0">')
-    return PAGE.format(
+    return GUIDE_PAGE.format(
         title=escape(title),
         icon=_relative(ICON, name),
         style=_relative("style.css", name),
@@ -237,3 +243,159 @@ def _link(token: Token, page: str) -> None:
 def slug(title: str) -> str:
     """The anchor of a heading, as sites that show repositories make it."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+SWAGGER_ASSETS = PACKAGE / "web" / "swagger-ui"
+DOCS_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+DOCS_HEADERS = {"content-security-policy": DOCS_POLICY}
+
+# Addresses are relative: a proxy may serve us below a prefix. `up` leads from the page's folder to the root.
+DOCS_HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<link rel="icon" type="image/svg+xml" href="{up}page/icon.svg">
+{styles}
+</head>
+<body class="docs">
+<header class="top">
+<a class="brand" href="{home}"><img src="{up}page/icon.svg" alt="" width="28" height="28"> exactperm</a>
+<nav aria-label="Documentation">{links}</nav>
+</header>
+"""
+DOCS_LINKS = {"Guide": "docs/guide", "API": "docs", "Errors": "docs/problems"}
+REFERENCE_SCRIPT = """const dark = window.matchMedia("(prefers-color-scheme: dark)");
+const paint = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", paint);
+paint();
+SwaggerUIBundle({
+  url: "openapi.json",
+  dom_id: "#swagger-ui",
+  deepLinking: true,
+  validatorUrl: null,
+});
+"""
+REFERENCE = """<div id="swagger-ui"></div>
+<script src="docs/assets/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+"""
+
+
+def head(title: str, current: str, *, up: str = "", styles: Sequence[str] = ()) -> str:
+    """The beginning of a page of documentation, up to its own part; `current` is its entry in the navigation."""
+    links = " ".join(
+        f'<a href="{up}{address}"{CURRENT if name == current else ""}>{name}</a>'
+        for name, address in DOCS_LINKS.items()
+    )
+    sheets = "\n".join(
+        f'<link rel="stylesheet" href="{up}{sheet}">'
+        for sheet in (*styles, "page/colours.css", "page/docs.css")
+    )
+    return DOCS_HEAD.format(title=escape(title), up=up, home=up or "./", links=links, styles=sheets)
+
+
+def reference_page() -> str:
+    """The API reference: Swagger UI, which draws itself from the OpenAPI document."""
+    return head("exactperm: API", "API", styles=("docs/assets/swagger-ui.css",)) + REFERENCE
+
+
+def problems_page() -> str:
+    """What each problem type means and what to do about it."""
+    rows = "\n".join(
+        f'<div id="{kind.code}"><dt><span class="status{" fault" if kind.status >= 500 else ""}">{kind.status}</span> '
+        f'<span class="title">{escape(kind.title)} <code>{kind.code}</code></span></dt>'
+        f"<dd>{escape(kind.advice)}</dd></div>"
+        for kind in problems.all_types()
+    )
+    return f"""{head("exactperm: problem types", "Errors", up="../")}<main class="problems">
+<h1>Problem types</h1>
+<p>Every error is a document of type <code>application/problem+json</code> (RFC 9457); its <code>type</code> leads to a line here.</p>
+<dl>
+{rows}
+</dl>
+</main>
+</body>
+</html>
+"""
+
+
+def add_docs(app: FastAPI) -> None:
+    """Add the pages and their assets."""
+    router = APIRouter(include_in_schema=False)
+
+    async def docs() -> Response:
+        return HTMLResponse(reference_page(), headers=DOCS_HEADERS)
+
+    async def start() -> Response:
+        return Response(REFERENCE_SCRIPT, media_type="text/javascript", headers=DOCS_HEADERS)
+
+    async def problem_types() -> Response:
+        return HTMLResponse(problems_page(), headers=DOCS_HEADERS)
+
+    router.add_api_route("/docs", docs)
+    router.add_api_route("/docs/start.js", start)
+    router.add_api_route("/docs/problems", problem_types)
+    app.include_router(router)
+    app.include_router(guide_router())
+    app.mount("/docs/assets", StaticFiles(directory=SWAGGER_ASSETS, check_dir=False), name="docs-assets")
+
+
+PAGE_FOLDER = PACKAGE / "web" / "page"
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+# The browser asks again each time, so that a new version of the service never runs with parts of an old page.
+PAGE_HEADERS = {"content-security-policy": PAGE_POLICY, "cache-control": "no-cache"}
+
+
+class PageFiles(StaticFiles):
+    """The files of the page, with its headers."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        """The file, or 304."""
+        response = super().file_response(*args, **kwargs)
+        response.headers.update(PAGE_HEADERS)
+        return response
+
+
+def add_page(app: FastAPI) -> None:
+    """Add `GET /` and the files below `/page`."""
+    files = PageFiles(directory=PAGE_FOLDER)
+
+    async def index(request: Request) -> Response:
+        return await files.get_response("index.html", request.scope)
+
+    app.add_api_route("/", index, include_in_schema=False)
+    app.mount("/page", files, name="page")
+
+
+def add_document(app: FastAPI) -> None:
+    """Add the route, and the same document as `app.openapi()`."""
+
+    @cache
+    def document() -> dict[str, Any]:
+        # Not at start: its schemas and examples are a part of the imports that nothing else needs.
+        from .openapi.document import document
+
+        return document(app)
+
+    bodies: list[bytes] = []
+    building = asyncio.Lock()
+
+    async def openapi(_: Request) -> Response:
+        async with building:
+            if not bodies:  # it takes 0.1 s or more, during which the event loop serves others
+                bodies.append(await asyncio.to_thread(lambda: bytes(JSONResponse(document()).body)))
+        return Response(bodies[0], media_type="application/json")
+
+    app.openapi = document  # type: ignore[method-assign]
+    app.add_route("/openapi.json", openapi, include_in_schema=False)

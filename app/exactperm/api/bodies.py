@@ -1,20 +1,85 @@
-"""Receiving a body, within a limit for itself and a memory budget for all requests."""
+"""Bodies and answers: within a memory budget for all requests, in slices, and in turns of the event loop."""
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Self
 
 from starlette.requests import ClientDisconnect
-from starlette.types import Receive
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from ..errors import BodyTooLarge, MalformedBody, Overloaded
 from ..ops.shared_counters import Together
 from ..service.messages import RenderedResponse
+
+# A health probe needs a few iterations of the loop: its connection, its bytes, its task, its answer.
+ROUNDS = 4
+# Turns that take less than this together are like one: small tests in a row need not wait for nobody.
+ONE_TURN_S = 0.004
+# A turn takes at least so long: a head is checked, or a slice of an answer sent.
+LEAST_S = 0.0002
+
+
+class Turns:
+    """First in, first out; before every turn the loop iterates `ROUNDS` times, unless it did so `ONE_TURN_S` of turns ago."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._number = self._waiting = 0
+        self._spent_s = ONE_TURN_S
+
+    def spend(self, seconds: float) -> None:
+        """Note that the current turn computed for so long."""
+        self._spent_s += seconds
+
+    async def mine(self, number: int = 0) -> int:
+        """Wait for the caller's turn, which lasts until it next awaits something; return the number of the turn.
+
+        Returns at once if `number` is that of the caller's last turn and nobody else had one since.
+        """
+        if number and number == self._number:
+            return number
+        if self._waiting or self._spent_s >= ONE_TURN_S:
+            self._waiting += 1
+            try:
+                async with self._lock:
+                    if self._spent_s >= ONE_TURN_S:
+                        await _rounds(ROUNDS)
+                        self._spent_s = 0.0
+                    return self._taken()
+            finally:
+                self._waiting -= 1
+        return self._taken()
+
+    def _taken(self) -> int:
+        self._spent_s += LEAST_S
+        self._number += 1
+        return self._number
+
+
+def _rounds(number: int) -> asyncio.Future[None]:
+    """What waits for it goes on after so many iterations of the loop, at least two.
+
+    It is resumed once; by sleeping it would be resumed in each.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def step(left: int) -> None:
+        if left:
+            loop.call_soon(step, left - 1)
+        elif not done.done():
+            done.set_result(None)
+
+    loop.call_soon(step, number - 2)  # the last resumes what waits
+    return done
+
 
 SMALL_BYTES = (
     131_072  # bodies and answers up to this size are never refused: large ones do not shut out small tests
@@ -199,3 +264,47 @@ async def disconnected(receive: Receive) -> None:
 
 def _too_large(max_bytes: int) -> BodyTooLarge:
     return BodyTooLarge(f"The body is larger than {max_bytes:,} bytes, the limit of this server.")
+
+
+class SlicedResponse(Response):
+    """A rendered answer with exactly its headers; `reservation` is released when it is sent.
+
+    Large ones are sent in slices, each when the client has read nearly all of the previous one. A transport buffers what the
+    network does not accept at once, so that whole answers would be copied once per client that does not read. With slices
+    it buffers one at a time, and the event loop turns between them.
+    """
+
+    def __init__(self, rendered: RenderedResponse, reservation: Reservation, turns: Turns) -> None:
+        # Not by Response.__init__, which would look through all headers for each.
+        self.status_code, self.background, self.body = rendered.status, None, b""
+        headers = {"content-length": str(rendered.size), **dict(rendered.headers)}
+        self.raw_headers = [
+            (name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()
+        ]
+        self._rendered = rendered
+        self._reservation = reservation
+        self._turns = turns
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        try:
+            await send(
+                {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+            )
+            if self._rendered.size > SLICE_BYTES:
+                for piece in slices(self._rendered):
+                    await self._turns.mine()
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                await send({"type": "http.response.body", "body": b""})
+            else:
+                await send({"type": "http.response.body", "body": self._rendered.body})
+        finally:
+            self._reservation.leave()
+
+
+def slices(rendered: RenderedResponse) -> Iterator[bytes]:
+    """The content in pieces of at most `SLICE_BYTES`; only the piece is copied."""
+    for part in (rendered.before, rendered.own, rendered.after):
+        view = memoryview(part)
+        for start in range(0, len(part), SLICE_BYTES):
+            yield bytes(view[start : start + SLICE_BYTES])
