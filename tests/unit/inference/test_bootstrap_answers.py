@@ -11,10 +11,10 @@ import pytest
 
 from exactperm.answers.test import Alternative
 from exactperm.engine.plan import Budget
-from exactperm.errors import InvalidTest
 from exactperm.inference.options import Options
 from exactperm.inference.paired_test import run_test
 from exactperm.statistics.paired import Counts, Effects, Paired, Scores, StatisticSpec
+from tests.refusals import refused
 
 EFFECTS = [(3, -1, 2, 0, 1), (1, 1, -2, 4), (5, -5, 1, 2, 2, -1), (2, 3)]
 
@@ -112,9 +112,8 @@ def test_what_the_bootstrap_does_not_do_is_refused_with_a_pointer() -> None:
             "/statistic/expression",
         ),
     ):
-        with pytest.raises(InvalidTest) as caught:
+        with refused(None, pointer):
             run_test(data, spec, options, Budget())
-        assert caught.value.flaws[0].pointer == pointer
 
 
 @pytest.mark.parametrize("items", [40, 2_000])

@@ -19,11 +19,10 @@ from exactperm import extras
 from exactperm.errors import BodyTooLarge, InputError, MalformedBody
 from exactperm.inputs.formats.catalogue import read
 from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
-from exactperm.statistics.paired import Predictions, Scores
+from exactperm.statistics.paired import Predictions
 
-from .conftest import Read
+from .reading import columns, read_files, refuses
 
-Refusal = Callable[..., InputError]
 HEADER = ["id", "question", "model_a", "model_b"]
 ROWS = [["a", "Why,\nsay?", 0.1, True], ["b", "When?", 1, False], ["c", "Who?", 0.35, True]]
 
@@ -46,55 +45,48 @@ def parquet_of(columns: dict[str, Any], **options: Any) -> bytes:
     return stream.getvalue()
 
 
-def columns_of(reading: Any) -> tuple[list[float], list[float]]:
-    assert isinstance(reading.data, Scores)
-    return reading.data.u.tolist(), reading.data.v.tolist()  # type: ignore[union-attr]
-
-
 PARQUET = parquet_of({name: [row[at] for row in ROWS] for at, name in enumerate(HEADER)})
 
 
 @pytest.mark.parametrize("content", [workbook(Scores=[HEADER, *ROWS]), PARQUET], ids=["xlsx", "parquet"])
 @pytest.mark.parametrize("format_", ["auto", "csv"])
-def test_a_table_is_what_it_is_in_csv(format_: str, content: bytes, read_files: Read) -> None:
+def test_a_table_is_what_it_is_in_csv(format_: str, content: bytes) -> None:
     reading = read_files(format_, {"file": content})
-    assert columns_of(reading) == ([0.1, 1, 0.35], [1, 0, 1])
+    assert columns(reading) == ([0.1, 1, 0.35], [1, 0, 1])
     assert reading.data.pairing.ids == ["a", "b", "c"]
     assert any('sheet "Scores" was read' in note or "Parquet" in note for note in reading.notes)
 
 
-def test_two_workbooks_and_labels_in_any_mixture(read_files: Read) -> None:
+def test_two_workbooks_and_labels_in_any_mixture() -> None:
     u = workbook(a=[["id", "score"], ["x", 1], ["y", 0]])
     v = parquet_of({"id": ["y", "x"], "score": [1, 0]})
-    assert columns_of(read_files("auto", {"u": u, "v": v})) == ([1, 0], [0, 1])
+    assert columns(read_files("auto", {"u": u, "v": v})) == ([1, 0], [0, 1])
     labels = {role: workbook(a=[["id", "label"], ["x", 1], ["y", 2]]) for role in ("gold", "u")}
     reading = read_files("auto", {**labels, "v": parquet_of({"id": ["x", "y"], "label": [1, 1]})})
     assert isinstance(reading.data, Predictions)
     assert (reading.data.gold, reading.data.u, reading.data.v) == ([1, 2], [1, 2], [1, 1])
 
 
-def test_sheets_are_a_choice_and_rows_are_lines(read_files: Read, refusal: Refusal) -> None:
+def test_sheets_are_a_choice_and_rows_are_lines() -> None:
     content = workbook(
         Notes=[["made", date(2026, 1, 2)]], Scores=[["id", "u", "v"], [], ["a", 1, 0]], Empty=[]
     )
-    error = refusal("csv", {"file": content}).flaws[0]
-    assert (error.pointer, error.code) == ("/files/file", "choose_sheet")
-    assert '"Notes", "Scores".' in error.detail
-    assert columns_of(read_files("auto", {"file": content}, sheet="Scores")) == ([1], [0])
-    assert refusal("csv", {"file": content}, sheet="x").flaws[0].code == "choose_sheet"
+    refuses("choose_sheet", "/files/file", "csv", {"file": content}, '"Notes", "Scores".')
+    assert columns(read_files("auto", {"file": content}, sheet="Scores")) == ([1], [0])
+    refuses("choose_sheet", None, "csv", {"file": content}, sheet="x")
     wrong = workbook(a=[["id", "u", "v"], [], ["a", 1, "#DIV/0!"]])
-    assert refusal("csv", {"file": wrong}).flaws[0].pointer == "/files/file/line/3/3"
-    assert refusal("csv", {"file": "id,u,v\na,1,0\n"}, sheet="a").flaws[0].pointer == "/options/sheet"
+    refuses(None, "/files/file/line/3/3", "csv", {"file": wrong})
+    refuses(None, "/options/sheet", "csv", {"file": "id,u,v\na,1,0\n"}, sheet="a")
 
 
-def test_single_precision_is_the_decimals_that_it_prints_as(read_files: Read) -> None:
+def test_single_precision_is_the_decimals_that_it_prints_as() -> None:
     content = parquet_of({"u": pa.array([0.1, 0.7], pa.float32()), "v": pa.array([0.25, 0.3], pa.float64())})
-    assert columns_of(read_files("csv", {"file": content})) == ([0.1, 0.7], [0.25, 0.3])
+    assert columns(read_files("csv", {"file": content})) == ([0.1, 0.7], [0.25, 0.3])
 
 
-def test_an_index_of_pandas_and_missing_values(read_files: Read, refusal: Refusal) -> None:
+def test_an_index_of_pandas_and_missing_values() -> None:
     content = parquet_of({"u": [1.0, None], "v": [0.5, 1.0], "__index_level_0__": ["q7", "q2"]})
-    assert refusal("csv", {"file": content}).flaws[0].code == "missing_value"
+    refuses("missing_value", None, "csv", {"file": content})
     reading = read_files("csv", {"file": content}, on_missing="drop")
     assert reading.data.pairing.ids == ["q7"]
 
@@ -173,17 +165,17 @@ def test_a_bomb_is_refused_within_the_limit(name: str) -> None:
         (workbook(a=[HEADER])[:400], "not_a_workbook"),
     ],
 )
-def test_what_cannot_be_read_is_answered_with_what_to_save(
-    content: bytes, code: str, refusal: Refusal
-) -> None:
-    assert refusal("auto", {"file": content}).flaws[0].code == code
+def test_what_cannot_be_read_is_answered_with_what_to_save(content: bytes, code: str) -> None:
+    refuses(code, None, "auto", {"file": content})
 
 
-def test_without_the_extra_the_answer_says_what_installs_it(
-    monkeypatch: pytest.MonkeyPatch, refusal: Refusal
-) -> None:
+def test_without_the_extra_the_answer_says_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "_is_there", lambda module: module != "pyarrow")
-    error = refusal("auto", {"file": workbook(a=[HEADER, *ROWS])})
-    assert error.flaws[0].code == "missing_extra"
-    assert "exactperm[tables]" in error.detail
-    assert "save the table as CSV" in error.detail
+    refuses(
+        "missing_extra",
+        None,
+        "auto",
+        {"file": workbook(a=[HEADER, *ROWS])},
+        "exactperm[tables]",
+        "save the table as CSV",
+    )

@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 
 from exactperm.errors import InvalidTest
 from exactperm.inputs.columns import keys, labels, numbers
+from tests.refusals import refused
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -51,9 +52,8 @@ def test_a_mixture_of_decimals_and_small_integers_loses_nothing(values: list[flo
 def test_what_is_not_an_exact_finite_number_is_named_by_its_index(
     values: list[Any], index: int, code: str
 ) -> None:
-    with pytest.raises(InvalidTest) as caught:
+    with refused(code, f"/{index}"):
         numbers(values)
-    assert (caught.value.flaws[0].pointer, caught.value.flaws[0].code) == (f"/{index}", code)
 
 
 def test_only_the_first_few_culprits_are_named() -> None:
@@ -80,13 +80,11 @@ def test_labels_are_strings_or_integers_or_lists_of_them(values: list[Any]) -> N
     ],
 )
 def test_what_is_not_a_label_is_named_by_its_place(values: list[Any], pointer: str, code: str) -> None:
-    with pytest.raises(InvalidTest) as caught:
+    with refused(code, pointer):
         labels(values)
-    assert (caught.value.flaws[0].pointer, caught.value.flaws[0].code) == (pointer, code)
 
 
 def test_keys_are_strings_or_integers() -> None:
     assert keys(["a", 1]) == ["a", 1]
-    with pytest.raises(InvalidTest) as caught:
+    with refused(None, "/1"):
         keys(["a", 1.5])
-    assert caught.value.flaws[0].pointer == "/1"

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from exactperm.errors import InputError
 from exactperm.statistics.paired import Repeated
 
-from .conftest import Read
-
-Refusal = Callable[..., InputError]
+from .reading import EXCERPTS, noted, read_files, refuses
 
 HYPERFINE: dict[str, Any] = {
     "results": [{"command": "a", "mean": 2.0, "times": [1.0, 3.0], "exit_codes": [0, 1]}]
@@ -30,13 +25,11 @@ PYTEST: dict[str, Any] = {
     ("format_", "stem", "key"),
     [("pytest-benchmark", "pytest", "fullname"), ("hyperfine", "hyperfine", "command")],
 )
-def test_times_of_benchmarks_pair_by_name(
-    format_: str, stem: str, key: str, read_files: Read, excerpts: Path
-) -> None:
-    files = {role: excerpts / "benchmarks" / f"{stem}_{role}.json" for role in "uv"}
+def test_times_of_benchmarks_pair_by_name(format_: str, stem: str, key: str) -> None:
+    files = {role: EXCERPTS / "benchmarks" / f"{stem}_{role}.json" for role in "uv"}
     reading = read_files("auto", files)
     assert (reading.format, reading.metric, reading.higher_is_better) == (format_, "seconds", False)
-    assert any("the mean of its times" in note for note in reading.notes)
+    assert noted(reading, "the mean of its times")
     for role in "uv":
         document = json.loads(files[role].read_bytes())
         rows = document["benchmarks" if format_ == "pytest-benchmark" else "results"]
@@ -49,10 +42,8 @@ def test_times_of_benchmarks_pair_by_name(
 
 
 @pytest.mark.parametrize("stem", ["pytest", "hyperfine"])
-def test_another_number_of_a_benchmark_is_taken_as_it_is_written(
-    stem: str, read_files: Read, excerpts: Path
-) -> None:
-    files = {role: excerpts / "benchmarks" / f"{stem}_{role}.json" for role in "uv"}
+def test_another_number_of_a_benchmark_is_taken_as_it_is_written(stem: str) -> None:
+    files = {role: EXCERPTS / "benchmarks" / f"{stem}_{role}.json" for role in "uv"}
     reading = read_files("auto", files, metric="median")
     document = json.loads(files["u"].read_bytes())
     rows = [row["stats"] for row in document["benchmarks"]] if stem == "pytest" else document["results"]
@@ -60,7 +51,7 @@ def test_another_number_of_a_benchmark_is_taken_as_it_is_written(
     assert data.u.tolist() == [row["median"] for row in rows]
 
 
-def test_without_times_their_mean_is_taken(read_files: Read) -> None:
+def test_without_times_their_mean_is_taken() -> None:
     text = json.dumps(PYTEST, indent=4)
     reading = read_files("auto", {"u": text, "v": text})
     assert reading.format == "pytest-benchmark"
@@ -70,7 +61,7 @@ def test_without_times_their_mean_is_taken(read_files: Read) -> None:
     assert read_files("auto", {"u": json.dumps(PYTEST), "v": text}).format == "pytest-benchmark"
 
 
-def test_of_more_times_in_one_file_the_first_count(read_files: Read) -> None:
+def test_of_more_times_in_one_file_the_first_count() -> None:
     rows = [
         {"command": name, "mean": 2.0, "times": times} for name, times in (("a", [1, 3]), ("b", [4, 5, 6]))
     ]
@@ -82,15 +73,14 @@ def test_of_more_times_in_one_file_the_first_count(read_files: Read) -> None:
     data: Any = reading.data
     assert (data.u.values.tolist(), data.u.lengths.tolist()) == ([1, 3, 4, 5], [2, 2])
     assert (data.v.values.tolist(), data.v.lengths.tolist()) == ([9, 2, 7, 8], [2, 2])
-    assert any("2 benchmarks have more times in one file" in note for note in reading.notes)
+    assert noted(reading, "2 benchmarks have more times in one file")
 
 
-def test_numbers_of_another_number_of_times_are_refused(read_files: Read, refusal: Refusal) -> None:
+def test_numbers_of_another_number_of_times_are_refused() -> None:
     """The least of more times is less; only a number of rounds that the same rule chose is part of the result."""
     rows = [{"command": "a", "mean": 2.0, "min": 1.0, "times": times} for times in ([1, 3], [1, 2, 3])]
     texts = {role: json.dumps({"results": [row]}) for role, row in zip("uv", rows, strict=True)}
-    flaw = refusal("hyperfine", texts, metric="min").flaws[0]
-    assert (flaw.code, flaw.pointer) == ("unequal_repeats", "/files/v/results/0")
+    refuses("unequal_repeats", "/files/v/results/0", "hyperfine", texts, metric="min")
 
     def pytest_file(rounds: int, most_s: float) -> str:
         row = {"fullname": "a", "options": {"max_time": most_s}, "stats": {"mean": 2.0, "rounds": rounds}}
@@ -99,16 +89,16 @@ def test_numbers_of_another_number_of_times_are_refused(read_files: Read, refusa
     data: Any = read_files("pytest-benchmark", {"u": pytest_file(5, 1.0), "v": pytest_file(7, 1.0)}).data
     assert data.u.tolist() == data.v.tolist() == [2.0]
     files = {"u": pytest_file(5, 1.0), "v": pytest_file(7, 2.0)}
-    assert refusal("pytest-benchmark", files).flaws[0].code == "unequal_repeats"
+    refuses("unequal_repeats", None, "pytest-benchmark", files)
 
 
-def test_failed_runs_are_noted(read_files: Read) -> None:
+def test_failed_runs_are_noted() -> None:
     text = json.dumps(HYPERFINE)
     notes = read_files("hyperfine", {"u": text, "v": text}).notes
     assert any("1 runs ended with another exit code" in note for note in notes)
 
 
-def test_parameters_are_part_of_the_name(read_files: Read) -> None:
+def test_parameters_are_part_of_the_name() -> None:
     rows = [{"command": "a", "mean": float(n), "parameters": {"n": str(n)}} for n in (1, 2)]
     texts = {role: json.dumps({"results": order}) for role, order in (("u", rows), ("v", rows[::-1]))}
     data: Any = read_files("hyperfine", texts).data
@@ -136,14 +126,12 @@ def test_parameters_are_part_of_the_name(read_files: Read) -> None:
     ],
 )
 def test_what_is_no_benchmark_is_refused(
-    format_: str, document: dict[str, Any], code: str, pointer: str, refusal: Refusal
+    format_: str, document: dict[str, Any], code: str, pointer: str
 ) -> None:
     text = json.dumps(document)
-    flaw = refusal(format_, {"u": text, "v": text}).flaws[0]
-    assert (flaw.code, flaw.pointer) == (code, pointer)
+    refuses(code, pointer, format_, {"u": text, "v": text})
 
 
-def test_a_number_that_no_benchmark_has_is_refused_with_those_there_are(refusal: Refusal) -> None:
+def test_a_number_that_no_benchmark_has_is_refused_with_those_there_are() -> None:
     text = json.dumps(HYPERFINE)
-    error = refusal("hyperfine", {"u": text, "v": text}, metric="stddev")
-    assert "median" in error.detail
+    refuses(None, None, "hyperfine", {"u": text, "v": text}, "median", metric="stddev")

@@ -8,13 +8,11 @@ import pytest
 from seqeval.metrics import f1_score
 from seqeval.scheme import BILOU, IOBES
 
-from exactperm.errors import InputError
 from exactperm.statistics.paired import Predictions
 from tests.unit.statistics.of_sums import reduce
 
-from .conftest import Read
+from .reading import noted, read_files, refusal, refuses, refuses_alone
 
-Refusal = Callable[..., InputError]
 # The predictions of a tagger that forgets an ending, and one that is right.
 GOLD = "George S-PER\nWashington E-PER\n\nGeorge B-PER\nWashington E-PER\nvisited O\nNew B-LOC\nYork I-LOC\nCity E-LOC\n. O\n"
 U = GOLD.replace("City E-LOC", "City I-LOC")
@@ -31,9 +29,7 @@ def tags(text: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("mode", ["lenient", "strict"])
 @pytest.mark.parametrize(("written", "scheme"), [(str, IOBES), (bilou, BILOU)])
-def test_scores_are_seqeval_s(
-    mode: str, written: Callable[[str], str], scheme: type, read_files: Read
-) -> None:
+def test_scores_are_seqeval_s(mode: str, written: Callable[[str], str], scheme: type) -> None:
     gold, u, v = map(written, (GOLD, U, V))
     for format_ in ("conll", "auto"):
         reading = read_files(format_, {"gold": gold, "u": u, "v": v}, ner_mode=mode)
@@ -44,10 +40,10 @@ def test_scores_are_seqeval_s(
         else:
             wanted = [f1_score(tags(GOLD), tags(side)) for side in (U, V)]
         assert [float(problem.score_u or 0), float(problem.score_v or 0)] == pytest.approx(wanted)
-        assert any("of entities' last or only tokens" in note for note in reading.notes)
+        assert noted(reading, "of entities' last or only tokens")
 
 
-def test_one_side_may_be_bio_and_the_other_bioes(read_files: Read) -> None:
+def test_one_side_may_be_bio_and_the_other_bioes() -> None:
     bio = GOLD.replace(" E-", " I-").replace(" S-", " B-")
     reading = read_files("conll", {"gold": GOLD, "u": bio, "v": bilou(GOLD)})
     assert isinstance(reading.data, Predictions)
@@ -55,17 +51,17 @@ def test_one_side_may_be_bio_and_the_other_bioes(read_files: Read) -> None:
     assert problem.score_v == 1
 
 
-def test_what_is_no_tag_is_named_with_file_and_line(refusal: Refusal) -> None:
+def test_what_is_no_tag_is_named_with_file_and_line() -> None:
     files = {"gold": GOLD, "u": U.replace("York I-LOC", "York PLACE"), "v": V}
     error = refusal("conll", files, tag_column=2)
     assert [(flaw.pointer, flaw.code) for flaw in error.flaws] == [("/files/u/line/8/2", "not_a_tag")]
     assert error.detail.startswith('u (u.txt), line 8: "PLACE" is not a tag')
-    error = refusal("conll", {"gold": GOLD, "u": U, "v": V}, scheme="IOB2")
-    assert [flaw.pointer for flaw in error.flaws] == ["/files/gold/line/1/2"]
-    assert "scheme IOB2" in error.detail
+    refuses_alone(
+        None, "/files/gold/line/1/2", "conll", {"gold": GOLD, "u": U, "v": V}, "scheme IOB2", scheme="IOB2"
+    )
 
 
-def test_other_statistics_take_any_tags(read_files: Read) -> None:
+def test_other_statistics_take_any_tags() -> None:
     files = {
         role: text.replace("PER", "x").replace("B-", "?")
         for role, text in (("gold", GOLD), ("u", U), ("v", V))
@@ -75,11 +71,15 @@ def test_other_statistics_take_any_tags(read_files: Read) -> None:
     assert reading.data.gold[0] == ["S-x", "E-x"]
 
 
-def test_several_columns_that_may_be_gold_are_a_choice(read_files: Read, refusal: Refusal) -> None:
+def test_several_columns_that_may_be_gold_are_a_choice() -> None:
     two_layers = "Ann B-PER B-ORG B-PER\nran O O O\n"
-    error = refusal("conll", {"u": two_layers, "v": two_layers})
-    assert error.flaws[0].code == "choose_tag_column"
-    assert "`tag_column_gold` and `tag_column_u`" in error.detail
+    refuses(
+        "choose_tag_column",
+        None,
+        "conll",
+        {"u": two_layers, "v": two_layers},
+        "`tag_column_gold` and `tag_column_u`",
+    )
     chosen = read_files(
         "conll", {"u": two_layers, "v": two_layers}, tag_column_gold=2, tag_column_u=4, tag_column_v=4
     )

@@ -1,18 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
 
-from exactperm.errors import InputError, InvalidTest, MalformedBody
+from exactperm.errors import MalformedBody
 from exactperm.inputs.formats.catalogue import ALIASES, ALWAYS, FORMATS, read
 from exactperm.inputs.formats.reader import OPTION_NAMES, ReaderOptions, UploadedFile
+from tests.refusals import refused
 
-from .conftest import Read
-
-Refusal = Callable[..., InputError]
+from .reading import EXCERPTS, noted, read_files, refusal, refuses
 
 SCORES = "id,u,v\na,1,0\nb,0,1\n"
 
@@ -27,24 +24,22 @@ def test_every_alias_leads_to_a_format() -> None:
     assert not set(ALIASES) & set(FORMATS)
 
 
-def test_an_option_that_the_format_has_no_use_for_is_refused(refusal: Refusal) -> None:
-    error = refusal("csv", {"file": SCORES}, filter="strict-match")
-    assert error.flaws[0].pointer == "/options/filter"
-    assert error.flaws[0].code == "unused_option"
+def test_an_option_that_the_format_has_no_use_for_is_refused() -> None:
+    refuses("unused_option", "/options/filter", "csv", {"file": SCORES}, filter="strict-match")
 
 
-def test_a_file_that_the_format_has_no_use_for_is_refused(refusal: Refusal) -> None:
-    assert refusal("csv", {"file": SCORES, "gold": SCORES}).flaws[0].pointer == "/files/gold"
-    assert refusal("csv", {"file": SCORES, "u": SCORES}).flaws[0].code == "unused_file"
+def test_a_file_that_the_format_has_no_use_for_is_refused() -> None:
+    refuses(None, "/files/gold", "csv", {"file": SCORES, "gold": SCORES})
+    refuses("unused_file", None, "csv", {"file": SCORES, "u": SCORES})
 
 
-def test_a_file_that_is_needed_is_named(refusal: Refusal) -> None:
-    assert refusal("inspect", {"u": "{}"}).flaws[0].code == "not_a_log"
-    assert refusal("conllu", {"u": "1", "v": "1"}, metric="upos").flaws[0].pointer == "/files/gold"
-    assert refusal("csv", {}).flaws[0].pointer == "/files"
+def test_a_file_that_is_needed_is_named() -> None:
+    refuses("not_a_log", None, "inspect", {"u": "{}"})
+    refuses(None, "/files/gold", "conllu", {"u": "1", "v": "1"}, metric="upos")
+    refuses(None, "/files", "csv", {})
 
 
-def test_an_unknown_format_is_refused_with_the_near_or_the_first(refusal: Refusal) -> None:
+def test_an_unknown_format_is_refused_with_the_near_or_the_first() -> None:
     error = refusal("xlsx", {"file": SCORES})
     assert error.flaws[0].code == "unknown_format"
     assert error.detail.endswith(f"and {len(FORMATS) + 1 - 8} more, which docs/files.md lists.")
@@ -52,11 +47,11 @@ def test_an_unknown_format_is_refused_with_the_near_or_the_first(refusal: Refusa
     assert near.detail == 'There is no format "conlu"; did you mean `format=conllu` or `format=conll`?'
 
 
-def test_what_cannot_be_told_is_not_guessed(refusal: Refusal) -> None:
-    assert refusal("auto", {"u": "hello world\n", "v": "hello\n"}).flaws[0].code == "unknown_format"
-    assert refusal("auto", {"u": "{]", "v": "{]"}).flaws[0].code == "unknown_format"
-    assert refusal("auto", {"file": "3 1\n"}).flaws[0].code == "unknown_format"
-    assert refusal("auto", {"u": "\x00", "v": "\x00"}).flaws[0].code == "unknown_format"
+def test_what_cannot_be_told_is_not_guessed() -> None:
+    refuses("unknown_format", None, "auto", {"u": "hello world\n", "v": "hello\n"})
+    refuses("unknown_format", None, "auto", {"u": "{]", "v": "{]"})
+    refuses("unknown_format", None, "auto", {"file": "3 1\n"})
+    refuses("unknown_format", None, "auto", {"u": "\x00", "v": "\x00"})
 
 
 GUESSES = {
@@ -71,11 +66,11 @@ GUESSES = {
 
 
 @pytest.mark.parametrize("format_", GUESSES)
-def test_auto_guesses_the_format_and_says_so(format_: str, read_files: Read, excerpts: Path) -> None:
+def test_auto_guesses_the_format_and_says_so(format_: str) -> None:
     needs = {"conllu": {"metric": "upos"}, "mqm": {"system_u": "OPPO.1535", "system_v": "Human-A.0"}}
     files = {}
     for role, name in GUESSES[format_].items():
-        path = excerpts / name
+        path = EXCERPTS / name
         files[role] = next(path.iterdir()) if path.is_dir() else path
     reading = read_files("auto", files, **needs.get(format_, {}))
     assert reading.guessed
@@ -100,7 +95,7 @@ def test_auto_guesses_the_format_and_says_so(format_: str, read_files: Read, exc
     ],
     ids=str,
 )
-def test_auto_tells_small_files_apart(files: dict[str, str], format_: str, read_files: Read) -> None:
+def test_auto_tells_small_files_apart(files: dict[str, str], format_: str) -> None:
     assert read_files("auto", files).format == format_
 
 
@@ -119,15 +114,15 @@ def test_text_that_is_not_utf8_is_malformed_and_the_line_is_named(format_: str) 
     assert caught.value.flaws[0].code == "not_utf8"
 
 
-def test_a_byte_order_mark_is_left_out_and_noted(read_files: Read) -> None:
+def test_a_byte_order_mark_is_left_out_and_noted() -> None:
     reading = read_files("csv", {"file": "\ufeff" + SCORES})
     assert reading.kind == "scores"
-    assert any("byte order mark" in note for note in reading.notes)
+    assert noted(reading, "byte order mark")
 
 
-def test_utf16_and_nul_characters_are_malformed(refusal: Refusal) -> None:
-    assert "UTF-16" in refusal("csv", {"file": SCORES.encode("utf-16")}).detail
-    assert refusal("csv", {"file": "id,u,v\na,\0,1\n"}).flaws[0].pointer == "/files/file/line/2"
+def test_utf16_and_nul_characters_are_malformed() -> None:
+    refuses(None, None, "csv", {"file": SCORES.encode("utf-16")}, "UTF-16")
+    refuses(None, "/files/file/line/2", "csv", {"file": "id,u,v\na,\0,1\n"})
 
 
 def test_options_of_a_form_are_parsed_and_checked() -> None:
@@ -155,9 +150,8 @@ def test_options_of_a_form_are_parsed_and_checked() -> None:
     ids=str,
 )
 def test_a_bad_option_is_refused_by_name(form: dict[str, str]) -> None:
-    with pytest.raises(InvalidTest) as caught:
+    with refused(None, f"/options/{next(iter(form))}"):
         ReaderOptions.of_form(form)
-    assert caught.value.flaws[0].pointer == f"/options/{next(iter(form))}"
 
 
 def test_the_options_have_documented_names_only() -> None:

@@ -1,28 +1,26 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import conllu
 import numpy as np
 import pytest
 
-from exactperm.errors import InputError
 from exactperm.inputs.formats.conllu import METRICS
 from exactperm.statistics.paired import Counts, Scores
 
-from .conftest import Read
+from .reading import EXCERPTS, read_files, refusal, refuses, refuses_alone
 
-Refusal = Callable[..., InputError]
 Files = Mapping[str, Path]
 
 COLUMN = {"upos": "upos", "xpos": "xpos", "lemma": "lemma", "uas": "head"}
 
 
 @pytest.fixture
-def taggers(excerpts: Path) -> dict[str, Path]:
+def taggers() -> dict[str, Path]:
     names = {"gold": "gold", "u": "perceptron", "v": "crf"}
-    return {role: excerpts / "conllu" / f"{name}.conllu" for role, name in names.items()}
+    return {role: EXCERPTS / "conllu" / f"{name}.conllu" for role, name in names.items()}
 
 
 def words(path: Path) -> list[list[conllu.Token]]:
@@ -38,9 +36,7 @@ def right(gold: conllu.Token, system: conllu.Token, metric: str) -> bool:
 
 
 @pytest.mark.parametrize("metric", ["upos", "uas", "las", "las_full"])
-def test_counts_per_sentence_are_those_of_the_conllu_package(
-    metric: str, taggers: Files, read_files: Read
-) -> None:
+def test_counts_per_sentence_are_those_of_the_conllu_package(metric: str, taggers: Files) -> None:
     data = read_files("conllu", taggers, metric=metric).data
     assert isinstance(data, Counts)
     gold = words(taggers["gold"])
@@ -51,7 +47,7 @@ def test_counts_per_sentence_are_those_of_the_conllu_package(
         assert counts["total"].tolist() == [len(sentence) for sentence in gold]
 
 
-def test_las_compares_the_universal_relation_and_las_full_all_of_it(taggers: Files, read_files: Read) -> None:
+def test_las_compares_the_universal_relation_and_las_full_all_of_it(taggers: Files) -> None:
     text = taggers["gold"].read_text()
     assert (
         "nsubj:pass" in text
@@ -72,7 +68,7 @@ def test_las_compares_the_universal_relation_and_las_full_all_of_it(taggers: Fil
     assert full.u["correct"].sum() < full.v["correct"].sum() == full.u["total"].sum()
 
 
-def test_multiword_tokens_and_empty_nodes_are_skipped_and_counted(taggers: Files, read_files: Read) -> None:
+def test_multiword_tokens_and_empty_nodes_are_skipped_and_counted(taggers: Files) -> None:
     reading = read_files("conllu", taggers, metric="upos")
     text = taggers["gold"].read_text().split("\n")
     multiword = sum("-" in line.split("\t")[0] for line in text if "\t" in line)
@@ -83,7 +79,7 @@ def test_multiword_tokens_and_empty_nodes_are_skipped_and_counted(taggers: Files
     assert any("perceptron.conllu)" in note and "0 empty nodes" in note for note in reading.notes)
 
 
-def test_documents_are_clusters_of_sentences_and_of_words(taggers: Files, read_files: Read) -> None:
+def test_documents_are_clusters_of_sentences_and_of_words(taggers: Files) -> None:
     by_sentence = read_files("conllu", taggers, metric="upos", clusters="document").data
     by_word = read_files("conllu", taggers, metric="upos", clusters="document", items="word").data
     assert isinstance(by_sentence, Counts)
@@ -99,14 +95,14 @@ def document_sums(data: Counts, system: str) -> list[float]:
     return sums
 
 
-def test_words_can_be_items_and_sentences_their_clusters(taggers: Files, read_files: Read) -> None:
+def test_words_can_be_items_and_sentences_their_clusters(taggers: Files) -> None:
     data = read_files("conllu", taggers, metric="las", items="word", clusters="sentence").data
     assert isinstance(data, Counts)
     assert len(data.u["correct"]) == data.u["total"].sum()
     assert data.pairing.n_clusters == len(words(taggers["gold"]))
 
 
-def test_whole_sentences_can_be_scored(taggers: Files, read_files: Read, refusal: Refusal) -> None:
+def test_whole_sentences_can_be_scored(taggers: Files) -> None:
     reading = read_files("conllu", taggers, statistic="upos_sentence")
     counts = read_files("conllu", taggers, metric="upos").data
     assert isinstance(reading.data, Scores)
@@ -114,12 +110,10 @@ def test_whole_sentences_can_be_scored(taggers: Files, read_files: Read, refusal
     assert reading.statistic_read
     assert isinstance(reading.data.u, np.ndarray)
     assert reading.data.u.tolist() == (counts.u["correct"] == counts.u["total"]).tolist()
-    assert (
-        refusal("conllu", taggers, metric="upos_sentence", items="word").flaws[0].pointer == "/options/items"
-    )
+    refuses(None, "/options/items", "conllu", taggers, metric="upos_sentence", items="word")
 
 
-def test_the_statistic_may_name_the_metric(taggers: Files, read_files: Read, refusal: Refusal) -> None:
+def test_the_statistic_may_name_the_metric(taggers: Files) -> None:
     reading = read_files("conllu", taggers, statistic="upos")
     assert reading.statistic_read
     assert reading.default_statistic.name == "accuracy"
@@ -133,29 +127,32 @@ def test_the_statistic_may_name_the_metric(taggers: Files, read_files: Read, ref
     assert wrong.detail.startswith("Choose the metric (`metric`); ")
 
 
-def test_a_column_that_was_never_filled_in_is_refused(taggers: Files, refusal: Refusal) -> None:
-    assert refusal("conllu", taggers, metric="lemma").flaws[0].code == "not_annotated"
+def test_a_column_that_was_never_filled_in_is_refused(taggers: Files) -> None:
+    refuses("not_annotated", None, "conllu", taggers, metric="lemma")
 
 
-def test_tokens_that_differ_are_named_by_line(taggers: Files, refusal: Refusal) -> None:
+def test_tokens_that_differ_are_named_by_line(taggers: Files) -> None:
     lines = taggers["v"].read_text().split("\n")
     place = next(n for n, line in enumerate(lines) if line.startswith("2\t"))
     fields = lines[place].split("\t")
     changed = [*lines[:place], "\t".join(["2", "unlike", *fields[2:]]), *lines[place + 1 :]]
-    error = refusal("conllu", {**taggers, "v": "\n".join(changed)}, metric="upos")
-    assert [(f.pointer, f.code) for f in error.flaws] == [
-        (f"/files/v/line/{place + 1}/FORM", "token_mismatch")
-    ]
-    assert '"unlike"' in error.detail
-    assert f'"{fields[1]}"' in error.detail
+    refuses_alone(
+        "token_mismatch",
+        f"/files/v/line/{place + 1}/FORM",
+        "conllu",
+        {**taggers, "v": "\n".join(changed)},
+        '"unlike"',
+        f'"{fields[1]}"',
+        metric="upos",
+    )
 
 
-def test_sentences_that_are_missing_or_in_another_order_are_named(taggers: Files, refusal: Refusal) -> None:
+def test_sentences_that_are_missing_or_in_another_order_are_named(taggers: Files) -> None:
     blocks = taggers["v"].read_text().split("\n\n")
     fewer = "\n\n".join([*blocks[:-2], ""])
-    assert refusal("conllu", {**taggers, "v": fewer}, metric="upos").flaws[0].code == "length_mismatch"
+    refuses("length_mismatch", None, "conllu", {**taggers, "v": fewer}, metric="upos")
     turned = "\n\n".join([blocks[1], blocks[0], *blocks[2:]])
-    assert refusal("conllu", {**taggers, "v": turned}, metric="upos").flaws[0].code == "sentence_mismatch"
+    refuses("sentence_mismatch", None, "conllu", {**taggers, "v": turned}, metric="upos")
 
 
 WORD = "{}\tw\t_\tX\t_\t_\t0\troot\t_\t_\n"
@@ -172,29 +169,28 @@ WORD = "{}\tw\t_\tX\t_\t_\t0\troot\t_\t_\n"
     ],
     ids=["short", "blanks", "gap", "no-id", "shorter"],
 )
-def test_a_bad_line_is_named(bad: str, pointer: str, code: str, refusal: Refusal) -> None:
+def test_a_bad_line_is_named(bad: str, pointer: str, code: str) -> None:
     good = WORD.format(1) + WORD.format(2) + "\n"
-    error = refusal("conllu", {"gold": good, "u": WORD.format(1) + bad + "\n", "v": good}, metric="upos")
-    assert [(flaw.pointer, flaw.code) for flaw in error.flaws] == [(pointer, code)]
+    refuses_alone(
+        code, pointer, "conllu", {"gold": good, "u": WORD.format(1) + bad + "\n", "v": good}, metric="upos"
+    )
 
 
-def test_windows_lines_and_a_last_line_without_an_end_are_read(read_files: Read) -> None:
+def test_windows_lines_and_a_last_line_without_an_end_are_read() -> None:
     text = (WORD.format(1) + WORD.format(2)).rstrip("\n")
     data = read_files("conllu", {"gold": text.replace("\n", "\r\n"), "u": text, "v": text}, metric="uas").data
     assert isinstance(data, Counts)
     assert data.u["correct"].tolist() == [2]
 
 
-def test_documents_that_are_not_marked_cannot_be_clusters(refusal: Refusal) -> None:
+def test_documents_that_are_not_marked_cannot_be_clusters() -> None:
     text = WORD.format(1) + "\n# newdoc\n" + WORD.format(1) + "\n"
     files = dict.fromkeys(("gold", "u", "v"), text)
-    assert refusal("conllu", files, metric="upos", clusters="document").flaws[0].code == "no_documents"
+    refuses("no_documents", None, "conllu", files, metric="upos", clusters="document")
 
 
 @pytest.mark.parametrize("metric", ["upos", "xpos", "lemma", "las", "las_full"])
-def test_labels_of_another_set_are_no_score_of_nought(
-    metric: str, read_files: Read, refusal: Refusal
-) -> None:
+def test_labels_of_another_set_are_no_score_of_nought(metric: str) -> None:
     """A LAS of 0 it was where DEPREL was never filled in, and a UPOS of 0 where tags were in small letters."""
     gold = ["1", "Hi", "hi", "INTJ", "UH", "_", "0", "root:x", "_", "_"]
     column = {"upos": 3, "xpos": 4, "lemma": 2}.get(metric, 7)

@@ -3,21 +3,17 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from exactperm.errors import BodyTooLarge, InputError, MalformedBody
+from exactperm.errors import BodyTooLarge, MalformedBody
 from exactperm.inputs.formats.catalogue import read
 from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
 from exactperm.statistics.paired import Repeated, Scores
 
-from .conftest import Read
-
-Refusal = Callable[..., InputError]
+from .reading import EXCERPTS, noted, read_files, refusal, refuses
 
 
 def log(*samples: dict[str, Any], status: str = "success", task: str = "t", model: str = "m") -> str:
@@ -53,22 +49,18 @@ def archive(members: dict[str, Any], method: int = zipfile.ZIP_DEFLATED) -> byte
 HEADER = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}}
 
 
-def test_ids_that_only_one_log_has_are_named_or_dropped(
-    excerpts: Path, read_files: Read, refusal: Refusal
-) -> None:
-    files = {"u": excerpts / "inspect" / "qwen.json", "v": excerpts / "inspect" / "sonnet.json"}
-    error = refusal("inspect", files)
-    assert error.flaws[0].pointer == "/files/v"
-    assert '"4", "5"' in error.flaws[0].detail
+def test_ids_that_only_one_log_has_are_named_or_dropped() -> None:
+    files = {"u": EXCERPTS / "inspect" / "qwen.json", "v": EXCERPTS / "inspect" / "sonnet.json"}
+    refuses(None, "/files/v", "inspect", files, '"4", "5"')
     reading = read_files("inspect", files, on_missing="drop")
     data = scores(reading.data)
     assert (plain(data.u), plain(data.v)) == ([1, 0, 0], [1, 1, 1])
     assert reading.names == ("ollama/qwen2.5:0.5b", "anthropic/claude-sonnet-4-0")
-    assert any("2 items that only v has" in note for note in reading.notes)
+    assert noted(reading, "2 items that only v has")
 
 
-def test_an_archive_says_what_its_json_would(excerpts: Path, read_files: Read) -> None:
-    path = excerpts / "inspect" / "scored.eval"
+def test_an_archive_says_what_its_json_would() -> None:
+    path = EXCERPTS / "inspect" / "scored.eval"
     with zipfile.ZipFile(path) as found:
         header = json.loads(found.read("header.json"))
         full = [json.loads(found.read(n)) for n in found.namelist() if n.startswith("samples/")]
@@ -78,24 +70,20 @@ def test_an_archive_says_what_its_json_would(excerpts: Path, read_files: Read) -
     assert np.array_equal(plain(data.u), plain(data.v))
 
 
-def test_a_log_that_was_not_scored_is_refused_clearly(excerpts: Path, refusal: Refusal) -> None:
-    files = {"u": excerpts / "inspect" / "scored.eval", "v": excerpts / "inspect" / "unscored.eval"}
-    error = refusal("inspect", files)
-    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/v/summaries.json/0/scores", "unscored")
+def test_a_log_that_was_not_scored_is_refused_clearly() -> None:
+    files = {"u": EXCERPTS / "inspect" / "scored.eval", "v": EXCERPTS / "inspect" / "unscored.eval"}
+    refuses("unscored", "/files/v/summaries.json/0/scores", "inspect", files)
 
 
-def test_a_log_that_did_not_finish_is_refused_unless_told(
-    excerpts: Path, read_files: Read, refusal: Refusal
-) -> None:
-    files = {"u": excerpts / "inspect" / "cancelled.json", "v": excerpts / "inspect" / "scored.eval"}
-    error = refusal("inspect", files)
-    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/u/status", "incomplete_log")
+def test_a_log_that_did_not_finish_is_refused_unless_told() -> None:
+    files = {"u": EXCERPTS / "inspect" / "cancelled.json", "v": EXCERPTS / "inspect" / "scored.eval"}
+    refuses("incomplete_log", "/files/u/status", "inspect", files)
     reading = read_files("inspect", files, allow_incomplete=True, on_missing="drop")
     assert plain(scores(reading.data).u) == [1, 1, 0]
-    assert any("cancelled" in note for note in reading.notes)
+    assert noted(reading, "cancelled")
 
 
-def test_letters_booleans_words_and_numbers(read_files: Read) -> None:
+def test_letters_booleans_words_and_numbers() -> None:
     values = ["C", "I", "P", True, False, 0.25, "yes", "No", "0.5"]
     text = log(*(sample(n, value) for n, value in enumerate(values)))
     assert plain(scores(read_files("inspect", {"u": text, "v": text}).data).u) == [
@@ -123,16 +111,13 @@ def test_letters_booleans_words_and_numbers(read_files: Read) -> None:
     ],
     ids=["no-answer", "null", "nan", "error", "invalidated", "unscored"],
 )
-def test_what_has_no_score_is_missing_and_never_zero(
-    gone: dict[str, Any], read_files: Read, refusal: Refusal
-) -> None:
+def test_what_has_no_score_is_missing_and_never_zero(gone: dict[str, Any]) -> None:
     files = {"u": log(sample(1, "C"), gone), "v": log(sample(1, "I"), sample(2, "I"))}
-    error = refusal("inspect", files)
-    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/u/samples/1", "missing_value")
+    refuses("missing_value", "/files/u/samples/1", "inspect", files)
     assert plain(scores(read_files("inspect", files, on_missing="drop").data).u) == [1]
 
 
-def test_epochs_are_averaged_reduced_to_the_best_or_clusters(read_files: Read) -> None:
+def test_epochs_are_averaged_reduced_to_the_best_or_clusters() -> None:
     u = log(sample("a", "C", 1), sample("b", "I", 1), sample("a", "I", 2), sample("b", "I", 2))
     v = log(sample("a", "C", 1), sample("b", "C", 1), sample("a", "C", 2), sample("b", "I", 2))
     mean = scores(read_files("inspect", {"u": u, "v": v}).data)
@@ -146,9 +131,7 @@ def test_epochs_are_averaged_reduced_to_the_best_or_clusters(read_files: Read) -
 
 
 @pytest.mark.parametrize("reduced", ["mean", "max"])
-def test_another_number_of_epochs_is_refused_with_the_way_out(
-    reduced: str, read_files: Read, refusal: Refusal
-) -> None:
+def test_another_number_of_epochs_is_refused_with_the_way_out(reduced: str) -> None:
     u = log(sample("a", "C", 1), sample("b", "I", 1), sample("a", "I", 2), sample("b", "I", 2))
     v = log(sample("a", "C", 1), sample("b", "C", 1), sample("b", "C", 2))
     flaw = refusal("inspect", {"u": u, "v": v}, reduce_epochs=reduced).flaws[0]
@@ -161,69 +144,62 @@ def test_another_number_of_epochs_is_refused_with_the_way_out(
     # An epoch without a score is no run, and leaves the other system with one more.
     crashed = log(sample("a", "C", 1), sample("a", "N", 2), sample("b", "I", 1), sample("b", "I", 2))
     files = {"u": u, "v": crashed}
-    assert (
-        refusal("inspect", files, reduce_epochs=reduced, on_missing="drop").flaws[0].code == "unequal_repeats"
-    )
+    refuses("unequal_repeats", None, "inspect", files, reduce_epochs=reduced, on_missing="drop")
 
 
-def test_an_epoch_without_a_score_makes_the_sample_missing_unless_dropped(
-    read_files: Read, refusal: Refusal
-) -> None:
+def test_an_epoch_without_a_score_makes_the_sample_missing_unless_dropped() -> None:
     u = log(sample("a", "C", 1), sample("a", "N", 2))
     v = log(sample("a", "C"))
-    assert refusal("inspect", {"u": u, "v": v}).flaws[0].pointer == "/files/u/samples/1"
+    refuses(None, "/files/u/samples/1", "inspect", {"u": u, "v": v})
     reading = read_files("inspect", {"u": u, "v": v}, on_missing="drop")
     assert plain(scores(reading.data).u) == [1]
-    assert any("1 runs of items without a score" in note for note in reading.notes)
+    assert noted(reading, "1 runs of items without a score")
 
 
-def test_the_same_sample_twice_in_an_epoch_is_refused(refusal: Refusal) -> None:
-    error = refusal("inspect", {"u": log(sample(1, "C"), sample("1", "C")), "v": log(sample(1, "C"))})
-    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/u/samples/1/id", "duplicate_id")
-
-
-def test_a_scorer_and_a_value_must_be_chosen_when_there_are_several(
-    read_files: Read, refusal: Refusal
-) -> None:
-    two = {"id": 1, "scores": {"match": {"value": "C"}, "judge": {"value": {"style": 0.5, "facts": 1}}}}
-    files = {"u": log(two), "v": log(two)}
-    assert refusal("inspect", files).flaws[0].code == "choose_scorer"
-    assert refusal("inspect", files, scorer="jury").flaws[0].code == "choose_scorer"
-    assert refusal("inspect", files, scorer="judge").flaws[0].code == "choose_metric"
-    assert plain(scores(read_files("inspect", files, scorer="judge", metric="style").data).u) == [0.5]
-    other = {"u": log(sample(1, "C")), "v": log(sample(1, "C", scorer="model_graded"))}
-    assert refusal("inspect", other).flaws[0].code == "scorer_mismatch"
-
-
-def test_metadata_says_the_clusters(read_files: Read, refusal: Refusal) -> None:
-    text = log(*(sample(n, "C", metadata={"topic": n // 2}) for n in range(5)))
-    assert read_files("inspect", {"u": text, "v": text}, clusters="topic").data.pairing.n_clusters == 3
-    assert (
-        refusal("inspect", {"u": text, "v": text}, clusters="theme").flaws[0].pointer
-        == "/files/u/samples/0/metadata/theme"
+def test_the_same_sample_twice_in_an_epoch_is_refused() -> None:
+    refuses(
+        "duplicate_id",
+        "/files/u/samples/1/id",
+        "inspect",
+        {"u": log(sample(1, "C"), sample("1", "C")), "v": log(sample(1, "C"))},
     )
 
 
-def test_an_archive_without_summaries_is_read_sample_by_sample(read_files: Read) -> None:
+def test_a_scorer_and_a_value_must_be_chosen_when_there_are_several() -> None:
+    two = {"id": 1, "scores": {"match": {"value": "C"}, "judge": {"value": {"style": 0.5, "facts": 1}}}}
+    files = {"u": log(two), "v": log(two)}
+    refuses("choose_scorer", None, "inspect", files)
+    refuses("choose_scorer", None, "inspect", files, scorer="jury")
+    refuses("choose_metric", None, "inspect", files, scorer="judge")
+    assert plain(scores(read_files("inspect", files, scorer="judge", metric="style").data).u) == [0.5]
+    other = {"u": log(sample(1, "C")), "v": log(sample(1, "C", scorer="model_graded"))}
+    refuses("scorer_mismatch", None, "inspect", other)
+
+
+def test_metadata_says_the_clusters() -> None:
+    text = log(*(sample(n, "C", metadata={"topic": n // 2}) for n in range(5)))
+    assert read_files("inspect", {"u": text, "v": text}, clusters="topic").data.pairing.n_clusters == 3
+    refuses(None, "/files/u/samples/0/metadata/theme", "inspect", {"u": text, "v": text}, clusters="theme")
+
+
+def test_an_archive_without_summaries_is_read_sample_by_sample() -> None:
     members = {"header.json": HEADER, **{f"samples/{n}_epoch_1.json": sample(n, "C") for n in range(3)}}
     for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         body = archive(members, method)
         assert plain(scores(read_files("inspect", {"u": body, "v": body}).data).u) == [1, 1, 1]
 
 
-def test_other_compression_is_named_and_the_way_out_too(refusal: Refusal) -> None:
+def test_other_compression_is_named_and_the_way_out_too() -> None:
     body = archive({"header.json": HEADER, "summaries.json": []}, zipfile.ZIP_LZMA)
-    error = refusal("inspect", {"u": body, "v": body})
-    assert error.flaws[0].code == "unsupported_compression"
-    assert "inspect log convert" in error.detail
+    refuses("unsupported_compression", None, "inspect", {"u": body, "v": body}, "inspect log convert")
 
 
-def test_archives_that_are_cut_or_unfinished_are_refused(excerpts: Path, refusal: Refusal) -> None:
-    whole = (excerpts / "inspect" / "scored.eval").read_bytes()
+def test_archives_that_are_cut_or_unfinished_are_refused() -> None:
+    whole = (EXCERPTS / "inspect" / "scored.eval").read_bytes()
     cut = refusal("inspect", {"u": whole[: len(whole) // 2], "v": whole})
     assert isinstance(cut, MalformedBody)
     unfinished = archive({"_journal/start.json": HEADER})
-    assert refusal("inspect", {"u": unfinished, "v": whole}).flaws[0].code == "incomplete_log"
+    refuses("incomplete_log", None, "inspect", {"u": unfinished, "v": whole})
 
 
 def test_an_archive_that_unpacks_to_more_than_the_cap_is_refused() -> None:
@@ -235,5 +211,5 @@ def test_an_archive_that_unpacks_to_more_than_the_cap_is_refused() -> None:
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", '{"eval": {}, "status": "success"}', log()], ids=str)
-def test_what_is_no_log_is_refused(text: str, refusal: Refusal) -> None:
+def test_what_is_no_log_is_refused(text: str) -> None:
     assert refusal("inspect", {"u": text, "v": text}).flaws[0].code in {"not_a_log", "no_samples", "no_items"}

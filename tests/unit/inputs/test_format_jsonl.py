@@ -1,27 +1,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from exactperm.errors import InputError
 from exactperm.statistics.paired import Repeated, Scores
 
-from .conftest import Read
-
-Refusal = Callable[..., InputError]
+from .reading import EXCERPTS, read_files, refuses, refuses_alone
 
 
 def lines(*records: Any) -> str:
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-def test_the_flags_of_two_models_by_id(read_files: Read, excerpts: Path) -> None:
-    paths = [excerpts / "eus_trivia" / f"{model}.jsonl" for model in ("gpt-4-0613", "gpt-3.5-turbo-0125")]
+def test_the_flags_of_two_models_by_id() -> None:
+    paths = [EXCERPTS / "eus_trivia" / f"{model}.jsonl" for model in ("gpt-4-0613", "gpt-3.5-turbo-0125")]
     reading = read_files("jsonl", dict(zip("uv", paths, strict=True)))
     assert isinstance(reading.data, Scores)
     for column, path in zip((reading.data.u, reading.data.v), paths, strict=True):
@@ -30,14 +25,14 @@ def test_the_flags_of_two_models_by_id(read_files: Read, excerpts: Path) -> None
         assert column.dtype == np.int64
 
 
-def test_clusters_are_a_field(read_files: Read, refusal: Refusal, excerpts: Path) -> None:
-    paths = dict.fromkeys("uv", excerpts / "eus_trivia" / "gpt-4-0613.jsonl")
+def test_clusters_are_a_field() -> None:
+    paths = dict.fromkeys("uv", EXCERPTS / "eus_trivia" / "gpt-4-0613.jsonl")
     categories = {json.loads(line)["category"] for line in paths["u"].read_text().splitlines()}
     assert read_files("jsonl", paths, clusters="category").data.pairing.n_clusters == len(categories)
-    assert refusal("jsonl", paths, clusters="kategoria").flaws[0].pointer == "/files/u/line/1/kategoria"
+    refuses(None, "/files/u/line/1/kategoria", "jsonl", paths, clusters="kategoria")
 
 
-def test_one_file_wide_long_or_an_array(read_files: Read) -> None:
+def test_one_file_wide_long_or_an_array() -> None:
     wide = [{"id": 1, "u": 0.1, "v": 2}, {"id": 2, "u": 0.7, "v": 3}]
     long = [
         {"id": "a", "system": "x", "score": 1},
@@ -56,13 +51,13 @@ def test_one_file_wide_long_or_an_array(read_files: Read) -> None:
     assert data.pairing.only_v == 1
 
 
-def test_arrays_of_plain_numbers_pair_by_order(read_files: Read, refusal: Refusal) -> None:
+def test_arrays_of_plain_numbers_pair_by_order() -> None:
     assert read_files("jsonl", {"u": "[1, 0, 1]", "v": "[0, 0, 1]"}).data.pairing.matched == 3
-    assert refusal("jsonl", {"u": "[1, 0, 1]", "v": "[0, 0]"}).flaws[0].code == "length_mismatch"
-    assert refusal("auto", {"file": "[{}]"}).flaws[0].code == "no_items"
+    refuses("length_mismatch", None, "jsonl", {"u": "[1, 0, 1]", "v": "[0, 0]"})
+    refuses("no_items", None, "auto", {"file": "[{}]"})
 
 
-def test_several_samples_of_an_item_are_kept_apart(read_files: Read) -> None:
+def test_several_samples_of_an_item_are_kept_apart() -> None:
     u = lines({"id": 1, "score": [1, 0, 1]}, {"id": 2, "score": [0.5]})
     v = lines({"id": 2, "score": [1]}, {"id": 1, "score": [0, 1, 1]})
     data = read_files("jsonl", {"u": u, "v": v}).data
@@ -73,12 +68,12 @@ def test_several_samples_of_an_item_are_kept_apart(read_files: Read) -> None:
     assert (data.v.values.tolist(), data.v.lengths.tolist()) == ([0, 1, 1, 1], [3, 1])
 
 
-def test_another_number_of_samples_is_refused_at_its_line(refusal: Refusal) -> None:
+def test_another_number_of_samples_is_refused_at_its_line() -> None:
     u = lines({"id": 1, "score": [1, 0, 1]}, {"id": 2, "score": [0.5]})
     v = lines({"id": 2, "score": 1}, {"id": 1, "score": [0, 1]})
-    flaw = refusal("jsonl", {"u": u, "v": v}).flaws[0]
-    assert (flaw.pointer, flaw.code) == ("/files/v/line/2", "unequal_repeats")
-    assert "2 runs here and 3 in another system" in flaw.detail
+    refuses(
+        "unequal_repeats", "/files/v/line/2", "jsonl", {"u": u, "v": v}, "2 runs here and 3 in another system"
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,27 +94,25 @@ def test_another_number_of_samples_is_refused_at_its_line(refusal: Refusal) -> N
     ],
     ids=str,
 )
-def test_a_bad_record_is_named(record: dict[str, Any], pointer: str, code: str, refusal: Refusal) -> None:
+def test_a_bad_record_is_named(record: dict[str, Any], pointer: str, code: str) -> None:
     good = {"id": 0, "score": 1}
-    error = refusal("jsonl", {"u": lines(good, record), "v": lines(good, {"id": 1, "score": 0})})
-    assert [(flaw.pointer, flaw.code) for flaw in error.flaws] == [(pointer, code)]
+    refuses_alone(code, pointer, "jsonl", {"u": lines(good, record), "v": lines(good, {"id": 1, "score": 0})})
 
 
-def test_an_object_that_ends_on_another_line_is_no_line(refusal: Refusal) -> None:
+def test_an_object_that_ends_on_another_line_is_no_line() -> None:
     text = (
         '{"id":"a","score":1\n"x":2},{"id":"b","score":3}\n'  # two lines and two objects, if they are joined
     )
-    flaw = refusal("jsonl", {"u": text, "v": text}).flaws[0]
-    assert (flaw.pointer, flaw.code) == ("/files/u/line/1", "not_json")
+    refuses("not_json", "/files/u/line/1", "jsonl", {"u": text, "v": text})
 
 
-def test_several_fields_that_may_be_scores_must_be_chosen(refusal: Refusal, read_files: Read) -> None:
+def test_several_fields_that_may_be_scores_must_be_chosen() -> None:
     u = lines({"id": 0, "score": 0.5, "correct": True})
-    assert refusal("jsonl", {"u": u, "v": u}).flaws[0].code == "choose_metric"
+    refuses("choose_metric", None, "jsonl", {"u": u, "v": u})
     assert read_files("jsonl", {"u": u, "v": u}, metric="correct").kind == "scores"
 
 
-def test_names_of_fields_are_those_of_columns_in_any_case(read_files: Read) -> None:
+def test_names_of_fields_are_those_of_columns_in_any_case() -> None:
     rows = [("b", 0.25, 0.5, "y"), ("a", 1.0, 0.0, "x")]
     table = "ID,U,V,Cluster\n" + "".join(f"{k},{u},{v},{c}\n" for k, u, v, c in rows)
     twin = lines(*({"ID": k, "U": u, "V": v, "Cluster": c} for k, u, v, c in rows))
@@ -136,11 +129,11 @@ def test_names_of_fields_are_those_of_columns_in_any_case(read_files: Read) -> N
     assert read_files("jsonl", {"file": long}, system_u="B").names == ("b", "a")
 
 
-def test_the_only_field_that_is_no_key_holds_the_scores(read_files: Read, refusal: Refusal) -> None:
+def test_the_only_field_that_is_no_key_holds_the_scores() -> None:
     u, v = ([{"id": n, "bleu": n + more} for n in range(3)] for more in (0, 1))
     assert read_files("jsonl", {"u": lines(*u), "v": lines(*v)}).metric == "bleu"
     more = [{**record, "length": 7} for record in u]
-    assert refusal("jsonl", {"u": lines(*more), "v": lines(*v)}).flaws[0].code == "choose_metric"
+    refuses("choose_metric", None, "jsonl", {"u": lines(*more), "v": lines(*v)})
 
 
 @pytest.mark.parametrize(
@@ -156,30 +149,29 @@ def test_the_only_field_that_is_no_key_holds_the_scores(read_files: Read, refusa
     ],
 )
 def test_a_key_that_only_later_records_have_is_not_overlooked(
-    first: dict[str, Any], second: dict[str, Any], pointer: str, code: str, refusal: Refusal
+    first: dict[str, Any], second: dict[str, Any], pointer: str, code: str
 ) -> None:
     """Else the items would be paired by their order, or be tested without their clusters."""
     both = lines(first, second)
-    error = refusal("jsonl", {"u": both, "v": both})
-    assert [(flaw.pointer, flaw.code) for flaw in error.flaws] == [(pointer, code)]
+    refuses_alone(code, pointer, "jsonl", {"u": both, "v": both})
 
 
-def test_lines_of_several_systems_need_ids_as_tables_do(refusal: Refusal) -> None:
+def test_lines_of_several_systems_need_ids_as_tables_do() -> None:
     rows = [("a", 1), ("a", 0), ("b", 0), ("b", 1)]
     table = "system,score\n" + "".join(f"{system},{score}\n" for system, score in rows)
     twin = lines(*({"system": system, "score": score} for system, score in rows))
     for form, content in (("csv", table), ("jsonl", twin)):
-        assert refusal(form, {"file": content}).flaws[0].code == "choose_id_column"
+        refuses("choose_id_column", None, form, {"file": content})
 
 
-def test_a_score_beside_another_number_is_no_second_system(refusal: Refusal) -> None:
+def test_a_score_beside_another_number_is_no_second_system() -> None:
     table = "id,score,latency,answer\nq1,1,0.3,yes\nq2,0,0.2,no\nq3,1,0.9,no\n"
     records = [{"id": f"q{row}", "score": row % 2, "latency": 0.3, "answer": "yes"} for row in range(3)]
     for form, content in (("csv", table), ("jsonl", lines(*records))):
-        assert refusal(form, {"file": content}).flaws[0].code == "choose_system_u"
+        refuses("choose_system_u", None, form, {"file": content})
 
 
-def test_three_numbers_or_counts_are_no_two_systems(refusal: Refusal) -> None:
+def test_three_numbers_or_counts_are_no_two_systems() -> None:
     for more in ({"length": 7}, {"tp_u": 1, "tp_v": 0}):
         record = {"id": 1, **({"gpt": 1, "llama": 0} if "tp_u" not in more else {}), **more}
-        assert refusal("jsonl", {"file": lines(record)}).flaws[0].code == "choose_system_u"
+        refuses("choose_system_u", None, "jsonl", {"file": lines(record)})

@@ -7,7 +7,6 @@ import json
 import math
 import pickle
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,11 @@ from pyarrow import parquet
 
 import exactperm
 from exactperm.client.requests import files
-from exactperm.errors import BodyTooLarge, InputError
-from exactperm.inputs.formats.reader import Reading
+from exactperm.errors import BodyTooLarge
 from exactperm.statistics.paired import Counts, Scores
 
-from .conftest import Read
+from .reading import EXCERPTS, columns, read_files, refusal, refuses
 
-Refusal = Callable[..., InputError]
 NEW, OLD = "2026-05-17T13-25-31.291152.jsonl", "2026-05-18T01-02-03.000001.jsonl"
 LOGS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "helm": ({"u": "helm/new/per_instance_stats.json", "v": "helm/old/per_instance_stats.json"}, {"metric": "exact_match"}),
@@ -34,13 +31,6 @@ LOGS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "npy": ({"u": "plain/u.npy", "v": "plain/v.npy"}, {}),
     "lm-eval": ({"u": f"lm_eval/wikitext/new/samples_wikitext_{NEW}", "v": f"lm_eval/wikitext/old/samples_wikitext_{OLD}"}, {}),
 }  # fmt: skip
-
-
-def numbers(reading: Reading) -> tuple[list[float], list[float]]:
-    assert isinstance(reading.data, Scores)
-    assert isinstance(reading.data.u, np.ndarray)
-    assert isinstance(reading.data.v, np.ndarray)
-    return reading.data.u.tolist(), reading.data.v.tolist()
 
 
 def by_hand(format_: str, path: Path) -> dict[str, float]:
@@ -67,27 +57,23 @@ def by_hand(format_: str, path: Path) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("format_", LOGS)
-def test_the_scores_are_those_of_the_file_and_the_guess_reads_them_alike(
-    format_: str, read_files: Read, excerpts: Path
-) -> None:
+def test_the_scores_are_those_of_the_file_and_the_guess_reads_them_alike(format_: str) -> None:
     names, options = LOGS[format_]
-    paths = {role: excerpts / name for role, name in names.items()}
+    paths = {role: EXCERPTS / name for role, name in names.items()}
     reading = read_files(format_, paths, **options)
     u, v = (by_hand(format_, paths[role]) for role in "uv")
-    assert numbers(reading) == ([u[key] for key in u], [v[key] for key in u])
+    assert columns(reading) == ([u[key] for key in u], [v[key] for key in u])
     guessed = read_files("auto", paths, **options)
     assert guessed.format == format_
     assert guessed.guessed
-    assert numbers(guessed) == numbers(reading)
+    assert columns(guessed) == columns(reading)
     swapped = read_files("auto", {"u": paths["v"], "v": paths["u"]}, **options)
-    assert sorted(numbers(swapped)[1]) == sorted(numbers(reading)[0])
+    assert sorted(columns(swapped)[1]) == sorted(columns(reading)[0])
 
 
 @pytest.mark.parametrize("format_", [name for name in LOGS if name != "npy"])
 @pytest.mark.parametrize("dress", ["bom", "crlf", "blank lines", "compact", "indented"])
-def test_the_guess_reads_what_the_format_reads_however_it_is_written(
-    format_: str, dress: str, read_files: Read, excerpts: Path
-) -> None:
+def test_the_guess_reads_what_the_format_reads_however_it_is_written(format_: str, dress: str) -> None:
     names, options = LOGS[format_]
     whole = format_ in {"helm", "json-object"}
 
@@ -100,20 +86,18 @@ def test_the_guess_reads_what_the_format_reads_however_it_is_written(
             dress, b"\n \n" + content
         )
 
-    contents = {role: dressed((excerpts / name).read_bytes()) for role, name in names.items()}
+    contents = {role: dressed((EXCERPTS / name).read_bytes()) for role, name in names.items()}
     reading = read_files("auto", contents, **options)
     assert reading.format == format_
-    assert numbers(reading) == numbers(read_files(format_, contents, **options))
+    assert columns(reading) == columns(read_files(format_, contents, **options))
 
 
 @pytest.mark.parametrize("format_", ["lighteval", "lm-eval"])
-def test_a_first_line_that_is_longer_than_what_is_looked_at_is_recognised(
-    format_: str, read_files: Read, excerpts: Path
-) -> None:
+def test_a_first_line_that_is_longer_than_what_is_looked_at_is_recognised(format_: str) -> None:
     names, options = LOGS[format_]
     contents = {}
     for role, name in names.items():
-        rows = [json.loads(line) for line in (excerpts / name).read_text().splitlines()]
+        rows = [json.loads(line) for line in (EXCERPTS / name).read_text().splitlines()]
         rows = [{"long": "x" * 100_000, **row} for row in rows]
         contents[role] = "\n".join(map(json.dumps, rows))
     assert read_files("auto", contents, **options).format == format_
@@ -125,8 +109,8 @@ def test_a_first_line_that_is_longer_than_what_is_looked_at_is_recognised(
 # lm-evaluation-harness: perplexity, IFEval, two metrics of one log.
 
 
-def pages(excerpts: Path, role: str) -> list[dict[str, Any]]:
-    path = excerpts / LOGS["lm-eval"][0][role]
+def pages(role: str) -> list[dict[str, Any]]:
+    path = EXCERPTS / LOGS["lm-eval"][0][role]
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -135,14 +119,12 @@ def lines(rows: list[dict[str, Any]]) -> str:
 
 
 @pytest.mark.parametrize("metric", ["word_perplexity", "byte_perplexity", "bits_per_byte"])
-def test_log_likelihoods_give_the_p_value_of_the_perplexity(
-    metric: str, excerpts: Path, read_files: Read
-) -> None:
+def test_log_likelihoods_give_the_p_value_of_the_perplexity(metric: str) -> None:
     """The oracle swaps documents in all ways and computes the perplexities themselves."""
-    paths = {role: excerpts / name for role, name in LOGS["lm-eval"][0].items()}
+    paths = {role: EXCERPTS / name for role, name in LOGS["lm-eval"][0].items()}
     said = exactperm.test(files(u=paths["u"], v=paths["v"], metric=metric))
-    u, v = (np.array([row[metric][0] for row in pages(excerpts, role)]) for role in "uv")
-    units = np.array([row[metric][1] for row in pages(excerpts, "u")])
+    u, v = (np.array([row[metric][0] for row in pages(role)]) for role in "uv")
+    units = np.array([row[metric][1] for row in pages("u")])
     n = len(u)
     signs = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
     first, second = (np.where(signs, a, b) @ np.ones(n) for a, b in ((v, u), (u, v)))
@@ -160,9 +142,7 @@ def test_log_likelihoods_give_the_p_value_of_the_perplexity(
     assert f"u: {metric} {worth(u.sum()):.6g}, over {units.sum():,} " in " ".join(reading.notes)
 
 
-def test_perplexity_of_a_continuation_is_turned_the_right_way_round(
-    read_files: Read, refusal: Refusal
-) -> None:
+def test_perplexity_of_a_continuation_is_turned_the_right_way_round() -> None:
     def log(*likelihoods: float) -> str:
         return lines([
             {"doc_id": i, "filter": "none", "metrics": ["perplexity", "acc"], "doc_hash": str(i), "perplexity": one, "acc": 1}
@@ -170,17 +150,19 @@ def test_perplexity_of_a_continuation_is_turned_the_right_way_round(
         ])  # fmt: skip
 
     reading = read_files("auto", {"u": log(-1.5, -2, 0), "v": log(-1, -3, -0.5)}, metric="perplexity")
-    assert numbers(reading) == ([1.5, 2, 0], [1, 3, 0.5])
+    assert columns(reading) == ([1.5, 2, 0], [1, 3, 0.5])
     assert reading.higher_is_better is False
-    error = refusal("lm-eval", {"u": log(-1, 12.5), "v": log(-1, -1)}, metric="perplexity")
-    assert error.flaws[0].code == "not_a_likelihood"
-    assert error.flaws[0].pointer == "/files/u/line/2/perplexity"
+    refuses(
+        "not_a_likelihood",
+        "/files/u/line/2/perplexity",
+        "lm-eval",
+        {"u": log(-1, 12.5), "v": log(-1, -1)},
+        metric="perplexity",
+    )
 
 
-def test_likelihoods_of_other_texts_and_things_that_are_none_are_refused(
-    excerpts: Path, refusal: Refusal
-) -> None:
-    good = lines(pages(excerpts, "u"))
+def test_likelihoods_of_other_texts_and_things_that_are_none_are_refused() -> None:
+    good = lines(pages("u"))
     for change, code, role in (
         ([-1.0, 3], "text_mismatch", "v"),
         ([-1.0], "not_a_likelihood", "v"),
@@ -192,23 +174,19 @@ def test_likelihoods_of_other_texts_and_things_that_are_none_are_refused(
         (["a", 100], "not_a_number", "v"),
         (-4.5, "not_a_likelihood", "v"),
     ):
-        rows = pages(excerpts, "v")
+        rows = pages("v")
         rows[3]["word_perplexity"] = change
         error = refusal("lm-eval", {"u": good, "v": lines(rows)}, metric="word_perplexity")
         assert error.flaws[0].code == code, change
         assert error.flaws[0].pointer.startswith(f"/files/{role}/line/4"), change
 
 
-def test_lists_of_right_and_wrong_are_a_share_of_all_instructions(
-    read_files: Read, refusal: Refusal, excerpts: Path
-) -> None:
+def test_lists_of_right_and_wrong_are_a_share_of_all_instructions() -> None:
     paths = {
-        "u": excerpts / "lm_eval" / "ifeval" / "new" / f"samples_ifeval_{NEW}",
-        "v": excerpts / "lm_eval" / "ifeval" / "old" / f"samples_ifeval_{OLD}",
+        "u": EXCERPTS / "lm_eval" / "ifeval" / "new" / f"samples_ifeval_{NEW}",
+        "v": EXCERPTS / "lm_eval" / "ifeval" / "old" / f"samples_ifeval_{OLD}",
     }
-    error = refusal("auto", paths)
-    assert error.flaws[0].code == "choose_metric"
-    assert "inst_level_strict_acc" in error.detail
+    refuses("choose_metric", None, "auto", paths, "inst_level_strict_acc")
     reading = read_files("auto", paths, metric="inst_level_strict_acc")
     assert isinstance(reading.data, Counts)
     for role in "uv":
@@ -220,18 +198,18 @@ def test_lists_of_right_and_wrong_are_a_share_of_all_instructions(
     assert reading.higher_is_better is True
     rows = [json.loads(line) for line in paths["v"].read_text().splitlines()]
     rows[2]["inst_level_strict_acc"] = [True] * 9
-    assert (
-        refusal("auto", {"u": paths["u"], "v": lines(rows)}, metric="inst_level_strict_acc").flaws[0].code
-        == "instructions_mismatch"
+    refuses(
+        "instructions_mismatch",
+        None,
+        "auto",
+        {"u": paths["u"], "v": lines(rows)},
+        metric="inst_level_strict_acc",
     )
     rows[2]["inst_level_strict_acc"] = []
-    assert (
-        refusal("auto", {"u": paths["u"], "v": lines(rows)}, metric="inst_level_strict_acc").flaws[0].code
-        == "not_booleans"
-    )
+    refuses("not_booleans", None, "auto", {"u": paths["u"], "v": lines(rows)}, metric="inst_level_strict_acc")
 
 
-def test_a_log_that_lists_no_metrics_has_those_of_its_numbers(read_files: Read, refusal: Refusal) -> None:
+def test_a_log_that_lists_no_metrics_has_those_of_its_numbers() -> None:
     """As older versions of the harness wrote them: what is logged of a document is no metric."""
 
     def log(*names: str) -> str:
@@ -247,19 +225,17 @@ def test_a_log_that_lists_no_metrics_has_those_of_its_numbers(read_files: Read, 
     assert [choice.fields for choice in flaw.choices] == [{"metric": "acc"}, {"metric": "acc_norm"}]
 
 
-def test_two_metrics_of_one_log_are_two_systems(read_files: Read, refusal: Refusal, excerpts: Path) -> None:
-    path = excerpts / "lm_eval" / "ifeval" / "old" / f"samples_ifeval_{OLD}"
+def test_two_metrics_of_one_log_are_two_systems() -> None:
+    path = EXCERPTS / "lm_eval" / "ifeval" / "old" / f"samples_ifeval_{OLD}"
     two = {"metric_u": "prompt_level_loose_acc", "metric_v": "prompt_level_strict_acc"}
     reading = read_files("auto", {"file": path}, **two)
     rows = [json.loads(line) for line in path.read_text().splitlines()]
-    assert numbers(reading) == tuple([int(row[name]) for row in rows] for name in two.values())
+    assert columns(reading) == tuple([int(row[name]) for row in rows] for name in two.values())
     assert reading.names == tuple(two.values())
-    assert refusal("auto", {"file": path}, metric_u="a", metric_v="b").flaws[0].code == "choose_metric"
-    assert (
-        refusal("auto", {"file": path}, metric_u="prompt_level_loose_acc").flaws[0].code == "choose_metric_v"
-    )
+    refuses("choose_metric", None, "auto", {"file": path}, metric_u="a", metric_v="b")
+    refuses("choose_metric_v", None, "auto", {"file": path}, metric_u="prompt_level_loose_acc")
     mixed = {"metric_u": "prompt_level_loose_acc", "metric_v": "inst_level_loose_acc"}
-    assert refusal("auto", {"file": path}, **mixed).flaws[0].code == "metric_mismatch"
+    refuses("metric_mismatch", None, "auto", {"file": path}, **mixed)
 
 
 # HELM.
@@ -276,11 +252,11 @@ def stat(
     return {"name": {"name": name, "split": split}, "count": count, "sum": (value or 0) * count, **observed}
 
 
-def test_trials_are_averaged_metrics_joined_and_splits_chosen(read_files: Read, refusal: Refusal) -> None:
+def test_trials_are_averaged_metrics_joined_and_splits_chosen() -> None:
     run = [entry(0, stat(1.0)), entry(0, stat(0.0), train_trial_index=1), entry(1, stat(0.5, count=4)), entry(0, stat(9, "num_bytes")),
            entry(0, stat(1.0), train_trial_index=0), entry(1, stat(0.25, count=2), train_trial_index=1), entry(2, stat(1, split="valid"))]  # fmt: skip
     text = json.dumps(run)
-    assert refusal("auto", {"u": text, "v": text}).flaws[0].code == "choose_filter"
+    refuses("choose_filter", None, "auto", {"u": text, "v": text})
     reading = read_files("auto", {"u": text, "v": text}, filter="test")
     assert isinstance(reading.data, Scores)
     assert reading.data.u.values.tolist() == [1.0, 0.0, 0.5, 0.25]  # type: ignore[union-attr]
@@ -288,21 +264,25 @@ def test_trials_are_averaged_metrics_joined_and_splits_chosen(read_files: Read, 
     predictions = json.dumps(
         [{"instance_id": "a", "train_trial_index": 0, "predicted_text": "x", "stats": {"em": 1.0}}]
     )
-    assert numbers(read_files("auto", {"u": predictions, "v": predictions})) == ([1.0], [1.0])
+    assert columns(read_files("auto", {"u": predictions, "v": predictions})) == ([1.0], [1.0])
 
 
-def test_another_number_of_trials_or_observations_is_refused(refusal: Refusal, read_files: Read) -> None:
+def test_another_number_of_trials_or_observations_is_refused() -> None:
     twice = [entry(0, stat(1.0)), entry(0, stat(0.0), train_trial_index=1)]
-    flaw = refusal("helm", {"u": json.dumps(twice), "v": json.dumps(twice[:1])}).flaws[0]
-    assert (flaw.code, flaw.pointer) == ("unequal_repeats", "/files/v/0/stats/0/sum")
+    refuses(
+        "unequal_repeats",
+        "/files/v/0/stats/0/sum",
+        "helm",
+        {"u": json.dumps(twice), "v": json.dumps(twice[:1])},
+    )
     means = [json.dumps([entry(0, stat(0.5, count=count))]) for count in (4, 2)]
-    flaw = refusal("helm", {"u": means[0], "v": means[1]}).flaws[0]
-    assert flaw.code == "unequal_repeats"
-    assert "2 runs here and 4 in another system" in flaw.detail
-    assert numbers(read_files("helm", {"u": means[0], "v": means[0]})) == ([0.5], [0.5])
+    refuses(
+        "unequal_repeats", None, "helm", {"u": means[0], "v": means[1]}, "2 runs here and 4 in another system"
+    )
+    assert columns(read_files("helm", {"u": means[0], "v": means[0]})) == ([0.5], [0.5])
 
 
-def test_helm_mistakes_point_to_the_entry(refusal: Refusal) -> None:
+def test_helm_mistakes_point_to_the_entry() -> None:
     good = json.dumps([entry(0, stat(1.0)), entry(1, stat(0.0))])
     cases: list[tuple[Any, str, str]] = [
         ([entry(0, stat(1.0)), entry(1, stat(0.0)), entry(1, stat(1.0))], "duplicate_id", "/files/u/2/stats/0/sum"),
@@ -317,52 +297,47 @@ def test_helm_mistakes_point_to_the_entry(refusal: Refusal) -> None:
         ([], "no_items", "/files/u"),
     ]  # fmt: skip
     for run, code, pointer in cases:
-        flaw = refusal("helm", {"u": json.dumps(run), "v": good}).flaws[0]
-        assert (flaw.code, flaw.pointer) == (code, pointer)
+        refuses(code, pointer, "helm", {"u": json.dumps(run), "v": good})
 
 
 # lighteval.
 
 
-def test_another_number_of_answers_is_refused(refusal: Refusal, read_files: Read) -> None:
+def test_another_number_of_answers_is_refused() -> None:
     """A majority, or pass@k, of more answers follows another law; the number of answers is in the model's response."""
 
     def drawn(times: int) -> str:
         response = {"text": ["A"] * times, "logprobs": []}
         return lines([{"doc": {"query": "?", "id": "0"}, "metric": {"avg": 0.5}, "model_response": response}])
 
-    flaw = refusal("lighteval", {"u": drawn(8), "v": drawn(1)}).flaws[0]
-    assert (flaw.code, flaw.pointer) == ("unequal_repeats", "/files/v/line/1/metric/avg")
-    assert numbers(read_files("lighteval", {"u": drawn(8), "v": drawn(8)})) == ([0.5], [0.5])
+    refuses("unequal_repeats", "/files/v/line/1/metric/avg", "lighteval", {"u": drawn(8), "v": drawn(1)})
+    assert columns(read_files("lighteval", {"u": drawn(8), "v": drawn(8)})) == ([0.5], [0.5])
 
 
-def test_samples_with_ids_are_paired_by_them_and_others_by_order(
-    read_files: Read, refusal: Refusal, excerpts: Path
-) -> None:
+def test_samples_with_ids_are_paired_by_them_and_others_by_order() -> None:
     rows = [
-        json.loads(line) for line in (excerpts / "lighteval" / "new.documents.jsonl").read_text().splitlines()
+        json.loads(line) for line in (EXCERPTS / "lighteval" / "new.documents.jsonl").read_text().splitlines()
     ]
     reading = read_files("auto", {"u": lines(rows), "v": lines(rows[::-1])})
-    assert numbers(reading)[0] == numbers(reading)[1]
+    assert columns(reading)[0] == columns(reading)[1]
     old = [
-        json.loads(line) for line in (excerpts / "lighteval" / "new.details.jsonl").read_text().splitlines()
+        json.loads(line) for line in (EXCERPTS / "lighteval" / "new.details.jsonl").read_text().splitlines()
     ]
     assert "by their order" in " ".join(
         read_files("auto", {"u": lines(old), "v": lines(old)}, metric="acc").notes
     )
-    error = refusal("auto", {"u": lines(old), "v": lines(old[::-1])}, metric="acc")
-    assert (error.flaws[0].code, error.flaws[0].pointer) == ("question_mismatch", "/files/v/line/1")
-    assert refusal("auto", {"u": lines(old), "v": lines(old)}).flaws[0].code == "choose_metric"
+    refuses(
+        "question_mismatch", "/files/v/line/1", "auto", {"u": lines(old), "v": lines(old[::-1])}, metric="acc"
+    )
+    refuses("choose_metric", None, "auto", {"u": lines(old), "v": lines(old)})
     for row in old:
         row["metrics"] = {"bleu": ["hyp", "ref"]}
-    assert refusal("auto", {"u": lines(old), "v": lines(old)}).flaws[0].code == "corpus_metric"
-    assert refusal("auto", {"u": lines(old), "v": lines(old)}, metric="bleu").flaws[0].code == "corpus_metric"
+    refuses("corpus_metric", None, "auto", {"u": lines(old), "v": lines(old)})
+    refuses("corpus_metric", None, "auto", {"u": lines(old), "v": lines(old)}, metric="bleu")
     for row in old:
         row["metrics"] = {"acc": 1}
     del old[4]["metrics"]
-    assert (
-        refusal("lighteval", {"u": lines(old), "v": lines(old)}).flaws[0].pointer == "/files/u/line/5/metrics"
-    )
+    refuses(None, "/files/u/line/5/metrics", "lighteval", {"u": lines(old), "v": lines(old)})
 
 
 # OpenAI evals.
@@ -377,16 +352,13 @@ def event(sample: str, type_: str = "match", **data: Any) -> dict[str, Any]:
     return {"run_id": "r", "event_id": 0, "sample_id": sample, "type": type_, "data": data}
 
 
-def test_events_without_a_score_are_missing_and_several_are_averaged(
-    read_files: Read, refusal: Refusal
-) -> None:
+def test_events_without_a_score_are_missing_and_several_are_averaged() -> None:
     scored = run_of(event("a", correct=True), event("b", correct=False), event("b", correct=True))
     crashed = run_of(
         event("a", correct=True), event("b", "sampling", prompt="…"), event("b", "error", type="X")
     )
-    error = refusal("auto", {"u": scored, "v": crashed})
-    assert (error.flaws[0].code, error.flaws[0].pointer) == ("missing_value", "/files/v/line/4")
-    assert numbers(
+    refuses("missing_value", "/files/v/line/4", "auto", {"u": scored, "v": crashed})
+    assert columns(
         read_files("auto", {"u": run_of(event("a", correct=True)), "v": crashed}, on_missing="drop")
     ) == ([1], [1])
     reading = read_files("auto", {"u": scored, "v": scored})
@@ -394,45 +366,37 @@ def test_events_without_a_score_are_missing_and_several_are_averaged(
     assert reading.names == ("m", "m")
 
 
-def test_metrics_events_have_names_and_runs_that_cannot_be_compared_are_refused(
-    read_files: Read, refusal: Refusal
-) -> None:
+def test_metrics_events_have_names_and_runs_that_cannot_be_compared_are_refused() -> None:
     metric = run_of(event("a", "metrics", f1=0.5, text="x"), event("b", "metrics", f1=1))
-    assert numbers(read_files("auto", {"u": metric, "v": metric})) == ([0.5, 1], [0.5, 1])
+    assert columns(read_files("auto", {"u": metric, "v": metric})) == ([0.5, 1], [0.5, 1])
     two = run_of(event("a", "metrics", f1=0.5, em=1))
-    assert refusal("auto", {"u": two, "v": two}).flaws[0].code == "choose_metric"
-    assert numbers(read_files("auto", {"u": two, "v": two}, metric="em")) == ([1], [1])
-    assert refusal("auto", {"u": metric, "v": run_of(event("a", correct=True))}).flaws[0].code == "no_scores"
-    assert (
-        refusal("auto", {"u": metric, "v": run_of(event("a", "metrics", f1=1), eval_name="x")}).flaws[0].code
-        == "eval_mismatch"
+    refuses("choose_metric", None, "auto", {"u": two, "v": two})
+    assert columns(read_files("auto", {"u": two, "v": two}, metric="em")) == ([1], [1])
+    refuses("no_scores", None, "auto", {"u": metric, "v": run_of(event("a", correct=True))})
+    refuses(
+        "eval_mismatch", None, "auto", {"u": metric, "v": run_of(event("a", "metrics", f1=1), eval_name="x")}
     )
     cut = run_of(event("a", correct=True), finished=False)
-    assert refusal("auto", {"u": cut, "v": cut}).flaws[0].code == "incomplete_log"
-    assert numbers(read_files("auto", {"u": cut, "v": cut}, allow_incomplete=True)) == ([1], [1])
-    assert refusal("auto", {"u": run_of(), "v": cut}).flaws[0].code == "no_items"
-    assert refusal("auto", {"u": metric + metric, "v": metric}).flaws[0].code == "several_runs"
-    assert refusal("openai-evals", {"u": run_of({"a": 1}), "v": metric}).flaws[0].code == "not_an_event"
+    refuses("incomplete_log", None, "auto", {"u": cut, "v": cut})
+    assert columns(read_files("auto", {"u": cut, "v": cut}, allow_incomplete=True)) == ([1], [1])
+    refuses("no_items", None, "auto", {"u": run_of(), "v": cut})
+    refuses("several_runs", None, "auto", {"u": metric + metric, "v": metric})
+    refuses("not_an_event", None, "openai-evals", {"u": run_of({"a": 1}), "v": metric})
 
 
 # One JSON object.
 
 
-def test_an_object_by_id_may_have_lists_and_is_refused_where_it_is_a_summary(
-    read_files: Read, refusal: Refusal
-) -> None:
+def test_an_object_by_id_may_have_lists_and_is_refused_where_it_is_a_summary() -> None:
     u, v = '{"b": [1, 0], "a": true}', '{"a": 0, "b": [0.5, 0.25]}'
     reading = read_files("auto", {"u": u, "v": v})
     assert reading.format == "json-object"
     assert reading.data.u.values.tolist() == [1, 0, 1]  # type: ignore[union-attr]
-    assert refusal("auto", {"u": '{"f1": 0.5, "bleu": 20, "n": 3}', "v": v}).flaws[0].code == "averages_only"
-    assert (
-        refusal("auto", {"u": '{"a": 1, "b": null}', "v": '{"a": 1, "b": 1}'}).flaws[0].pointer
-        == "/files/u/b"
-    )
-    assert refusal("json-object", {"u": '{"a/b": "x", "c": 1}', "v": v}).flaws[0].pointer == "/files/u/a~1b"
-    assert refusal("json-object", {"u": "[1, 2]", "v": v}).flaws[0].code == "not_an_object"
-    assert refusal("json-object", {"u": '{"a": 1, "a": 2}', "v": v}).flaws[0].code == "duplicate_key"
+    refuses("averages_only", None, "auto", {"u": '{"f1": 0.5, "bleu": 20, "n": 3}', "v": v})
+    refuses(None, "/files/u/b", "auto", {"u": '{"a": 1, "b": null}', "v": '{"a": 1, "b": 1}'})
+    refuses(None, "/files/u/a~1b", "json-object", {"u": '{"a/b": "x", "c": 1}', "v": v})
+    refuses("not_an_object", None, "json-object", {"u": "[1, 2]", "v": v})
+    refuses("duplicate_key", None, "json-object", {"u": '{"a": 1, "a": 2}', "v": v})
     line = '{"id": 1, "score": 0.5}\n'
     assert read_files("auto", {"u": line, "v": line}).format == "jsonl"
 
@@ -452,52 +416,52 @@ def archive(**arrays: Any) -> bytes:
     return stream.getvalue()
 
 
-def test_arrays_are_read_in_every_shape_and_type(read_files: Read) -> None:
+def test_arrays_are_read_in_every_shape_and_type() -> None:
     for kind in ("f8", "f4", "f2", ">f8", "i8", "u1", "?"):
         array = np.array([1, 0, 1, 0], dtype=kind)
         assert (
-            numbers(read_files("auto", {"u": saved(array), "v": saved(array[:, None])}))
+            columns(read_files("auto", {"u": saved(array), "v": saved(array[:, None])}))
             == ([1, 0, 1, 0],) * 2
         )
-    assert numbers(
+    assert columns(
         read_files("auto", {"u": saved(np.array([0.1, 0.7], dtype="f4")), "v": saved(np.array([1, 0]))})
     )[0] == [0.1, 0.7]
     table = np.array([[1, 0.5], [0, 1]])
-    assert numbers(read_files("auto", {"file": saved(table)})) == ([1, 0], [0.5, 1])
-    assert numbers(read_files("auto", {"file": saved(np.asfortranarray(table))}))[1] == [0.5, 1]
+    assert columns(read_files("auto", {"file": saved(table)})) == ([1, 0], [0.5, 1])
+    assert columns(read_files("auto", {"file": saved(np.asfortranarray(table))}))[1] == [0.5, 1]
     counts = read_files("auto", {"file": saved(np.arange(8).reshape(2, 4))})
     assert isinstance(counts.data, Counts)
 
 
-def test_an_archive_has_ids_and_clusters(read_files: Read, refusal: Refusal) -> None:
+def test_an_archive_has_ids_and_clusters() -> None:
     u = archive(scores=[1.0, np.nan, 0.5], ids=np.array(["a", "b", "c"]), clusters=[1, 1, 2])
     v = archive(other=[3, 2, 1], ids=np.array(["c", "b", "a"]), clusters=[2, 1, 1])
     reading = read_files("auto", {"u": u, "v": v}, on_missing="drop")
-    assert numbers(reading) == ([1.0, 0.5], [1, 3])
+    assert columns(reading) == ([1.0, 0.5], [1, 3])
     assert reading.data.pairing.n_clusters == 2
-    assert refusal("auto", {"u": u, "v": v}).flaws[0].pointer == "/files/u/scores/1"
+    refuses(None, "/files/u/scores/1", "auto", {"u": u, "v": v})
     both = archive(u=[1, 2], v=[2.5, 1], id=np.array([7, 8]))
-    assert numbers(read_files("auto", {"file": both})) == ([1, 2], [2.5, 1])
+    assert columns(read_files("auto", {"file": both})) == ([1, 2], [2.5, 1])
 
 
-def test_nothing_is_ever_unpickled(refusal: Refusal) -> None:
+def test_nothing_is_ever_unpickled() -> None:
     class Evil:
         def __reduce__(self) -> Any:
             return (pytest.fail, ("it was unpickled",))
 
     evil = saved(np.array([Evil(), Evil()], dtype=object), allow_pickle=True)
     good = saved(np.array([1.0, 2.0]))
-    assert refusal("npy", {"u": evil, "v": good}).flaws[0].code == "unsupported_dtype"
+    refuses("unsupported_dtype", None, "npy", {"u": evil, "v": good})
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as packed:
         packed.writestr("scores.npy", evil)
         packed.writestr("ids.npy", evil)
-    assert refusal("npy", {"u": stream.getvalue(), "v": good}).flaws[0].code == "unsupported_dtype"
+    refuses("unsupported_dtype", None, "npy", {"u": stream.getvalue(), "v": good})
     with pytest.raises(BaseException, match="unpickled"):
         pickle.loads(pickle.dumps(Evil()))  # the trap works
 
 
-def test_arrays_that_are_no_scores_are_refused(refusal: Refusal) -> None:
+def test_arrays_that_are_no_scores_are_refused() -> None:
     good = saved(np.array([1.0, 2.0]))
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as packed:
@@ -514,16 +478,20 @@ def test_arrays_that_are_no_scores_are_refused(refusal: Refusal) -> None:
         error = refusal("npy", {"u": content, "v": good})
         assert error.flaws[0].code == code
         assert error.flaws[0].pointer.startswith("/files/u")
-    error = refusal("npy", {"u": bomb.getvalue(), "v": good}, max_inflated_bytes=100_000)
-    assert "larger than allowed" in error.detail
+    refuses(
+        None,
+        None,
+        "npy",
+        {"u": bomb.getvalue(), "v": good},
+        "larger than allowed",
+        max_inflated_bytes=100_000,
+    )
 
 
 @pytest.mark.parametrize("kind", ["details", "documents"])
-def test_the_parquet_that_it_writes_is_read_as_its_json_lines(
-    kind: str, read_files: Read, excerpts: Path
-) -> None:
+def test_the_parquet_that_it_writes_is_read_as_its_json_lines(kind: str) -> None:
     def as_written(name: str) -> bytes:
-        rows = [json.loads(line) for line in (excerpts / "lighteval" / name).read_text().splitlines()]
+        rows = [json.loads(line) for line in (EXCERPTS / "lighteval" / name).read_text().splitlines()]
         stream = io.BytesIO()
         # As datasets.Dataset.from_list writes it: objects become structs, and a field without values has no type.
         parquet.write_table(pa.Table.from_pylist(rows), stream)
@@ -532,17 +500,15 @@ def test_the_parquet_that_it_writes_is_read_as_its_json_lines(
     names = {"u": f"new.{kind}.jsonl", "v": f"old.{kind}.jsonl"}
     chosen = {"metric": "acc"} if kind == "details" else {}
     from_lines = read_files(
-        "lighteval", {role: excerpts / "lighteval" / name for role, name in names.items()}, **chosen
+        "lighteval", {role: EXCERPTS / "lighteval" / name for role, name in names.items()}, **chosen
     )
     reading = read_files("auto", {role: as_written(name) for role, name in names.items()}, **chosen)
-    assert numbers(reading) == numbers(from_lines)
+    assert columns(reading) == columns(from_lines)
     assert reading.format == "lighteval"
     assert "Parquet, whose rows are read as JSON objects" in " ".join(reading.notes)
 
 
-def test_records_in_parquet_are_bounded_and_what_is_no_number_is_null(
-    read_files: Read, refusal: Refusal
-) -> None:
+def test_records_in_parquet_are_bounded_and_what_is_no_number_is_null() -> None:
     rows: list[dict[str, Any]] = [
         {"id": "a", "score": 1.0, "more": {"x": 1}},
         {"id": "b", "score": math.nan, "more": {"x": 2}},
@@ -550,7 +516,7 @@ def test_records_in_parquet_are_bounded_and_what_is_no_number_is_null(
     stream = io.BytesIO()
     parquet.write_table(pa.Table.from_pylist(rows), stream)
     with_gap = stream.getvalue()
-    assert refusal("auto", {"u": with_gap, "v": with_gap}).flaws[0].code == "missing_value"
+    refuses("missing_value", None, "auto", {"u": with_gap, "v": with_gap})
     rows = [{"id": f"{n}", "score": 1.0, "more": {"x": "y" * 100_000}} for n in range(3_000)]
     stream = io.BytesIO()
     parquet.write_table(pa.Table.from_pylist(rows), stream)

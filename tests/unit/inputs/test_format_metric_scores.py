@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +11,13 @@ import pytest
 from scipy import stats
 
 from exactperm.engine.plan import Budget
-from exactperm.errors import InputError
 from exactperm.inference.options import Options
 from exactperm.inference.paired_test import run_test
 from exactperm.service.item_columns import typed
 from exactperm.statistics.paired import StatisticSpec
 
-from .conftest import Read
+from .reading import EXCERPTS, noted, read_files, refuses
 
-Refusal = Callable[..., InputError]
 Scores = dict[str, list[float | None]]
 GOLD = "A\t-1.0\nA\tNone\nA\t0\nB\t-3\nB\tNone\nB\t-1\n"
 KENDALL = StatisticSpec("kendall")
@@ -29,8 +26,8 @@ TWO = ONE.replace(" ", "\t").replace("1.5", "7")
 
 
 @pytest.fixture
-def files(excerpts: Path) -> dict[str, Path]:
-    folder = excerpts / "mtme"
+def files() -> dict[str, Path]:
+    folder = EXCERPTS / "mtme"
     names = {"u": "chrF-refA", "v": "BLEU-refA", "gold": "en-de.mqm"}
     return {role: folder / f"{name}.seg.score.gz" for role, name in names.items()}
 
@@ -44,11 +41,11 @@ def as_mt_metrics_eval_reads(path: Path) -> Scores:
     return scores
 
 
-def test_real_scores_are_those_of_mt_metrics_eval(files: dict[str, Path], read_files: Read) -> None:
+def test_real_scores_are_those_of_mt_metrics_eval(files: dict[str, Path]) -> None:
     reading = read_files("auto", files)
     assert (reading.format, reading.default_statistic.name) == ("mt-metrics-eval", "kendall")
     assert reading.names == ("chrF-refA", "BLEU-refA")
-    assert any("1,001 of 7,878 segments of 13 systems have no human score" in note for note in reading.notes)
+    assert noted(reading, "1,001 of 7,878 segments of 13 systems have no human score")
     scores = {role: as_mt_metrics_eval_reads(path) for role, path in files.items()}
     kept = [
         (name, segment)
@@ -63,9 +60,7 @@ def test_real_scores_are_those_of_mt_metrics_eval(files: dict[str, Path], read_f
 
 
 @pytest.mark.parametrize("groups", ["segment", "system"])
-def test_the_average_over_groups_is_that_of_each_group_by_itself(
-    groups: str, files: dict[str, Path], read_files: Read
-) -> None:
+def test_the_average_over_groups_is_that_of_each_group_by_itself(groups: str, files: dict[str, Path]) -> None:
     scores = {role: as_mt_metrics_eval_reads(path) for role, path in files.items()}
     rows: dict[object, list[tuple[float, float, float]]] = defaultdict(list)
     for name, own in scores["gold"].items():
@@ -93,7 +88,7 @@ def test_the_average_over_groups_is_that_of_each_group_by_itself(
         assert value == pytest.approx(sum(own_values) / len(own_values), abs=1e-12)
 
 
-def test_an_untied_segment_has_scipy_s_tau(read_files: Read) -> None:
+def test_an_untied_segment_has_scipy_s_tau() -> None:
     files = {"gold": "A 3\nB 1\nC 2\nD 4\n", "u": "A 3\nB 2\nC 1\nD 4\n", "v": "A 1\nB 2\nC 3\nD 4\n"}
     data: Any = read_files("auto", files).data
     record = run_test(typed(data, KENDALL), KENDALL, Options(), Budget())
@@ -101,7 +96,7 @@ def test_an_untied_segment_has_scipy_s_tau(read_files: Read) -> None:
     assert [record.statistic.u, record.statistic.v] == pytest.approx(wanted, abs=1e-12)
 
 
-def test_groups_and_clusters_are_of_segments_systems_or_documents(read_files: Read) -> None:
+def test_groups_and_clusters_are_of_segments_systems_or_documents() -> None:
     files = {"gold": GOLD, "u": ONE, "v": TWO}
     wanted = {"segment": [0, 1, 0, 1], "system": [0, 0, 1, 1]}
     for groups, codes in wanted.items():
@@ -115,7 +110,7 @@ def test_groups_and_clusters_are_of_segments_systems_or_documents(read_files: Re
     assert data.pairing.clusters.tolist() == [0, 1, 0, 1]
 
 
-def test_systems_that_are_not_rated_are_said(read_files: Read) -> None:
+def test_systems_that_are_not_rated_are_said() -> None:
     files = {"gold": GOLD + "refB 1\nrefB 1\nrefB 0\n", "u": ONE + "C 1\n", "v": TWO}
     notes = read_files("mt-metrics-eval", files).notes
     assert any("1 systems without human scores were left out" in note and '"C"' in note for note in notes)
@@ -124,12 +119,9 @@ def test_systems_that_are_not_rated_are_said(read_files: Read) -> None:
     assert said in notes
 
 
-def test_a_metric_that_lacks_scores_is_refused_or_they_are_dropped(
-    read_files: Read, refusal: Refusal
-) -> None:
+def test_a_metric_that_lacks_scores_is_refused_or_they_are_dropped() -> None:
     files = {"gold": GOLD, "u": ONE.replace("A 3", "A None"), "v": TWO}
-    flaw = refusal("mt-metrics-eval", files).flaws[0]
-    assert (flaw.code, flaw.pointer) == ("missing_value", "/files/u/line/3/2")
+    refuses("missing_value", "/files/u/line/3/2", "mt-metrics-eval", files)
     data: Any = read_files("mt-metrics-eval", files, on_missing="drop").data
     assert data.pairing.ids == ["A/1", "B/1", "B/3"]
     # Where nobody rated the segment, nobody misses its score.
@@ -164,8 +156,7 @@ DAMAGES: list[tuple[dict[str, str], dict[str, str], str, str]] = [
 
 @pytest.mark.parametrize(("changed", "options", "code", "pointer"), DAMAGES)
 def test_what_is_damaged_is_refused_where_it_is(
-    changed: dict[str, str], options: dict[str, str], code: str, pointer: str, refusal: Refusal
+    changed: dict[str, str], options: dict[str, str], code: str, pointer: str
 ) -> None:
     files = {"gold": GOLD, "u": ONE, "v": TWO, **changed}
-    flaw = refusal("mt-metrics-eval", files, **options).flaws[0]
-    assert (flaw.code, flaw.pointer) == (code, pointer)
+    refuses(code, pointer, "mt-metrics-eval", files, **options)

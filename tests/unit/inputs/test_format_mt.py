@@ -1,22 +1,18 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from exactperm.errors import InputError
 from exactperm.statistics.paired import Counts, Scores, Segments
 
-from .conftest import Read
-
-Refusal = Callable[..., InputError]
+from .reading import EXCERPTS, noted, read_files, refusal, refuses
 
 
 @pytest.fixture
-def tables(excerpts: Path) -> dict[str, Path]:
-    return {"u": excerpts / "mt" / "sys1.tsv", "v": excerpts / "mt" / "sys2.tsv"}
+def tables() -> dict[str, Path]:
+    return {"u": EXCERPTS / "mt" / "sys1.tsv", "v": EXCERPTS / "mt" / "sys2.tsv"}
 
 
 def column(path: Path, name: str) -> list[str]:
@@ -24,7 +20,7 @@ def column(path: Path, name: str) -> list[str]:
     return [row[rows[0].index(name)] for row in rows[1:]]
 
 
-def test_lines_are_segments_and_unicode_line_marks_do_not_break_them(read_files: Read) -> None:
+def test_lines_are_segments_and_unicode_line_marks_do_not_break_them() -> None:
     files = {"u": "a\u2028b\nc\x85d\n", "v": "a\r\nb\r\n", "ref": "a\nb", "ref2": "x\ny\n"}
     reading = read_files("mt", files)
     data = reading.data
@@ -35,31 +31,27 @@ def test_lines_are_segments_and_unicode_line_marks_do_not_break_them(read_files:
     assert reading.default_statistic.name == "bleu"
 
 
-def test_empty_lines_are_segments_too(read_files: Read) -> None:
+def test_empty_lines_are_segments_too() -> None:
     reading = read_files("mt", {"u": "a\n\nb\n", "v": "a\nx\n\n", "ref": "a\nx\nb\n"})
     assert isinstance(reading.data, Segments)
     assert reading.data.v == ["a", "x", ""]
-    assert any("u: 1 empty lines were kept" in note for note in reading.notes)
+    assert noted(reading, "u: 1 empty lines were kept")
 
 
-def test_files_of_other_lengths_are_refused(refusal: Refusal) -> None:
-    error = refusal("mt", {"u": "a\nb\n", "v": "a\nb\n", "ref": "a\n"})
-    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/ref", "length_mismatch")
+def test_files_of_other_lengths_are_refused() -> None:
+    refuses("length_mismatch", "/files/ref", "mt", {"u": "a\nb\n", "v": "a\nb\n", "ref": "a\n"})
 
 
-def test_documents_come_from_a_table(read_files: Read, refusal: Refusal) -> None:
+def test_documents_come_from_a_table() -> None:
     files = {"u": "a\nb\nc\n", "v": "a\nb\nc\n", "ref": "a\nb\nc\n"}
     data = read_files("mt", {**files, "documents": "doc\nx\nx\ny\n"}, clusters="document").data
     assert data.pairing.clusters is not None
     assert data.pairing.clusters.tolist() == [0, 0, 1]
-    assert refusal("mt", files, clusters="document").flaws[0].pointer == "/options/clusters"
-    assert (
-        refusal("mt", {**files, "documents": "doc\nx\n"}, clusters="document").flaws[0].code
-        == "length_mismatch"
-    )
+    refuses(None, "/options/clusters", "mt", files, clusters="document")
+    refuses("length_mismatch", None, "mt", {**files, "documents": "doc\nx\n"}, clusters="document")
 
 
-def test_bleu_and_ter_are_counts(tables: dict[str, Path], read_files: Read) -> None:
+def test_bleu_and_ter_are_counts(tables: dict[str, Path]) -> None:
     bleu = read_files("mt-stats", tables, statistic="bleu")
     assert isinstance(bleu.data, Counts)
     assert bleu.statistic_read
@@ -70,7 +62,7 @@ def test_bleu_and_ter_are_counts(tables: dict[str, Path], read_files: Read) -> N
     assert ter.default_statistic.parameters == {"numerator": "ter_edits", "denominator": "ter_ref_len"}
 
 
-def test_any_column_can_be_the_score(tables: dict[str, Path], read_files: Read) -> None:
+def test_any_column_can_be_the_score(tables: dict[str, Path]) -> None:
     data = read_files("mt-stats", tables, metric="chrf2").data
     assert isinstance(data, Scores)
     assert isinstance(data.u, np.ndarray)
@@ -82,25 +74,28 @@ def test_any_column_can_be_the_score(tables: dict[str, Path], read_files: Read) 
     assert all(len(repr(value).partition(".")[2]) == 1 for value in rounded.u.tolist())
 
 
-def test_what_to_test_must_be_said_when_there_are_both(tables: dict[str, Path], refusal: Refusal) -> None:
+def test_what_to_test_must_be_said_when_there_are_both(tables: dict[str, Path]) -> None:
     error = refusal("mt-stats", tables)
     assert error.flaws[0].code == "choose_metric"
     assert '"bleu", "ter", "sys_len"' in error.detail  # "document" is _ throughout, and no number
     assert '"chrf2"' in error.detail
-    assert refusal("mt-stats", tables, metric="comet").flaws[0].code == "choose_metric"
-    assert refusal("mt-stats", tables, metric="ter", decimals=2).flaws[0].code == "invalid_option"
+    refuses("choose_metric", None, "mt-stats", tables, metric="comet")
+    refuses("invalid_option", None, "mt-stats", tables, metric="ter", decimals=2)
 
 
-def test_documents_that_are_none_cannot_be_clusters(tables: dict[str, Path], refusal: Refusal) -> None:
-    assert refusal("mt-stats", tables, metric="ter", clusters="document").flaws[0].code == "no_cluster"
+def test_documents_that_are_none_cannot_be_clusters(tables: dict[str, Path]) -> None:
+    refuses("no_cluster", None, "mt-stats", tables, metric="ter", clusters="document")
 
 
-def test_a_count_that_is_none_is_named(tables: dict[str, Path], refusal: Refusal) -> None:
+def test_a_count_that_is_none_is_named(tables: dict[str, Path]) -> None:
     text = tables["u"].read_text().split("\n")
     place = text[0].split("\t").index("ter_edits")
     fields = text[3].split("\t")
     fields[place] = "2.5"
-    error = refusal(
-        "mt-stats", {**tables, "u": "\n".join([*text[:3], "\t".join(fields), *text[4:]])}, metric="ter"
+    refuses(
+        "not_a_count",
+        "/files/u/line/4",
+        "mt-stats",
+        {**tables, "u": "\n".join([*text[:3], "\t".join(fields), *text[4:]])},
+        metric="ter",
     )
-    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/u/line/4", "not_a_count")

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from exactperm.errors import InputError
 from exactperm.inputs.formats.reader import Reading
 from exactperm.statistics.paired import Counts, Pairing, Predictions, Scores
 
-from .conftest import PACK, Read
+from .reading import PACK, noted, read_files, refuses
 
 pytestmark = pytest.mark.pack
 
-Refusal = Callable[..., InputError]
 Numbers = Sequence[Fraction]
 
 
@@ -75,9 +72,9 @@ def count_columns(reading: Reading, name: str) -> tuple[Numbers, Numbers, Pairin
 
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", entries("conllu_en_ewt-ud"))
-def test_conllu(entry: dict[str, Any], read_files: Read, pack: Path) -> None:
+def test_conllu(entry: dict[str, Any]) -> None:
     roles = {"gold": "gold", "u": entry["a"], "v": entry["b"]}
-    files = {role: pack / "conllu" / f"en_ewt-ud-test.{name}.conllu.gz" for role, name in roles.items()}
+    files = {role: PACK / "conllu" / f"en_ewt-ud-test.{name}.conllu.gz" for role, name in roles.items()}
     if entry["metric"] == "upos sentence accuracy":
         agrees(entry, *score_columns(read_files("auto", files, metric="upos_sentence")))
         return
@@ -91,13 +88,13 @@ def test_conllu(entry: dict[str, Any], read_files: Read, pack: Path) -> None:
     agrees(entry, *count_columns(reading, "correct"))
 
 
-def test_conllu_traps(read_files: Read, pack: Path) -> None:
+def test_conllu_traps() -> None:
     about = expected("conllu_en_ewt-ud")
     files = {
-        role: pack / about["files"][name] for role, name in (("gold", "gold"), ("u", "ngram"), ("v", "crf"))
+        role: PACK / about["files"][name] for role, name in (("gold", "gold"), ("u", "ngram"), ("v", "crf"))
     }
     reading = read_files("conllu", files, metric="las_full")
-    assert any("354 multiword tokens and 2 empty nodes" in note for note in reading.notes)
+    assert noted(reading, "354 multiword tokens and 2 empty nodes")
     u, v, _ = count_columns(reading, "correct")
     wanted = [about["systems"][name]["las_full_deprel_correct"] for name in ("ngram", "crf")]
     assert [sum(u), sum(v)] == wanted
@@ -129,20 +126,20 @@ def tags_right(data: object, statistic: str) -> tuple[Numbers, Numbers]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "entry"), NER_TESTS)
-def test_ner(name: str, entry: dict[str, Any], read_files: Read, pack: Path) -> None:
+def test_ner(name: str, entry: dict[str, Any]) -> None:
     roles, _ = NER[name]
-    files = {role: pack / expected(name)["files"][key] for role, key in roles.items()}
+    files = {role: PACK / expected(name)["files"][key] for role, key in roles.items()}
     reading = read_files("auto", files, clusters="document" if entry["unit"] == "document" else None)
     agrees(entry, *tags_right(reading.data, entry["statistic"]), reading.data.pairing)
 
 
 @pytest.mark.parametrize("name", NER)
-def test_ner_entities_are_those_of_seqeval(name: str, read_files: Read, pack: Path) -> None:
+def test_ner_entities_are_those_of_seqeval(name: str) -> None:
     entities = pytest.importorskip("seqeval.metrics.sequence_labeling").get_entities
     about, (roles, clusters) = expected(name), NER[name]
-    files = {role: pack / about["files"][key] for role, key in roles.items()}
+    files = {role: PACK / about["files"][key] for role, key in roles.items()}
     three = {
-        role: pack / about["files"][f"{key} (three columns)"] for role, key in roles.items() if role != "gold"
+        role: PACK / about["files"][f"{key} (three columns)"] for role, key in roles.items() if role != "gold"
     }
     data = read_files("conll", files, clusters=clusters).data
     other = read_files("auto", three).data
@@ -159,20 +156,20 @@ def test_ner_entities_are_those_of_seqeval(name: str, read_files: Read, pack: Pa
     assert data.pairing.n_clusters == (about["documents"] or None)
 
 
-def test_ner_documents_from_the_table_of_sentences(read_files: Read, pack: Path) -> None:
+def test_ner_documents_from_the_table_of_sentences() -> None:
     about = expected("ner_uner_en_ewt")["files"]
     files = {
-        role: pack / about[f"{name} (three columns)"]
+        role: PACK / about[f"{name} (three columns)"]
         for role, name in (("u", "crf_small"), ("v", "crf_large"))
     }
-    reading = read_files("conll", {**files, "documents": pack / about["documents"]}, clusters="document")
+    reading = read_files("conll", {**files, "documents": PACK / about["documents"]}, clusters="document")
     assert reading.data.pairing.n_clusters == 316
 
 
 @pytest.mark.parametrize("entry", entries("trec_robust03"))
-def test_trec(entry: dict[str, Any], read_files: Read, pack: Path) -> None:
+def test_trec(entry: dict[str, Any]) -> None:
     files = expected("trec_robust03")["files"]
-    outputs = {role: pack / files[f"{entry[key]} per query"] for role, key in (("u", "a"), ("v", "b"))}
+    outputs = {role: PACK / files[f"{entry[key]} per query"] for role, key in (("u", "a"), ("v", "b"))}
     u, v, pairing = score_columns(read_files("auto", outputs, measure=entry["metric"]))
     agrees(entry, u, v, pairing, _scale(entry))
 
@@ -186,11 +183,11 @@ def _scale(entry: dict[str, Any]) -> int:
 @pytest.mark.parametrize(
     "measure", ["map", "Rprec", "bpref", "recip_rank", "P_5", "P_30", "ndcg", "ndcg_cut_10"]
 )
-def test_trec_runs_rounded_are_what_trec_eval_prints(measure: str, read_files: Read, pack: Path) -> None:
+def test_trec_runs_rounded_are_what_trec_eval_prints(measure: str) -> None:
     pytest.importorskip("pytrec_eval")
     about = expected("trec_robust03")
     files = {
-        role: pack / about["files"][name]
+        role: PACK / about["files"][name]
         for role, name in (("u", "aplrob03a"), ("v", "uic0301"), ("qrels", "qrels"))
     }
     u, v, _ = score_columns(read_files("trec", files, measure=measure, decimals=4))
@@ -201,60 +198,60 @@ def test_trec_runs_rounded_are_what_trec_eval_prints(measure: str, read_files: R
 
 
 @pytest.mark.parametrize("measure", ["map", "ndcg", "recip_rank", "num_rel_ret", "P_10"])
-def test_trec_evals_own_run_gives_its_own_output(measure: str, read_files: Read, pack: Path) -> None:
+def test_trec_evals_own_run_gives_its_own_output(measure: str) -> None:
     pytest.importorskip("pytrec_eval")
-    folder = pack / "trec" / "trec_eval_test"
+    folder = PACK / "trec" / "trec_eval_test"
     printed = dict.fromkeys("uv", folder / "out.test.aq")
     runs = {**dict.fromkeys("uv", folder / "results.test"), "qrels": folder / "qrels.test"}
     wanted = score_columns(read_files("auto", printed, measure=measure))
     assert score_columns(read_files("auto", runs, measure=measure, decimals=4))[:2] == wanted[:2]
 
 
-def test_trec_averages_are_refused(refusal: Refusal, pack: Path) -> None:
+def test_trec_averages_are_refused() -> None:
     for name in ("out.test", "out.test.a"):
-        files = dict.fromkeys("uv", pack / "trec" / "trec_eval_test" / name)
-        assert refusal("auto", files, measure="map").flaws[0].code == "averages_only"
+        files = dict.fromkeys("uv", PACK / "trec" / "trec_eval_test" / name)
+        refuses("averages_only", None, "auto", files, measure="map")
 
 
 @pytest.mark.parametrize("entry", entries("llm_eus_trivia"))
-def test_jsonl(entry: dict[str, Any], read_files: Read, pack: Path) -> None:
+def test_jsonl(entry: dict[str, Any]) -> None:
     files = expected("llm_eus_trivia")["files"]
     contents = {}
     for role, key in (("u", "a"), ("v", "b")):
-        lines = (pack / files[entry[key]]).read_text().splitlines()
+        lines = (PACK / files[entry[key]]).read_text().splitlines()
         subset = entry.get("subset")
         contents[role] = "\n".join(line for line in lines if subset in (None, json.loads(line)["category"]))
     agrees(entry, *score_columns(read_files("auto", contents)))
 
 
-def test_lm_eval_two_models(read_files: Read, pack: Path) -> None:
+def test_lm_eval_two_models() -> None:
     entry = expected("lm_eval")["pyfade_gsm8k"]
-    reading = read_files("auto", {"u": pack / entry["a"], "v": pack / entry["b"]})
+    reading = read_files("auto", {"u": PACK / entry["a"], "v": PACK / entry["b"]})
     agrees(entry["by_filter"]["strict-match"]["test"], *score_columns(reading))
 
 
 @pytest.mark.parametrize("roles", [("file",), ("u", "v")], ids=["one-file", "twice"])
-def test_lm_eval_two_filters(roles: tuple[str, ...], read_files: Read, refusal: Refusal, pack: Path) -> None:
+def test_lm_eval_two_filters(roles: tuple[str, ...]) -> None:
     entry = expected("lm_eval")["gpt_oss_gsm8k_two_filters"]
-    files = dict.fromkeys(roles, pack / entry["file"])
-    assert refusal("auto", files).flaws[0].code == "choose_filter"
+    files = dict.fromkeys(roles, PACK / entry["file"])
+    refuses("choose_filter", None, "auto", files)
     reading = read_files("auto", files, filter_u="strict-match", filter_v="flexible-extract")
     agrees(entry["test"], *score_columns(reading))
 
 
-def test_inspect(read_files: Read, refusal: Refusal, pack: Path) -> None:
+def test_inspect() -> None:
     about = expected("inspect")
     entry = about["arc_paired"]
-    files = {"u": pack / "inspect" / entry["a"], "v": pack / "inspect" / entry["b"]}
-    assert '"4", "5"' in refusal("auto", files).flaws[0].detail
+    files = {"u": PACK / "inspect" / entry["a"], "v": PACK / "inspect" / entry["b"]}
+    refuses(None, None, "auto", files, '"4", "5"')
     reading = read_files("auto", files, on_missing="drop")
     agrees(entry["test_on_common_ids"], *score_columns(reading))
     for name, wanted in about["files"].items():
-        path = pack / "inspect" / name
+        path = PACK / "inspect" / name
         if wanted["status"] != "success":
-            assert refusal("auto", dict.fromkeys("uv", path)).flaws[0].code == "incomplete_log"
+            refuses("incomplete_log", None, "auto", dict.fromkeys("uv", path))
         if not wanted["metrics"]:
-            assert refusal("auto", dict.fromkeys("uv", path)).flaws[0].code == "unscored"
+            refuses("unscored", None, "auto", dict.fromkeys("uv", path))
             continue
         scorer = next(iter(wanted["metrics"]))
         u, _, _ = score_columns(read_files("auto", dict.fromkeys("uv", path), allow_incomplete=True))
@@ -262,9 +259,9 @@ def test_inspect(read_files: Read, refusal: Refusal, pack: Path) -> None:
         assert len(u) == wanted["samples"]
 
 
-def test_promptfoo(read_files: Read, pack: Path) -> None:
+def test_promptfoo() -> None:
     about = expected("promptfoo")
-    files = {"file": pack / about["file"]}
+    files = {"file": PACK / about["file"]}
     reading = read_files("auto", files)
     assert reading.names == (about["a"], about["b"])
     assert isinstance(reading.data, Scores)
@@ -277,13 +274,13 @@ def test_promptfoo(read_files: Read, pack: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", entries("asr_earnings21"))
 @pytest.mark.parametrize("source", ["counts", "transcripts"])
-def test_asr(source: str, entry: dict[str, Any], read_files: Read, pack: Path) -> None:
+def test_asr(source: str, entry: dict[str, Any]) -> None:
     files = expected("asr_earnings21")["files"]
     suffix = " counts" if source == "counts" else ""
-    given = {role: pack / files[entry[key] + suffix] for role, key in (("u", "a"), ("v", "b"))}
+    given = {role: PACK / files[entry[key] + suffix] for role, key in (("u", "a"), ("v", "b"))}
     if source == "transcripts":
         pytest.importorskip("jiwer")
-        given["ref"] = pack / files["ref"]
+        given["ref"] = PACK / files["ref"]
     clusters = "call" if entry["unit"] == "call" else None
     if entry["statistic"] == "utterances without error":
         agrees(
@@ -304,9 +301,9 @@ MT_METRICS = {
 
 
 @pytest.mark.parametrize("entry", entries("mt_ted_slk_eng"))
-def test_mt(entry: dict[str, Any], read_files: Read, pack: Path) -> None:
+def test_mt(entry: dict[str, Any]) -> None:
     files = expected("mt_ted_slk_eng")["files"]
-    given = {role: pack / files[f"{entry[key]} segment statistics"] for role, key in (("u", "a"), ("v", "b"))}
+    given = {role: PACK / files[f"{entry[key]} segment statistics"] for role, key in (("u", "a"), ("v", "b"))}
     if entry["statistic"] not in MT_METRICS:
         pytest.skip("was rounded from more decimals of chrF2 than the files have")
     metric, decimals = MT_METRICS[entry["statistic"]]
@@ -314,10 +311,10 @@ def test_mt(entry: dict[str, Any], read_files: Read, pack: Path) -> None:
     agrees(entry, u, v, pairing, 10 ** (decimals or 0))
 
 
-def test_mt_sums_of_bleu_and_ter(read_files: Read, pack: Path) -> None:
+def test_mt_sums_of_bleu_and_ter() -> None:
     about = expected("mt_ted_slk_eng")
     given = {
-        role: pack / about["files"][f"{name} segment statistics"]
+        role: PACK / about["files"][f"{name} segment statistics"]
         for role, name in (("u", "sys1"), ("v", "sys2"))
     }
     bleu = read_files("mt-stats", given, metric="bleu")
@@ -338,8 +335,8 @@ def test_mt_sums_of_bleu_and_ter(read_files: Read, pack: Path) -> None:
 
 
 @pytest.mark.parametrize("entry", entries("mqm_newstest2020_ende"))
-def test_mqm(entry: dict[str, Any], read_files: Read, pack: Path) -> None:
-    files = {"file": pack / expected("mqm_newstest2020_ende")["file"]}
+def test_mqm(entry: dict[str, Any]) -> None:
+    files = {"file": PACK / expected("mqm_newstest2020_ende")["file"]}
     reading = read_files("auto", files, system_u=entry["a"], system_v=entry["b"])
     assert reading.names == (entry["a"], entry["b"])
     u, v, pairing = score_columns(reading)

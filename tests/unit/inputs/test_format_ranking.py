@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,8 @@ from exactperm.inputs.formats.number_text import plain_numbers
 from exactperm.inputs.formats.reader import ReaderOptions, Reading
 from exactperm.inputs.formats.source import Source
 
-from .conftest import ROOT, Read
+from .reading import ROOT, read_files, refusal, refuses
 
-Refusal = Callable[..., InputError]
 EXAMPLES = ROOT / "openapi" / "examples" / "files"
 THREE = {
     "gold": EXAMPLES / "labels.csv",
@@ -47,9 +45,7 @@ def columns(reading: Reading) -> tuple[list[Any], list[float], list[float]]:
     ],
 )
 @pytest.mark.parametrize("separator", [",", "\t", ";", "|"])
-def test_headers_of_other_tools_are_known(
-    header: str, statistic: str, separator: str, read_files: Read
-) -> None:
+def test_headers_of_other_tools_are_known(header: str, statistic: str, separator: str) -> None:
     text = f"{header}\n1,0.5,0.25\n0,0.125,2\n".replace(",", separator)
     reading = read_files("auto", {"file": text})
     assert (reading.format, reading.default_statistic.name) == ("ranking", statistic)
@@ -58,7 +54,7 @@ def test_headers_of_other_tools_are_known(
 
 
 @pytest.mark.parametrize("header", ["time,event,{},{}", "duration,observed,{},{}", "T,E,{},{}"])
-def test_times_and_events_make_a_concordance(header: str, read_files: Read) -> None:
+def test_times_and_events_make_a_concordance(header: str) -> None:
     text = header.format("cox_new", "cox_old") + "\n3,1,0.5,1\n5,0,2,2\n5,True,4,1\n"
     reading = read_files("auto", {"file": text})
     data: Any = reading.data
@@ -68,7 +64,7 @@ def test_times_and_events_make_a_concordance(header: str, read_files: Read) -> N
     assert columns(reading) == ([3, 5, 5], [0.5, 2.0, 4.0], [1.0, 2.0, 1.0])
 
 
-def test_two_systems_without_roles_are_a_question_of_a_gate(read_files: Read) -> None:
+def test_two_systems_without_roles_are_a_question_of_a_gate() -> None:
     text = "id,y_true,gpt,bert\na,1,0.5,0.25\nb,0,0.75,1\n"
     reading = read_files("ranking", {"file": text})
     assert reading.names == ("gpt", "bert")
@@ -78,7 +74,7 @@ def test_two_systems_without_roles_are_a_question_of_a_gate(read_files: Read) ->
     assert columns(chosen)[1:] == (columns(reading)[2], columns(reading)[1])
 
 
-def test_columns_are_chosen_by_options(read_files: Read) -> None:
+def test_columns_are_chosen_by_options() -> None:
     text = "key,fold,died,days,a,b\nx,1,1,3,0.5,1\ny,1,0,4,2,2\nz,2,1,9,1,3\n"
     options = {
         "gold_column": "days", "event_column": "died", "groups": "fold", "clusters": "fold", "id_column": "key",
@@ -92,7 +88,7 @@ def test_columns_are_chosen_by_options(read_files: Read) -> None:
     )
 
 
-def test_lines_of_json_are_the_table(read_files: Read) -> None:
+def test_lines_of_json_are_the_table() -> None:
     rows = [
         {"id": 1, "label": True, "score_u": 0.5, "score_v": 1, "group": "x"},
         {"id": 2, "label": False, "score_u": 2, "score_v": 0.25, "group": 7},
@@ -105,14 +101,14 @@ def test_lines_of_json_are_the_table(read_files: Read) -> None:
     assert read_files("auto", {"file": "\n".join(map(json.dumps, rows))}).format == "ranking"
 
 
-def test_true_and_false_are_one_and_zero(read_files: Read) -> None:
+def test_true_and_false_are_one_and_zero() -> None:
     reading = read_files("auto", {"file": "label,score_u,score_v\nTrue,1,2\nFALSE,2,1\n"})
     assert columns(reading)[0] == [1, 0]
     reading = read_files("auto", {"file": "label,score_u,score_v\nTrue,1,2\nmaybe,2,1\n"})
     assert columns(reading)[0] == ["True", "maybe"]
 
 
-def test_three_files_are_paired_by_id(read_files: Read) -> None:
+def test_three_files_are_paired_by_id() -> None:
     reading = read_files("auto", THREE)
     assert (reading.format, reading.default_statistic.name) == ("ranking", "auc")
     gold = [line.split(",") for line in THREE["gold"].read_text(encoding="utf-8").split()[1:]]
@@ -129,9 +125,9 @@ def test_three_files_are_paired_by_id(read_files: Read) -> None:
     assert (data.pairing.ids, data.groups.tolist()) == (ids, [0] * 4 + [1] * 4)
 
 
-def test_items_that_not_all_have_are_dropped_when_told(read_files: Read, refusal: Refusal) -> None:
+def test_items_that_not_all_have_are_dropped_when_told() -> None:
     files = {"gold": GOLD + "d,0\ne,\n", "u": SCORES + "d,NaN\ne,3\n", "v": SCORES + "f,1\nd,1\n"}
-    assert refusal("ranking", files).flaws[0].code == "missing_value"
+    refuses("missing_value", None, "ranking", files)
     reading = read_files("ranking", files, on_missing="drop")
     assert columns(reading) == ([1, 0, 1], [0.5, 0.25, 1.0], [0.5, 0.25, 1.0])
     assert sum("left out" in note for note in reading.notes) == 5
@@ -170,10 +166,9 @@ DAMAGES: list[tuple[dict[str, str], str, str]] = [
 
 @pytest.mark.parametrize(("files", "code", "pointer"), DAMAGES)
 def test_what_is_damaged_is_refused_where_it_is(
-    files: dict[str, str | Path], code: str, pointer: str, refusal: Refusal
+    files: dict[str, str | Path], code: str, pointer: str
 ) -> None:
-    flaw = refusal("ranking", files).flaws[0]
-    assert (flaw.code, flaw.pointer) == (code, pointer)
+    refuses(code, pointer, "ranking", files)
 
 
 HEAD = "label,score_u,score_v\n"
@@ -222,7 +217,7 @@ ODD_TABLES = [
 @pytest.mark.parametrize("on_missing", ["error", "drop"])
 @pytest.mark.parametrize("separator", [",", "\t", ";", "|"])
 def test_quick_and_careful_readers_agree(
-    separator: str, on_missing: str, decimals: int | None, read_files: Read, monkeypatch: pytest.MonkeyPatch
+    separator: str, on_missing: str, decimals: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever is odd about a table: the same items, notes and refusals, at the same places."""
 
@@ -257,9 +252,7 @@ def test_the_usual_table_is_read_quickly() -> None:
 @pytest.mark.parametrize(
     ("format_", "gold", "values"), [("labels", "xyxx", "xyyx"), ("ranking", "1011", "3142")]
 )
-def test_files_of_one_column_are_paired_by_their_order(
-    format_: str, gold: str, values: str, read_files: Read, refusal: Refusal
-) -> None:
+def test_files_of_one_column_are_paired_by_their_order(format_: str, gold: str, values: str) -> None:
     files = {
         role: "\n".join([name, *column])
         for role, name, column in (("gold", "label", gold), ("u", "pred", values), ("v", "pred", gold[::-1]))
@@ -278,14 +271,14 @@ def test_files_of_one_column_are_paired_by_their_order(
 
 
 @pytest.mark.parametrize("format_", ["labels", "ranking"])
-def test_the_index_of_pandas_names_the_items_of_a_table_beside_gold(format_: str, read_files: Read) -> None:
+def test_the_index_of_pandas_names_the_items_of_a_table_beside_gold(format_: str) -> None:
     data: Any = read_files(format_, {"file": ",label,A,B\n7,1,1,0\n8,0,1,0\n9,1,0,1\n"}).data
     assert (data.pairing.ids, data.pairing.by_id, data.pairing.matched) == (["7", "8", "9"], True, 3)
     without: Any = read_files(format_, {"file": "label,A,B\n1,1,0\n0,1,0\n1,0,1\n"}).data
     assert (without.pairing.ids, without.pairing.by_id) == (None, False)
 
 
-def test_files_of_systems_must_agree_about_clusters_and_groups_of_items(refusal: Refusal) -> None:
+def test_files_of_systems_must_agree_about_clusters_and_groups_of_items() -> None:
     u, v = "id,label,score,group\na,1,1,x\nb,0,2,y\n", "id,label,score,group\na,1,1,x\nb,0,2,x\n"
-    assert refusal("ranking", {"u": u, "v": v}).flaws[0].code == "group_mismatch"
-    assert refusal("ranking", {"u": u, "v": "id,label,score\na,1,1\nb,0,2\n"}).flaws[0].code == "mixed_forms"
+    refuses("group_mismatch", None, "ranking", {"u": u, "v": v})
+    refuses("mixed_forms", None, "ranking", {"u": u, "v": "id,label,score\na,1,1\nb,0,2\n"})

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
-from exactperm.errors import InputError
-from exactperm.statistics.paired import Scores
-
-from .conftest import Read
-
-Refusal = Callable[..., InputError]
+from .reading import columns, noted, read_files, refuses
 
 
 def instance(key: str, score: float | None, name: str = "gsm8k", **members: Any) -> dict[str, Any]:
@@ -35,36 +28,27 @@ def lines(*records: dict[str, Any]) -> str:
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-def plain(data: object) -> tuple[list[float], list[float]]:
-    assert isinstance(data, Scores)
-    assert isinstance(data.u, np.ndarray)
-    assert isinstance(data.v, np.ndarray)
-    return data.u.tolist(), data.v.tolist()
-
-
-def test_instances_pair_by_sample(read_files: Read) -> None:
+def test_instances_pair_by_sample() -> None:
     u, v = (
         lines(instance("a", 0.5), instance("b", 1)),
         lines(instance("b", 0), instance("a", 1, model_id="lab/n")),
     )
     v = v.replace('"lab/m"', '"lab/n"')
     reading = read_files("every-eval-ever", {"u": u, "v": v})
-    assert plain(reading.data) == ([0.5, 1], [1, 0])
+    assert columns(reading) == ([0.5, 1], [1, 0])
     assert reading.names == ("lab/m", "lab/n")
-    assert plain(read_files("every-eval-ever", {"u": u, "v": v}, metric="is_correct").data) == (
+    assert columns(read_files("every-eval-ever", {"u": u, "v": v}, metric="is_correct")) == (
         [1, 1],
         [1, 0],
     )
 
 
-def test_an_evaluation_must_be_chosen_when_there_are_several(read_files: Read, refusal: Refusal) -> None:
+def test_an_evaluation_must_be_chosen_when_there_are_several() -> None:
     text = lines(instance("a", 1), instance("a", 0, "mmlu"))
-    error = refusal("every-eval-ever", {"u": text, "v": text})
-    assert error.flaws[0].code == "choose_task"
-    assert '"mmlu"' in error.detail
+    refuses("choose_task", None, "every-eval-ever", {"u": text, "v": text}, '"mmlu"')
     reading = read_files("every-eval-ever", {"u": text, "v": text}, task="mmlu")
-    assert plain(reading.data) == ([0], [0])
-    assert any("1 lines of other evaluations were skipped" in note for note in reading.notes)
+    assert columns(reading) == ([0], [0])
+    assert noted(reading, "1 lines of other evaluations were skipped")
 
 
 @pytest.mark.parametrize(
@@ -79,17 +63,16 @@ def test_an_evaluation_must_be_chosen_when_there_are_several(read_files: Read, r
     ],
     ids=["hash", "error", "null", "no-score", "no-id", "other-sample"],
 )
-def test_a_bad_instance_is_named(record: dict[str, Any], pointer: str, code: str, refusal: Refusal) -> None:
-    error = refusal("every-eval-ever", {"u": lines(instance("a", 1)), "v": lines(record)})
-    assert (error.flaws[0].pointer, error.flaws[0].code) == (pointer, code)
+def test_a_bad_instance_is_named(record: dict[str, Any], pointer: str, code: str) -> None:
+    refuses(code, pointer, "every-eval-ever", {"u": lines(instance("a", 1)), "v": lines(record)})
 
 
-def test_samples_of_two_models_in_one_file_are_refused(refusal: Refusal) -> None:
+def test_samples_of_two_models_in_one_file_are_refused() -> None:
     text = lines(instance("a", 1), instance("b", 0, model_id="lab/n"))
-    assert refusal("every-eval-ever", {"u": text, "v": text}).flaws[0].code == "several_models"
+    refuses("several_models", None, "every-eval-ever", {"u": text, "v": text})
 
 
-def test_metadata_says_the_clusters(read_files: Read) -> None:
+def test_metadata_says_the_clusters() -> None:
     text = lines(*(instance(key, 1, metadata={"subject": key[0]}) for key in ("x1", "x2", "y1")))
     assert (
         read_files("every-eval-ever", {"u": text, "v": text}, clusters="subject").data.pairing.n_clusters == 2
@@ -109,7 +92,7 @@ def frame(*items: Any, **members: Any) -> str:
     )
 
 
-def test_run_frames_pair_by_item_and_carry_clusters(read_files: Read) -> None:
+def test_run_frames_pair_by_item_and_carry_clusters() -> None:
     u = frame(
         {"item_id": "a", "score": 1, "cluster_id": "x"}, {"item_id": 2, "score": 0.5, "cluster_id": "x"}
     )
@@ -120,7 +103,7 @@ def test_run_frames_pair_by_item_and_carry_clusters(read_files: Read) -> None:
     )
     reading = read_files("auto", {"u": u, "v": v})
     assert reading.format == "evalsig"
-    assert plain(reading.data) == ([1, 0.5], [0, 0])
+    assert columns(reading) == ([1, 0.5], [0, 0])
     assert reading.data.pairing.n_clusters == 1
     assert reading.names == ("m", "n")
 
@@ -146,6 +129,5 @@ def test_run_frames_pair_by_item_and_carry_clusters(read_files: Read) -> None:
     ],
     ids=["task", "metric", "no-score", "null", "twice", "no-object", "no-frame"],
 )
-def test_a_bad_frame_is_named(text: str, pointer: str, code: str, refusal: Refusal) -> None:
-    error = refusal("evalsig", {"u": frame({"item_id": "a", "score": 1}), "v": text})
-    assert (error.flaws[0].pointer, error.flaws[0].code) == (pointer, code)
+def test_a_bad_frame_is_named(text: str, pointer: str, code: str) -> None:
+    refuses(code, pointer, "evalsig", {"u": frame({"item_id": "a", "score": 1}), "v": text})

@@ -1,27 +1,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from exactperm.errors import InputError
 from exactperm.inputs.formats import trec
 from exactperm.statistics.paired import Scores
 
-from .conftest import Read
-
-Refusal = Callable[..., InputError]
-
-
-def columns(data: object) -> tuple[list[float], list[float]]:
-    assert isinstance(data, Scores)
-    assert isinstance(data.u, np.ndarray)
-    assert isinstance(data.v, np.ndarray)
-    return data.u.tolist(), data.v.tolist()
+from .reading import EXCERPTS, columns, noted, read_files, refusal, refuses, refuses_alone
 
 
 def printed(path: Path, measure: str) -> dict[str, str]:
@@ -30,67 +19,62 @@ def printed(path: Path, measure: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def outputs(excerpts: Path) -> dict[str, Path]:
+def outputs() -> dict[str, Path]:
     return {
-        role: excerpts / "trec" / f"eval.{run}.txt" for role, run in (("u", "aplrob03a"), ("v", "uic0301"))
+        role: EXCERPTS / "trec" / f"eval.{run}.txt" for role, run in (("u", "aplrob03a"), ("v", "uic0301"))
     }
 
 
 @pytest.fixture
-def runs(excerpts: Path) -> dict[str, Path]:
+def runs() -> dict[str, Path]:
     files = {
-        role: excerpts / "trec" / f"run.{run}.txt" for role, run in (("u", "aplrob03a"), ("v", "uic0301"))
+        role: EXCERPTS / "trec" / f"run.{run}.txt" for role, run in (("u", "aplrob03a"), ("v", "uic0301"))
     }
-    return {**files, "qrels": excerpts / "trec" / "qrels.txt"}
+    return {**files, "qrels": EXCERPTS / "trec" / "qrels.txt"}
 
 
 @pytest.mark.parametrize("measure", ["map", "P_10", "num_rel_ret"])
-def test_values_per_query_are_those_printed(measure: str, outputs: dict[str, Path], read_files: Read) -> None:
+def test_values_per_query_are_those_printed(measure: str, outputs: dict[str, Path]) -> None:
     reading = read_files("trec", outputs, measure=measure)
-    for column, path in zip(columns(reading.data), outputs.values(), strict=True):
+    for column, path in zip(columns(reading), outputs.values(), strict=True):
         assert column == [float(value) for value in printed(path, measure).values()]
-    assert any("averages over all queries were skipped" in note for note in reading.notes)
+    assert noted(reading, "averages over all queries were skipped")
 
 
-def test_counts_are_integers(outputs: dict[str, Path], read_files: Read) -> None:
+def test_counts_are_integers(outputs: dict[str, Path]) -> None:
     data = read_files("trec", outputs, measure="num_rel_ret").data
     assert isinstance(data, Scores)
     assert isinstance(data.u, np.ndarray)
     assert data.u.dtype == np.int64
 
 
-def test_a_measure_must_be_chosen_and_counts_are_not_offered(
-    outputs: dict[str, Path], refusal: Refusal
-) -> None:
+def test_a_measure_must_be_chosen_and_counts_are_not_offered(outputs: dict[str, Path]) -> None:
     error = refusal("trec", outputs)
     assert error.flaws[0].code == "choose_measure"
     assert '"recip_rank"' in error.detail
     assert "num_ret" not in error.detail
-    assert refusal("trec", outputs, measure="ndcg").flaws[0].code == "choose_measure"
+    refuses("choose_measure", None, "trec", outputs, measure="ndcg")
 
 
-def test_trec_evals_own_output_has_three_queries(excerpts: Path, read_files: Read) -> None:
-    path = excerpts / "trec" / "trec_eval.aq.txt"
-    u, v = columns(read_files("trec", {"u": path, "v": path}, measure="map").data)
+def test_trec_evals_own_output_has_three_queries() -> None:
+    path = EXCERPTS / "trec" / "trec_eval.aq.txt"
+    u, v = columns(read_files("trec", {"u": path, "v": path}, measure="map"))
     assert u == v == [0.0324, 0.4175, 0.0858]
 
 
-def test_averages_alone_cannot_be_tested(refusal: Refusal) -> None:
+def test_averages_alone_cannot_be_tested() -> None:
     text = "runid                 \tall\tx\nmap                   \tall\t0.25\n"
-    assert refusal("trec", {"u": text, "v": text}).flaws[0].code == "averages_only"
+    refuses("averages_only", None, "trec", {"u": text, "v": text})
 
 
-def test_a_query_that_one_run_lacks_is_missing_and_not_zero(
-    outputs: dict[str, Path], read_files: Read, refusal: Refusal
-) -> None:
+def test_a_query_that_one_run_lacks_is_missing_and_not_zero(outputs: dict[str, Path]) -> None:
     text = outputs["v"].read_text()
     query = next(iter(printed(outputs["v"], "map")))
     files = {
         "u": outputs["u"],
         "v": "\n".join(line for line in text.split("\n") if f"\t{query}\t" not in line),
     }
-    error = refusal("trec", files, measure="map")
-    assert f'"{query}"' in error.flaws[0].detail
+    refuses(None, None, "trec", files, f'"{query}"', measure="map")
     assert read_files("trec", files, measure="map", on_missing="drop").data.pairing.only_u == 1
 
 
@@ -102,9 +86,8 @@ def test_a_query_that_one_run_lacks_is_missing_and_not_zero(
         ("map\t1\t0.5\nmap\t2\n", "/files/u/line/2", "wrong_field_count"),
     ],
 )
-def test_a_bad_line_is_named(text: str, pointer: str, code: str, refusal: Refusal) -> None:
-    error = refusal("trec", {"u": text, "v": "map\t1\t0.5\nmap\t2\t0.1\n"})
-    assert [(flaw.pointer, flaw.code) for flaw in error.flaws] == [(pointer, code)]
+def test_a_bad_line_is_named(text: str, pointer: str, code: str) -> None:
+    refuses_alone(code, pointer, "trec", {"u": text, "v": "map\t1\t0.5\nmap\t2\t0.1\n"})
 
 
 def reciprocal_ranks(run: Path, qrels: Path) -> list[float]:
@@ -122,23 +105,23 @@ def reciprocal_ranks(run: Path, qrels: Path) -> list[float]:
     return found
 
 
-def test_the_measure_that_was_taken_for_the_caller_is_said(runs: dict[str, Path], read_files: Read) -> None:
+def test_the_measure_that_was_taken_for_the_caller_is_said(runs: dict[str, Path]) -> None:
     taken, chosen = read_files("trec", runs), read_files("trec", runs, measure="map")
     assert (
         "No measure was given: map was taken; the option measure chooses another, such as ndcg or P_10."
         in taken.notes
     )
     assert "The measure is map." in chosen.notes
-    assert not any("was given" in note for note in chosen.notes)
+    assert not noted(chosen, "was given")
     assert (taken.metric, taken.higher_is_better) == (chosen.metric, chosen.higher_is_better) == ("map", True)
 
 
-def test_runs_and_qrels_give_full_precision_or_four_decimals(runs: dict[str, Path], read_files: Read) -> None:
+def test_runs_and_qrels_give_full_precision_or_four_decimals(runs: dict[str, Path]) -> None:
     pytest.importorskip("pytrec_eval")
     wanted = [reciprocal_ranks(runs[role], runs["qrels"]) for role in "uv"]
-    full = columns(read_files("trec", runs, measure="recip_rank").data)
+    full = columns(read_files("trec", runs, measure="recip_rank"))
     assert list(full) == wanted
-    rounded = columns(read_files("trec", runs, measure="recip_rank", decimals=4).data)
+    rounded = columns(read_files("trec", runs, measure="recip_rank", decimals=4))
     assert list(rounded) == [[float(f"{value:.4f}") for value in column] for column in wanted]
 
 
@@ -146,74 +129,67 @@ def test_runs_and_qrels_give_full_precision_or_four_decimals(runs: dict[str, Pat
     "measure", ["mapp", "ndcg_cut", "success_0", "runid", "P_-1", "P.5,10", "official", "relstring"]
 )
 def test_a_measure_that_is_none_a_family_or_would_abort_trec_eval_is_refused(
-    measure: str, runs: dict[str, Path], refusal: Refusal
+    measure: str, runs: dict[str, Path]
 ) -> None:
-    error = refusal("trec", runs, measure=measure)
-    assert error.flaws[0].pointer == "/options/measure"
-    assert '"map"' in error.detail
+    refuses(None, "/options/measure", "trec", runs, '"map"', measure=measure)
 
 
 @pytest.mark.parametrize(
     "measure", ["map", "gm_map", "ndcg", "P_7", "iprec_at_recall_0.10", "set_F", "num_rel_ret", "G"]
 )
-def test_measures_that_are_admitted_are_known_to_trec_eval(
-    measure: str, runs: dict[str, Path], read_files: Read
-) -> None:
+def test_measures_that_are_admitted_are_known_to_trec_eval(measure: str, runs: dict[str, Path]) -> None:
     pytest.importorskip("pytrec_eval")
-    assert len(columns(read_files("trec", runs, measure=measure).data)[0]) == 4
+    assert len(columns(read_files("trec", runs, measure=measure))[0]) == 4
 
 
 @pytest.mark.parametrize("relevance", ["1000000", "99999999999999999999", "0.5", "x", "1_0"])
-def test_a_relevance_that_would_hang_trec_eval_is_refused(
-    relevance: str, runs: dict[str, Path], refusal: Refusal
-) -> None:
-    error = refusal("trec", {**runs, "qrels": f"1 0 a 1\n1 0 b {relevance}\n"})
-    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/qrels/line/2/4", "not_a_number")
+def test_a_relevance_that_would_hang_trec_eval_is_refused(relevance: str, runs: dict[str, Path]) -> None:
+    refuses(
+        "not_a_number", "/files/qrels/line/2/4", "trec", {**runs, "qrels": f"1 0 a 1\n1 0 b {relevance}\n"}
+    )
 
 
-def test_a_run_without_a_judged_query_misses_an_item(runs: dict[str, Path], refusal: Refusal) -> None:
+def test_a_run_without_a_judged_query_misses_an_item(runs: dict[str, Path]) -> None:
     pytest.importorskip("pytrec_eval")
     query = runs["qrels"].read_text().split()[0]
     shorter = "".join(
         line for line in runs["v"].read_text().splitlines(keepends=True) if line.split()[0] != query
     )
-    assert refusal("trec", {**runs, "v": shorter}).flaws[0].code == "missing_value"
+    refuses("missing_value", None, "trec", {**runs, "v": shorter})
 
 
-def test_documents_that_stand_twice_are_refused(runs: dict[str, Path], refusal: Refusal) -> None:
+def test_documents_that_stand_twice_are_refused(runs: dict[str, Path]) -> None:
     line = runs["u"].read_text().splitlines(keepends=True)[0]
-    assert refusal("trec", {**runs, "u": line * 2}).flaws[0].pointer == "/files/u/line/2"
+    refuses(None, "/files/u/line/2", "trec", {**runs, "u": line * 2})
     judged = runs["qrels"].read_text().splitlines(keepends=True)[0]
-    assert refusal("trec", {**runs, "qrels": judged * 2}).flaws[0].pointer == "/files/qrels/line/2"
+    refuses(None, "/files/qrels/line/2", "trec", {**runs, "qrels": judged * 2})
 
 
 def test_without_pytrec_eval_the_extra_is_named(
-    runs: dict[str, Path], refusal: Refusal, monkeypatch: pytest.MonkeyPatch
+    runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pytrec_eval", None)
-    assert refusal("trec", runs).flaws[0].code == "missing_extra"
+    refuses("missing_extra", None, "trec", runs)
 
 
 def without(text: bytes, query: bytes) -> bytes:
     return b"".join(line for line in text.splitlines(keepends=True) if query not in line.split()[:2])
 
 
-def test_missing_queries_count_zero_as_trec_eval_c_does(
-    read_files: Read, refusal: Refusal, excerpts: Path
-) -> None:
-    u, v = (excerpts / "trec" / name for name in ("eval.aplrob03a.txt", "eval.uic0301.txt"))
+def test_missing_queries_count_zero_as_trec_eval_c_does() -> None:
+    u, v = (EXCERPTS / "trec" / name for name in ("eval.aplrob03a.txt", "eval.uic0301.txt"))
     whole = read_files("trec", {"u": u, "v": v}, measure="map")
     queries = list(whole.data.pairing.ids or ())
     cut = without(v.read_bytes(), str(queries[1]).encode())
-    error = refusal("trec", {"u": u, "v": cut}, measure="map")
-    assert error.flaws[0].code == "unmatched_ids"
-    assert "set `on_missing=zero` for that" in error.detail
+    refuses(
+        "unmatched_ids", None, "trec", {"u": u, "v": cut}, "set `on_missing=zero` for that", measure="map"
+    )
     zero = read_files("trec", {"u": u, "v": cut}, measure="map", on_missing="zero")
     expected = whole.data.v.copy()  # type: ignore[union-attr]
     expected[1] = 0
     rows = dict(zip(zero.data.pairing.ids or (), zero.data.v.tolist(), strict=True))  # type: ignore[union-attr]
     assert [rows[query] for query in queries] == expected.tolist()
-    assert any("v: 1 queries without a value count 0 (on_missing: zero)." in note for note in zero.notes)
+    assert noted(zero, "v: 1 queries without a value count 0 (on_missing: zero).")
     swapped = read_files("trec", {"u": cut, "v": u}, measure="map", on_missing="zero")
     assert sorted(swapped.data.u.tolist()) == sorted(expected.tolist())  # type: ignore[union-attr]
     both = {"u": without(u.read_bytes(), str(queries[0]).encode()), "v": cut}
@@ -223,11 +199,11 @@ def test_missing_queries_count_zero_as_trec_eval_c_does(
         "no_zero",
     }
     scores = {"u": "id,score\na,1\n", "v": "id,score\nb,1\n"}
-    assert refusal("csv", scores, on_missing="zero").flaws[0].code == "no_zero"
+    refuses("no_zero", None, "csv", scores, on_missing="zero")
 
 
-def test_judged_queries_that_a_run_lacks_count_zero(read_files: Read, excerpts: Path) -> None:
-    folder = excerpts / "trec"
+def test_judged_queries_that_a_run_lacks_count_zero() -> None:
+    folder = EXCERPTS / "trec"
     paths = {
         "u": folder / "run.aplrob03a.txt",
         "v": folder / "run.uic0301.txt",
@@ -262,7 +238,7 @@ TWO_RUNS = {
 QRELS = "1 0 b 1\n1 0 a 0\n1 0 c 0\n2 0 x 1\n2 0 y 2\n"
 
 
-def test_judged_queries_that_neither_run_has_are_no_items(read_files: Read, refusal: Refusal) -> None:
+def test_judged_queries_that_neither_run_has_are_no_items() -> None:
     """trec_eval takes the topics of a run, and with -c those of the judgements."""
     more = QRELS + "3 0 z 1\n4 0 z 1\n"
     alone: Any = read_files("trec", {**TWO_RUNS, "qrels": QRELS}, measure="map")
@@ -276,7 +252,6 @@ def test_judged_queries_that_neither_run_has_are_no_items(read_files: Read, refu
     zero: Any = read_files("trec", {**TWO_RUNS, "qrels": more}, measure="map", on_missing="zero")
     assert len(zero.data.u) == 4
     lacking = {**TWO_RUNS, "u": TWO_RUNS["u"] + "3 Q0 z 1 1 r1\n", "qrels": more}
-    flaw = refusal("trec", lacking, measure="map").flaws[0]
-    assert (flaw.pointer, flaw.code) == ("/files/v/query/3", "missing_value")
+    refuses("missing_value", "/files/v/query/3", "trec", lacking, measure="map")
     none = {**TWO_RUNS, "qrels": "8 0 z 1\n"}
-    assert refusal("trec", none, measure="map").flaws[0].code == "missing_value"
+    refuses("missing_value", None, "trec", none, measure="map")

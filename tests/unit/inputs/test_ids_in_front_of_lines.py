@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
+
+from .reading import noted, read_files, refusal
 
 TEXTS = [
     "the quick brown fox jumps over the dog",
@@ -24,7 +25,7 @@ def lines(texts: list[str], mark: str, seed: int | None = None, prefix: str = "u
 
 
 @pytest.mark.parametrize("mark", ["\t", " ||| ", ";"])
-def test_lines_are_paired_by_ids_in_front_which_are_no_part_of_the_texts(mark: str, read_files: Any) -> None:
+def test_lines_are_paired_by_ids_in_front_which_are_no_part_of_the_texts(mark: str) -> None:
     files = {"u": lines(TEXTS, mark, 1), "v": lines(WORSE, mark, 2), "ref": lines(TEXTS, mark, 3)}
     reading = read_files("auto", files)
     data = reading.data
@@ -32,10 +33,10 @@ def test_lines_are_paired_by_ids_in_front_which_are_no_part_of_the_texts(mark: s
     assert [[text] for text in data.u] == data.references
     assert sorted(data.u) == sorted(TEXTS)
     assert [text.replace("the", "a") for text in data.u] == list(data.v)
-    assert any("paired by the ids in front of their lines" in note for note in reading.notes)
+    assert noted(reading, "paired by the ids in front of their lines")
 
 
-def test_ids_before_a_blank_are_of_transcripts_or_of_translations(read_files: Any, refusal: Any) -> None:
+def test_ids_before_a_blank_are_of_transcripts_or_of_translations() -> None:
     files = {"u": lines(TEXTS, " ", 1), "v": lines(WORSE, " ", 2), "ref": lines(TEXTS, " ")}
     asked = refusal("auto", files)
     assert [flaw.code for flaw in asked.flaws] == ["choose_format"]
@@ -47,7 +48,7 @@ def test_ids_before_a_blank_are_of_transcripts_or_of_translations(read_files: An
     assert sorted(read_files("mt", files).data.u) == sorted(TEXTS)
 
 
-def test_files_with_other_ids_are_not_paired(refusal: Any) -> None:
+def test_files_with_other_ids_are_not_paired() -> None:
     many = [f"a sentence of words {number}" for number in range(20)]
     files = {"u": lines(many, "\t"), "v": lines(many[:-1], "\t"), "ref": lines(many, "\t", 1)}
     error = refusal("mt", files)
@@ -64,7 +65,7 @@ def test_files_with_other_ids_are_not_paired(refusal: Any) -> None:
         ["", "1 a", "2 b", "3 c"],  # an empty segment
     ],
 )
-def test_words_are_texts(texts: list[str], read_files: Any) -> None:
+def test_words_are_texts(texts: list[str]) -> None:
     files = dict.fromkeys(("u", "v", "ref"), "".join(f"{text}\n" for text in texts))
     assert list(read_files("mt", files).data.u) == texts
     assert read_files("mt", files).data.pairing.ids is None

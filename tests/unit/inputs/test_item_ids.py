@@ -8,7 +8,7 @@ import pytest
 
 from exactperm.inputs.alignment import ById, align
 
-from .conftest import Read
+from .reading import read_files
 
 CSV = "id,u,v\nfirst,1,0\nsecond,0.5,1\nthird,1,1\n"
 
@@ -32,24 +32,24 @@ def test_keyed_columns_have_the_ids_that_both_have_in_the_order_of_the_first() -
 
 
 @pytest.mark.parametrize("content", [CSV, CSV.replace(",", "\t"), CSV.replace("first", '"first"')])
-def test_tables_hand_their_ids_on(content: str, read_files: Read) -> None:
+def test_tables_hand_their_ids_on(content: str) -> None:
     reading = read_files("tsv" if "\t" in content else "csv", {"file": content})
     assert list(reading.data.pairing.ids or ()) == ["first", "second", "third"]
 
 
-def test_counts_in_tables_hand_their_ids_on(read_files: Read) -> None:
+def test_counts_in_tables_hand_their_ids_on() -> None:
     content = "id,tp_u,incorrect_u,tp_v,incorrect_v\na,1,0,1,1\nb,2,0,1,1\n"
     assert list(read_files("csv", {"file": content}).data.pairing.ids or ()) == ["a", "b"]
 
 
-def test_records_hand_their_ids_on(read_files: Read) -> None:
+def test_records_hand_their_ids_on() -> None:
     lines = "".join(json.dumps({"id": f"q{k}", "score": k}) + "\n" for k in range(3))
     reversed_lines = "".join(json.dumps({"id": f"q{k}", "score": 1}) + "\n" for k in (2, 0, 1))
     reading = read_files("jsonl", {"u": lines, "v": reversed_lines})
     assert list(reading.data.pairing.ids or ()) == ["q0", "q1", "q2"]
 
 
-def test_sentences_hand_their_ids_on_where_all_have_one(read_files: Read) -> None:
+def test_sentences_hand_their_ids_on_where_all_have_one() -> None:
     word = "1\ta\ta\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
     files = dict.fromkeys(("gold", "u", "v"), f"# sent_id = s1\n{word}# sent_id = s2\n{word}")
     assert read_files("conllu", files, metric="upos").data.pairing.ids == ["s1", "s2"]

@@ -4,6 +4,7 @@ import pytest
 
 from exactperm.errors import InputError, InvalidTest, MalformedBody
 from exactperm.inputs.ndjson import records
+from tests.refusals import refused_alone
 
 
 def test_lines_are_counted_from_one_and_empty_ones_too() -> None:
@@ -27,6 +28,5 @@ def test_lines_are_counted_from_one_and_empty_ones_too() -> None:
     ids=["cut", "text", "two", "deep", "long-integer", "array", "number", "key-twice", "inner-key-twice"],
 )
 def test_a_bad_line_is_named(line: str, error: type[InputError]) -> None:
-    with pytest.raises(error) as caught:
+    with refused_alone(None, "/files/u/line/2", error=error):
         list(records(['{"id": 0}', line], "/files/u"))
-    assert [flaw.pointer for flaw in caught.value.flaws] == ["/files/u/line/2"]

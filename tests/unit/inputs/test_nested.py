@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from exactperm.errors import InvalidTest
 from exactperm.inputs.ndjson import items
 from exactperm.inputs.nested import MAX_COUNT_NAMES, counts_by_item, named_counts, samples, tuples
 from exactperm.statistics.item_order import taken
 from exactperm.statistics.paired import Repeated
+from tests.refusals import refused
 
 RAGGED = st.lists(st.lists(st.integers(-9, 9), min_size=1, max_size=4), min_size=1, max_size=8)
 
@@ -63,9 +63,8 @@ def test_counts_are_the_same_by_name_and_by_item() -> None:
     ],
 )
 def test_the_culprit_is_named_by_its_place(check: Any, values: Any, pointer: str, code: str) -> None:
-    with pytest.raises(InvalidTest) as caught:
+    with refused(code, pointer):
         check(values)
-    assert (caught.value.flaws[0].pointer, caught.value.flaws[0].code) == (pointer, code)
 
 
 def test_lines_are_items_and_remember_where_they_stand() -> None:
@@ -85,6 +84,5 @@ def test_lines_are_items_and_remember_where_they_stand() -> None:
     ],
 )
 def test_lines_of_other_fields_are_refused(body: bytes, pointer: str) -> None:
-    with pytest.raises(InvalidTest) as caught:
+    with refused(None, pointer):
         items(body, ("u", "v"))
-    assert caught.value.flaws[0].pointer == pointer

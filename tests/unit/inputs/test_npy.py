@@ -7,6 +7,7 @@ import pytest
 
 from exactperm.errors import InputError, InvalidTest, MalformedBody
 from exactperm.inputs.formats.numpy_files import table_of as read
+from tests.refusals import refused
 
 
 def saved(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:
@@ -109,12 +110,10 @@ def test_what_is_no_npy_is_malformed(body: bytes) -> None:
 
 
 def test_a_number_that_is_not_finite_is_named() -> None:
-    with pytest.raises(InvalidTest) as caught:
+    with refused(None, "/1/1"):
         read(saved(np.array([[1.0, 2.0], [3.0, np.nan]])))
-    assert caught.value.flaws[0].pointer == "/1/1"
 
 
 def test_unsigned_integers_beyond_int64_are_refused() -> None:
-    with pytest.raises(InvalidTest) as caught:
+    with refused(None, "/1/1"):
         read(saved(np.array([[1, 2], [3, 2**63]], dtype=np.uint64)))
-    assert caught.value.flaws[0].pointer == "/1/1"

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
 import pytest
 
-from exactperm.errors import InputError
 from exactperm.inputs.formats.catalogue import read
 from exactperm.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
-from exactperm.statistics.paired import Scores
 
-from .conftest import Read
+from .reading import columns, noted, read_files, refusal, refuses
 
-Refusal = Callable[..., InputError]
 U, V = [1, 0, 1, 1], [0, 0, 1, 0]
 IDS = ["q7", "q2", "q9", "q4"]
-
-
-def columns(reading: Reading) -> tuple[list[float], list[float]]:
-    data = reading.data
-    assert isinstance(data, Scores)
-    assert isinstance(data.u, np.ndarray)
-    assert isinstance(data.v, np.ndarray)
-    return data.u.tolist(), data.v.tolist()
-
-
-def said(reading: Reading, part: str) -> bool:
-    return any(part in note for note in reading.notes)
 
 
 ROWS = list(zip(IDS, U, V, strict=True))
@@ -56,13 +38,11 @@ WITH_TEXT = "id,question,model_a,model_b\n" + "".join(f'{key},"Why, {key}?",{u},
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("format_", ["csv", "auto"])
-def test_a_table_is_read_as_it_is_meant(
-    format_: str, text: str, ids: list[str] | None, read_files: Read
-) -> None:
+def test_a_table_is_read_as_it_is_meant(format_: str, text: str, ids: list[str] | None) -> None:
     reading = read_files(format_, {"file": text})
     assert columns(reading) == (U, V)
     assert reading.data.pairing.ids == (ids or ["0", "1", "2", "3"])
-    assert said(reading, "paired by their order") == (ids is None)
+    assert noted(reading, "paired by their order") == (ids is None)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +55,7 @@ def test_a_table_is_read_as_it_is_meant(
         ("id;score", "{0};{1},0"),
     ],
 )
-def test_one_column_of_scores_in_two_files(header: str, line: str, read_files: Read) -> None:
+def test_one_column_of_scores_in_two_files(header: str, line: str) -> None:
     u, v = (
         "\n".join([header, *(line.format(key, value) for key, value in zip(IDS, side, strict=True)), ""])
         for side in (U, V)
@@ -83,26 +63,25 @@ def test_one_column_of_scores_in_two_files(header: str, line: str, read_files: R
     assert columns(read_files("auto", {"u": u, "v": v})) == (U, V)
 
 
-def test_indices_that_differ_are_ids_and_indices_that_count_are_order(read_files: Read) -> None:
+def test_indices_that_differ_are_ids_and_indices_that_count_are_order() -> None:
     filtered = ",score\n0,1\n2,5\n3,7\n"
     whole = ",score\n0,0\n1,9\n2,4\n3,8\n"
     reading = read_files("csv", {"u": filtered, "v": whole}, on_missing="drop")
     assert columns(reading) == ([1, 5, 7], [0, 4, 8])
     reading = read_files("csv", {"u": whole, "v": whole})
-    assert said(reading, "which counts the rows, was left out")
-    assert reading.data.pairing.by_id is False or said(reading, "paired by their order")
+    assert noted(reading, "which counts the rows, was left out")
+    assert reading.data.pairing.by_id is False or noted(reading, "paired by their order")
 
 
-def test_indices_that_repeat_and_differ_cannot_be_paired_by_order(refusal: Refusal) -> None:
+def test_indices_that_repeat_and_differ_cannot_be_paired_by_order() -> None:
     one, other = ",score\n0,1\n1,0\n0,1\n", ",score\n1,1\n0,0\n0,1\n"
-    error = refusal("csv", {"u": one, "v": other})
-    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/v/line/1/1", "choose_id_column")
+    refuses("choose_id_column", "/files/v/line/1/1", "csv", {"u": one, "v": other})
 
 
-def test_ids_in_another_order_are_found_beside_an_index_that_counts(refusal: Refusal) -> None:
+def test_ids_in_another_order_are_found_beside_an_index_that_counts() -> None:
     one = ",question,score\n" + "".join(f"{n},{key},{u}\n" for n, (key, u, _) in enumerate(ROWS))
     other = ",question,score\n" + "".join(f"{n},{key},{v}\n" for n, (key, _, v) in enumerate(ROWS[::-1]))
-    assert refusal("csv", {"u": one, "v": other}).flaws[0].code == "choose_id_column"
+    refuses("choose_id_column", None, "csv", {"u": one, "v": other})
 
 
 @pytest.mark.parametrize(
@@ -118,24 +97,20 @@ def test_ids_in_another_order_are_found_beside_an_index_that_counts(refusal: Ref
         ("True,False\nTrue,True\n", [1, 1], [0, 1], "true is 1 and false is 0"),
     ],
 )
-def test_numbers_as_people_write_them(
-    text: str, u: list[float], v: list[float], note: str, read_files: Read
-) -> None:
+def test_numbers_as_people_write_them(text: str, u: list[float], v: list[float], note: str) -> None:
     for format_ in ("csv", "auto"):
         reading = read_files(format_, {"file": text})
         assert columns(reading) == (u, v)
-        assert said(reading, note)
+        assert noted(reading, note)
 
 
-def test_a_comma_that_may_be_either_is_asked_for(read_files: Read, refusal: Refusal) -> None:
+def test_a_comma_that_may_be_either_is_asked_for() -> None:
     text = "id;u;v;weight\na;1,234;2;1\nb;5,678;3;0,5\n"
-    error = refusal("csv", {"file": text})
-    assert error.flaws[0].code == "not_a_number"
-    assert "decimal=comma" in error.detail
+    refuses("not_a_number", None, "csv", {"file": text}, "decimal=comma")
     for mark in (",", "comma"):
         reading = read_files("csv", {"file": text}, decimal=mark)
         assert columns(reading) == ([1.234, 5.678], [2, 3])
-    assert "decimal=comma" in refusal("csv", {"file": text.replace("1,234", "0,5")}, decimal=".").detail
+    refuses(None, None, "csv", {"file": text.replace("1,234", "0,5")}, "decimal=comma", decimal=".")
 
 
 @pytest.mark.parametrize(
@@ -146,9 +121,7 @@ def test_a_comma_that_may_be_either_is_asked_for(read_files: Read, refusal: Refu
         ("pass", "1 and 0"), ("−1", "hyphen"), ("inf", "no mean"),
     ],
 )  # fmt: skip
-def test_what_is_no_number_is_named_with_its_line_and_what_to_write(
-    field: str, says: str, refusal: Refusal
-) -> None:
+def test_what_is_no_number_is_named_with_its_line_and_what_to_write(field: str, says: str) -> None:
     error = refusal("csv", {"file": f'id,u,v\na,1.5,0\nb,"{field}",1\n'})
     assert [(flaw.pointer, flaw.code) for flaw in error.flaws] == [("/files/file/line/3/2", "not_a_number")]
     assert error.detail.startswith("file, line 3, field 2: ")
@@ -164,35 +137,36 @@ def test_what_is_no_number_is_named_with_its_line_and_what_to_write(
         'id;u;v\na;0,5;1\nb;"1.234,5";1\n',
     ],
 )
-def test_numbers_that_are_not_written_alike_are_refused(text: str, refusal: Refusal) -> None:
-    assert refusal("csv", {"file": text}).flaws[0].code == "not_a_number"
+def test_numbers_that_are_not_written_alike_are_refused(text: str) -> None:
+    refuses("not_a_number", None, "csv", {"file": text})
 
 
-def test_percent_signs_in_one_file_only_are_refused(refusal: Refusal) -> None:
-    error = refusal("csv", {"u": "id,score\na,85%\n", "v": "id,score\na,0.85\n"})
-    assert error.flaws[0].code == "percent_mismatch"
+def test_percent_signs_in_one_file_only_are_refused() -> None:
+    refuses("percent_mismatch", None, "csv", {"u": "id,score\na,85%\n", "v": "id,score\na,0.85\n"})
 
 
 @pytest.mark.parametrize("spelling", ["#N/A", "<NA>", "-NaN", "1.#QNAN", "#NA", "n/a", "NULL"])
-def test_every_spelling_of_missing_is_missing(spelling: str, refusal: Refusal) -> None:
-    error = refusal("csv", {"file": f"id,u,v\na,1,0\nb,{spelling},1\n"})
-    assert error.flaws[0].code == "missing_value"
+def test_every_spelling_of_missing_is_missing(spelling: str) -> None:
+    refuses("missing_value", None, "csv", {"file": f"id,u,v\na,1,0\nb,{spelling},1\n"})
 
 
-def test_texts_are_no_systems(read_files: Read, refusal: Refusal) -> None:
+def test_texts_are_no_systems() -> None:
     three = "\n".join(line + (",1" if row else ",model_c") for row, line in enumerate(WITH_TEXT.splitlines()))
     error = refusal("csv", {"file": three})
     assert error.flaws[0].code == "choose_system_u"
     assert "question" not in error.detail
-    assert said(read_files("csv", {"file": WITH_TEXT}), 'no systems and were left out: "question"')
-    error = refusal("csv", {"file": "id,a,b\n1,yes,no\n2,no,no\n"})
-    assert error.flaws[0].code == "not_a_number"
-    assert '"a", "b" hold texts, such as "yes"' in error.detail
+    assert noted(read_files("csv", {"file": WITH_TEXT}), 'no systems and were left out: "question"')
+    refuses(
+        "not_a_number",
+        None,
+        "csv",
+        {"file": "id,a,b\n1,yes,no\n2,no,no\n"},
+        '"a", "b" hold texts, such as "yes"',
+    )
 
 
-def test_a_column_with_one_number_is_no_column_of_texts(refusal: Refusal) -> None:
-    error = refusal("csv", {"file": "id,a,b\n1,1,0\n2,oops,0\n"})
-    assert error.flaws[0].pointer == "/files/file/line/3/2"
+def test_a_column_with_one_number_is_no_column_of_texts() -> None:
+    refuses(None, "/files/file/line/3/2", "csv", {"file": "id,a,b\n1,1,0\n2,oops,0\n"})
 
 
 def named(format_: str, name: str, content: str, **options: str) -> Reading:
@@ -209,8 +183,7 @@ def test_the_guess_looks_at_the_name_and_at_options_and_says_so() -> None:
     assert reading.notes[0].startswith("The format was guessed from the option delimiter: csv (")
 
 
-def test_an_empty_file_is_said_to_be_empty_at_once(refusal: Refusal) -> None:
+def test_an_empty_file_is_said_to_be_empty_at_once() -> None:
     for content in ("", "\ufeff", "\n\n"):
-        error = refusal("auto", {"file": content})
-        assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/file", "no_items")
-    assert refusal("auto", {"u": "id,score\na,1\n", "v": ""}).flaws[0].pointer == "/files/v"
+        refuses("no_items", "/files/file", "auto", {"file": content})
+    refuses(None, "/files/v", "auto", {"u": "id,score\na,1\n", "v": ""})

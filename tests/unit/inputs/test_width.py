@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from exactperm.errors import InputError, InvalidTest
 from exactperm.inputs import delimited, frame, ndjson
 from exactperm.inputs.delimited import MAX_COLUMNS
 from exactperm.inputs.formats import json_records
-from exactperm.inputs.formats.reader import ReaderOptions, Reading
+from exactperm.inputs.formats.reader import ReaderOptions
 from exactperm.inputs.formats.source import Source
+from tests.refusals import refused
 
-Read = Callable[..., Reading]
-Refusal = Callable[..., InputError]
+from .reading import read_files, refuses
 
 TOO_WIDE = ",".join(["1"] * (MAX_COLUMNS + 1))
 WIDEST = ",".join(f"c{i}" for i in range(MAX_COLUMNS - 2))
@@ -45,71 +44,62 @@ def rows_parsed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return rows
 
 
-def test_a_wide_first_line_is_refused_before_anything_is_split(
-    refusal: Refusal, rows_parsed: list[list[str]]
-) -> None:
-    error = refusal("csv", {"u": f"{TOO_WIDE}\n" * 50, "v": "1\n"})
-    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/u/line/1", "too_many_columns")
+def test_a_wide_first_line_is_refused_before_anything_is_split(rows_parsed: list[list[str]]) -> None:
+    refuses("too_many_columns", "/files/u/line/1", "csv", {"u": f"{TOO_WIDE}\n" * 50, "v": "1\n"})
     assert rows_parsed == []
 
 
-def test_a_wide_line_further_down_is_refused_before_it_is_split(
-    refusal: Refusal, rows_parsed: list[list[str]]
-) -> None:
-    error = refusal("csv", {"file": f"id,u,v\na,1,2\n{TOO_WIDE}\nb,1,2\n"}, on_missing="drop")
-    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/file/line/3", "too_many_columns")
+def test_a_wide_line_further_down_is_refused_before_it_is_split(rows_parsed: list[list[str]]) -> None:
+    refuses(
+        "too_many_columns",
+        "/files/file/line/3",
+        "csv",
+        {"file": f"id,u,v\na,1,2\n{TOO_WIDE}\nb,1,2\n"},
+        on_missing="drop",
+    )
     assert rows_parsed == [["id", "u", "v"], ["a", "1", "2"]]
 
 
-def test_rows_of_another_width_end_the_reading_at_once(
-    refusal: Refusal, rows_parsed: list[list[str]]
-) -> None:
-    error = refusal("csv", {"file": "id,u,v\na,1\n" + "b,1,2\n" * 50})
-    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/file/line/2", "wrong_field_count")
+def test_rows_of_another_width_end_the_reading_at_once(rows_parsed: list[list[str]]) -> None:
+    refuses("wrong_field_count", "/files/file/line/2", "csv", {"file": "id,u,v\na,1\n" + "b,1,2\n" * 50})
     assert len(rows_parsed) == 2
 
 
-def test_a_wide_line_with_quotes_is_the_last_that_is_split(
-    refusal: Refusal, rows_parsed: list[list[str]]
-) -> None:
-    error = refusal("csv", {"u": f'"a",{TOO_WIDE}\n' * 50, "v": "1\n"})
-    assert error.flaws[0].code == "too_many_columns"
+def test_a_wide_line_with_quotes_is_the_last_that_is_split(rows_parsed: list[list[str]]) -> None:
+    refuses("too_many_columns", None, "csv", {"u": f'"a",{TOO_WIDE}\n' * 50, "v": "1\n"})
     assert len(rows_parsed) == 1
 
 
 @pytest.mark.parametrize("delimiter", ["tab", "blank"])
-def test_wide_lines_without_quoting_are_not_split_to_their_end(delimiter: str, refusal: Refusal) -> None:
+def test_wide_lines_without_quoting_are_not_split_to_their_end(delimiter: str) -> None:
     text = TOO_WIDE.replace(",", "\t" if delimiter == "tab" else "  ")
-    error = refusal("csv", {"u": f"{text}\n1\n", "v": "1\n"}, delimiter=delimiter)
-    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/u/line/1", "too_many_columns")
+    refuses(
+        "too_many_columns", "/files/u/line/1", "csv", {"u": f"{text}\n1\n", "v": "1\n"}, delimiter=delimiter
+    )
     with pytest.raises(delimited.TooWide):
         list(frame._split([text], 0, "\t" if delimiter == "tab" else " "))
 
 
-def test_commas_inside_a_quoted_field_of_several_lines_are_text(read_files: Read) -> None:
+def test_commas_inside_a_quoted_field_of_several_lines_are_text() -> None:
     text = 'id,u,v,text\na,1,2,"one\n' + "," * (2 * MAX_COLUMNS) + '\nthree"\nb,2,1,four\n'
     assert len(read_files("csv", {"file": text}, system_u="u", system_v="v").data.u) == 2  # type: ignore[union-attr]
 
 
-def test_a_table_as_wide_as_may_be_is_read(read_files: Read, refusal: Refusal) -> None:
+def test_a_table_as_wide_as_may_be_is_read() -> None:
     row = ",x" * (MAX_COLUMNS - 2)
     reading = read_files("csv", {"file": f"u,v,{WIDEST}\n1,2{row}\n2,1{row}\n"})
     assert reading.kind == "scores"
-    error = refusal("csv", {"file": f"u,v,more,{WIDEST}\n1,2,x{row}\n"})
-    assert error.flaws[0].code == "too_many_columns"
+    refuses("too_many_columns", None, "csv", {"file": f"u,v,more,{WIDEST}\n1,2,x{row}\n"})
 
 
 def test_a_body_of_csv_has_the_same_limit(rows_parsed: list[list[str]]) -> None:
     body = Source("file", "", f"{TOO_WIDE}\n1,2\n".encode(), is_body=True)
-    with pytest.raises(InvalidTest) as caught:
+    with refused("too_many_columns", "/line/1"):
         frame.table(body, ReaderOptions(), [])
-    assert (caught.value.flaws[0].pointer, caught.value.flaws[0].code) == ("/line/1", "too_many_columns")
     assert rows_parsed == []
 
 
-def test_a_wide_record_is_refused_before_the_next_is_parsed(
-    refusal: Refusal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wide_record_is_refused_before_the_next_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
     decoded = ndjson.decoded
 
@@ -119,20 +109,16 @@ def test_a_wide_record_is_refused_before_the_next_is_parsed(
 
     monkeypatch.setattr(ndjson, "decoded", counting)
     members = ",".join(f'"c{i}":1' for i in range(MAX_COLUMNS + 1))
-    error = refusal("jsonl", {"u": f"{{{members}}}\n" * 3, "v": '{"score":1}'})
-    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/u/line/1", "too_many_fields")
+    refuses("too_many_fields", "/files/u/line/1", "jsonl", {"u": f"{{{members}}}\n" * 3, "v": '{"score":1}'})
     assert len(lines) == 1
 
 
-def test_records_with_other_fields_each_are_counted_together(refusal: Refusal) -> None:
+def test_records_with_other_fields_each_are_counted_together() -> None:
     lines = "\n".join(f'{{"score":1,"c{i}":2}}' for i in range(MAX_COLUMNS))
-    error = refusal("jsonl", {"u": lines, "v": lines})
-    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/u", "too_many_fields")
+    refuses("too_many_fields", "/files/u", "jsonl", {"u": lines, "v": lines})
 
 
-def test_fields_that_few_records_have_are_not_looked_up_in_all(
-    read_files: Read, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fields_that_few_records_have_are_not_looked_up_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
     n = 1_000
     names = {f"c{i}": "mean" for i in range(n)}
     text = "\n".join(
@@ -152,10 +138,14 @@ def test_fields_that_few_records_have_are_not_looked_up_in_all(
     assert looked_up <= 2 * 2 * (n + 2)  # the scores of both files, and not a thousand fields
 
 
-def test_a_row_of_averages_is_one_whose_name_occurs_once(read_files: Read, refusal: Refusal) -> None:
+def test_a_row_of_averages_is_one_whose_name_occurs_once() -> None:
     rows = [f"q{i},{i % 2}" for i in range(300)]
-    error = refusal("csv", {role: "name,score\n" + "\n".join([*rows, "mean,0.5"]) for role in ("u", "v")})
-    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/u/line/302/1", "summary_row")
+    refuses(
+        "summary_row",
+        "/files/u/line/302/1",
+        "csv",
+        {role: "name,score\n" + "\n".join([*rows, "mean,0.5"]) for role in ("u", "v")},
+    )
     twice = [*rows[:150], "mean,1", *rows[150:], "mean,0.5"]
     reading = read_files("csv", {role: "name,score\n" + "\n".join(twice) for role in ("u", "v")})
     assert len(reading.data.u) == 302  # type: ignore[union-attr]

@@ -15,10 +15,10 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from exactperm.answers.board import Adjust
-from exactperm.errors import InvalidTest
 from exactperm.inference.compare.adjusted import Adjusted
 from exactperm.inference.compare.adjustment import ADJUSTERS, adjust_boards
 from exactperm.inference.compare.pair_tests import PairTests
+from tests.refusals import refused_alone
 from tests.unit.inference.compare import definitions
 from tests.unit.inference.compare.compare_shorthands import log10, of_fractions
 
@@ -184,6 +184,5 @@ def test_every_adjustment_of_a_request_has_an_adjuster() -> None:
 
 def test_refused_where_there_is_no_adjuster() -> None:
     unknown: Any = "sidak"
-    with pytest.raises(InvalidTest) as caught:
+    with refused_alone("not_available", "/adjust"):
         adjust(of_fractions([Fraction(1, 2)]), unknown)
-    assert [(flaw.pointer, flaw.code) for flaw in caught.value.flaws] == [("/adjust", "not_available")]

@@ -1,0 +1,41 @@
+"""What a refusal must say: the code and the pointer of its first flaw, and words of its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from exactperm.errors import InputError, InvalidTest
+
+
+def check(error: InputError, code: str | None, pointer: str | None = None, *words: str) -> None:
+    """None says nothing of the code or of the pointer."""
+    assert error.flaws, "every refusal points at something"
+    flaw = error.flaws[0]
+    assert code in {None, flaw.code}
+    assert pointer in {None, flaw.pointer}
+    for word in words:
+        assert word in f"{error.detail}\n{flaw.detail}"
+
+
+@contextmanager
+def refused(
+    code: str | None, pointer: str | None = None, *words: str, error: type[InputError] = InvalidTest
+) -> Iterator[None]:
+    """What is done inside is refused so."""
+    with pytest.raises(error) as caught:
+        yield
+    check(caught.value, code, pointer, *words)
+
+
+@contextmanager
+def refused_alone(
+    code: str | None, pointer: str | None = None, *words: str, error: type[InputError] = InvalidTest
+) -> Iterator[None]:
+    """As `refused`, and with one flaw only."""
+    with pytest.raises(error) as caught:
+        yield
+    check(caught.value, code, pointer, *words)
+    assert len(caught.value.flaws) == 1
