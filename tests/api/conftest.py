@@ -80,6 +80,16 @@ def problem(response: httpx.Response, status: int) -> dict[str, Any]:
     return said
 
 
-@pytest.fixture
-def problem_of() -> Any:
-    return problem
+def errors_of(response: httpx.Response, status: int = 422) -> list[tuple[str, str]]:
+    """The pointers and the codes of the errors of a problem."""
+    return [(error["pointer"], error["code"]) for error in problem(response, status)["errors"]]
+
+
+def error_of(response: httpx.Response, status: int = 422) -> tuple[str, str]:
+    """The pointer and the code of its first error."""
+    return errors_of(response, status)[0]
+
+
+def codes_of(response: httpx.Response, status: int = 422) -> list[str]:
+    """The codes of its errors."""
+    return [code for _, code in errors_of(response, status)]

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.api.conftest import problem
+
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
@@ -62,22 +64,22 @@ def test_every_endpoint_and_media_type_takes_codings(
 
 
 @pytest.mark.parametrize("coding", ["br", "deflate", "gzip, gzip", "gzip, zstd", "x"])
-def test_other_codings_and_several_of_them_are_a_415(service: Any, problem_of: Any, coding: str) -> None:
-    problem_of(coded(service, gzip.compress(gzip.compress(SMALL)), coding), 415)
+def test_other_codings_and_several_of_them_are_a_415(service: Any, coding: str) -> None:
+    problem(coded(service, gzip.compress(gzip.compress(SMALL)), coding), 415)
 
 
-def test_codings_in_two_headers_are_several(service: Any, problem_of: Any) -> None:
+def test_codings_in_two_headers_are_several(service: Any) -> None:
     headers = [
         ("content-type", "application/json"),
         ("content-encoding", "gzip"),
         ("content-encoding", "gzip"),
     ]
-    problem_of(service.request("POST", PATH, content=gzip.compress(SMALL), headers=headers), 415)
+    problem(service.request("POST", PATH, content=gzip.compress(SMALL), headers=headers), 415)
 
 
 @pytest.mark.parametrize("coding", CODINGS)
 @pytest.mark.parametrize("where", ["truncated", "garbage", "empty", "trailing garbage"])
-def test_damaged_data_is_a_400(service: Any, problem_of: Any, coding: str, where: str) -> None:
+def test_damaged_data_is_a_400(service: Any, coding: str, where: str) -> None:
     whole = CODINGS[coding](SMALL)
     damaged = {
         "truncated": whole[:-5],
@@ -85,19 +87,19 @@ def test_damaged_data_is_a_400(service: Any, problem_of: Any, coding: str, where
         "empty": b"",
         "trailing garbage": whole + b"garbage",
     }
-    problem_of(coded(service, damaged[where], coding), 400)
+    problem(coded(service, damaged[where], coding), 400)
 
 
-def test_a_wrong_checksum_is_a_400(service: Any, problem_of: Any) -> None:
+def test_a_wrong_checksum_is_a_400(service: Any) -> None:
     whole = gzip.compress(SMALL)
-    problem_of(coded(service, whole[:-8] + bytes(4) + whole[-4:], "gzip"), 400)
+    problem(coded(service, whole[:-8] + bytes(4) + whole[-4:], "gzip"), 400)
 
 
 @pytest.mark.parametrize("coding", CODINGS)
-def test_a_bomb_stops_at_the_limit_of_a_plain_body(service: Any, problem_of: Any, coding: str) -> None:
+def test_a_bomb_stops_at_the_limit_of_a_plain_body(service: Any, coding: str) -> None:
     most = service.app.state.settings.max_body_bytes
     bomb = CODINGS[coding](b" " * (most + 1))
     assert len(bomb) < 3_000
-    problem_of(coded(service, bomb, coding), 413)
+    problem(coded(service, bomb, coding), 413)
     fits = CODINGS[coding](SMALL + b" " * (most - len(SMALL)))
     assert coded(service, fits, coding).status_code == 200

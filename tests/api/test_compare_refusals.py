@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from exactperm.settings import Settings
-from tests.api.conftest import Service, problem, running
+from tests.api.conftest import Service, error_of, problem, running
 
 PATH = "/v1/compare"
 TWO: dict[str, Any] = {"kind": "scores", "systems": {"A": [1, 0, 1], "B": [0, 0, 1]}}
@@ -44,8 +44,10 @@ def test_what_is_wrong_is_pointed_to(service: Service, name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in REFUSED if name != "no kind"])
 def test_a_plan_points_below_the_request(service: Service, name: str) -> None:
     body, pointer, code = REFUSED[name]
-    said = problem(service.post("/v1/plan", json={"kind": "compare", "request": body}), 422)
-    assert (said["errors"][0]["pointer"], said["errors"][0]["code"]) == (f"/request{pointer}", code)
+    assert error_of(service.post("/v1/plan", json={"kind": "compare", "request": body})) == (
+        f"/request{pointer}",
+        code,
+    )
 
 
 @pytest.mark.parametrize(("content", "status"), [(b"{", 400), (b"[]", 422), (b"", 400), (b"\xff", 400)])
@@ -68,13 +70,14 @@ def test_heads_are_checked_as_those_of_tests(service: Service) -> None:
         ("timeout_s=0", "/?timeout_s", "not_a_duration"),
         ("adjust=bh", "/?adjust", "unknown_parameter"),
     ):
-        said = problem(service.post(f"{PATH}?{query}", json=TWO), 422)
-        assert (said["errors"][0]["pointer"], said["errors"][0]["code"]) == (pointer, code), query
+        assert error_of(service.post(f"{PATH}?{query}", json=TWO)) == (pointer, code), query
 
 
 def test_a_picture_or_a_table_is_of_a_comparison_alone(service: Service) -> None:
-    said = problem(service.post("/v1/tests/scores?picture=bars", json={"u": [1], "v": [0]}), 422)
-    assert said["errors"][0]["code"] == "unknown_parameter"
+    assert (
+        error_of(service.post("/v1/tests/scores?picture=bars", json={"u": [1], "v": [0]}))[1]
+        == "unknown_parameter"
+    )
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+
+from tests.api.conftest import problem
 
 BODY = {"kind": "scores", "systems": {"A": [1] * 8, "B": [0] * 8, "C": [0, 1] * 4}}
 TABLE = "id,A,B,C\n" + "".join(f"q{k},1,0,{k % 2}\n" for k in range(8))
@@ -34,16 +35,14 @@ def test_a_table_is_chosen(service: Any) -> None:
     assert ",p_adjusted," in pairs
 
 
-def test_a_picture_that_cannot_be_drawn_is_refused(
-    service: Any, problem_of: Callable[..., dict[str, Any]]
-) -> None:
+def test_a_picture_that_cannot_be_drawn_is_refused(service: Any) -> None:
     response = service.post("/v1/compare?format=svg&picture=heatmap", {**BODY, "pairs": "none"})
-    problem = problem_of(response, 422)
-    assert [flaw["pointer"] for flaw in problem["errors"]] == ["/?picture"]
+    refused = problem(response, 422)
+    assert [flaw["pointer"] for flaw in refused["errors"]] == ["/?picture"]
 
 
-def test_it_is_refused_of_a_table_too(service: Any, problem_of: Callable[..., dict[str, Any]]) -> None:
+def test_it_is_refused_of_a_table_too(service: Any) -> None:
     path = "/v1/compare?format=png&picture=bars&compare=baseline&baseline=A"
     response = service.body(path, TABLE.encode(), "text/csv")
-    problem = problem_of(response, 422)
-    assert [flaw["pointer"] for flaw in problem["errors"]] == ["/?picture"]
+    refused = problem(response, 422)
+    assert [flaw["pointer"] for flaw in refused["errors"]] == ["/?picture"]

@@ -17,6 +17,7 @@ from exactperm.main import create_app
 from exactperm.reports.representations import BY_NAME, OF_A_TEST
 from exactperm.service.problems import all_types
 from exactperm.settings import Settings
+from tests.api.conftest import problem
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,7 +50,7 @@ def test_health_is_ok_while_a_worker_is_warm(service: Any, path: str) -> None:
     assert service.get(path).json() == {"status": "ok"}
 
 
-def test_an_application_without_workers_is_alive_but_not_ready(problem_of: Any) -> None:
+def test_an_application_without_workers_is_alive_but_not_ready() -> None:
     import asyncio
 
     import httpx
@@ -61,7 +62,7 @@ def test_an_application_without_workers_is_alive_but_not_ready(problem_of: Any) 
 
     alive, ready = asyncio.run(ask())
     assert alive.status_code == 200
-    problem_of(ready, 503)
+    problem(ready, 503)
     assert ready.headers["retry-after"] == "1"
 
 
@@ -126,23 +127,6 @@ def test_every_reference_of_the_document_leads_somewhere(service: Any) -> None:
     assert set(references) <= set(schemas)
 
 
-def test_the_examples_of_the_document_work(service: Any) -> None:
-    said = service.get("/openapi.json").json()
-    for path in ("tests/effects", "tests/scores", "tests/counts", "tests/predictions", "gate"):
-        operation = said["paths"][f"/v1/{path}"]["post"]
-        for media, content in operation["requestBody"]["content"].items():
-            if media == "application/json":
-                name = content["schema"]["$ref"].rpartition("/")[2]
-                for example in said["components"]["schemas"][name]["examples"]:
-                    assert service.post(f"/v1/{path}", example).status_code == 200
-            elif media not in {"application/x-npy", "multipart/form-data"}:
-                for example in content["examples"].values():
-                    response = service.body(f"/v1/{path}", example["value"].encode(), media)
-                    assert response.status_code == 200, response.text
-    for example in said["components"]["schemas"]["PlanEnvelope"]["examples"]:
-        assert service.post("/v1/plan", example).status_code == 200
-
-
 def test_the_exported_document_is_the_one_that_is_served(service: Any) -> None:
     assert service.get("/openapi.json").json() == json.loads(exported())
 
@@ -186,9 +170,9 @@ def test_head_answers_like_get_without_the_content(service: Any) -> None:
         ("/openapi.jsn", "/openapi.json"),
     ],
 )
-def test_a_path_that_is_nearly_one_is_told(path: str, meant: str, service: Any, problem_of: Any) -> None:
+def test_a_path_that_is_nearly_one_is_told(path: str, meant: str, service: Any) -> None:
     for method in ("GET", "POST"):
-        assert f"did you mean {meant}?" in problem_of(service.request(method, path), 404)["detail"]
+        assert f"did you mean {meant}?" in problem(service.request(method, path), 404)["detail"]
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/", "/" + "a" * 20_000, "/v1/tests/<script>"])
@@ -200,6 +184,6 @@ def test_a_path_that_is_nothing_is_not_given_back(path: str, service: Any) -> No
 
 
 @pytest.mark.parametrize("path", ["/v1/tests/scores", "/v1/gate", "/v1/plan"])
-def test_a_browser_at_a_post_route_is_told_to_post(path: str, service: Any, problem_of: Any) -> None:
-    said = problem_of(service.get(path), 405)
+def test_a_browser_at_a_post_route_is_told_to_post(path: str, service: Any) -> None:
+    said = problem(service.get(path), 405)
     assert said["detail"].startswith(f"Use POST for {path}; see /docs.")

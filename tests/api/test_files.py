@@ -14,6 +14,7 @@ from exactperm.api.openapi.schemas import TestAnswer
 from exactperm.inputs.formats import catalogue
 from exactperm.inputs.formats.roles import ROLES
 from exactperm.service.parse_files import FIELDS
+from tests.api.conftest import error_of, problem
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -269,7 +270,6 @@ FLAWED: list[tuple[str, Files, dict[str, str], int, str, str]] = [
 )
 def test_a_bad_form_is_told_file_line_and_field(
     service: Any,
-    problem_of: Any,
     files: Files,
     fields: dict[str, str],
     status: int,
@@ -280,7 +280,7 @@ def test_a_bad_form_is_told_file_line_and_field(
         [(role, name, content) for role, (name, content) in files.items()]
         + [(name, None, text.encode()) for name, text in fields.items()]
     )
-    said = problem_of(service.body(PATH, body, media), status)
+    said = problem(service.body(PATH, body, media), status)
     assert said["errors"], said
     assert (said["errors"][0]["pointer"], said["errors"][0]["code"]) == (pointer, code)
 
@@ -306,9 +306,8 @@ def test_a_file_without_a_filename_is_known_by_its_role(service: Any) -> None:
         ([("u", "a", U_LINES), ("v", "c", V_LINES), ("alpha", None, b"0.1"), ("alpha", None, b"0.2")], "/options/alpha"),
     ],
 )  # fmt: skip
-def test_a_name_that_stands_twice_is_refused(service: Any, problem_of: Any, parts: Any, pointer: str) -> None:
-    said = problem_of(service.body(PATH, *form(parts)), 422)
-    assert said["errors"][0]["pointer"] == pointer
+def test_a_name_that_stands_twice_is_refused(service: Any, parts: Any, pointer: str) -> None:
+    assert error_of(service.body(PATH, *form(parts)))[0] == pointer
 
 
 WHOLE, MEDIA = form([("u", "u", U_LINES), ("v", "v", V_LINES)])
@@ -343,25 +342,25 @@ WHOLE, MEDIA = form([("u", "u", U_LINES), ("v", "v", V_LINES)])
         "a long header",
     ],
 )
-def test_what_is_no_whole_form_is_a_400(service: Any, problem_of: Any, body: bytes, media: str) -> None:
-    problem_of(service.body(PATH, body, media), 400)
+def test_what_is_no_whole_form_is_a_400(service: Any, body: bytes, media: str) -> None:
+    problem(service.body(PATH, body, media), 400)
 
 
-def test_other_media_types_than_forms_are_a_415(service: Any, problem_of: Any) -> None:
-    problem_of(service.post(PATH, {"u": [1], "v": [0]}), 415)
-    problem_of(service.body("/v1/tests/scores", WHOLE, MEDIA), 415)
+def test_other_media_types_than_forms_are_a_415(service: Any) -> None:
+    problem(service.post(PATH, {"u": [1], "v": [0]}), 415)
+    problem(service.body("/v1/tests/scores", WHOLE, MEDIA), 415)
 
 
-def test_the_limits_of_bodies_are_those_of_files(service: Any, problem_of: Any) -> None:
+def test_the_limits_of_bodies_are_those_of_files(service: Any) -> None:
     limits = service.app.state.settings
     bomb = gzip.compress(b" " * (limits.max_body_bytes + 1))
-    assert problem_of(post(service, of_lines(v=bomb)), 413)["errors"][0]["pointer"] == "/files/v"
+    assert error_of(post(service, of_lines(v=bomb)), 413)[0] == "/files/v"
     half = gzip.compress(b"1\n" * (limits.max_body_bytes // 4 + 1))
-    problem_of(post(service, of_lines(half, half), format="csv"), 413)
+    problem(post(service, of_lines(half, half), format="csv"), 413)
     many = b"".join(b"%d,1,0\n" % n for n in range(limits.max_items + 1))
-    problem_of(post(service, {"file": ("s.csv", b"id,u,v\n" + many)}, format="csv"), 413)
-    problem_of(service.body(PATH, *form([("seed", None, b"1")] * (limits.max_form_parts + 1))), 413)
-    problem_of(post(service, of_lines(v=b" " * (limits.max_body_bytes + 1))), 413)
+    problem(post(service, {"file": ("s.csv", b"id,u,v\n" + many)}, format="csv"), 413)
+    problem(service.body(PATH, *form([("seed", None, b"1")] * (limits.max_form_parts + 1))), 413)
+    problem(post(service, of_lines(v=b" " * (limits.max_body_bytes + 1))), 413)
 
 
 def test_hostile_names_of_files_stay_inert(service: Any) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.tool_files import RIGHT, SCORES, TOOLS
 
-from .conftest import Service, problem
+from .conftest import Service, error_of, problem
 
 FILES, COMPARE = "/v1/tests/files", "/v1/compare"
 U, V = SCORES
@@ -235,8 +235,7 @@ def test_lists_of_which_several_may_be_the_items_are_asked_about(service: Servic
 def test_other_items_in_the_same_places_are_refused(service: Service) -> None:
     other = TOOLS["COMET --to_json"].write(V, "old").replace("S3", "Ein anderer")
     files = {"u": ("u.json", TOOLS["COMET --to_json"].write(U, "new")), "v": ("v.json", other)}
-    flaw = problem(service.post(FILES, files=files), 422)["errors"][0]
-    assert (flaw["code"], flaw["pointer"]) == ("src_mismatch", "/files/v/old.txt/3/src")
+    assert error_of(service.post(FILES, files=files)) == ("/files/v/old.txt/3/src", "src_mismatch")
 
 
 def test_a_file_of_a_tool_without_one_of_its_columns_is_refused_by_the_column(

@@ -15,6 +15,7 @@ from exactperm.service.limits import limits_of
 from exactperm.service.messages import Body, Job, Kind, RenderedResponse
 from exactperm.service.pipeline import Later, handle, handle_in_place
 from exactperm.settings import Settings
+from tests.api.conftest import error_of, errors_of, problem
 
 EFFECTS = "/v1/tests/effects"
 TWELVE = {
@@ -75,17 +76,19 @@ def looked_at(body: dict[str, Any], kind: Kind = "effects") -> RenderedResponse 
 
 
 @pytest.mark.parametrize("factors", [20, 50, 60, 66])
-def test_products_of_big_constants_are_refused(service: Any, problem_of: Any, factors: int) -> None:
-    said = problem_of(service.post(EFFECTS, effects("(x1+1e300)*" * factors + "x2")), 422)
+def test_products_of_big_constants_are_refused(service: Any, factors: int) -> None:
+    said = problem(service.post(EFFECTS, effects("(x1+1e300)*" * factors + "x2")), 422)
     assert [(flaw["pointer"], flaw["code"]) for flaw in said["errors"]] == [
         ("/statistic/expression", "expression_too_large")
     ]
     assert "bits" in said["detail"]
 
 
-def test_constants_that_fold_are_refused_before_they_grow(service: Any, problem_of: Any) -> None:
-    said = problem_of(service.post(EFFECTS, effects("*".join(["1e300"] * 100) + "*x1")), 422)
-    assert said["errors"][0]["code"] == "expression_too_large"
+def test_constants_that_fold_are_refused_before_they_grow(service: Any) -> None:
+    assert (
+        error_of(service.post(EFFECTS, effects("*".join(["1e300"] * 100) + "*x1")))[1]
+        == "expression_too_large"
+    )
 
 
 def test_the_largest_expressions_that_are_taken_do_not_run_in_place() -> None:
@@ -103,11 +106,8 @@ def test_the_largest_expressions_that_are_taken_do_not_run_in_place() -> None:
         ("exp(exp(exp(x1)))", TWELVE),
     ],
 )
-def test_values_beyond_a_double_are_refused(
-    service: Any, problem_of: Any, expression: str, data: dict[str, Any]
-) -> None:
-    said = problem_of(service.post(EFFECTS, effects(expression, data)), 422)
-    assert said["errors"][0]["code"] == "value_too_large"
+def test_values_beyond_a_double_are_refused(service: Any, expression: str, data: dict[str, Any]) -> None:
+    assert error_of(service.post(EFFECTS, effects(expression, data)))[1] == "value_too_large"
 
 
 @pytest.mark.parametrize("test", ["permutation", "bootstrap"])
@@ -122,19 +122,17 @@ def test_values_beyond_a_double_are_refused(
     ],
 )
 def test_no_kind_of_test_computes_with_what_doubles_do_not_hold(
-    service: Any, problem_of: Any, test: str, expression: str, code: str
+    service: Any, test: str, expression: str, code: str
 ) -> None:
     u = {"a": [3, 4, 5, 9, 10, 300], "b": [2, 2, 1, 5, 6, 700]}
     v = {"a": [5, 4, 1, 9, 11, 3], "b": [1, 2, 1, 7, 6, 70]}
     body = {"u": u, "v": v, "test": test, "statistic": {"name": "expression", "expression": expression}}
-    said = problem_of(service.post("/v1/tests/counts", body), 422)
-    assert [(flaw["pointer"], flaw["code"]) for flaw in said["errors"]] == [("/statistic/expression", code)]
+    assert errors_of(service.post("/v1/tests/counts", body)) == [("/statistic/expression", code)]
 
 
-def test_a_bootstrap_whose_resamples_overflow_is_refused(service: Any, problem_of: Any) -> None:
+def test_a_bootstrap_whose_resamples_overflow_is_refused(service: Any) -> None:
     body = effects("exp(x1*x1/7)", {"stay": [[30], [1], [2]], "swap": [[1], [2], [9]]}, test="bootstrap")
-    said = problem_of(service.post(EFFECTS, body), 422)
-    assert said["errors"][0]["code"] == "value_too_large"
+    assert error_of(service.post(EFFECTS, body))[1] == "value_too_large"
 
 
 @pytest.mark.parametrize("power", [30, 60])
@@ -180,10 +178,9 @@ def test_repeated_terms_are_added_up(service: Any) -> None:
     assert often["p_value"] == once["p_value"]
 
 
-def test_terms_that_cancel_stay_undefined_where_they_were(service: Any, problem_of: Any) -> None:
+def test_terms_that_cancel_stay_undefined_where_they_were(service: Any) -> None:
     data = {"stay": [[-3], [1]], "swap": [[2], [5]]}
-    said = problem_of(service.post(EFFECTS, effects("x1*x1+log(x1)-log(x1)", data)), 422)
-    assert said["errors"][0]["code"] == "undefined_statistic"
+    assert error_of(service.post(EFFECTS, effects("x1*x1+log(x1)-log(x1)", data)))[1] == "undefined_statistic"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -14,11 +13,11 @@ import httpx
 import pytest
 
 from exactperm.api.openapi.schemas import GateAnswer
+from tests.api.conftest import error_of, problem
 
 BETTER = {"u": [1, 1, 1, 1, 1, 1, 0, 1], "v": [0, 0, 0, 0, 0, 0, 0, 1]}
 WORSE = {"u": BETTER["v"], "v": BETTER["u"]}
 SAME = {"u": [1, 0, 1], "v": [1, 0, 1]}
-Problem = Callable[..., dict[str, Any]]
 
 
 def ask(service: Any, request: dict[str, Any], query: str = "", **gate: Any) -> httpx.Response:
@@ -94,13 +93,10 @@ def test_the_status_of_a_failure_can_be_chosen_in_the_query_and_in_the_body(
     assert ask(service, BETTER, f"?fail_status={status}").status_code == 200
 
 
-def test_a_status_that_means_success_or_a_fault_of_the_server_is_refused(
-    service: Any, problem_of: Problem
-) -> None:
+def test_a_status_that_means_success_or_a_fault_of_the_server_is_refused(service: Any) -> None:
     for bad in (500, 302, 0, 201):
-        assert problem_of(ask(service, WORSE, fail_status=bad), 422)["errors"][0]["pointer"] == "/fail_status"
-        said = problem_of(ask(service, WORSE, f"?fail_status={bad}"), 422)
-        assert said["errors"][0]["pointer"] == "/?fail_status"
+        assert error_of(ask(service, WORSE, fail_status=bad))[0] == "/fail_status"
+        assert error_of(ask(service, WORSE, f"?fail_status={bad}"))[0] == "/?fail_status"
 
 
 def several(**second: Any) -> dict[str, Any]:
@@ -186,10 +182,10 @@ def test_a_metric_may_differ_in_policy_and_margin(service: Any) -> None:
     ],
 )
 def test_what_cannot_be_compared_is_a_problem_and_never_a_pass(
-    service: Any, problem_of: Problem, gate: dict[str, Any], pointer: str, code: str | None
+    service: Any, gate: dict[str, Any], pointer: str, code: str | None
 ) -> None:
     response = service.post("/v1/gate", gate)
-    said = problem_of(response, 422)
+    said = problem(response, 422)
     assert said["errors"][0]["pointer"] == pointer
     assert code is None or said["errors"][0]["code"] == code
     assert "x-verdict" not in response.headers
@@ -244,10 +240,9 @@ def test_the_metrics_of_files_are_fields_that_differ(service: Any) -> None:
     ],
 )
 def test_a_mistake_in_a_form_is_named_by_its_field(
-    service: Any, problem_of: Problem, fields: dict[str, str], pointer: str
+    service: Any, fields: dict[str, str], pointer: str
 ) -> None:
-    said = problem_of(service.request("POST", "/v1/gate", files=FILES, data=fields), 422)
-    assert said["errors"][0]["pointer"] == pointer
+    assert error_of(service.request("POST", "/v1/gate", files=FILES, data=fields))[0] == pointer
 
 
 @pytest.mark.slow
@@ -268,9 +263,9 @@ def test_every_report_of_a_gate_has_the_same_verdict(worker_service: Any) -> Non
         assert reports["png"].content.startswith(b"\x89PNG\r\n")
 
 
-def test_junit_is_for_gates_alone(service: Any, problem_of: Problem) -> None:
+def test_junit_is_for_gates_alone(service: Any) -> None:
     response = service.post("/v1/tests/scores?format=junit", BETTER)
-    assert problem_of(response, 422)["errors"][0]["code"] == "unknown_format"
+    assert error_of(response)[1] == "unknown_format"
     xml = service.post(
         "/v1/gate", {"kind": "scores", "request": BETTER}, headers={"accept": "application/xml"}
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -16,8 +16,8 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from exactperm.api.openapi.schemas import GateAnswer
+from tests.api.conftest import errors_of, problem
 
-Problem = Callable[..., dict[str, Any]]
 CANDIDATE = [1, 1, 1, 1, 1, 1, 0, 1, 1, 0]
 BETTER = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]  # than these the candidate is better: 8 of 8
 CLOSE = [0, 0, 0, 1, 1, 1, 1, 0, 1, 0]  # 4 against 1
@@ -177,10 +177,10 @@ def test_ids_pair_every_baseline_by_itself(service: Any) -> None:
     assert decisions[0] == decisions[1]
 
 
-def test_ids_that_do_not_match_are_named_for_each_baseline(service: Any, problem_of: Problem) -> None:
+def test_ids_that_do_not_match_are_named_for_each_baseline(service: Any) -> None:
     u = {"q1": 1, "q2": 0, "q3": 1}
     against = {"main": {"q1": 1, "q2": 0}, "fine": u, "v1/2": {"q1": 1, "q2": 0, "q4": 1}}
-    said = problem_of(ask(service, against, u=u), 422)
+    said = problem(ask(service, against, u=u), 422)
     found = [(flaw["pointer"], flaw["code"], flaw["detail"]) for flaw in said["errors"]]
     assert [one[:2] for one in found] == [
         ("/against/main", "unmatched_ids"),
@@ -220,30 +220,30 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize(("body", "pointer", "code"), REFUSED)
 def test_what_cannot_be_decided_is_refused_with_its_pointer(
-    service: Any, problem_of: Problem, body: dict[str, Any], pointer: str, code: str
+    service: Any, body: dict[str, Any], pointer: str, code: str
 ) -> None:
     whole = {"kind": "scores", "request": {"u": CANDIDATE}, "against": {"main": SAME}, **body}
-    flaws = problem_of(service.post("/v1/gate", whole), 422)["errors"]
+    flaws = problem(service.post("/v1/gate", whole), 422)["errors"]
     assert (pointer, code) in [(flaw["pointer"], flaw["code"]) for flaw in flaws], flaws
     metric = {name: value for name, value in whole.items() if name != "margin"}
     rest = {"margin": whole["margin"]} if "margin" in whole else {}
-    inside = problem_of(service.post("/v1/gate", {"metrics": [metric], **rest}), 422)["errors"]
+    inside = problem(service.post("/v1/gate", {"metrics": [metric], **rest}), 422)["errors"]
     expected = "/metrics" if code == "too_many_metrics" else f"/metrics/0{pointer}"
     expected = pointer if pointer == "/margin" else expected
     assert (expected, code) in [(flaw["pointer"], flaw["code"]) for flaw in inside], inside
 
 
-def test_baselines_beside_metrics_are_refused(service: Any, problem_of: Problem) -> None:
+def test_baselines_beside_metrics_are_refused(service: Any) -> None:
     metrics = [{"kind": "scores", "request": {"u": CANDIDATE, "v": SAME}}]
-    said = problem_of(service.post("/v1/gate", {"metrics": metrics, "against": {"a": SAME}}), 422)
-    assert [(flaw["pointer"], flaw["code"]) for flaw in said["errors"]] == [("/against", "redundant")]
+    assert errors_of(service.post("/v1/gate", {"metrics": metrics, "against": {"a": SAME}})) == [
+        ("/against", "redundant")
+    ]
 
 
-def test_the_limit_counts_metrics_times_baselines(service: Any, problem_of: Problem) -> None:
+def test_the_limit_counts_metrics_times_baselines(service: Any) -> None:
     metric = {"kind": "scores", "request": {"u": [1]}, "against": {str(n): [1] for n in range(11)}}
     metrics = [{**metric, "name": str(number)} for number in range(3)]
-    said = problem_of(service.post("/v1/gate", {"metrics": metrics}), 422)
-    assert [(flaw["pointer"], flaw["code"]) for flaw in said["errors"]] == [("/metrics", "too_many_metrics")]
+    assert errors_of(service.post("/v1/gate", {"metrics": metrics})) == [("/metrics", "too_many_metrics")]
 
 
 HOSTILE = [
@@ -345,9 +345,9 @@ REFUSED_FILES: list[tuple[list[tuple[str, tuple[str, bytes]]], dict[str, str], s
 
 @pytest.mark.parametrize(("files", "fields", "pointer", "code"), REFUSED_FILES)
 def test_files_that_cannot_be_compared_are_refused(
-    service: Any, problem_of: Problem, files: Any, fields: dict[str, str], pointer: str, code: str
+    service: Any, files: Any, fields: dict[str, str], pointer: str, code: str
 ) -> None:
-    flaws = problem_of(send(service, files, **fields), 422)["errors"]
+    flaws = problem(send(service, files, **fields), 422)["errors"]
     assert (pointer, code) in [(flaw["pointer"], flaw["code"]) for flaw in flaws], flaws
 
 
@@ -361,6 +361,6 @@ def test_a_request_with_baselines_can_be_a_file(service: Any) -> None:
     assert flaws[0]["pointer"] == "/files/file/against/v1.2/1"
 
 
-def test_a_test_takes_no_baselines(service: Any, problem_of: Problem) -> None:
+def test_a_test_takes_no_baselines(service: Any) -> None:
     response = service.post("/v1/tests/files", files=FILES)
-    assert problem_of(response, 422)["errors"][0]["pointer"].startswith("/files/against")
+    assert problem(response, 422)["errors"][0]["pointer"].startswith("/files/against")

@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-Problem = Callable[..., dict[str, Any]]
+from tests.api.conftest import codes_of, error_of, errors_of
+
 Files = dict[str, tuple[str, bytes]]
 N = 20
 
@@ -160,10 +161,11 @@ def test_more_is_better_where_the_name_says_so_or_nothing_was_named(service: Any
 
 
 @pytest.mark.parametrize("case", UNKNOWN)
-def test_where_nothing_tells_a_gate_asks(service: Any, problem_of: Problem, case: str) -> None:
+def test_where_nothing_tells_a_gate_asks(service: Any, case: str) -> None:
     files, fields = UNKNOWN[case]
-    (flaw,) = problem_of(gate(service, files_of(files, "good", "bad"), **fields), 422)["errors"]
-    assert (flaw["pointer"], flaw["code"]) == ("/options/higher_is_better", "choose_direction")
+    assert errors_of(gate(service, files_of(files, "good", "bad"), **fields)) == [
+        ("/options/higher_is_better", "choose_direction")
+    ]
     for higher, verdict in (("true", "fail"), ("false", "pass")):
         said = gate(service, files_of(files, "good", "bad"), **fields, higher_is_better=higher).json()
         assert (said["verdict"], codes(said)) == (verdict, set())
@@ -187,7 +189,7 @@ def as_json(service: Any, kind: str, request: dict[str, Any], **gate: Any) -> ht
     return response
 
 
-def test_a_ratio_in_json_is_told_by_what_it_counts(service: Any, problem_of: Problem) -> None:
+def test_a_ratio_in_json_is_told_by_what_it_counts(service: Any) -> None:
     for name, verdict in (("errors", "pass"), ("correct", "fail"), ("hits", None)):
         request = {
             "u": counted(True, name),
@@ -198,12 +200,11 @@ def test_a_ratio_in_json_is_told_by_what_it_counts(service: Any, problem_of: Pro
         if verdict is not None:
             assert response.json()["verdict"] == verdict
             continue
-        (flaw,) = problem_of(response, 422)["errors"]
-        assert (flaw["pointer"], flaw["code"]) == ("/higher_is_better", "choose_direction")
+        assert errors_of(response) == [("/higher_is_better", "choose_direction")]
         assert as_json(service, "counts", request, higher_is_better=False).json()["verdict"] == "pass"
 
 
-def test_an_expression_says_nothing_of_its_direction(service: Any, problem_of: Problem) -> None:
+def test_an_expression_says_nothing_of_its_direction(service: Any) -> None:
     counts = {
         "u": counted(True),
         "v": counted(False),
@@ -211,7 +212,7 @@ def test_an_expression_says_nothing_of_its_direction(service: Any, problem_of: P
     }
     effects = {"stay": [[1, 2]] * 8, "statistic": {"expression": "x1 / x2"}}
     for kind, request in (("counts", counts), ("effects", effects)):
-        assert problem_of(as_json(service, kind, request), 422)["errors"][0]["code"] == "choose_direction"
+        assert error_of(as_json(service, kind, request))[1] == "choose_direction"
         metrics = [{"name": "a", "kind": kind, "request": request, "higher_is_better": False}]
         assert service.post("/v1/gate", {"metrics": metrics}).status_code in {200, 409}
 
@@ -281,7 +282,7 @@ def test_mirrored_scores_and_direction_are_the_same_gate(service: Any) -> None:
         assert first["moved"] == second["moved"]
 
 
-def test_two_files_that_name_their_scores_differently(service: Any, problem_of: Problem) -> None:
+def test_two_files_that_name_their_scores_differently(service: Any) -> None:
     """Systems may be the names of the columns; metrics of two directions are no comparison."""
     less = {"u": ("u.csv", scored("loss_a")["good"]), "v": ("v.csv", scored("loss_b")["bad"])}
     said = gate(service, less, format="csv").json()
@@ -289,7 +290,7 @@ def test_two_files_that_name_their_scores_differently(service: Any, problem_of: 
     systems = {"u": ("u.csv", scored("gpt")["good"]), "v": ("v.csv", scored("llama")["bad"])}
     assert gate(service, systems, format="csv").json()["verdict"] == "fail"
     mixed = {"u": ("u.csv", scored("loss")["good"]), "v": ("v.csv", scored("f1")["bad"])}
-    assert problem_of(gate(service, mixed, format="csv"), 422)["errors"][0]["code"] == "metric_mismatch"
+    assert error_of(gate(service, mixed, format="csv"))[1] == "metric_mismatch"
     half = {"u": ("u", json_lines("score")["good"]), "v": ("v", json_lines("correct")["bad"])}
     said = gate(service, half, format="jsonl").json()
     assert (said["verdict"], said["metrics"][0]["name"]) == ("fail", "correct")
@@ -310,7 +311,7 @@ OPEN_COLUMNS = [
 
 @pytest.mark.parametrize("names", OPEN_COLUMNS, ids=" ".join)
 def test_two_columns_whose_names_leave_the_direction_open_are_asked_about(
-    service: Any, problem_of: Problem, names: tuple[str, str]
+    service: Any, names: tuple[str, str]
 ) -> None:
     u, v = names
     rows = [json.dumps({"id": f"q{n}", u: n % 3 + 1, v: n % 3}) for n in range(N)]
@@ -323,21 +324,19 @@ def test_two_columns_whose_names_leave_the_direction_open_are_asked_about(
     if "wer" not in u + v:  # one file that names a known metric tells that of both
         every.append(("csv", two))
     for form, files in every:
-        (flaw,) = problem_of(gate(service, files, format=form), 422)["errors"]
-        assert (flaw["code"], flaw["pointer"]) == ("choose_direction", "/options/higher_is_better")
+        assert errors_of(gate(service, files, format=form)) == [
+            ("/options/higher_is_better", "choose_direction")
+        ]
         assert gate(service, files, format=form, higher_is_better="false").json()["verdict"] == "fail"
         assert gate(service, files, format=form, higher_is_better="true").json()["verdict"] == "pass"
 
 
 @pytest.mark.parametrize("name", ["accuracy_baseline", "error_baseline"])
-def test_columns_of_two_metrics_decide_only_where_they_are_chosen(
-    service: Any, problem_of: Problem, name: str
-) -> None:
+def test_columns_of_two_metrics_decide_only_where_they_are_chosen(service: Any, name: str) -> None:
     files = {
         "file": ("scores", table(f"id,wer_candidate,{name}", lambda n: f"{n},{n % 3 + 1},{n % 3}")),
     }
-    (flaw,) = problem_of(gate(service, files, format="csv"), 422)["errors"]
-    assert flaw["code"] == "metric_mismatch"
+    assert codes_of(gate(service, files, format="csv")) == ["metric_mismatch"]
     chosen = {"format": "csv", "system_u": "wer_candidate", "system_v": name, "higher_is_better": "false"}
     assert gate(service, files, **chosen).json()["verdict"] == "fail"
 
@@ -352,38 +351,31 @@ def test_words_in_capitals_are_a_metric_as_well(service: Any) -> None:
     assert (answer["verdict"], answer["higher_is_better"]) == ("fail", False)
 
 
-def test_a_file_that_says_score_is_of_the_metric_that_the_other_names(
-    service: Any, problem_of: Problem
-) -> None:
+def test_a_file_that_says_score_is_of_the_metric_that_the_other_names(service: Any) -> None:
     files = {"u": ("u", table("id,score", str_row(1))), "v": ("v", table("id,toxicity", str_row(0)))}
-    (flaw,) = problem_of(gate(service, files, format="csv"), 422)["errors"]
-    assert flaw["code"] == "choose_direction"
+    assert codes_of(gate(service, files, format="csv")) == ["choose_direction"]
 
 
 @pytest.mark.parametrize(
     "name", ["1-wer", "1 - word error rate", "100-cer", "1/ppl", "-loss", "exp(-nll)", "\u2212log loss"]
 )
-def test_a_negated_metric_is_not_taken_for_the_metric(service: Any, problem_of: Problem, name: str) -> None:
+def test_a_negated_metric_is_not_taken_for_the_metric(service: Any, name: str) -> None:
     files = {"u": ("u", table(f"id,{name}", str_row(0))), "v": ("v", table(f"id,{name}", str_row(1)))}
-    (flaw,) = problem_of(gate(service, files, format="csv"), 422)["errors"]
-    assert flaw["code"] == "choose_direction"
+    assert codes_of(gate(service, files, format="csv")) == ["choose_direction"]
 
 
 @pytest.mark.parametrize(
     "expression",
     ["abs(x1)", "abs(x1) + 1", "abs(x1) / 2", "x1 * x1", "max(x1, -x1)", "sqrt(x1 * x1)", "1 - abs(x1)"],
 )
-def test_what_is_as_large_either_way_decides_no_gate(
-    service: Any, problem_of: Problem, expression: str
-) -> None:
+def test_what_is_as_large_either_way_decides_no_gate(service: Any, expression: str) -> None:
     request = {
         "stay": [-1] * N,
         "swap": [1] * N,
         "statistic": {"name": "expression", "expression": expression},
     }
     said = as_json(service, "effects", request, higher_is_better=True)
-    (flaw,) = problem_of(said, 422)["errors"]
-    assert flaw["code"] == "no_direction"
+    assert codes_of(said) == ["no_direction"]
 
 
 @pytest.mark.parametrize("expression", ["x1", "x1 / 3", "exp(x1 / 9)", "x1 * abs(x1)", "x1 + 5"])
@@ -396,9 +388,8 @@ def test_what_tells_the_sides_apart_does(service: Any, expression: str) -> None:
     assert as_json(service, "effects", request, higher_is_better=True).json()["verdict"] == "fail"
 
 
-def test_names_of_systems_that_speak_of_errors_are_asked_about(service: Any, problem_of: Any) -> None:
+def test_names_of_systems_that_speak_of_errors_are_asked_about(service: Any) -> None:
     names = {"u": "wer new", "v": "wer old"}
     body = {"kind": "scores", "request": {"u": [0.9, 0.8, 0.9], "v": [0.1, 0.2, 0.1], "names": names}}
-    (error,) = problem_of(service.post("/v1/gate", body), 422)["errors"]
-    assert error["code"] == "choose_direction"
+    assert codes_of(service.post("/v1/gate", body)) == ["choose_direction"]
     assert service.post("/v1/gate", {**body, "higher_is_better": False}).status_code in {200, 409}

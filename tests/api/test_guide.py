@@ -12,6 +12,7 @@ from urllib.parse import urldefrag, urljoin
 import pytest
 
 from exactperm.api import pages
+from tests.api.conftest import problem
 from tests.docs_pages import GUIDE
 
 ROOT = "/docs/guide"
@@ -80,8 +81,8 @@ def test_pictures_and_style_have_their_types(service: Any) -> None:
 @pytest.mark.parametrize(
     "name", ["nothing", "README", "../pyproject.toml", "%2e%2e/%2e%2e/pyproject.toml", "comparing.md", ""]
 )
-def test_other_names_are_not_found(service: Any, problem_of: Any, name: str) -> None:
-    problem_of(service.get(f"{ROOT}/{name}"), 404)
+def test_other_names_are_not_found(service: Any, name: str) -> None:
+    problem(service.get(f"{ROOT}/{name}"), 404)
 
 
 @pytest.fixture

@@ -1,14 +1,17 @@
-"""A fixed corpus of bodies meant to break a JSON service, sent to every endpoint that reads JSON: never a 5xx."""
+"""A fixed corpus of bodies meant to break a JSON service, and arrays that are almost right: never a 5xx."""
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from exactperm.service.media_types import CONSUMED
+from tests.api.conftest import problem
 
 PATHS: dict[str, str] = {
     kind: f"/v1/{kind}" if kind in {"plan", "gate", "compare", "power", "batch"} else f"/v1/tests/{kind}"
@@ -89,10 +92,8 @@ TEXTS: dict[str, bytes] = {
     ).encode(),
 }  # fmt: skip
 
-Problem = Callable[[Any, int], dict[str, Any]]
 
-
-def checked(response: Any, problem_of: Problem) -> None:
+def checked(response: Any) -> None:
     """An answer, or a refusal that is small, regular and says nothing of the input."""
     assert response.status_code < 500, response.text[:300]
     assert "x-evil" not in response.headers
@@ -100,7 +101,7 @@ def checked(response: Any, problem_of: Problem) -> None:
         assert "NaN" not in response.text
         assert "Infinity" not in response.text
         return
-    said = problem_of(response, response.status_code)
+    said = problem(response, response.status_code)
     assert SECRET * 4 not in response.text
     for flaw in said.get("errors", []):
         assert flaw["pointer"] == "" or flaw["pointer"].startswith("/")
@@ -108,9 +109,9 @@ def checked(response: Any, problem_of: Problem) -> None:
 
 @pytest.mark.parametrize("kind", JSON_KINDS)
 @pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS.keys())
-def test_no_number_makes_an_endpoint_fail(service: Any, problem_of: Problem, kind: str, number: str) -> None:
+def test_no_number_makes_an_endpoint_fail(service: Any, kind: str, number: str) -> None:
     response = service.body(PATHS[kind], (BODIES[kind] % number).encode())
-    checked(response, problem_of)
+    checked(response)
     if number in {"NaN", "Infinity", "-Infinity"}:
         own = response.json()["results"][0]["status"] if kind == "batch" else response.status_code
         assert own in {400, 422}
@@ -118,16 +119,14 @@ def test_no_number_makes_an_endpoint_fail(service: Any, problem_of: Problem, kin
 
 @pytest.mark.parametrize("kind", JSON_KINDS)
 @pytest.mark.parametrize("body", TEXTS.values(), ids=TEXTS.keys())
-def test_no_text_makes_an_endpoint_fail(service: Any, problem_of: Problem, kind: str, body: bytes) -> None:
+def test_no_text_makes_an_endpoint_fail(service: Any, kind: str, body: bytes) -> None:
     wrapped = b'{"kind": "scores", "request": ' + body + b"}" if kind in {"plan", "gate"} else body
     for content in {body, wrapped}:
-        checked(service.body(PATHS[kind], content), problem_of)
+        checked(service.body(PATHS[kind], content))
 
 
 @pytest.mark.parametrize("kind", JSON_KINDS)
-def test_a_key_that_stands_twice_is_refused_wherever_it_stands(
-    service: Any, problem_of: Problem, kind: str
-) -> None:
+def test_a_key_that_stands_twice_is_refused_wherever_it_stands(service: Any, kind: str) -> None:
     body = BODIES[kind] % ('"N"' if kind == "predictions" else "1")
     assert service.body(PATHS[kind], body.encode()).status_code in {200, 409}
     twice = body.replace("{", '{"alpha": 0.05, "alpha": 0.01, ', 1)
@@ -137,9 +136,7 @@ def test_a_key_that_stands_twice_is_refused_wherever_it_stands(
 
 
 @pytest.mark.parametrize("kind", CONSUMED)
-def test_the_same_bytes_under_every_media_type_make_no_endpoint_fail(
-    service: Any, problem_of: Problem, kind: str
-) -> None:
+def test_the_same_bytes_under_every_media_type_make_no_endpoint_fail(service: Any, kind: str) -> None:
     bodies = [
         b"",
         b"\0" * 1000,
@@ -159,4 +156,48 @@ def test_the_same_bytes_under_every_media_type_make_no_endpoint_fail(
             {"content-encoding": "gzip, gzip"},
         ):
             for body in bodies:
-                checked(service.body(PATHS[kind], body, media, headers=coding), problem_of)
+                checked(service.body(PATHS[kind], body, media, headers=coding))
+
+
+HEADERS = st.fixed_dictionaries(
+    {
+        "descr": st.sampled_from(
+            ["<i8", "<f8", "|O", "<U3", ">i2", "|b1", "<u8", "<f16", "<c16", [("a", "<i8")], "x", 3]
+        ),
+        "fortran_order": st.booleans() | st.just(1),
+        "shape": st.lists(st.integers(-2, 5) | st.just(10**18), max_size=3).map(tuple),
+    }
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    HEADERS.map(repr) | st.text(max_size=30),
+    st.binary(max_size=200),
+    st.sampled_from([b"\1\0", b"\2\0", b"\3\0"]),
+)
+def test_no_array_makes_the_service_fail(service: Any, header: str, content: bytes, version: bytes) -> None:
+    text = header.encode("utf-8", "surrogatepass") + b"\n"
+    size = len(text).to_bytes(2 if version == b"\1\0" else 4, "little")
+    for body in (b"\x93NUMPY" + version + size + text + content, b"\x93NUMPY" + version + content, content):
+        for kind in ("scores", "counts"):
+            assert service.body(f"/v1/tests/{kind}", body, "application/x-npy").status_code < 500
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.integers(0, 3),
+    st.integers(1, 5),
+    st.sampled_from(["i1", "u8", "f2", "f4", "f8", "b1"]),
+    st.binary(min_size=120),
+)
+def test_no_numbers_in_an_array_make_the_service_fail(
+    service: Any, n: int, m: int, kind: str, content: bytes
+) -> None:
+    stream = io.BytesIO()
+    np.save(
+        stream, np.frombuffer(content, dtype=kind, count=n * m).reshape(n, m) if n else np.zeros((0, m), kind)
+    )
+    for path in ("scores", "counts"):
+        assert service.body(f"/v1/tests/{path}", stream.getvalue(), "application/x-npy").status_code < 500

@@ -23,7 +23,7 @@ from exactperm.api.bodies import SLICE_BYTES
 from exactperm.execution.memory import resident_bytes
 from exactperm.ops.keys import new_key
 from exactperm.settings import Settings
-from tests.api.conftest import Service, problem, running
+from tests.api.conftest import Service, error_of, errors_of, problem, running
 from tests.api.test_hostile_corpus import TEXTS
 
 TEST = {"kind": "scores", "request": {"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}}
@@ -159,15 +159,13 @@ def test_a_parameter_that_would_do_nothing_is_refused(
     jobs: Jobs, method: str, query: str, pointer: str, code: str
 ) -> None:
     body = TEST if method == "POST" else None
-    said = problem(jobs.ask(method, f"/v1/jobs?{query}", json=body), 422)
-    assert [(one["pointer"], one["code"]) for one in said["errors"]] == [(pointer, code)]
+    assert errors_of(jobs.ask(method, f"/v1/jobs?{query}", json=body)) == [(pointer, code)]
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "a\x7fb", "ä"], ids=repr)
 def test_an_idempotency_key_is_short_and_printable(jobs: Jobs, key: str) -> None:
     headers = {"idempotency-key": key.encode("latin-1")}
-    said = problem(jobs.ask("POST", "/v1/jobs", json=TEST, headers=headers), 422)
-    assert said["errors"][0]["pointer"] == "/?idempotency-key"
+    assert error_of(jobs.ask("POST", "/v1/jobs", json=TEST, headers=headers))[0] == "/?idempotency-key"
 
 
 def test_a_list_of_jobs_goes_on_where_it_was_even_among_those_of_one_moment(jobs: Jobs) -> None:

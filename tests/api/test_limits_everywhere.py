@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from backports import zstd
 
 from exactperm.service.media_types import CONSUMED
 from exactperm.settings import Settings
-from tests.api.conftest import Service, running
+from tests.api.conftest import Service, problem, running
 from tests.api.test_hostile_corpus import PATHS
 
 LIMIT = 20_000
-Problem = Callable[[Any, int], dict[str, Any]]
 
 JSON = b'{"stay": [' + b"1," * (LIMIT // 2) + b"1]}"
 LINES = b'{"u": 1, "v": 0}\n' * (LIMIT // 16)
@@ -41,43 +39,37 @@ def sent(media: str) -> str:
 
 
 @pytest.mark.parametrize(("kind", "media"), WAYS)
-def test_a_body_over_the_limit_is_a_413(small: Service, problem_of: Problem, kind: str, media: str) -> None:
+def test_a_body_over_the_limit_is_a_413(small: Service, kind: str, media: str) -> None:
     body = BODIES[media]
     assert len(body) > LIMIT
-    problem_of(small.body(PATHS[kind], body, sent(media)), 413)
+    problem(small.body(PATHS[kind], body, sent(media)), 413)
 
 
 @pytest.mark.parametrize(("kind", "media"), WAYS)
-def test_so_is_one_whose_length_nobody_declared(
-    small: Service, problem_of: Problem, kind: str, media: str
-) -> None:
+def test_so_is_one_whose_length_nobody_declared(small: Service, kind: str, media: str) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         for begin in range(0, len(BODIES[media]), 1000):
             yield BODIES[media][begin : begin + 1000]
 
     response = small.request("POST", PATHS[kind], content=pieces(), headers={"content-type": sent(media)})
     assert "content-length" not in response.request.headers
-    problem_of(response, 413)
+    problem(response, 413)
 
 
 @pytest.mark.parametrize("coding", ["gzip", "zstd"])
 @pytest.mark.parametrize(("kind", "media"), WAYS)
-def test_so_is_one_that_inflates_beyond_it(
-    small: Service, problem_of: Problem, kind: str, media: str, coding: str
-) -> None:
+def test_so_is_one_that_inflates_beyond_it(small: Service, kind: str, media: str, coding: str) -> None:
     packed = gzip.compress(BODIES[media]) if coding == "gzip" else zstd.compress(BODIES[media])
     assert len(packed) < LIMIT
     headers = {"content-encoding": coding}
-    problem_of(small.body(PATHS[kind], packed, sent(media), headers=headers), 413)
+    problem(small.body(PATHS[kind], packed, sent(media), headers=headers), 413)
 
 
 @pytest.mark.parametrize("path", ["/v1/tests/files", "/v1/gate"])
-def test_so_is_a_file_of_a_form_that_inflates_beyond_it(
-    small: Service, problem_of: Problem, path: str
-) -> None:
+def test_so_is_a_file_of_a_form_that_inflates_beyond_it(small: Service, path: str) -> None:
     packed = gzip.compress(b"1\n" * LIMIT)
     body = FORM_HEAD + packed + b"\r\n--b--\r\n"
-    problem_of(small.body(path, body, "multipart/form-data; boundary=b"), 413)
+    problem(small.body(path, body, "multipart/form-data; boundary=b"), 413)
 
 
 @pytest.mark.parametrize(("kind", "media"), WAYS)

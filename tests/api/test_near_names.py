@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from exactperm.inputs.quoting import QUOTED_CHARS, quoted, quoted_apart
+from tests.api.conftest import problem
 
-Problem = Callable[..., dict[str, Any]]
 ONE: dict[str, Any] = {"u": [1, 0], "v": [0, 0]}
 
 
@@ -25,9 +24,9 @@ ONE: dict[str, Any] = {"u": [1, 0], "v": [0, 0]}
     ],
 )
 def test_a_field_that_is_nearly_one_is_told(
-    service: Any, problem_of: Problem, kind: str, request_: dict[str, Any], meant: dict[str, str]
+    service: Any, kind: str, request_: dict[str, Any], meant: dict[str, str]
 ) -> None:
-    said = problem_of(service.post(f"/v1/tests/{kind}", request_), 422)
+    said = problem(service.post(f"/v1/tests/{kind}", request_), 422)
     assert [(flaw["pointer"], flaw["code"]) for flaw in said["errors"]] == [
         (pointer, "unknown_field") for pointer in meant
     ]
@@ -35,11 +34,9 @@ def test_a_field_that_is_nearly_one_is_told(
         assert flaw["detail"].endswith(f'here; did you mean `"{meant[flaw["pointer"]]}"`?')
 
 
-def test_a_field_that_is_like_none_and_one_of_other_data_are_not_guessed(
-    service: Any, problem_of: Problem
-) -> None:
+def test_a_field_that_is_like_none_and_one_of_other_data_are_not_guessed(service: Any) -> None:
     for name in ("magic", "y_true", "z" * 10_000):  # scores have no gold
-        (flaw,) = problem_of(service.post("/v1/tests/scores", {**ONE, name: 1}), 422)["errors"]
+        (flaw,) = problem(service.post("/v1/tests/scores", {**ONE, name: 1}), 422)["errors"]
         assert "did you mean" not in flaw["detail"]
         assert '; there are `"alternative"`, ' in flaw["detail"]
         assert flaw["detail"].endswith(" more.")
@@ -68,33 +65,27 @@ def test_a_field_that_is_like_none_and_one_of_other_data_are_not_guessed(
         ),
     ],
 )
-def test_a_statistic_of_other_data_says_where_it_is(
-    service: Any, problem_of: Problem, name: str, told: str
-) -> None:
+def test_a_statistic_of_other_data_says_where_it_is(service: Any, name: str, told: str) -> None:
     request = {**ONE, "statistic": {"name": name}}
-    (flaw,) = problem_of(service.post("/v1/tests/scores", request), 422)["errors"]
+    (flaw,) = problem(service.post("/v1/tests/scores", request), 422)["errors"]
     assert (flaw["pointer"], flaw["code"]) == ("/statistic/name", "literal_error")
     assert "must be 'mean_difference'" in flaw["detail"]
     assert flaw["detail"].endswith(told)
     gated = {"kind": "scores", "request": request}
-    (flaw,) = problem_of(service.post("/v1/gate", gated), 422)["errors"]
+    (flaw,) = problem(service.post("/v1/gate", gated), 422)["errors"]
     assert flaw["detail"].endswith(told)
 
 
 @pytest.mark.parametrize("name", ["magic", "", 7, None, "f1" * 5_000])
-def test_a_statistic_that_nobody_knows_is_refused_as_it_was(
-    service: Any, problem_of: Problem, name: object
-) -> None:
-    (flaw,) = problem_of(service.post("/v1/tests/scores", {**ONE, "statistic": {"name": name}}), 422)[
-        "errors"
-    ]
+def test_a_statistic_that_nobody_knows_is_refused_as_it_was(service: Any, name: object) -> None:
+    (flaw,) = problem(service.post("/v1/tests/scores", {**ONE, "statistic": {"name": name}}), 422)["errors"]
     assert "mean" not in flaw["detail"].partition("quantile_difference")[2]
 
 
 STEM = "weblog-blogspot.com_marketview_20050511222700_ENG_"
 
 
-def test_ids_that_begin_alike_are_cut_where_they_differ(service: Any, problem_of: Problem) -> None:
+def test_ids_that_begin_alike_are_cut_where_they_differ(service: Any) -> None:
     def bank(name: str) -> bytes:
         return f"# sent_id = {name}\n1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n\n".encode()
 
@@ -103,9 +94,7 @@ def test_ids_that_begin_alike_are_cut_where_they_differ(service: Any, problem_of
         "u": ("u.conllu", bank(f"{STEM}20050512-0001")),
         "v": ("v.conllu", bank(f"{STEM}20050511-0001")),
     }
-    said = problem_of(
-        service.request("POST", "/v1/tests/files", files=files, data={"statistic": "upos"}), 422
-    )
+    said = problem(service.request("POST", "/v1/tests/files", files=files, data={"statistic": "upos"}), 422)
     assert "20050512-0001\\" in said["detail"].replace('"', "\\")
     assert "20050511-0001\\" in said["detail"].replace('"', "\\")
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.api.conftest import error_of, errors_of, problem
+
 PREDICTIONS, FILES, GATE = "/v1/tests/predictions", "/v1/tests/files", "/v1/gate"
 GOLD = ["yes", "no", "yes", "no", "yes", "no"]
 Body = dict[str, Any]
@@ -34,13 +36,13 @@ OTHER_TYPES = {
 
 
 @pytest.mark.parametrize("name", OTHER_TYPES)
-def test_labels_of_another_type_than_golds_are_refused(name: str, service: Any, problem_of: Any) -> None:
+def test_labels_of_another_type_than_golds_are_refused(name: str, service: Any) -> None:
     gold, other, statistic = OTHER_TYPES[name]
     named = {"name": "f1", "average": "macro"} if statistic == "macro" else {"name": statistic}
     for role in "uv":
         body = {"gold": gold, "u": gold, "v": gold, role: other, "statistic": named}
         for path, sent in ((PREDICTIONS, body), (GATE, gate_of("predictions", body))):
-            said = problem_of(service.post(path, sent), 422)
+            said = problem(service.post(path, sent), 422)
             where = f"/request/{role}" if path == GATE else f"/{role}"
             assert (said["errors"][0]["pointer"], said["errors"][0]["code"]) == (where, "other_label_type")
 
@@ -48,10 +50,10 @@ def test_labels_of_another_type_than_golds_are_refused(name: str, service: Any, 
 @pytest.mark.parametrize(
     ("gold", "other"), [(["a", "b"], [["a"], ["b"]]), ([["a"], ["b"]], ["a", "b"])], ids=["flat", "lists"]
 )
-def test_labels_for_lists_of_labels_are_refused(gold: Any, other: Any, service: Any, problem_of: Any) -> None:
+def test_labels_for_lists_of_labels_are_refused(gold: Any, other: Any, service: Any) -> None:
     for name in ("exact_match", "accuracy"):
         body = {"gold": gold, "u": other, "v": gold, "statistic": {"name": name}}
-        assert problem_of(service.post(PREDICTIONS, body), 422)["errors"][0]["code"] == "mixed_forms"
+        assert error_of(service.post(PREDICTIONS, body))[1] == "mixed_forms"
 
 
 NEVER = {
@@ -64,7 +66,7 @@ NEVER = {
 @pytest.mark.parametrize("name", NEVER)
 @pytest.mark.parametrize("role", ["u", "v"])
 def test_labels_that_never_match_are_warned_of_and_no_gate_decides_by_them(
-    name: str, role: str, service: Any, problem_of: Any
+    name: str, role: str, service: Any
 ) -> None:
     other, statistic = NEVER[name]
     body = {"gold": GOLD, "u": GOLD, "v": GOLD, role: other, "statistic": {"name": statistic}}
@@ -72,20 +74,19 @@ def test_labels_that_never_match_are_warned_of_and_no_gate_decides_by_them(
     assert said.status_code == 200, said.text
     assert warned(said.json()) == ["labels_never_match"]
     assert said.json()["warnings"][0]["detail"].startswith(f"No label of {role} occurs in gold")
-    assert (
-        problem_of(service.post(GATE, gate_of("predictions", body)), 422)["errors"][0]["code"]
-        == "labels_never_match"
-    )
+    assert error_of(service.post(GATE, gate_of("predictions", body)))[1] == "labels_never_match"
 
 
-def test_one_label_in_other_capitals(service: Any, problem_of: Any) -> None:
+def test_one_label_in_other_capitals(service: Any) -> None:
     other = ["Yes" if label == "yes" else label for label in GOLD]
     body = {"gold": GOLD, "u": GOLD, "v": other}
     said = service.post(PREDICTIONS, body).json()
     assert warned(said) == ["labels_written_otherwise"]
     assert '"Yes"' in said["warnings"][0]["detail"]
-    error = problem_of(service.post(GATE, gate_of("predictions", body)), 422)["errors"][0]
-    assert (error["pointer"], error["code"]) == ("/request/v", "labels_written_otherwise")
+    assert error_of(service.post(GATE, gate_of("predictions", body))) == (
+        "/request/v",
+        "labels_written_otherwise",
+    )
 
 
 def test_free_texts_may_differ_in_capitals_before_a_gate(service: Any) -> None:
@@ -140,12 +141,11 @@ def test_types_of_entities_that_never_match(name: str, service: Any) -> None:
     ],
 )
 def test_classes_that_are_asked_for_and_never_occur(
-    statistic: Body, gold: Any, code: str, service: Any, problem_of: Any
+    statistic: Body, gold: Any, code: str, service: Any
 ) -> None:
-    said = problem_of(
-        service.post(PREDICTIONS, {"gold": gold, "u": gold, "v": gold, "statistic": statistic}), 422
-    )
-    assert (said["errors"][0]["pointer"], said["errors"][0]["code"]) == ("/statistic/labels", code)
+    assert error_of(
+        service.post(PREDICTIONS, {"gold": gold, "u": gold, "v": gold, "statistic": statistic})
+    ) == ("/statistic/labels", code)
 
 
 def test_right_labels_are_not_warned_of(service: Any) -> None:
@@ -156,15 +156,14 @@ def test_right_labels_are_not_warned_of(service: Any) -> None:
     assert said["statistic"]["v"] == 0.0
 
 
-def test_transcripts_without_a_word_of_the_references_are_refused(service: Any, problem_of: Any) -> None:
+def test_transcripts_without_a_word_of_the_references_are_refused(service: Any) -> None:
     texts = {
         "ref": b"a b c (s-1)\nd e (s-2)\n",
         "u": b"A B C (s-1)\nD (s-2)\n",
         "v": b"a b (s-1)\nd x (s-2)\n",
     }
     files = {role: (f"{role}.trn", text) for role, text in texts.items()}
-    error = problem_of(service.request("POST", FILES, files=files), 422)["errors"][0]
-    assert (error["pointer"], error["code"]) == ("/files/u/line/1", "labels_never_match")
+    assert error_of(service.request("POST", FILES, files=files)) == ("/files/u/line/1", "labels_never_match")
 
 
 def wide(rows: list[tuple[str, float, float]]) -> bytes:
@@ -203,7 +202,7 @@ WAYS: dict[str, Callable[[Any, list[tuple[str, float, float]]], Any]] = {
     "name", ["mean", "Average", "all", "macro avg", "TOTAL", "Overall score", "weighted_avg"]
 )
 @pytest.mark.parametrize("way", WAYS)
-def test_a_row_of_averages_is_warned_of(way: str, name: str, service: Any, problem_of: Any) -> None:
+def test_a_row_of_averages_is_warned_of(way: str, name: str, service: Any) -> None:
     mean = (name, 0.5, 8 / 15)
     for rows, where in (([*ROWS, mean], "last"), ([mean, *ROWS], "first")):
         said = WAYS[way](service, rows)
@@ -211,20 +210,16 @@ def test_a_row_of_averages_is_warned_of(way: str, name: str, service: Any, probl
         assert warned(said.json()) == ["summary_row"]
         assert where in said.json()["warnings"][0]["detail"]
         assert name in said.json()["warnings"][0]["detail"]
-        error = problem_of(service.post(GATE, gate_of("scores", by_id(rows))), 422)["errors"][0]
-        assert error["code"] == "summary_row"
+        assert error_of(service.post(GATE, gate_of("scores", by_id(rows))))[1] == "summary_row"
         files = {"file": ("t.csv", wide(rows))}
-        assert (
-            problem_of(service.request("POST", GATE, files=files), 422)["errors"][0]["code"] == "summary_row"
-        )
+        assert error_of(service.request("POST", GATE, files=files))[1] == "summary_row"
 
 
-def test_averages_among_names_of_items_are_told_by_their_place(service: Any, problem_of: Any) -> None:
+def test_averages_among_names_of_items_are_told_by_their_place(service: Any) -> None:
     """Items are tested in the order of their ids: one called zebra does not hide the mean before it."""
     items = [(name, 0.5, place / 8) for place, name in enumerate(("apple", "melon", "pear", "zebra"))]
     for rows in ([*items, ("mean", 0.5, 0.25)], [("mean", 0.5, 0.25), *items]):
-        error = problem_of(service.post(GATE, gate_of("scores", by_id(rows))), 422)["errors"][0]
-        assert error["code"] == "summary_row"
+        assert error_of(service.post(GATE, gate_of("scores", by_id(rows))))[1] == "summary_row"
 
 
 RUNS = (
@@ -235,17 +230,14 @@ RUNS = (
 
 @pytest.mark.parametrize("names", RUNS, ids=" ".join)
 @pytest.mark.parametrize("way", WAYS)
-def test_rows_of_several_statistics_are_warned_of(
-    way: str, names: tuple[str, ...], service: Any, problem_of: Any
-) -> None:
+def test_rows_of_several_statistics_are_warned_of(way: str, names: tuple[str, ...], service: Any) -> None:
     more = [(name, 0.5, place / 16) for place, name in enumerate(names)]
     for rows in ([*ROWS, *more], [*more, *ROWS]):
         said = WAYS[way](service, rows).json()
         assert warned(said) == ["summary_row"]
         detail = next(one["detail"] for one in said["warnings"] if one["code"] == "summary_row")
         assert all(json.dumps(name) in detail for name in names[:5])
-        error = problem_of(service.post(GATE, gate_of("scores", by_id(rows))), 422)["errors"][0]
-        assert error["code"] == "summary_row"
+        assert error_of(service.post(GATE, gate_of("scores", by_id(rows))))[1] == "summary_row"
 
 
 @pytest.mark.parametrize("way", ["csv file", "lines", "objects"])
@@ -272,20 +264,19 @@ def test_items_of_ordinary_names_are_not_warned_of(way: str, service: Any) -> No
     assert warned(WAYS[way](service, [ROWS[0], ("mean", 0.5, 0.25), *ROWS[1:]]).json()) == []
 
 
-def test_a_row_of_averages_without_known_ids_is_refused(service: Any, problem_of: Any) -> None:
+def test_a_row_of_averages_without_known_ids_is_refused(service: Any) -> None:
     table = b"question,u,v\nq1,.5,.6\nq2,.7,.6\nmean,.6,.6\n"
     lines = (
         b'{"task": "a", "u": 1, "v": 0}\n{"task": "b", "u": 1, "v": 0}\n{"task": "mean", "u": 1, "v": 0}\n'
     )
     for content, pointer in ((table, "/files/file/line/4/1"), (lines, "/files/file/line/3/task")):
         response = service.request("POST", FILES, files={"file": ("t", content)}, data={})
-        error = problem_of(response, 422)["errors"][0]
-        assert (error["pointer"], error["code"]) == (pointer, "summary_row")
+        assert error_of(response) == (pointer, "summary_row")
     table_of_both = table + b"std,.1,.1\nmax,.7,.6\n"
     lines_of_both = lines + b'{"task": "max", "u": 1, "v": 1}\n'
     for content in (table_of_both, lines_of_both):
         response = service.request("POST", FILES, files={"file": ("t", content)}, data={})
-        assert problem_of(response, 422)["errors"][0]["code"] == "summary_row"
+        assert error_of(response)[1] == "summary_row"
     files = {"file": ("t.csv", table)}
     said = service.request("POST", FILES, files=files, data={"id_column": "question", "format": "csv"}).json()
     assert warned(said) == ["summary_row"]
@@ -316,7 +307,7 @@ def missing(u: int, v: int, both: int) -> tuple[Body, dict[str, tuple[str, bytes
     ],
 )
 def test_leaving_most_items_out_is_warned_of_and_decides_no_gate(
-    u: int, v: int, both: int, most: bool, service: Any, problem_of: Any
+    u: int, v: int, both: int, most: bool, service: Any
 ) -> None:
     body, files = missing(u, v, both)
     drop, codes = {"on_missing": "drop"}, ["mostly_dropped"] if most else []
@@ -334,14 +325,12 @@ def test_leaving_most_items_out_is_warned_of_and_decides_no_gate(
         if not most:
             assert said.status_code == 200, said.text
             continue
-        error = problem_of(said, 422)["errors"][0]
+        error = problem(said, 422)["errors"][0]
         assert (error["pointer"], error["code"]) == (pointer, "mostly_dropped")
         assert "check that the ids" in error["detail"]
 
 
-def test_items_without_a_value_and_labels_of_gold_alone_are_left_out_too(
-    service: Any, problem_of: Any
-) -> None:
+def test_items_without_a_value_and_labels_of_gold_alone_are_left_out_too(service: Any) -> None:
     table = b"id,u,v\n" + b"".join(b"%d,%s,0\n" % (n, b"1" if n < 3 else b"") for n in range(9))
     both = b"id,u,v\n" + b"".join(b"%d,%s\n" % (n, b"1,0" if n < 3 else b",") for n in range(9))
     for content in (table, both):
@@ -350,15 +339,12 @@ def test_items_without_a_value_and_labels_of_gold_alone_are_left_out_too(
             for path in (FILES, GATE)
         )
         assert warned(said.json()) == ["mostly_dropped"]
-        assert problem_of(refused, 422)["errors"][0]["code"] == "mostly_dropped"
+        assert error_of(refused)[1] == "mostly_dropped"
     few = {"a": "yes", "b": "no"}
     gold = {**few, **{str(n): "yes" for n in range(7)}}
     body = {"gold": gold, "u": few, "v": few, "on_missing": "drop"}
     assert warned(service.post(PREDICTIONS, body).json()) == ["mostly_dropped"]
-    assert (
-        problem_of(service.post(GATE, gate_of("predictions", body)), 422)["errors"][0]["code"]
-        == "mostly_dropped"
-    )
+    assert error_of(service.post(GATE, gate_of("predictions", body)))[1] == "mostly_dropped"
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -392,7 +378,7 @@ def test_random_labels_against_counting_by_hand(seed: int, service: Any) -> None
 
 
 @pytest.mark.parametrize("written", ["cafe\u0301", "caf\u00e9\u200b", "\ufeffcaf\u00e9", "caf\u00e9\u00a0"])
-def test_a_class_in_another_unicode_form_decides_no_gate(service: Any, problem_of: Any, written: str) -> None:
+def test_a_class_in_another_unicode_form_decides_no_gate(service: Any, written: str) -> None:
     gold = ["caf\u00e9", "no"] * 10
     request = {
         "gold": gold,
@@ -402,8 +388,7 @@ def test_a_class_in_another_unicode_form_decides_no_gate(service: Any, problem_o
     }
     assert warned(service.post(PREDICTIONS, request).json()) == ["labels_written_otherwise"]
     said = service.post("/v1/gate", {"kind": "predictions", "request": request})
-    (error,) = problem_of(said, 422)["errors"]
-    assert (error["pointer"], error["code"]) == ("/request/v", "labels_written_otherwise")
+    assert errors_of(said) == [("/request/v", "labels_written_otherwise")]
 
 
 def test_differences_of_six_hundred_magnitudes_are_bracketed(service: Any) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+
+from tests.api.conftest import error_of, problem
 
 OK = {"u": [1, 2, 3], "v": [0, 1, 2]}
 PATH = "/v1/tests/scores"
@@ -116,10 +116,9 @@ CASES: list[tuple[str, str, Any, str, str]] = [
     ("path", "body", "pointer", "code"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
 def test_a_bad_request_is_told_where_and_why(
-    service: Any, problem_of: Any, path: str, body: Any, pointer: str, code: str
+    service: Any, path: str, body: Any, pointer: str, code: str
 ) -> None:
-    said = problem_of(service.post(path, body), 422)
-    assert (said["errors"][0]["pointer"], said["errors"][0]["code"]) == (pointer, code)
+    assert error_of(service.post(path, body)) == (pointer, code)
 
 
 @pytest.mark.parametrize(
@@ -134,10 +133,9 @@ def test_a_bad_request_is_told_where_and_why(
     ],
 )
 def test_what_json_writers_get_wrong_is_refused_by_its_place(
-    service: Any, problem_of: Any, content: bytes, pointer: str, code: str
+    service: Any, content: bytes, pointer: str, code: str
 ) -> None:
-    said = problem_of(service.body(PATH, content), 422)
-    assert (said["errors"][0]["pointer"], said["errors"][0]["code"]) == (pointer, code)
+    assert error_of(service.body(PATH, content)) == (pointer, code)
 
 
 @pytest.mark.parametrize(
@@ -145,13 +143,13 @@ def test_what_json_writers_get_wrong_is_refused_by_its_place(
     [b"", b"{", b"\xff", b"\xef\xbb\xbf{}", b'{"u":["\\ud800"]}', b"[" * 100_000, b"1" * 5_000],
     ids=["empty", "open", "not utf-8", "bom", "surrogate", "deep", "digits"],
 )
-def test_what_cannot_be_parsed_is_a_400(service: Any, problem_of: Any, content: bytes) -> None:
-    problem_of(service.body(PATH, content), 400)
+def test_what_cannot_be_parsed_is_a_400(service: Any, content: bytes) -> None:
+    problem(service.body(PATH, content), 400)
 
 
-def test_the_first_unmatched_ids_are_named(service: Any, problem_of: Any) -> None:
+def test_the_first_unmatched_ids_are_named(service: Any) -> None:
     u, v = {f"q{i}": 1 for i in range(100)}, {"q0": 1, "z": 2}
-    said = problem_of(service.post(PATH, {"u": u, "v": v}), 422)
+    said = problem(service.post(PATH, {"u": u, "v": v}), 422)
     assert "99 of 100 ids in u" in said["detail"]
     assert '"q1", "q2"' in said["errors"][0]["detail"]
 
@@ -170,9 +168,9 @@ def test_the_first_unmatched_ids_are_named(service: Any, problem_of: Any) -> Non
     ],
     ids=["strings", "long key", "many keys", "many names", "ids", "long id", "method", "statistic"],
 )
-def test_the_input_is_never_echoed(service: Any, problem_of: Any, body: Any) -> None:
+def test_the_input_is_never_echoed(service: Any, body: Any) -> None:
     response = service.post(PATH, body)
-    problem_of(response, 422)
+    problem(response, 422)
     assert b"secret" * 8 not in response.content  # 40 characters of an id may be named
 
 
@@ -193,38 +191,35 @@ def test_the_input_is_never_echoed(service: Any, problem_of: Any, body: Any) -> 
         ("format=json&format=json", "/?format"),
     ],
 )
-def test_query_parameters_are_checked(service: Any, problem_of: Any, query: str, pointer: str) -> None:
-    said = problem_of(service.body(f"{PATH}?{query}", b"1,0\n", "text/csv"), 422)
-    assert said["errors"][0]["pointer"] == pointer
+def test_query_parameters_are_checked(service: Any, query: str, pointer: str) -> None:
+    assert error_of(service.body(f"{PATH}?{query}", b"1,0\n", "text/csv"))[0] == pointer
 
 
-def test_json_bodies_take_no_options_from_the_query(service: Any, problem_of: Any) -> None:
-    said = problem_of(service.post(f"{PATH}?alpha=0.1", OK), 422)
-    assert said["errors"][0]["pointer"] == "/?alpha"
+def test_json_bodies_take_no_options_from_the_query(service: Any) -> None:
+    assert error_of(service.post(f"{PATH}?alpha=0.1", OK))[0] == "/?alpha"
 
 
-def test_a_bad_table_is_told_line_and_field(service: Any, problem_of: Any) -> None:
-    said = problem_of(service.body(PATH, b"1,0\n1,x\n", "text/csv"), 422)
-    assert said["errors"][0]["pointer"] == "/line/2/2"
+def test_a_bad_table_is_told_line_and_field(service: Any) -> None:
+    assert error_of(service.body(PATH, b"1,0\n1,x\n", "text/csv"))[0] == "/line/2/2"
 
 
 @pytest.mark.parametrize(
     "media", ["text/html", "application/x-www-form-urlencoded", "application/json; charset=utf-16"]
 )
-def test_a_wrong_media_type_is_a_415(service: Any, problem_of: Any, media: str) -> None:
-    problem_of(service.body(PATH, b"{}", media), 415)
+def test_a_wrong_media_type_is_a_415(service: Any, media: str) -> None:
+    problem(service.body(PATH, b"{}", media), 415)
 
 
-def test_a_table_for_predictions_is_a_415(service: Any, problem_of: Any) -> None:
-    problem_of(service.body("/v1/tests/predictions", b"1,0\n", "text/csv"), 415)
+def test_a_table_for_predictions_is_a_415(service: Any) -> None:
+    problem(service.body("/v1/tests/predictions", b"1,0\n", "text/csv"), 415)
 
 
-def test_what_is_not_acceptable_is_a_406(service: Any, problem_of: Any) -> None:
-    problem_of(service.post(PATH, OK, headers={"accept": "image/gif"}), 406)
-    problem_of(service.post("/v1/plan", {}, headers={"accept": "text/csv"}), 406)
+def test_what_is_not_acceptable_is_a_406(service: Any) -> None:
+    problem(service.post(PATH, OK, headers={"accept": "image/gif"}), 406)
+    problem(service.post("/v1/plan", {}, headers={"accept": "text/csv"}), 406)
 
 
-def test_what_is_not_there_is_a_404(service: Any, problem_of: Any) -> None:
+def test_what_is_not_there_is_a_404(service: Any) -> None:
     for path in (
         "/nope",
         "/v1/tests/nope",
@@ -232,21 +227,19 @@ def test_what_is_not_there_is_a_404(service: Any, problem_of: Any) -> None:
         "/docs/assets/../../main.py",
         "/v1/tests/scores/",
     ):
-        problem_of(service.get(path), 404)
+        problem(service.get(path), 404)
 
 
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", PATH), ("PUT", "/v1/plan"), ("POST", "/v1/meta"), ("DELETE", "/livez")]
 )
-def test_a_wrong_method_is_a_405_that_names_the_right_one(
-    service: Any, problem_of: Any, method: str, path: str
-) -> None:
+def test_a_wrong_method_is_a_405_that_names_the_right_one(service: Any, method: str, path: str) -> None:
     response = service.request(method, path)
-    problem_of(response, 405)
+    problem(response, 405)
     assert response.headers["allow"] in {"POST", "GET", "GET, HEAD", "HEAD, GET"}
 
 
-def test_allow_names_all_methods_of_a_path(service: Any, problem_of: Any) -> None:
+def test_allow_names_all_methods_of_a_path(service: Any) -> None:
     """RFC 9110, 10.2.1; for each path of the API document, by asking with every method."""
     described = service.get("/openapi.json").json()["paths"]
     paths = {path: {method.upper() for method in operations} for path, operations in described.items()}
@@ -262,94 +255,25 @@ def test_allow_names_all_methods_of_a_path(service: Any, problem_of: Any) -> Non
             response = service.request(method, asked)
             allow = response.headers["allow"]
             assert set(allow.split(", ")) == known, (method, path)
-            assert problem_of(response, 405)["detail"].startswith(f"Use {allow} for {asked}")
+            assert problem(response, 405)["detail"].startswith(f"Use {allow} for {asked}")
 
 
-def test_a_body_over_the_limit_is_a_413_declared_or_not(service: Any, problem_of: Any) -> None:
+def test_a_body_over_the_limit_is_a_413_declared_or_not(service: Any) -> None:
     size = service.app.state.settings.max_body_bytes + 1
-    problem_of(service.body(PATH, b" " * size), 413)
+    problem(service.body(PATH, b" " * size), 413)
 
     async def chunks() -> Any:
         for _ in range(size // 1000 + 1):
             yield b" " * 1000
 
-    problem_of(
+    problem(
         service.request("POST", PATH, content=chunks(), headers={"content-type": "application/json"}), 413
     )
 
 
-def test_too_many_items_are_a_413(service: Any, problem_of: Any) -> None:
+def test_too_many_items_are_a_413(service: Any) -> None:
     n = service.app.state.settings.max_items + 1
-    problem_of(service.post(PATH, {"u": [1] * n, "v": [0] * n}), 413)
-
-
-JUNK = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=8)
-    | st.sampled_from(
-        ["fft", "dp", "rational", "enumeration", "monte_carlo", "two-sided", "sign", "a", 10**400, 5e-324]
-    ),
-    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
-    max_leaves=8,
-)
-NUMBERS = st.lists(
-    st.integers(-50, 50) | st.floats(-1e3, 1e3) | st.sampled_from([1e308, 5e-324, 0.1, -0.0]), max_size=6
-)
-NAMED = st.dictionaries(st.sampled_from(["tp", "incorrect", "fp", "fn"]), st.integers(0, 9), max_size=3)
-COUNTS = (
-    st.dictionaries(
-        st.sampled_from(["tp", "incorrect", "fp"]), st.lists(st.integers(-1, 9), max_size=4), max_size=3
-    )
-    | st.lists(NAMED, max_size=4)
-    | st.dictionaries(st.sampled_from("abc"), NAMED, max_size=3)
-)
-LABELS = st.lists(st.sampled_from("abc") | st.integers(0, 2), max_size=5)
-FIELDS = [
-    "alternative", "method", "samples", "seed", "precision", "alpha", "ids", "clusters", "on_missing", "pmf",
-    "exact_fraction", "names", "timeout_s", "statistic", "test", "confidence_level", "decimals", "store",
-]  # fmt: skip
-OPTIONS = st.dictionaries(st.sampled_from(FIELDS), JUNK, max_size=2)
-REQUESTS = st.one_of(
-    st.tuples(st.just("scores"), st.fixed_dictionaries({"u": NUMBERS | JUNK, "v": NUMBERS | JUNK}), OPTIONS),
-    st.tuples(
-        st.just("effects"),
-        st.fixed_dictionaries({"stay": NUMBERS}, optional={"swap": NUMBERS | JUNK}),
-        OPTIONS,
-    ),
-    st.tuples(
-        st.just("counts"),
-        st.fixed_dictionaries({"u": COUNTS | JUNK, "v": COUNTS | JUNK}),
-        OPTIONS,
-    ),
-    st.tuples(
-        st.just("predictions"),
-        st.fixed_dictionaries({"gold": LABELS | JUNK, "u": LABELS | JUNK, "v": LABELS | JUNK}),
-        OPTIONS,
-    ),
-)
-
-
-@pytest.mark.slow
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(REQUESTS, st.sampled_from(["application/json", "text/plain", "text/markdown", "text/csv"]))
-def test_no_body_of_json_makes_the_service_fail(service: Any, asked: Any, accept: str) -> None:
-    kind, data, options = asked
-    response = service.body(
-        f"/v1/tests/{kind}", json.dumps({**data, **options}).encode(), headers={"accept": accept}
-    )
-    assert response.status_code < 500, response.text
-    planned = service.body("/v1/plan", json.dumps({"kind": kind, "request": {**data, **options}}).encode())
-    assert planned.status_code < 500, planned.text
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.binary(max_size=80) | st.text(max_size=80).map(lambda text: text.encode("utf-8", "surrogatepass")))
-def test_no_bytes_make_the_service_fail(service: Any, content: bytes) -> None:
-    for media in ("application/json", "text/csv", "text/tab-separated-values"):
-        assert service.body(PATH, content, media).status_code < 500
+    problem(service.post(PATH, {"u": [1] * n, "v": [0] * n}), 413)
 
 
 def test_values_whose_squares_overflow_are_answered(service: Any) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.api.conftest import error_of, problem
+
 FILES, GATE = "/v1/tests/files", "/v1/gate"
 EIGHT: dict[str, Any] = {"u": [1] * 8, "v": [0] * 8}
 COUNTS: dict[str, Any] = {
@@ -151,10 +153,9 @@ def test_fields_say_what_the_file_does_not(service: Any) -> None:
     ],
 )  # fmt: skip
 def test_what_contradicts_or_does_not_fit_is_named(
-    path: str, value: Any, fields: dict[str, str], pointer: str, code: str, service: Any, problem_of: Any
+    path: str, value: Any, fields: dict[str, str], pointer: str, code: str, service: Any
 ) -> None:
-    said = problem_of(send(service, path, value, **fields), 422)
-    assert (said["errors"][0]["pointer"], said["errors"][0]["code"]) == (pointer, code)
+    assert error_of(send(service, path, value, **fields)) == (pointer, code)
 
 
 def test_lines_are_still_lines(service: Any) -> None:
@@ -169,13 +170,13 @@ def test_lines_are_still_lines(service: Any) -> None:
     assert send(service, FILES, '{"u": 0.5, "v": 0.25}').json()["items"]["n"] == 1
 
 
-def test_one_object_with_lists_and_no_id_is_never_one_item(service: Any, problem_of: Any) -> None:
+def test_one_object_with_lists_and_no_id_is_never_one_item(service: Any) -> None:
     """The other ways into the reader of JSON lines: an array, two files, another name of the columns."""
     for value, fields in (
         ([EIGHT], {}),
         ({"new": [1, 1], "old": [0, 1]}, {"system_u": "new", "system_v": "old"}),
     ):
-        said = problem_of(send(service, FILES, value, **fields), 422)
+        said = problem(send(service, FILES, value, **fields), 422)
         assert said["errors"][0]["code"] == "one_item_of_lists"
     files = {role: (f"{role}.json", json.dumps({"score": [1, 0, 1]}).encode()) for role in "uv"}
     said = service.request(
@@ -185,35 +186,32 @@ def test_one_object_with_lists_and_no_id_is_never_one_item(service: Any, problem
 
 
 @pytest.mark.parametrize("path", [FILES, "/v1/gate"])
-def test_several_requests_are_never_the_items_of_one_test(path: str, service: Any, problem_of: Any) -> None:
+def test_several_requests_are_never_the_items_of_one_test(path: str, service: Any) -> None:
     one = {"u": [12, 3], "v": [12, 4]}
     for value in ([one, one, one], "\n".join([json.dumps(one)] * 2)):
-        error = problem_of(send(service, path, value), 422)["errors"][0]
+        error = problem(send(service, path, value), 422)["errors"][0]
         assert error["code"] == "requests_for_items"
         assert "Several requests are not one test" in error["detail"]
     files = {role: (f"{role}.jsonl", b'{"score": [1, 0]}\n{"score": [0, 1]}\n') for role in "uv"}
-    assert (
-        problem_of(service.request("POST", path, files=files), 422)["errors"][0]["code"]
-        == "requests_for_items"
-    )
+    assert error_of(service.request("POST", path, files=files))[1] == "requests_for_items"
 
 
 @pytest.mark.parametrize("path", [FILES, "/v1/gate"])
-def test_one_request_with_an_id_is_never_one_item(path: str, service: Any, problem_of: Any) -> None:
+def test_one_request_with_an_id_is_never_one_item(path: str, service: Any) -> None:
     for value in ({"id": "nightly", **EIGHT}, [{"id": "nightly", **EIGHT}]):
-        assert problem_of(send(service, path, value), 422)["errors"][0]["code"] == "one_item_of_lists"
+        assert error_of(send(service, path, value))[1] == "one_item_of_lists"
 
 
 @pytest.mark.parametrize(
     ("kind", "body"),
     [("scores", EIGHT), ("predictions", {"gold": ["a", "b"], "u": ["a", "b"], "v": ["b", "b"]}), ("effects", {"stay": [3, -1]})],
 )  # fmt: skip
-def test_a_request_sent_as_lines_is_never_one_item(
-    kind: str, body: Any, service: Any, problem_of: Any
-) -> None:
+def test_a_request_sent_as_lines_is_never_one_item(kind: str, body: Any, service: Any) -> None:
     path, line = f"/v1/tests/{kind}", json.dumps(body)
-    said = problem_of(service.body(path, line.encode(), "application/x-ndjson"), 422)
-    assert (said["errors"][0]["pointer"], said["errors"][0]["code"]) == ("/line/1", "one_item_of_lists")
+    assert error_of(service.body(path, line.encode(), "application/x-ndjson")) == (
+        "/line/1",
+        "one_item_of_lists",
+    )
     with_id = json.dumps({"id": "q", **body}).encode()
     query = "?expression=x1" if kind == "effects" else ""
     assert service.body(path + query, with_id, "application/x-ndjson").json()["items"]["n"] == 1

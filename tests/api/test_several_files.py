@@ -10,6 +10,7 @@ import pytest
 
 from exactperm.inputs.formats import catalogue, file_names
 from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
+from tests.api.conftest import error_of, problem
 from tests.fuzz.excerpts import Excerpt, excerpts
 
 PATH, GATE, COMPARE = "/v1/tests/files", "/v1/gate", "/v1/compare"
@@ -83,9 +84,9 @@ def test_the_order_of_the_files_does_not_matter(service: Any) -> None:
     assert answers[0]["id"] == answers[1]["id"]
 
 
-def test_a_task_of_one_system_is_refused_with_a_way_out(service: Any, problem_of: Any) -> None:
+def test_a_task_of_one_system_is_refused_with_a_way_out(service: Any) -> None:
     files = parts(v="law")
-    said = problem_of(post(service, PATH, files), 422)
+    said = problem(post(service, PATH, files), 422)
     assert said["errors"][0]["pointer"] == "/files/v"
     assert said["errors"][0]["code"] == "unmatched_tasks"
     assert '"mmlu_law"' in said["detail"]
@@ -97,10 +98,10 @@ def test_a_task_of_one_system_is_refused_with_a_way_out(service: Any, problem_of
         'without a file of v were left out (on_missing: drop): "mmlu_law".' in note
         for note in dropped["reading"]["notes"]
     )
-    problem_of(post(service, GATE, files), 422)
+    problem(post(service, GATE, files), 422)
 
 
-def test_no_common_task_two_of_one_and_one_system_alone_are_refused(service: Any, problem_of: Any) -> None:
+def test_no_common_task_two_of_one_and_one_system_alone_are_refused(service: Any) -> None:
     one, other = rows([1, 0]), rows([0, 1])
     cases = {
         "unmatched_tasks": [("u", ("a.csv", one)), ("u", ("b.csv", one)), ("v", ("c.csv", other)), ("v", ("d.csv", other))],
@@ -110,33 +111,32 @@ def test_no_common_task_two_of_one_and_one_system_alone_are_refused(service: Any
     }  # fmt: skip
     for code, files in cases.items():
         for path in (PATH, GATE):
-            assert problem_of(post(service, path, files), 422)["errors"][0]["code"] == code
-    assert "drop" not in problem_of(post(service, PATH, cases["unmatched_tasks"]), 422)["detail"]
+            assert error_of(post(service, path, files))[1] == code
+    assert "drop" not in problem(post(service, PATH, cases["unmatched_tasks"]), 422)["detail"]
 
 
-def test_files_without_names_are_refused(service: Any, problem_of: Any) -> None:
+def test_files_without_names_are_refused(service: Any) -> None:
     for name in ("", "/", "//", ".csv"):
         files = [(role, (name, rows([1, 0]))) for role in ("u", "u", "v", "v")]
-        said = problem_of(post(service, PATH, files), 422)
-        assert said["errors"][0]["code"] == "duplicate_task"
+        assert error_of(post(service, PATH, files))[1] == "duplicate_task"
 
 
-def test_what_is_wrong_in_a_file_says_in_which(service: Any, problem_of: Any) -> None:
+def test_what_is_wrong_in_a_file_says_in_which(service: Any) -> None:
     files = parts()
     files[1] = ("u", (files[1][1][0], files[1][1][1].replace(b"\n2,", b"\n2,x")))
-    flaw = problem_of(post(service, PATH, files), 422)["errors"][0]
+    flaw = problem(post(service, PATH, files), 422)["errors"][0]
     assert flaw["pointer"] == "/files/u/mmlu_law/line/4/2"
     assert flaw["code"] == "not_a_number"
-    flaw = problem_of(post(service, PATH, files[:4] + parts()[5:]), 422)["errors"][0]
+    flaw = problem(post(service, PATH, files[:4] + parts()[5:]), 422)["errors"][0]
     assert flaw["pointer"] == "/files/v"
 
 
-def test_tasks_that_measure_different_things_are_refused(service: Any, problem_of: Any) -> None:
+def test_tasks_that_measure_different_things_are_refused(service: Any) -> None:
     acc, f1 = b'{"id":1,"acc":1}\n{"id":2,"acc":0}\n', b'{"id":1,"toxicity":1}\n{"id":2,"toxicity":0}\n'
     files: Parts = [
         (role, (f"{task}.jsonl", content)) for role in "uv" for task, content in (("a", acc), ("b", f1))
     ]
-    said = problem_of(post(service, PATH, files), 422)
+    said = problem(post(service, PATH, files), 422)
     assert said["errors"][0]["pointer"] == "/files/u/b"
     assert said["errors"][0]["code"] == "tasks_differ"
     assert 'metric, "acc" and "toxicity"' in said["detail"]
@@ -145,7 +145,7 @@ def test_tasks_that_measure_different_things_are_refused(service: Any, problem_o
         for role in "uv"
         for name, content in (("a.jsonl", acc), ("b.csv", rows([1, 0])))
     ]
-    assert problem_of(post(service, PATH, mixed), 422)["errors"][0]["code"] == "tasks_differ"
+    assert error_of(post(service, PATH, mixed))[1] == "tasks_differ"
 
 
 def test_a_gate_of_many_tasks_decides_as_that_of_one_file(service: Any) -> None:
@@ -195,16 +195,18 @@ def test_tasks_are_the_data_sets_of_a_comparison(service: Any) -> None:
     assert '4 tasks were read, each a data set: "mmlu_anatomy"' in said["reading"]["notes"][0]
 
 
-def test_a_task_that_a_system_lacks_is_refused_in_a_comparison(service: Any, problem_of: Any) -> None:
+def test_a_task_that_a_system_lacks_is_refused_in_a_comparison(service: Any) -> None:
     files, names = board(parts(v="law"), ["A"] * 4 + ["B"] * 3)
-    said = problem_of(post(service, COMPARE, files, names=names), 422)
+    said = problem(post(service, COMPARE, files, names=names), 422)
     assert said["errors"][0]["pointer"] == "/files/B"
     assert said["errors"][0]["code"] == "unmatched_tasks"
     dropped = post(service, COMPARE, files, names=names, on_missing="complete").json()
     assert list(dropped["datasets"]) == ["mmlu_anatomy", "mmlu_virology", "mmlu_zoology"]
     broken = [*files[:2], ("system", (files[2][1][0], b"id,score\n1,x\n")), *files[3:]]
-    flaw = problem_of(post(service, COMPARE, broken, names=names, on_missing="complete"), 422)["errors"][0]
-    assert flaw["pointer"] == "/files/A/mmlu_virology/line/2/2"
+    assert (
+        error_of(post(service, COMPARE, broken, names=names, on_missing="complete"))[0]
+        == "/files/A/mmlu_virology/line/2/2"
+    )
 
 
 OF_TASKS = [
@@ -238,11 +240,10 @@ def test_every_format_may_have_a_file_for_each_task(number: int) -> None:
     assert said.data.pairing.clusters is None
 
 
-def test_formats_that_compare_items_within_a_file_refuse_several(service: Any, problem_of: Any) -> None:
+def test_formats_that_compare_items_within_a_file_refuse_several(service: Any) -> None:
     own = next(one for one in excerpts() if one.format == "mt-metrics-eval")
     files: Parts = [(role, (f"{task}.seg", content)) for role, content in own.files.items() for task in "ab"]
-    said = problem_of(post(service, PATH, files, format=own.format), 422)
-    assert said["errors"][0]["code"] == "several_files"
+    assert error_of(post(service, PATH, files, format=own.format))[1] == "several_files"
 
 
 @pytest.mark.parametrize(

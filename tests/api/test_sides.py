@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from math import comb
@@ -15,8 +15,8 @@ import pytest
 
 import exactperm
 from exactperm.client.errors import InvalidTest
+from tests.api.conftest import codes_of, error_of, errors_of, problem
 
-Problem = Callable[..., dict[str, Any]]
 U = [0.66, 0.56, 0.32, 0.48, 0.49, 0.47, 0.75]
 V = [0.50, 0.40, 0.23, 0.39, 0.35, 0.33, 0.61]
 ALL_AHEAD = 2 / 2**7  # two-sided, seven differences of one sign
@@ -82,9 +82,7 @@ def test_names_of_one_metric_are_no_question(service: Any, names: tuple[str, str
 
 
 @pytest.mark.parametrize("names", TWO_METRICS, ids=" ".join)
-def test_two_metrics_are_a_warning_and_no_gate(
-    service: Any, problem_of: Problem, names: tuple[str, str]
-) -> None:
+def test_two_metrics_are_a_warning_and_no_gate(service: Any, names: tuple[str, str]) -> None:
     for name, u, v in (
         ("t.csv", csv(f"id,{names[0]}", U), csv(f"id,{names[1]}", V)),
         (
@@ -95,16 +93,15 @@ def test_two_metrics_are_a_warning_and_no_gate(
     ):
         answer = send(service, "/v1/tests/files", two(u, v, name)).json()
         assert (answer["p_value"], "metric_mismatch" in warned(answer)) == (ALL_AHEAD, True)
-        (flaw,) = problem_of(send(service, "/v1/gate", two(u, v, name)), 422)["errors"]
-        assert flaw["code"] == "metric_mismatch"
+        assert codes_of(send(service, "/v1/gate", two(u, v, name))) == ["metric_mismatch"]
         of_board = board(service, u, v, name, higher_is_better="true").json()
         assert "metric_mismatch" in warned(of_board)
 
 
-def test_a_gate_offers_the_metrics_that_both_files_have(service: Any, problem_of: Problem) -> None:
+def test_a_gate_offers_the_metrics_that_both_files_have(service: Any) -> None:
     u = lines(*({"id": n, "score": 1, "f1": x} for n, x in enumerate(U)))
     v = lines(*({"id": n, "f1": x} for n, x in enumerate(V)))
-    (flaw,) = problem_of(send(service, "/v1/gate", two(u, v, "t.jsonl")), 422)["errors"]
+    (flaw,) = problem(send(service, "/v1/gate", two(u, v, "t.jsonl")), 422)["errors"]
     assert (flaw["code"], [choice["fields"] for choice in flaw["choices"]]) == (
         "metric_mismatch",
         [{"metric": "f1"}],
@@ -146,9 +143,7 @@ UNITS = {
 
 
 @pytest.mark.parametrize("case", UNITS)
-def test_shares_against_percent_are_a_warning_and_no_gate(
-    service: Any, problem_of: Problem, case: str
-) -> None:
+def test_shares_against_percent_are_a_warning_and_no_gate(service: Any, case: str) -> None:
     row: Any = UNITS[case]
     name, u, v, differ = row
     files = two(csv(f"id,{name}", u), csv(f"id,{name}", v))
@@ -159,18 +154,19 @@ def test_shares_against_percent_are_a_warning_and_no_gate(
     ) == differ
     gate = send(service, "/v1/gate", files)
     if differ:
-        (flaw,) = problem_of(gate, 422)["errors"]
+        (flaw,) = problem(gate, 422)["errors"]
         assert (flaw["code"], "by 100" in flaw["detail"]) == ("unit_mismatch", True)
         assert flaw["pointer"].startswith("/files/" + ("u" if max(u) <= 1 else "v"))
     else:
         assert gate.status_code in {200, 409}
 
 
-def test_units_of_json_and_of_the_body_of_a_board(service: Any, problem_of: Problem) -> None:
+def test_units_of_json_and_of_the_body_of_a_board(service: Any) -> None:
     request = {"u": PERCENT, "v": SHARES}
     assert "unit_mismatch" in warned(service.post("/v1/tests/scores", request).json())
-    (flaw,) = problem_of(service.post("/v1/gate", {"kind": "scores", "request": request}), 422)["errors"]
-    assert (flaw["pointer"], flaw["code"]) == ("/request/v", "unit_mismatch")
+    assert errors_of(service.post("/v1/gate", {"kind": "scores", "request": request})) == [
+        ("/request/v", "unit_mismatch")
+    ]
     lower = {"kind": "scores", "request": request, "higher_is_better": False}
     assert service.post("/v1/gate", lower).json()["verdict"] == "fail"
     body = csv("id,A,B", PERCENT, SHARES)
@@ -197,18 +193,16 @@ def described(scores: Sequence[int], field: str, texts: Sequence[str], form: str
 @pytest.mark.parametrize(
     "field", ["question", "prompt", "Input", "target", "reference", "doc_hash", "task", "y_true", "src"]
 )
-def test_other_items_under_the_same_ids_are_refused(
-    service: Any, problem_of: Problem, field: str, form: str
-) -> None:
+def test_other_items_under_the_same_ids_are_refused(service: Any, field: str, form: str) -> None:
     texts = [[f"{n} of {name}" for n in range(N)] for name in ("arc", "mmlu")]
     files = two(described(WINS, field, texts[0], form), described(LOSSES, field, texts[1], form), f"t.{form}")
     for path in ("/v1/tests/files", "/v1/gate"):
-        (flaw,) = problem_of(send(service, path, files), 422)["errors"]
+        (flaw,) = problem(send(service, path, files), 422)["errors"]
         assert flaw["code"] == "item_mismatch"
         assert all(f'"x{n}"' in flaw["detail"] for n in range(3))
         assert '"x3"' not in flaw["detail"]
     refused = board(service, files["u"][1], files["v"][1], f"t.{form}")
-    assert problem_of(refused, 422)["errors"][0]["code"] == "item_mismatch"
+    assert error_of(refused)[1] == "item_mismatch"
     kept = send(service, "/v1/tests/files", files, on_mismatch="keep").json()
     assert kept["p_value"] == float(enumerated(WINS, LOSSES))
     same = two(described(WINS, field, texts[0], form), described(LOSSES, field, texts[0], form), f"t.{form}")
@@ -217,7 +211,7 @@ def test_other_items_under_the_same_ids_are_refused(
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_some_other_items_are_a_warning_and_a_gate_asks(service: Any, problem_of: Problem, form: str) -> None:
+def test_some_other_items_are_a_warning_and_a_gate_asks(service: Any, form: str) -> None:
     texts = [f"question {n}" for n in range(N)]
     other = [*texts[:6], "another", "and another"]
     files = two(
@@ -227,7 +221,7 @@ def test_some_other_items_are_a_warning_and_a_gate_asks(service: Any, problem_of
     (warning,) = [one for one in answer["warnings"] if one["code"] == "item_mismatch"]
     assert warning["detail"].startswith("2 of 8 items")
     assert answer["p_value"] == float(enumerated(WINS, LOSSES))
-    (flaw,) = problem_of(send(service, "/v1/gate", files), 422)["errors"]
+    (flaw,) = problem(send(service, "/v1/gate", files), 422)["errors"]
     assert flaw["code"] == "item_mismatch"
     assert [choice["fields"] for choice in flaw["choices"]] == [
         {"on_mismatch": "drop"},
@@ -275,32 +269,27 @@ AVERAGES: dict[str, tuple[str, bytes, bytes]] = {
 
 
 @pytest.mark.parametrize("case", AVERAGES)
-def test_averages_are_refused_by_every_entrance(service: Any, problem_of: Problem, case: str) -> None:
+def test_averages_are_refused_by_every_entrance(service: Any, case: str) -> None:
     name, u, v = AVERAGES[case]
     for response in (
         send(service, "/v1/tests/files", two(u, v, name)),
         send(service, "/v1/gate", two(u, v, name)),
         board(service, u, v, name),
     ):
-        problem = problem_of(response, 422)
-        assert {flaw["code"] for flaw in problem["errors"]} <= {
+        refused = problem(response, 422)
+        assert {flaw["code"] for flaw in refused["errors"]} <= {
             "averages_only",
             "choose_metric",
             "choose_system_u",
             "choose_score_column",
         }
     if case != "one row of a model":
-        assert (
-            problem_of(send(service, "/v1/tests/files", two(u, v, name)), 422)["errors"][0]["code"]
-            == "averages_only"
-        )
+        assert error_of(send(service, "/v1/tests/files", two(u, v, name)))[1] == "averages_only"
 
 
-def test_scores_by_the_names_of_metrics_are_averages_in_json_as_well(
-    service: Any, problem_of: Problem
-) -> None:
+def test_scores_by_the_names_of_metrics_are_averages_in_json_as_well(service: Any) -> None:
     request = {"u": {"accuracy": 0.7, "f1": 0.6}, "v": {"accuracy": 0.8, "f1": 0.5}}
-    assert problem_of(service.post("/v1/tests/scores", request), 422)["errors"][0]["code"] == "averages_only"
+    assert error_of(service.post("/v1/tests/scores", request))[1] == "averages_only"
     by_query = {"u": {"map-1": 0.7, "q2": 0.6, "q3": 0.1}, "v": {"map-1": 0.8, "q2": 0.5, "q3": 0.2}}
     assert service.post("/v1/tests/scores", by_query).status_code == 200
 
@@ -308,10 +297,10 @@ def test_scores_by_the_names_of_metrics_are_averages_in_json_as_well(
 @pytest.mark.parametrize(
     "row", [{"id": "a", "accuracy": 0.5}, {"prompt": "Who?", "accuracy": 0.5}, {"score": 0.5}], ids=str
 )
-def test_one_item_is_a_test_and_no_gate(service: Any, problem_of: Problem, row: dict[str, Any]) -> None:
+def test_one_item_is_a_test_and_no_gate(service: Any, row: dict[str, Any]) -> None:
     files = two(lines(row), lines({**row, next(reversed(row)): 0.25}), "t.jsonl")
     assert send(service, "/v1/tests/files", files).json()["p_value"] == 1
-    assert problem_of(send(service, "/v1/gate", files), 422)["errors"][0]["code"] == "one_item"
+    assert error_of(send(service, "/v1/gate", files))[1] == "one_item"
 
 
 ONE_ITEM: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -324,16 +313,14 @@ ONE_ITEM: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", ONE_ITEM)
-def test_one_item_decides_no_gate_of_any_kind(service: Any, problem_of: Problem, case: str) -> None:
+def test_one_item_decides_no_gate_of_any_kind(service: Any, case: str) -> None:
     kind, request, pointer = ONE_ITEM[case]
     for policy in ("no_regression", "non_inferior", "improve"):
-        (flaw,) = problem_of(
-            service.post("/v1/gate", {"kind": kind, "request": request, "policy": policy, "margin": 0.01}),
-            422,
-        )["errors"]
-        assert (flaw["pointer"], flaw["code"]) == (pointer, "one_item")
+        assert errors_of(
+            service.post("/v1/gate", {"kind": kind, "request": request, "policy": policy, "margin": 0.01})
+        ) == [(pointer, "one_item")]
     metrics = [{"name": "a", "kind": kind, "request": request}]
-    assert problem_of(service.post("/v1/gate", {"metrics": metrics}), 422)["errors"][0]["code"] == "one_item"
+    assert error_of(service.post("/v1/gate", {"metrics": metrics}))[1] == "one_item"
 
 
 def test_a_gate_that_waits_for_items_goes_on_waiting(service: Any) -> None:
@@ -355,14 +342,14 @@ def long_table(questions: Sequence[Sequence[str]]) -> bytes:
     return "\n".join(["id,system,question,score", *rows, ""]).encode()
 
 
-def test_long_tables_of_other_items_are_told_by_boards_and_tests(service: Any, problem_of: Problem) -> None:
+def test_long_tables_of_other_items_are_told_by_boards_and_tests(service: Any) -> None:
     texts = [f"question {n}" for n in range(N)]
     for other, refused in ((["other"] * 6 + texts[6:], True), ([*texts[:7], "other"], False)):
         table = {"file": ("t.csv", long_table([texts, other]))}
         for path in ("/v1/tests/files", "/v1/compare"):
             response = send(service, path, table)
             if refused:
-                assert problem_of(response, 422)["errors"][0]["code"] == "item_mismatch"
+                assert error_of(response)[1] == "item_mismatch"
             else:
                 assert "item_mismatch" in warned(response.json())
     same = send(service, "/v1/compare", {"file": ("t.csv", long_table([texts, texts]))})
@@ -397,13 +384,13 @@ OUTCOMES: dict[str, tuple[str, bytes, int, int]] = {
 
 
 @pytest.mark.parametrize("case", OUTCOMES)
-def test_tables_of_outcomes_are_tested_as_their_items(service: Any, problem_of: Problem, case: str) -> None:
+def test_tables_of_outcomes_are_tested_as_their_items(service: Any, case: str) -> None:
     name, content, b, c = OUTCOMES[case]
     table = {"file": (name, content)}
     said = send(service, "/v1/tests/files", table).json()
     assert said["p_value"] == pytest.approx(binomial(b, c), rel=1e-12)
     assert (said["items"]["wins"], said["items"]["losses"]) == (b, c)
-    (flaw,) = problem_of(send(service, "/v1/gate", table), 422)["errors"]
+    (flaw,) = problem(send(service, "/v1/gate", table), 422)["errors"]
     assert flaw["code"] == "choose_roles"
     verdicts = ("pass", "fail") if b > c else ("fail", "pass")
     for choice, verdict in zip(flaw["choices"], verdicts, strict=True):
@@ -449,12 +436,12 @@ UNCLEAR: dict[str, tuple[bytes, str]] = {
 @pytest.mark.parametrize("format_", ["auto", "csv"])
 @pytest.mark.parametrize("case", UNCLEAR)
 def test_what_may_be_a_table_of_outcomes_is_never_read_as_items(
-    service: Any, problem_of: Problem, case: str, format_: str
+    service: Any, case: str, format_: str
 ) -> None:
     content, code = UNCLEAR[case]
     for path in ("/v1/tests/files", "/v1/gate"):
         sent = send(service, path, {"file": ("t.txt", content)}, format=format_)
-        (flaw,) = problem_of(sent, sent.status_code)["errors"]
+        (flaw,) = problem(sent, sent.status_code)["errors"]
         assert (sent.status_code // 100, flaw["code"]) == (4, code) or format_ == "csv", flaw
 
 
@@ -465,13 +452,11 @@ def test_what_may_be_a_table_of_outcomes_is_never_read_as_items(
         b'{"metric": "zorp", "new": 0.81, "old": 0.78}\n{"metric": "quux", "new": 0.5, "old": 0.4}\n',
     ],
 )
-def test_rows_of_metrics_that_nobody_knows_are_averages(
-    service: Any, problem_of: Problem, table: bytes
-) -> None:
+def test_rows_of_metrics_that_nobody_knows_are_averages(service: Any, table: bytes) -> None:
     for more in ({}, {"id_column": "metric"}, {"system_u": "new", "system_v": "old"}):
         for path in ("/v1/tests/files", "/v1/gate"):
             sent = send(service, path, {"file": ("t.csv", table)}, **more)
-            assert [flaw["code"] for flaw in problem_of(sent, 422)["errors"]] == ["averages_only"]
+            assert codes_of(sent) == ["averages_only"]
     lists = b'{"tags": ["a"], "u": 1, "v": 0}\n{"tags": ["b"], "u": 1, "v": 1}\n'
     numbers = b"measure,u,v\n1,1,0\n2,1,1\n"
     for items in (lists, numbers):
@@ -527,8 +512,7 @@ def test_counts_of_discordant_items_are_taken_in_python(more: dict[str, int]) ->
     [({"a": 9, "b": 1, "c": 2}, "/d", "missing_field"), ({"b": 1, "c": 2, "d": 9}, "/a", "missing_field"), ({"b": -1, "c": 2}, "/b", "not_a_count"), ({"b": 1, "c": 2.5}, "/c", "not_a_count"), ({"b": 1, "c": True}, "/c", "not_a_count")],
 )  # fmt: skip
 def test_what_is_no_count_of_items_is_refused(
-    service: Any, problem_of: Problem, request_: dict[str, Any], pointer: str, code: str
+    service: Any, request_: dict[str, Any], pointer: str, code: str
 ) -> None:
-    (flaw,) = problem_of(service.post("/v1/tests/scores", request_), 422)["errors"]
-    assert (flaw["pointer"], flaw["code"]) == (pointer, code)
+    assert errors_of(service.post("/v1/tests/scores", request_)) == [(pointer, code)]
     assert service.post("/v1/tests/scores", {"b": 10**9, "c": 1}).status_code == 413

@@ -14,6 +14,7 @@ from exactperm.service.messages import TestKind
 from exactperm.service.schema.statistics import STATISTIC_MODELS, entries
 from exactperm.statistics.catalogue import STATISTICS
 from exactperm.statistics.pairwise.gold import PAIRWISE
+from tests.api.conftest import error_of
 
 GOLD = ["a", "b", "a", "c", "b", "a", "c", "b"]
 U = ["a", "b", "b", "c", "b", "a", "a", "b"]
@@ -210,8 +211,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("changes", "pointer"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
 def test_a_parameter_that_does_not_fit_is_pointed_at(
-    service: Any, problem_of: Any, changes: dict[str, Any], pointer: str
+    service: Any, changes: dict[str, Any], pointer: str
 ) -> None:
     request = {"gold": GOLD, "u": U, "v": V, **changes}
-    said = problem_of(service.post(PREDICTIONS, request), 422)
-    assert said["errors"][0]["pointer"] == pointer
+    assert error_of(service.post(PREDICTIONS, request))[0] == pointer

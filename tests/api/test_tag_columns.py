@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.api.conftest import problem
+
 FILES = "/v1/tests/files"
 PACK = Path(__file__).resolve().parents[3] / "shared" / "data" / "ner" / "uner_en_ewt"
 INDEXED = b"1\tAnna\tB-PER\tB-OTH\t-\n2\tsleeps\tO\tO\t-\n"
@@ -27,8 +29,8 @@ def f1(service: Any, files: dict[str, bytes], **fields: str) -> tuple[float, flo
     return said["u"], said["v"]
 
 
-def refused(problem_of: Any, service: Any, files: dict[str, bytes], **fields: str) -> tuple[str, str]:
-    error = problem_of(send(service, files, **fields), 422)["errors"][0]
+def refused(service: Any, files: dict[str, bytes], **fields: str) -> tuple[str, str]:
+    error = problem(send(service, files, **fields), 422)["errors"][0]
     return error["pointer"], error["code"]
 
 
@@ -39,17 +41,15 @@ def test_behind_an_index_the_tag_follows_the_token(service: Any) -> None:
     assert f1(service, files, tag_column="2", tag_column_gold="3") == (1.0, 0.0)
 
 
-def test_columns_that_differ_must_be_chosen_and_those_that_agree_need_not(
-    service: Any, problem_of: Any
-) -> None:
+def test_columns_that_differ_must_be_chosen_and_those_that_agree_need_not(service: Any) -> None:
     chunks = b"Anna NNP B-NP B-PER\nsleeps VBZ B-VP O\n"
     files = {"gold": chunks, "u": PLAIN, "v": MISSED}
-    assert refused(problem_of, service, files) == ("/files/gold", "choose_tag_column")
-    detail = problem_of(send(service, files), 422)["detail"]
+    assert refused(service, files) == ("/files/gold", "choose_tag_column")
+    detail = problem(send(service, files), 422)["detail"]
     assert '"3 (B-NP)", "4 (B-PER)"' in detail
     assert "`tag_column_gold`" in detail
     assert f1(service, files, tag_column_gold="4") == (1.0, 0.0)
-    assert refused(problem_of, service, {**files, "v": chunks}, tag_column_gold="4") == (
+    assert refused(service, {**files, "v": chunks}, tag_column_gold="4") == (
         "/files/v",
         "choose_tag_column",
     )
@@ -58,36 +58,34 @@ def test_columns_that_differ_must_be_chosen_and_those_that_agree_need_not(
     assert f1(service, {"gold": twice, "u": PLAIN, "v": MISSED}) == (1.0, 0.0)
 
 
-def test_gold_and_predictions_beside_each_other_are_the_last_columns_or_chosen(
-    service: Any, problem_of: Any
-) -> None:
+def test_gold_and_predictions_beside_each_other_are_the_last_columns_or_chosen(service: Any) -> None:
     u = b"Anna B-NP B-PER B-PER\nsleeps B-VP O O\n"
     v = b"Anna B-NP B-PER O\nsleeps B-VP O O\n"
     assert f1(service, {"u": u, "v": v}) == (1.0, 0.0)
     scored = {role: content.replace(b"\n", b" 0.5\n") for role, content in (("u", u), ("v", v))}
-    assert refused(problem_of, service, scored) == ("/files/u", "choose_tag_column")
+    assert refused(service, scored) == ("/files/u", "choose_tag_column")
     columns = {"tag_column_gold": "3", "tag_column_u": "4", "tag_column_v": "4"}
     assert f1(service, scored, **columns) == (1.0, 0.0)
     both = b"Anna B-NP B-PER B-PER O x\nsleeps B-VP O O O x\n"
-    assert refused(problem_of, service, {"file": both}) == ("/files/file", "choose_tag_column")
+    assert refused(service, {"file": both}) == ("/files/file", "choose_tag_column")
     assert f1(service, {"file": both}, tag_column_gold="3", tag_column_u="4", tag_column_v="5") == (1.0, 0.0)
     for wrong in (
         {"tag_column_gold": "3"},
         {"tag_column_gold": "4", "tag_column_u": "4", "tag_column_v": "5"},
     ):
-        assert refused(problem_of, service, {"file": both}, **wrong) == (
+        assert refused(service, {"file": both}, **wrong) == (
             "/options/tag_column_gold",
             "invalid_option",
         )
 
 
-def test_a_damaged_tag_never_moves_the_choice_to_another_column(service: Any, problem_of: Any) -> None:
+def test_a_damaged_tag_never_moves_the_choice_to_another_column(service: Any) -> None:
     tagged = "Anna B-NP B-PER\nsleeps B-VP O\nin B-PP O\nOslo B-NP {}\n"
     files = {"gold": PLAIN + b"in\tO\nOslo\tB-LOC\n", "u": tagged.format("LOC").encode(), "v": b""}
     files["v"] = files["gold"]
-    assert refused(problem_of, service, files) == ("/files/u/line/4/3", "no_tags")
+    assert refused(service, files) == ("/files/u/line/4/3", "no_tags")
     files["u"] = tagged.format("B-LOC").encode()
-    assert refused(problem_of, service, files) == ("/files/u", "choose_tag_column")
+    assert refused(service, files) == ("/files/u", "choose_tag_column")
 
 
 @pytest.mark.pack
@@ -188,6 +186,6 @@ def test_a_file_of_documents_needs_no_header(documents: bytes, format_: str, ser
 
 
 @pytest.mark.parametrize("documents", [b"a\nb\n", b"a\nb\nc\nd\ne\n"])
-def test_documents_of_other_sentences_are_refused(documents: bytes, service: Any, problem_of: Any) -> None:
+def test_documents_of_other_sentences_are_refused(documents: bytes, service: Any) -> None:
     files = {"u": SENTENCES, "v": SENTENCES, "documents": documents}
-    assert refused(problem_of, service, files, clusters="document") == ("/files/documents", "length_mismatch")
+    assert refused(service, files, clusters="document") == ("/files/documents", "length_mismatch")

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.api.conftest import error_of
+
 OPENAPI = Path(__file__).parents[2] / "openapi"
 # What is served is what this file says (test_discovery.py).
 DOCUMENT = json.loads((OPENAPI / "openapi.json").read_text(encoding="utf-8"))
@@ -113,10 +115,12 @@ def test_a_default_in_the_query_harms_no_body(name: str, service: Any) -> None:
     ],
 )
 def test_a_query_that_contradicts_a_body_is_refused(
-    query: str, body: dict[str, Any], pointer: str, service: Any, problem_of: Any
+    query: str, body: dict[str, Any], pointer: str, service: Any
 ) -> None:
-    said = problem_of(service.post(f"/v1/tests/scores?{query}", {"u": [1, 0], "v": [0, 0], **body}), 422)
-    assert (said["errors"][0]["pointer"], said["errors"][0]["code"]) == (pointer, "given_twice")
+    assert error_of(service.post(f"/v1/tests/scores?{query}", {"u": [1, 0], "v": [0, 0], **body})) == (
+        pointer,
+        "given_twice",
+    )
 
 
 def test_a_query_that_agrees_with_a_body_is_harmless(service: Any) -> None:
