@@ -26,6 +26,7 @@ from exactperm.answers.board import (
     PairRecord,
     SystemRecord,
 )
+from exactperm.api.openapi.schemas import CompareAnswer
 from exactperm.client import AsyncClient, Client, InvalidData, InvalidTest, compare, scores
 from exactperm.client.calls import JSON, NPY, compare_call
 from exactperm.client.compare_results import (
@@ -39,7 +40,6 @@ from exactperm.client.compare_results import (
 )
 from exactperm.local.transport import InProcess
 from exactperm.main import create_app
-from exactperm.service.answers import CompareAnswer, json_types
 from exactperm.settings import Settings
 
 NAMES = ["A", "B", "C"]
@@ -244,7 +244,7 @@ def test_results_have_the_fields_of_the_answer() -> None:
         assert [one.name for one in fields(result)] == [one.name for one in fields(record)]
         assert get_type_hints(result).keys() == get_type_hints(record).keys()
     assert {one.name for one in fields(CompareResult)} - {"raw", "permalink"} == set(
-        json_types(CompareAnswer)
+        CompareAnswer.model_fields
     )
     board = run(FRAME)
     with pytest.raises(FrozenInstanceError):

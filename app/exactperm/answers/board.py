@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
+from .members import FROM_REQUEST, INLINE, Flattened, identifier
 from .test import BoundsKind, ConfidenceInterval, Log10PValue, PValue, ReadingRecord, WarningRecord
 
 Adjust = Literal["bonferroni", "holm", "hochberg", "bh", "by", "holm_discrete", "max_t", "none"]
@@ -137,16 +138,16 @@ class BoardRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareRecord:
+class CompareRecord(Flattened):
     """The answer of a comparison: one board; or, of several data sets, one for each and an overall one."""
 
-    digest: str
+    digest: Annotated[str, identifier("c", FROM_REQUEST)]
     statistic: str
     metric: str | None
     higher_is_better: bool
     compare: Design
     baseline: str | None
-    board: BoardRecord | None
+    board: Annotated[BoardRecord | None, INLINE]
     datasets: Mapping[str, BoardRecord] | None
     overall: BoardRecord | None
     reading: ReadingRecord | None = None

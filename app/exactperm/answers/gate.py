@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from ..presentation.numbers import known_digits
+from .members import INLINE, Flattened, identifier
 from .reading import Note, sentences
 from .test import (
     Alternative,
@@ -90,7 +91,7 @@ class Decision(OneSidedTest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricRecord:
+class MetricRecord(Flattened):
     """One comparison of a gate: its verdict, what it had to show, the decision, and the test of no difference.
 
     `hypothesis` and `reason` are sentences. `test` is one-sided in the gate's direction, with estimates, interval and
@@ -104,13 +105,13 @@ class MetricRecord:
     verdict: Verdict
     reason: str
     hypothesis: str
-    terms: GateTerms
+    terms: Annotated[GateTerms, INLINE]
     decision: Decision
     sensitivity: Annotated[
         SensitivityRecord | None,
         "What the deciding test could have found, with a margin beyond it; null where that is not known or took too long.",
     ] = None
-    sequential: SequentialRecord | None = None
+    sequential: Annotated[SequentialRecord | None, INLINE] = None
     test: TestRecord
 
 
@@ -120,24 +121,24 @@ def digits_of_decision(decision: Decision) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateRecord:
+class GateRecord(Flattened):
     """The answer of a gate: fail when a metric fails, else inconclusive when one is, else continue when one waits, else pass.
 
     The terms and the p-value are those of the metric that decided.
     """
 
-    digest: str
+    digest: Annotated[str, identifier("g")]
     verdict: Verdict
     passed: Annotated[
         bool, "Whether the status is 200: a pull request may go on, or more items are to come (continue)."
     ]
     reason: str
-    terms: GateTerms
+    terms: Annotated[GateTerms, INLINE]
     on_inconclusive: OnInconclusive
     correction: Literal["holm"] | None
     p_value: Annotated[PValue, "The one that decided, adjusted."]
     log10_p_value: Log10PValue
-    sequential: SequentialRecord | None = None
+    sequential: Annotated[SequentialRecord | None, INLINE] = None
     metrics: tuple[MetricRecord, ...]
 
     @classmethod

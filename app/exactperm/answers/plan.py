@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from .members import COST, Form
+from .test import Method
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedMethod:
     """A method, its predicted cost, and why it was chosen or not."""
 
-    method: str
+    method: Annotated[str, Form(Method, str)]
     exact: bool
-    operations: int
-    bytes: int
-    seconds: float
+    operations: Annotated[int, COST]
+    bytes: Annotated[int, COST]
+    seconds: Annotated[float, COST]
     reason: str
 
 
@@ -37,14 +40,14 @@ class BoardPlanRecord:
     methods: Annotated[
         tuple[str, ...], "Methods that run; of pairs that are planned one by one, those of some of them."
     ]
-    seconds: float
+    seconds: Annotated[float, COST]
 
 
 @dataclass(frozen=True, slots=True)
 class ComparePlanRecord:
-    """What a comparison would do and cost on one processor, predicted before any of its tests runs."""
+    """What a comparison would do and cost on one processor, as a whole, predicted before any of its tests runs."""
 
     tests: Annotated[int, "Pairs of systems, over all boards."]
-    seconds: Annotated[float, "Predicted time of the whole comparison."]
+    seconds: Annotated[float, COST]
     longest_seconds: Annotated[float | None, "What it takes at the most; null where that is not known."]
     boards: tuple[BoardPlanRecord, ...]

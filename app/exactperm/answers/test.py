@@ -1,7 +1,7 @@
 """The answer to a test, as plain data. The JSON answer, its OpenAPI schema and the reports all follow from it.
 
-`exactperm.service.answers` writes every field by its name and in the order of this file. In an `Annotated` type, a text
-describes the field in the OpenAPI document and a mapping holds its bounds. Class docstrings become descriptions too.
+Every field is written by its name and in the order of this file, unless its `Annotated` type says otherwise
+(`exactperm.answers.members`). Class docstrings become descriptions too.
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
+from .members import FROM_REQUEST, INLINE, Flattened, Form, decimal, identifier
 from .reading import Note, sentences
 
 Alternative = Literal["two-sided", "greater", "less"]
 Resampling = Literal["permutation", "bootstrap"]
+Method = Literal[
+    "auto", "fft", "dp", "rational", "grid", "enumeration", "meet_in_the_middle", "bounds", "monte_carlo"
+]
 BoundsKind = Literal["certified", "confidence"]
 IntervalKind = Literal["exact", "bounded", "approximate", "sampled"]
 PValue = Annotated[float, {"gt": 0, "le": 1}]
@@ -72,7 +76,12 @@ class MissingRecord:
 class Fraction2:
     """An exact probability: numerator / 2**log2_denominator."""
 
-    numerator: int
+    numerator: Annotated[
+        int,
+        Form(
+            Annotated[str, {"pattern": r"^\d+$"}, "In decimal, as a string: it may have any length."], decimal
+        ),
+    ]
     log2_denominator: int
 
 
@@ -173,6 +182,18 @@ class MethodRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Mass:
+    """The probability of one bin of the null distribution."""
+
+    value: float
+    probability: float
+
+
+def _masses(pmf: tuple[tuple[float, float], ...] | None) -> list[dict[str, float]] | None:
+    return None if pmf is None else [{"value": value, "probability": p} for value, p in pmf]
+
+
+@dataclass(frozen=True, slots=True)
 class NullRecord:
     """The null distribution of the statistic; fields are null where they are not known.
 
@@ -184,8 +205,11 @@ class NullRecord:
     sd: float
     min: float
     max: float
-    quantiles: tuple[tuple[str, float], ...] | None
-    pmf: tuple[tuple[float, float], ...] | None
+    quantiles: Annotated[
+        tuple[tuple[str, float], ...] | None,
+        Form(dict[str, float] | None, lambda quantiles: None if quantiles is None else dict(quantiles)),
+    ]
+    pmf: Annotated[tuple[tuple[float, float], ...] | None, Form(tuple[Mass, ...] | None, _masses)]
     pmf_bin_width: float | None
     range_exact: Annotated[
         bool,
@@ -248,12 +272,12 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingRecord:
+class ReadingRecord(Flattened):
     """How files were read: the notes list everything that was chosen, skipped or dropped."""
 
     format: Annotated[str, "The format that was read."]
     guessed: Annotated[bool, "Whether the format was guessed (format auto)."]
-    facts: tuple[Note, ...]
+    facts: Annotated[tuple[Note, ...], Form(tuple[str, ...], sentences, "notes")]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -300,7 +324,7 @@ class SequentialRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestRecord:
+class TestRecord(Flattened):
     """The result of a test: a function of the request alone.
 
     `confidence_interval`, `effect_size` and `moved` are there when a `confidence_level` was requested, `sensitivity` when a
@@ -309,7 +333,7 @@ class TestRecord:
 
     __test__ = False  # pytest would collect it by its name
 
-    digest: str
+    digest: Annotated[str, identifier("t", FROM_REQUEST)]
     p_value: PValue
     log10_p_value: Annotated[Log10PValue, "Right where p_value underflows."]
     p_value_bounds: Annotated[tuple[float, float], "The true p-value lies between them."]
@@ -341,7 +365,7 @@ class TestRecord:
     effect_size: EffectSize | None = None
     moved: Moved | None = None
     sensitivity: SensitivityRecord | None = None
-    sequential: SequentialRecord | None = None
+    sequential: Annotated[SequentialRecord | None, INLINE] = None
     reading: ReadingRecord | None = None
     warnings: tuple[WarningRecord, ...]
 

@@ -26,7 +26,7 @@ from ..execution.ipc import TooLong
 from ..execution.shared_answers import Cache
 from ..reports.representations import BY_NAME
 from ..service import problems
-from ..service.answers import encode, milliseconds
+from ..service.answers import milliseconds, written
 from ..service.batch import handle_batch
 from ..service.media_types import JSON, MULTIPART, OFFERED
 from ..service.messages import OF_THE_CALL, Job, Kind, Limits, RenderedResponse, Source, WorkStats
@@ -129,7 +129,7 @@ def _headers(rendered: RenderedResponse) -> tuple[tuple[str, str], ...]:
 
 def _runtime(own: bytes, runtime: dict[str, float]) -> bytes:
     """The `runtime` of a test with these members; empty for answers without one (reports, plans)."""
-    return encode({**json.loads(own), **runtime}).rstrip() if own else own
+    return written({**json.loads(own), **runtime}) if own else own
 
 
 # Pieces of work are short: one that took far longer was stopped together with its process, and others need not pay for it.

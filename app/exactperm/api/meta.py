@@ -8,9 +8,9 @@ from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
 from ..answers.board import Adjust, Aggregate, Combine, Design, Family, ListedPairs
-from ..answers.test import Alternative
+from ..answers.test import Alternative, Method
 from ..extras import EXTRAS, is_installed
-from ..inference.options import Method, PmfDetail
+from ..inference.options import PmfDetail
 from ..inputs.alignment import OnMissingOnBoard
 from ..inputs.encodings import CODINGS
 from ..inputs.formats import catalogue

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..answers.test import Alternative, Resampling
+from ..answers.test import Alternative, Method, Resampling
 
-Method = Literal[
-    "auto", "fft", "dp", "rational", "grid", "enumeration", "meet_in_the_middle", "bounds", "monte_carlo"
-]
 Significance = Literal["p", "mid_p"]
 SequentialMode = Literal["anytime"]
 PmfDetail = Literal["none", "summary", "full"]

@@ -21,7 +21,7 @@ from ..execution.ipc import Control, Part, Split
 from ..inputs.quoting import quoted
 from ..reports.representations import NDJSON as LINES
 from . import pipeline, problems
-from .answers import Content, as_json, encode, rendered, runtime_of
+from .answers import Content, rendered, runtime_of, written
 from .media_types import JSON, NDJSON
 from .messages import Body, Job, Limits, RenderedResponse
 from .parse import inflated
@@ -429,6 +429,6 @@ def _joined(job: Job, answered: Sequence[Answered], started: float) -> RenderedR
     good = sum(one.ok for one in answered)
     counts = {"tests": len(answered), "answered": good, "problems": len(answered) - good}
     runtime = runtime_of(job, started, started)
-    before = b'{"results":[%b],"counts":%b,"runtime":' % (b",".join(contents), encode(counts).rstrip())
-    content: Content = (before, encode(as_json(runtime)).rstrip(), b"}\n")
+    before = b'{"results":[%b],"counts":%b,"runtime":' % (b",".join(contents), written(counts))
+    content: Content = (before, written(runtime), b"}\n")
     return rendered(job, content, (), job.representation, started, computed=computed)

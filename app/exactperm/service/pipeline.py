@@ -25,7 +25,7 @@ from ..inputs.formats import price
 from ..reports.representations import BY_NAME, JSON
 from ..statistics.paired import Counts, Effects, Predictions, Repeated, Scores
 from . import problems
-from .answers import answer_id, content_of, encode, render_plan, rendered
+from .answers import answer_id, content_of, render_plan, rendered
 from .compare import carriers, run as boards
 from .compare.parse import ParsedCompare, comparison_of, parse_compare
 from .documents import Document, json_of
@@ -230,7 +230,7 @@ def _finished(
     noun = NOUNS[type(parsed)]
     if job.kind == "plan":
         assert noun.plan is not None
-        return rendered(job, (encode(noun.plan(parsed, prepared)), b"", b""), (), JSON, started)
+        return rendered(job, (noun.plan(parsed, prepared), b"", b""), (), JSON, started)
     return _answer(job, noun, noun.run(parsed, prepared), started, planning)
 
 
@@ -258,7 +258,7 @@ def _prepare_test(job: Job, parsed: ParsedTest) -> Prepared:
         return prepare(parsed.data, parsed.spec, parsed.options, budget, only_planned=job.kind == "plan")
 
 
-def _plan_test(parsed: ParsedTest, prepared: Prepared) -> dict[str, Any]:
+def _plan_test(parsed: ParsedTest, prepared: Prepared) -> bytes:
     # Segments come from files alone, which only the CLI plans.
     return render_plan(parsed.kind, plan_record(prepared))
 
@@ -382,7 +382,7 @@ class Noun:
     is_small: Callable[[Any], bool]
     prepare: Callable[[Job, Any], Planned]
     run: Callable[[Any, Any], Ran]
-    plan: Callable[[Any, Any], dict[str, Any]] | None = None
+    plan: Callable[[Any, Any], bytes] | None = None
 
 
 BOARD = Noun(

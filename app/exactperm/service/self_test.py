@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..answers.test import Method
 from ..engine.plan import Budget
 from ..execution.ipc import Control
-from ..inference.options import Method, Options
+from ..inference.options import Options
 from ..inference.paired_test import run_test
 from ..statistics.paired import Effects, StatisticSpec
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from exactperm import errors
+from exactperm.answers.members import decimal
 from exactperm.errors import Flaw
 from exactperm.service import problems
-from exactperm.service.answers import decimal
 
 
 def every_error() -> list[type[errors.ExactpermError]]:

@@ -14,21 +14,15 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from ...answers.plan import PlannedMethod
-from ...answers.test import ConfidenceInterval, Fraction2, TestRecord, WarningRecord
+from ...answers.board import CompareRecord
+from ...answers.gate import GateRecord
+from ...answers.members import Form, members_of
+from ...answers.plan import ComparePlanRecord, PlannedMethod, PlanRecord
+from ...answers.power import PowerRecord
+from ...answers.test import ConfidenceInterval, Fraction2, Mass, TestRecord, WarningRecord
 from ...errors import Flaw
-from ...service.answers import (
-    CompareAnswer as CompareRecords,
-    ComparePlanAnswer as ComparePlanRecords,
-    GateAnswer as GateRecords,
-    Mass,
-    PlanAnswer as PlanRecords,
-    PowerAnswer as PowerRecords,
-    Runtime,
-    TestAnswer as TestRecords,
-    Versions,
-    json_types,
-)
+from ...service.answers import Runtime, Versions
+from ...service.messages import TestKind
 from ...service.problems import Problem as ProblemRecord
 
 # Components whose names do not follow from those of their records.
@@ -58,14 +52,21 @@ class Health(Answer):
 @cache
 def model_of(record: type) -> type[BaseModel]:
     """The model of the JSON object that a record is written as."""
-    name = NAMES.get(record) or record.__name__.removesuffix("Record").removesuffix("Answer") + "Answer"
-    members: Any = {member: _member(kind) for member, kind in json_types(record).items()}
-    return create_model(name, __base__=Answer, __doc__=record.__doc__, **members)
+    name = NAMES.get(record) or record.__name__.removesuffix("Record") + "Answer"
+    return create_model(name, __base__=Answer, __doc__=record.__doc__, **_members(record))
+
+
+def _members(record: type) -> dict[str, Any]:
+    return {name: _member(member.type) for name, member in members_of(record).items()}
 
 
 def _member(annotation: Any) -> tuple[Any, Any]:
     """The type of a member, and its description and bounds out of `Annotated`."""
     kind, *notes = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+    for note in notes:
+        if isinstance(note, Form):
+            kind, *more = get_args(note.type) if get_origin(note.type) is Annotated else (note.type,)
+            notes = [*more, *notes]
     texts = [note for note in notes if isinstance(note, str)]
     bounds = {name: value for note in notes if isinstance(note, dict) for name, value in note.items()}
     return _json_type(kind), Field(description=texts[-1] if texts else None, **bounds)
@@ -85,12 +86,32 @@ def _json_type(kind: Any) -> Any:
     return kind
 
 
-TestAnswer = model_of(TestRecords)
-GateAnswer = model_of(GateRecords)
-CompareAnswer = model_of(CompareRecords)
-PlanAnswer = model_of(PlanRecords)
-PowerAnswer = model_of(PowerRecords)
-ComparePlanAnswer = model_of(ComparePlanRecords)
 RuntimeAnswer = model_of(Runtime)
 Problem = model_of(ProblemRecord)
+_VERSIONS: dict[str, Any] = {"versions": (model_of(Versions), ...)}
+_COMPUTED: dict[str, Any] = {"runtime": (RuntimeAnswer, ...), **_VERSIONS, "signature": (str, ...)}
+_FUNCTION = "Everything but `runtime` is a function of the request."
+
+
+def _answer(record: type, meaning: str, kind: Any = None) -> type[BaseModel]:
+    """The model of a whole answer: the record, and what is known of its computing; of a plan its kind and the versions."""
+    name = record.__name__.replace("Record", "Answer")
+    head, tail = ({}, _COMPUTED) if kind is None else ({"kind": (kind, ...)}, _VERSIONS)
+    members: Any = {**head, **_members(record), **tail}
+    return create_model(name, __base__=Answer, __doc__=meaning, **members)
+
+
+TestAnswer = _answer(TestRecord, f"The answer to a test. {_FUNCTION}")
+GateAnswer = _answer(
+    GateRecord, "The answer of a gate. Policy, margin and so on are those of the metric that decided."
+)
+CompareAnswer = _answer(
+    CompareRecord,
+    f"The answer to a comparison of many systems. {_FUNCTION}\n\n"
+    "One board has `systems`, `pairs`, `groups` and `family` here. Several data sets have each their own in `datasets`, and\n"
+    "those four are null; `overall` is the board over all of them.",
+)
+PlanAnswer = _answer(PlanRecord, "What a test would do and cost, and what the alternatives would.", TestKind)
+PowerAnswer = _answer(PowerRecord, f"The answer to a question about power. {_FUNCTION}")
+ComparePlanAnswer = _answer(ComparePlanRecord, "What a comparison would do and cost.", Literal["compare"])
 ANSWERS = (TestAnswer, PlanAnswer, GateAnswer, CompareAnswer, PowerAnswer, ComparePlanAnswer, Problem, Health)

@@ -9,8 +9,7 @@ from pydantic import BaseModel, Field, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema
 
 from ...answers.board import MOST_LISTED, Adjust, Aggregate, Combine, Family, ListedPairs
-from ...answers.test import Alternative
-from ...inference.options import Method
+from ...answers.test import Alternative, Method
 from ...inputs.alignment import OnMissingOnBoard
 from ...inputs.nested import MAX_DECIMALS
 from .fields import (

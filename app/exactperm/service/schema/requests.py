@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
-from ...answers.test import Alternative, Resampling
-from ...inference.options import Method, PmfDetail, SequentialMode, Significance
+from ...answers.test import Alternative, Method, Resampling
+from ...inference.options import PmfDetail, SequentialMode, Significance
 from ...inputs.alignment import OnMissing
 from ...inputs.nested import MAX_DECIMALS
 from ...inputs.outcomes import CELLS, columns_of
