@@ -23,7 +23,7 @@ import httpx
 
 import exactperm
 from exactperm.extras import EXTRAS, is_installed
-from exactperm.reports.picture.style import Theme
+from exactperm.reports.picture.canvas import Theme
 from exactperm.reports.representations import BY_NAME
 from exactperm.service.media_types import OFFERED
 from exactperm.service.messages import Kind

@@ -30,7 +30,7 @@ from exactperm.client import (
 )
 from exactperm.client.decode import decode
 from exactperm.client.sync_client import BytesFormat, TextFormat, Theme
-from exactperm.reports.picture import style
+from exactperm.reports.picture import canvas
 from exactperm.reports.representations import BY_NAME, OF_A_GATE
 from exactperm.service import answers as wire
 from exactperm.settings import Settings
@@ -88,7 +88,7 @@ def test_the_types_of_reports_are_those_of_the_service() -> None:
         assert BY_NAME[name].content_type.startswith(("text/", "application/json"))
     for name in get_args(BytesFormat):
         assert not BY_NAME[name].content_type.startswith(("text/", "application/json"))
-    assert get_args(Theme) == get_args(style.Theme)
+    assert get_args(Theme) == get_args(canvas.Theme)
 
 
 @pytest.mark.parametrize("name", OF_A_GATE)

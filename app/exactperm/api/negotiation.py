@@ -11,7 +11,7 @@ from starlette.types import Scope
 
 from ..errors import InvalidTest, MalformedBody, NotAcceptable, UnsupportedMedia
 from ..inputs.encodings import CODINGS
-from ..reports.picture.style import Theme
+from ..reports.picture.canvas import Theme
 from ..reports.representations import BY_NAME, BoardPicture, BoardTable
 from ..service.media_types import CONSUMED, JSON, MULTIPART
 from ..service.messages import Body, Kind

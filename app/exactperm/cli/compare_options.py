@@ -8,7 +8,7 @@ import click
 
 from ..answers.board import Adjust, Aggregate, Combine, Family, ListedPairs
 from ..inputs.formats.options import OF_TWO as NOT_OF_MANY
-from ..reports.picture.style import Theme
+from ..reports.picture.canvas import Theme
 from ..reports.representations import OF_A_COMPARISON, BoardPicture, BoardTable
 from .options import READING, SECTIONS as OF_TWO, SERVER, STORE, TEST, Field, in_section, of_field
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import click
 
 from ..inputs.formats.options import READER_OPTIONS
-from ..reports.picture.style import Theme
+from ..reports.picture.canvas import Theme
 from ..reports.representations import REPRESENTATIONS
 from ..statistics.catalogue import ENTRIES
 from ..statistics.statistic import Parameter

@@ -7,7 +7,7 @@ from typing import get_args
 import click
 
 from ..answers.power import Solve
-from ..reports.picture.style import Theme
+from ..reports.picture.canvas import Theme
 from ..reports.representations import OF_POWER
 from .options import FILES, SERVER, STORE, in_section, of_fields
 

@@ -1,28 +1,319 @@
-"""Standalone HTML reports: one file with the picture inside, no script, nothing fetched.
+"""Standalone HTML reports of tests, gates, comparisons and power: one file with its pictures, no script, nothing fetched.
 
-Jinja2 is imported for the first report, in a worker. It escapes every label; only the picture is inserted as it is,
-and `picture.py` escapes its labels itself.
+Jinja2 is imported for the first report, in a worker. It escapes every label; only pictures are inserted as they are, and
+`picture.pictures` escapes their labels itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..answers.gate import GateRecord, MetricRecord
-from ..answers.test import Moved, TestRecord
+from ..answers.board import LEFT_OUT, BoardRecord, CompareRecord, PairRecord, SystemRecord
+from ..answers.gate import GateRecord, MetricRecord, Procedure, digits_of_decision
+from ..answers.power import PowerRecord, Solve
+from ..answers.test import (
+    Alternative,
+    ConfidenceInterval,
+    Discordant,
+    MonteCarloRecord,
+    Moved,
+    Resampling,
+    TestRecord,
+)
 from ..presentation.escaping import for_sentence, short, single_line
-from ..statistics.measured import directed
-from .certainty import kind, manner_of_decision, of_the_p_value, undecided
-from .facts import groups, key_facts, key_facts_of_metric, terms_group
-from .markdown import verdict
-from .sentence import metric_sentences, sentences, summary
-from .titles import SYMBOLS, VERDICTS, Names, head, measured_in, metric_name, names_of
+from ..presentation.numbers import (
+    SMALLEST_WRITTEN,
+    apart,
+    counted,
+    enclosing,
+    exactly,
+    number,
+    percent,
+    probability,
+    signed,
+)
+from ..statistics.measured import directed, direction
+from .board_words import (
+    ADJUSTMENTS,
+    RELATIONS,
+    NamedBoard,
+    adjustment,
+    all_warnings,
+    certainty_sentences,
+    confidence,
+    kinds_in_words,
+    named_boards,
+    neighbours,
+    p_adjusted,
+    p_and_kind,
+    range_text,
+    score_head,
+    scores_of,
+    warned,
+    what_was_measured,
+    which_is_better,
+)
+from .markdown import power_facts, verdict
+from .sentences import (
+    SYMBOLS,
+    VERDICTS,
+    Names,
+    by_name,
+    decision_p_text,
+    head,
+    interval_text,
+    item_level_p_text,
+    kind,
+    manner,
+    manner_of_decision,
+    measured_in,
+    metric_name,
+    metric_sentences,
+    names_of,
+    of_the_interval,
+    of_the_p_value,
+    over_items,
+    p_text,
+    plain_probability,
+    sentences,
+    summary,
+    undecided,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+_MINUS = re.compile(r"(?<![\w.])-(?=\d)")
+_ALTERNATIVES: dict[Alternative, str] = {
+    "two-sided": "in either direction",
+    "greater": "U above V",
+    "less": "U below V",
+}
+_NULLS: dict[Resampling, str] = {
+    "permutation": "it does not matter which system gave which output",
+    "bootstrap": "no difference; items drawn anew with replacement",
+}
+_PROCEDURES: dict[Procedure, str] = {
+    "permutation": "paired permutation test",
+    "bootstrap": "paired bootstrap",
+    "tango_score": "Tango's score test of paired proportions, asymptotic",
+    "e_value": "e-value of sign flips, which holds at every look",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A labelled value; the note says how it was computed."""
+
+    label: str
+    value: str
+    note: str = ""
+
+    @property
+    def printed(self) -> str:
+        """The value with real minus signs."""
+        return _MINUS.sub("−", self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Facts that belong together."""
+
+    title: str
+    facts: tuple[Fact, ...]
+
+
+def groups(record: TestRecord) -> tuple[Group, ...]:
+    """All numbers of a test."""
+    return (
+        Group("Difference", tuple(_difference(record))),
+        Group("Test", tuple(_test(record))),
+        Group("Items", tuple(_items(record))),
+        Group("Method", tuple(_method(record))),
+        Group("Null distribution", tuple(_null(record))),
+    )
+
+
+def key_facts(record: TestRecord) -> tuple[Fact, ...]:
+    """The four numbers that a reader looks for first."""
+    facts = [Fact("p-value", p_text(record), f"{record.alternative}, {manner(record)}")]
+    return (*facts, *_key_estimates(record))
+
+
+def key_facts_of_metric(metric: MetricRecord) -> tuple[Fact, ...]:
+    """The numbers behind one verdict of a gate."""
+    decision, terms = metric.decision, metric.terms
+    adjusted = decision.p_value_adjusted != decision.p_value
+    note = (
+        f"{'Holm-adjusted, ' if adjusted else ''}{manner_of_decision(metric)}; alpha {exactly(terms.alpha)}"
+    )
+    return (Fact("p-value", decision_p_text(decision, terms.alpha), note), *_key_estimates(metric.test))
+
+
+def _key_estimates(record: TestRecord) -> Iterable[Fact]:
+    scored = record.statistic.u is not None and record.statistic.v is not None
+    yield Fact(
+        "Difference" if scored else "Statistic",
+        signed(record.statistic.observed) if scored else number(record.statistic.observed),
+        _measured_and_better(record),
+    )
+    if record.confidence_interval is not None:
+        yield _interval(record.confidence_interval, record.alternative)
+    items = record.items
+    clusters = "" if items.clusters is None else f"in {items.clusters:,} clusters"
+    yield Fact("Items", f"{items.n:,}", clusters)
+
+
+def _measured_and_better(record: TestRecord) -> str:
+    """What the difference is of, and which direction is better."""
+    better = direction(record.statistic.higher_is_better)
+    return short(measured_in(record, single_line)) + (f"; {better}" if better else "")
+
+
+def terms_group(metric: MetricRecord) -> Group:
+    """The terms of one metric of a gate, and the test that decided."""
+    terms, decision = metric.terms, metric.decision
+    digits = digits_of_decision(decision)
+    p = probability(decision.p_value, decision.log10_p_value, terms.alpha, digits=digits)
+    facts = [
+        *([] if metric.against is None else [Fact("Baseline", short(metric.against))]),
+        Fact("Policy", terms.policy, single_line(metric.hypothesis)),
+        Fact("Margin", exactly(terms.margin)),
+        Fact("Better", "higher" if terms.higher_is_better else "lower"),
+        Fact("Level alpha", exactly(terms.alpha)),
+        Fact("Procedure", _PROCEDURES[decision.procedure]),
+        Fact("Hypothesised difference", number(decision.difference), f"against {decision.alternative}"),
+        Fact("p-value", p, f"one-sided, {manner_of_decision(metric)}"),
+        Fact("p-value, adjusted", decision_p_text(decision, terms.alpha), "compared with alpha"),
+    ]
+    return Group("Gate", tuple(facts))
+
+
+def _interval(interval: ConfidenceInterval, alternative: str) -> Fact:
+    label = f"{percent(interval.level)} interval"
+    return Fact(label, interval_text(interval), of_the_interval(interval, alternative))
+
+
+def _difference(record: TestRecord) -> Iterable[Fact]:
+    statistic, names = record.statistic, names_of(record, short)
+    if statistic.u is not None and statistic.v is not None:
+        u, v = apart(statistic.u, statistic.v)
+        yield Fact(f"Score of {names.u}", u)
+        yield Fact(f"Score of {names.v}", v)
+        yield Fact(
+            "Difference, U minus V", signed(statistic.observed), short(measured_in(record, single_line))
+        )
+    else:
+        yield Fact("Statistic", number(statistic.observed), short(measured_in(record, single_line)))
+    yield Fact("Statistic, by its name in requests", by_name(statistic.name, statistic.metric, short))
+    if statistic.higher_is_better is not None:
+        yield Fact("Better", "higher" if statistic.higher_is_better else "lower")
+    if record.confidence_interval is not None:
+        yield _interval(record.confidence_interval, record.alternative)
+    sizes = record.effect_size
+    if sizes is None:
+        return
+    if sizes.cohens_d_z is not None:
+        yield Fact("Cohen's d_z", number(sizes.cohens_d_z), "mean difference over its standard deviation")
+    if sizes.cliffs_delta is not None:
+        yield Fact(
+            "Cliff's delta", number(sizes.cliffs_delta), "P(U above V) minus P(U below V), over all pairs"
+        )
+    if sizes.discordant is not None:
+        yield _discordant(sizes.discordant, record.confidence_interval)
+
+
+def _discordant(seen: Discordant, interval: ConfidenceInterval | None) -> Fact:
+    odds = "infinite" if seen.odds is None else number(seen.odds)
+    high = "infinity" if seen.odds_high is None else number(seen.odds_high)
+    level = f"{percent(interval.level)} interval " if interval else "interval "
+    note = f"odds {odds}, {level}{number(seen.odds_low)} to {high} (Clopper and Pearson)"
+    return Fact("Right by one system only", f"U {seen.only_u:,}, V {seen.only_v:,}", note)
+
+
+def _test(record: TestRecord) -> Iterable[Fact]:
+    yield Fact("p-value", p_text(record), manner(record))
+    if kind(record) != "exact" and record.p_value >= SMALLEST_WRITTEN:
+        low, high = enclosing(*record.p_value_bounds, record.alpha)
+        sure = "99 % confidence" if record.p_value_bounds_kind == "confidence" else "certified"
+        yield Fact("Bounds of the p-value", f"{low} to {high}", sure)
+    yield Fact("log10 of the p-value", number(record.log10_p_value))
+    if record.item_level is not None:
+        level = record.item_level
+        p = item_level_p_text(level, record.alpha)
+        yield Fact("p-value by item", p, "as if clusters did not matter; the clustered one counts")
+    yield Fact("Level alpha", exactly(record.alpha))
+    least = record.min_attainable_p
+    smallest = "not known" if least is None else probability(least, 0.0, record.alpha)
+    yield Fact("Smallest attainable p", smallest)
+    yield Fact("Alternative", record.alternative, _ALTERNATIVES[record.alternative])
+    yield Fact("Null distribution", record.test, _NULLS[record.test])
+
+
+def _items(record: TestRecord) -> Iterable[Fact]:
+    items = record.items
+    units = "items" if items.clusters is None else "clusters"
+    yield Fact("Items", over_items(items))
+    yield Fact(f"{units.capitalize()} with a difference", f"{items.nonzero:,}")
+    yield Fact(
+        "Wins, ties, losses of U", f"{items.wins:,} / {items.ties:,} / {items.losses:,}", f"by {units[:-1]}"
+    )
+    yield from _missing(record)
+
+
+def _missing(record: TestRecord) -> Iterable[Fact]:
+    """What missing outcomes leave open."""
+    missing = record.missing
+    if missing is None:
+        return
+    low, high = enclosing(*missing.p_value, record.alpha)
+    worst, best = (number(end, 0.0) for end in missing.difference)
+    yield Fact("Missing outcomes", f"{missing.n:,}", "anything in the range that was given")
+    yield Fact("Difference over all items", f"{worst} to {best}", "worst and best for U")
+    yield Fact("p-value over all items", f"{low} to {high}", "least and greatest, whatever the missing are")
+
+
+def _method(record: TestRecord) -> Iterable[Fact]:
+    method = record.method
+    yield Fact("Method", method.name, single_line(method.reason))
+    if method.relative_error_bound is not None:
+        yield Fact("Relative error of p at most", f"{method.relative_error_bound:.2g}", "certified")
+    if method.lattice is not None:
+        lattice = method.lattice
+        note = f"{lattice.weights:,} distinct weights, range {lattice.range:,}, rank {lattice.rank}"
+        yield Fact("Lattice step", number(lattice.unit), note)
+    if method.monte_carlo is not None:
+        drawn = method.monte_carlo
+        note = f"seed {drawn.seed}, {drawn.exceedances:,} at least as extreme"
+        yield Fact("Samples", f"{drawn.samples:,}", note)
+        yield Fact("Standard error of p", number(drawn.standard_error))
+        yield from _control(drawn, record.alpha)
+
+
+def _control(drawn: MonteCarloRecord, alpha: float) -> Iterable[Fact]:
+    """What the control variate is, and what p would be without it."""
+    if drawn.control is None:
+        return
+    note = f"{drawn.gained or 0:,} samples extreme without it, {drawn.lost or 0:,} not extreme with it"
+    exact = plain_probability(drawn.control_p_value, alpha)
+    yield Fact("Control variate", drawn.control, f"its own p is {exact}, exactly; {note}")
+    yield Fact("p without it", plain_probability(drawn.p_value_plain, alpha), "(b + 1) / (K + 1)")
+
+
+def _null(record: TestRecord) -> Iterable[Fact]:
+    null = record.null
+    yield Fact("Mean", number(null.mean))
+    yield Fact("Standard deviation", number(null.sd))
+    yield Fact("Smallest and largest", f"{number(null.min)} to {number(null.max)}")
+    for name, value in null.quantiles or ():
+        yield Fact(f"Quantile {name}", number(value))
+
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -137,3 +428,256 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+
+
+Draw = Callable[[str, NamedBoard, int], str]
+
+# More pairs than this are a matter for the CSV; of a board that has more, neighbours are listed.
+MOST_PAIRS = 1200
+# Boards of data sets with a picture of their own; all have their tables.
+MOST_PICTURES = 12
+_LISTED = 10
+
+
+def compare_html(record: CompareRecord, compare_id: str, signature: str, draw: Draw) -> str:
+    """The report; `draw` makes our inline SVG of a picture's name, a board and a number of its own."""
+    boards = list(named_boards(record))
+    main = boards[0].board
+    return rendered(
+        "compare.html",
+        statistic=what_was_measured(record, short),
+        better=which_is_better(record),
+        systems=counted(len(main.systems), "system"),
+        lead=_lead(record, boards[0]),
+        key=_key(record, boards[0]),
+        several=len(boards) > 1,
+        boards=[_board(record, named, place, draw) for place, named in enumerate(boards)],
+        meanings=_meanings(record, main),
+        certainty=certainty_sentences(main),
+        warnings=[(warning.code, single_line(warned(of, warning))) for of, warning in all_warnings(record)],
+        notes=[] if record.reading is None else [single_line(note) for note in record.reading.notes],
+        signature=signature,
+        id=compare_id,
+    )
+
+
+def _lead(record: CompareRecord, named: NamedBoard) -> list[str]:
+    board = named.board
+    alpha = board.family.alpha
+    title = named.title(for_sentence(named.dataset))
+    of = f"{title}: " if title else ""
+    if board.groups is None:
+        to = f", each against {for_sentence(record.baseline)}" if record.baseline is not None else ""
+        return [f"{of}{counted(len(board.systems), 'system')}{to}: {adjustment(board)}."]
+    best = board.groups.best_set
+    more = f" and {len(best) - _LISTED} more" if len(best) > _LISTED else ""
+    listed = ", ".join(map(for_sentence, best[:_LISTED]))
+    if not best:
+        said = "No system can be said to be the best, as the tests contradict the scores."
+    elif len(best) == 1:
+        said = f"The best system is {listed}, with {confidence(alpha)} confidence."
+    else:
+        said = f"With {confidence(alpha)} confidence the best system is one of {len(best)}: {listed}{more}."
+    groups = counted(len(board.groups.clusters), "cluster")
+    return [f"{of}{said}", f"The systems form {groups}: all of one differ significantly from all below it."]
+
+
+def _key(record: CompareRecord, named: NamedBoard) -> list[Fact]:
+    board = named.board
+    first = board.systems[0]
+    known = kinds_in_words(board)
+    sets = "" if record.datasets is None else counted(len(record.datasets), "data set")
+    return [
+        Fact("highest rank", short(first.name), f"{score_head(record, short)} {number(first.score)}"),
+        Fact("measured", what_was_measured(record, short), which_is_better(record)),
+        Fact("systems", f"{len(board.systems):,}", sets),
+        Fact("tests in the family", f"{board.family.size:,}", known),
+        Fact("alpha", exactly(board.family.alpha), ADJUSTMENTS[board.family.adjust]),
+    ]
+
+
+def _board(record: CompareRecord, named: NamedBoard, place: int, draw: Draw) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    board = named.board
+    shown, told = _shown_pairs(board)
+    return {
+        "number": place + 1,
+        "title": named.title(short(named.dataset)),
+        "family": adjustment(board),
+        "controls": board.family.controls,
+        "heads": _heads(record, board),
+        "rows": _rows(board),
+        # drawn by exactperm.reports.picture.pictures, which escapes labels itself
+        "pictures": [Markup(draw(name, named, place)) for name in _pictures(record, board, place)],  # noqa: S704
+        "pairs": [_pair(pair, board.family.alpha) for pair in shown],
+        "told": told,
+        "intervals": sorted({percent(p.confidence_interval.level) for p in shown if p.confidence_interval}),
+    }
+
+
+def _pictures(record: CompareRecord, board: BoardRecord, place: int) -> list[str]:
+    """The leaderboard of each board; of the main one also the pairs, or the differences to the baseline."""
+    if place > MOST_PICTURES:
+        return []
+    if place or not board.pairs:
+        return ["leaderboard"]
+    return ["leaderboard", "heatmap" if record.compare == "all_pairs" else "forest"]
+
+
+def _heads(record: CompareRecord, board: BoardRecord) -> list[str]:
+    heads = ["rank", "system", score_head(record, short), "items"]
+    if board.groups is not None:
+        heads += [
+            "rank range",
+            "letters",
+            "cluster",
+            "tier",
+            "better than",
+            "worse than",
+            "p against the next",
+        ]
+    return heads
+
+
+def _rows(board: BoardRecord) -> list[dict[str, Any]]:
+    below, scores = neighbours(board), scores_of(board.systems)
+    return [
+        {
+            "name": short(system.name),
+            "best": bool(system.in_best_set),
+            "cells": _cells(board, system, score, below),
+        }
+        for system, score in zip(board.systems, scores, strict=True)
+    ]
+
+
+def _cells(board: BoardRecord, system: SystemRecord, score: str, below: dict[str, PairRecord]) -> list[str]:
+    """What stands after the name: the rank stands before it."""
+    cells = [str(system.rank), score, f"{system.n:,}"]
+    if board.groups is not None:
+        pair = below.get(system.name)
+        counts = (system.cluster, system.tier, system.better_than, system.worse_than)
+        cluster, tier, better, worse = ("" if count is None else str(count) for count in counts)
+        next_p = "" if pair is None else p_and_kind(pair, board.family.alpha)
+        cells += [range_text(system), system.letters or "", cluster, tier, better, worse, next_p]
+    return cells
+
+
+def _shown_pairs(board: BoardRecord) -> tuple[list[PairRecord], str]:
+    """The pairs that are listed here, and what is said of the others."""
+    if not board.pairs:
+        return [], "No pairs are listed: the request asked for none, or none is significant."
+    if len(board.pairs) <= MOST_PAIRS:
+        return list(board.pairs), f"{counted(len(board.pairs), 'pair')}."
+    shown = list(neighbours(board).values()) or list(board.pairs[:MOST_PAIRS])
+    fewer = any(warning.code == LEFT_OUT for warning in board.warnings)
+    others = "all are in the CSV (table=pairs) and in the JSON" + (" of pairs=all" if fewer else "")
+    return (
+        shown,
+        f"{len(shown):,} of {len(board.pairs):,} pairs; {others}.",
+    )
+
+
+def _pair(pair: PairRecord, alpha: float) -> dict[str, Any]:
+    low, high = enclosing(*pair.p_adjusted_bounds, alpha)
+    interval = pair.confidence_interval
+    return {
+        "u": short(pair.u),
+        "v": short(pair.v),
+        "relation": RELATIONS[pair.relation],
+        "tone": "plain" if pair.relation in {"tied", "undecided", "untestable"} else "sure",
+        "difference": signed(pair.difference).replace("-", "\N{MINUS SIGN}"),
+        "p": p_adjusted(pair, alpha),
+        "kind": pair.p_adjusted_certainty,
+        "bounds": "" if pair.p_adjusted_certainty == "exact" else f"{low} to {high}",
+        "interval": "" if interval is None else interval_text(interval),
+        "counts": f"{pair.wins:,} / {pair.ties:,} / {pair.losses:,}",
+        "n": f"{pair.n:,}",
+    }
+
+
+def _meanings(record: CompareRecord, board: BoardRecord) -> list[tuple[str, str]]:
+    """What the words of the tables mean, and where their definitions come from."""
+    sure = confidence(board.family.alpha)
+    own = [
+        (
+            "Adjusted p",
+            f"{ADJUSTMENTS[board.family.adjust]} over {counted(board.family.size, 'test')} controls: {board.family.controls}.",
+        ),
+        (
+            "Better, worse, not significant",
+            (
+                f"Better or worse: the adjusted p-value is at most {exactly(board.family.alpha)} for certain. Undecided: its bounds "
+                "do not tell. Untestable: no outcome of this pair could be significant. Not significant does not mean equal."
+            ),
+        ),
+    ]
+    if board.groups is None:
+        return own
+    return [
+        *own,
+        (
+            "Rank range",
+            (
+                f"With {sure} confidence the true ranks of all systems are inside their ranges at once: Holm over the one-sided tests "
+                "of all pairs, whatever the adjustment is (Mogstad, Romano, Shaikh and Wilhelm 2024)."
+            ),
+        ),
+        (
+            "Best set",
+            f"Holds the best system with {sure} confidence (Hsu's comparisons with the best, by Bonferroni).",
+        ),
+        (
+            "Letters",
+            (
+                "Systems that share a letter do not differ significantly: a letter is a largest possible set of such systems "
+                "(Piepho 2004)."
+            ),
+        ),
+        (
+            "Cluster",
+            "A line is drawn where every system above differs significantly from every system below (as in the WMT's tables).",
+        ),
+        (
+            "Tier",
+            "A new tier begins with the first system that some member of the open tier is significantly better than.",
+        ),
+    ]
+
+
+QUESTIONS: dict[Solve, str] = {
+    "n": "How many items?",
+    "effect": "Which difference is found?",
+    "power": "How likely is it found?",
+}
+
+
+def power_html(record: PowerRecord, power_id: str, signature: str, picture: str) -> str:
+    """The report; `picture` is our inline SVG, or empty."""
+    from markupsafe import Markup
+
+    return rendered(
+        "power.html",
+        question=QUESTIONS[record.solve],
+        sentence=record.sentence,
+        facts=power_facts(record),
+        key=_key_of_power(record),
+        picture=Markup(picture),  # noqa: S704  # drawn by exactperm.reports.picture.pictures: numbers and our own words
+        curve=[(f"{point.n:,}", number(point.effect), number(point.power)) for point in record.curve],
+        warnings=[(warning.code, single_line(warning.detail)) for warning in record.warnings],
+        signature=signature,
+        id=power_id,
+    )
+
+
+def _key_of_power(record: PowerRecord) -> list[Fact]:
+    solution = record.solution
+    known = "exact" if record.method.exact else "approximate"
+    always = "" if solution.n_always in {None, solution.n} else f"always from {solution.n_always:,} on"
+    return [
+        Fact("items", "none" if solution.n is None else f"{solution.n:,}", always),
+        Fact("true difference", "none" if solution.effect is None else number(solution.effect), ""),
+        Fact("power", "none" if solution.power is None else number(solution.power), known),
+        Fact("alpha", exactly(record.alpha), record.alternative),
+    ]

@@ -12,7 +12,7 @@ from ..answers.gate import GateRecord, MetricRecord
 from ..presentation.columns import MISSING, cells
 from ..presentation.escaping import for_sentence, for_xml
 from ..presentation.numbers import exactly
-from .sentence import metric_sentences
+from .sentences import metric_sentences
 
 _CLASS = "exactperm.gate"
 _NOT_MEASURED = "0"

@@ -16,14 +16,11 @@ from ..answers.board import CompareRecord
 from ..answers.gate import GateRecord, MetricRecord
 from ..answers.power import PowerRecord
 from ..answers.test import TestRecord
-from .compare.html import compare_html
-from .compare.markdown import compare_markdown
-from .compare.tables import compare_csv
-from .compare.text import compare_line
-from .csv_row import gate_rows, row
-from .html import gate_html, html
+from .csv_tables import compare_csv, gate_rows, power_csv, row
+from .html import compare_html, gate_html, html, power_html
 from .junit import junit
-from .markdown import gate_markdown, markdown
+from .markdown import compare_markdown, gate_markdown, markdown, power_markdown
+from .picture.canvas import Theme
 from .picture.pictures import (
     board_png,
     board_svg,
@@ -35,10 +32,7 @@ from .picture.pictures import (
     power_svg,
     svg,
 )
-from .picture.style import Theme
-from .power.html import power_html
-from .power.text import power_csv, power_line, power_markdown
-from .text import gate_line, line
+from .text import compare_line, gate_line, line, power_line
 
 # Pictures and reports bring their own style; nothing else is loaded.
 _OWN_STYLE_ONLY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"

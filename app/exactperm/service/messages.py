@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..reports.picture.style import Theme
+from ..reports.picture.canvas import Theme
 from ..reports.representations import JSON, TEXT, BoardPicture, BoardTable
 
 TestKind = Literal["effects", "scores", "counts", "predictions"]

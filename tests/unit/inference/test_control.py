@@ -12,9 +12,9 @@ from exactperm.engine.plan import Budget
 from exactperm.inference import joint_test
 from exactperm.inference.options import Options
 from exactperm.inference.paired_test import finish, plan_record, prepare, run_test
-from exactperm.reports.certainty import of_the_p_value
-from exactperm.reports.facts import groups
+from exactperm.reports.html import groups
 from exactperm.reports.markdown import markdown
+from exactperm.reports.sentences import of_the_p_value
 from exactperm.reports.text import line
 from exactperm.statistics.paired import Counts, Effects, Predictions, StatisticSpec
 

@@ -12,11 +12,10 @@ import pytest
 from PIL import ImageFont
 
 from exactperm.answers.board import CompareRecord
-from exactperm.reports.compare.words import named_boards
-from exactperm.reports.picture.board_scene import BoardScene
-from exactperm.reports.picture.fonts import FOLDER, printable
+from exactperm.reports.board_words import named_boards
+from exactperm.reports.picture.board import BoardScene
+from exactperm.reports.picture.canvas import BOARD_PALETTES, FOLDER, Theme, printable
 from exactperm.reports.picture.pictures import BOARD_PICTURES
-from exactperm.reports.picture.style import BOARD_PALETTES, Theme
 from tests.unit.reports.compare_records import compared, long_names, short_names, some_scores
 
 PICTURES = ("leaderboard", "heatmap", "bars", "forest")

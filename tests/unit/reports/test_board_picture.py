@@ -12,13 +12,11 @@ import pytest
 
 from exactperm.answers.board import CompareRecord, PairRecord
 from exactperm.errors import InvalidTest
-from exactperm.reports.compare.words import named_boards
-from exactperm.reports.picture.axis import score_axis
-from exactperm.reports.picture.figures import aligned, short_p
+from exactperm.reports.board_words import named_boards
+from exactperm.reports.picture.board import aligned, short_p
+from exactperm.reports.picture.canvas import BOARD_PALETTES, fitted, names_fitted, score_axis, width
 from exactperm.reports.picture.heatmap import cells_of, limits_of
-from exactperm.reports.picture.labels import fitted, names_fitted, width
 from exactperm.reports.picture.pictures import BOARD_PICTURES, board_png, board_svg, inline_board
-from exactperm.reports.picture.style import BOARD_PALETTES
 from exactperm.reports.representations import BoardPicture
 from tests.unit.reports.compare_records import compared, long_names, short_names, some_scores
 

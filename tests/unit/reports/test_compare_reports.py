@@ -12,8 +12,8 @@ import pytest
 
 from exactperm.answers.board import CertaintyRecord, CompareRecord, PairRecord
 from exactperm.answers.test import ReadingRecord, WarningRecord
-from exactperm.reports.compare.html import MOST_PAIRS
-from exactperm.reports.compare.words import toward
+from exactperm.reports.board_words import toward
+from exactperm.reports.html import MOST_PAIRS
 from exactperm.reports.representations import BY_NAME, ReportContext
 from tests.unit.reports.compare_records import compared, some_scores
 

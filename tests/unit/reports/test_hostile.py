@@ -31,11 +31,11 @@ from exactperm.presentation.escaping import (
     prose_for_markdown,
     single_line,
 )
-from exactperm.reports.csv_row import gate_rows, row
+from exactperm.reports.csv_tables import gate_rows, row
 from exactperm.reports.html import gate_html, html
 from exactperm.reports.junit import junit
 from exactperm.reports.markdown import gate_markdown, markdown
-from exactperm.reports.sentence import metric_sentences, sentences, summary
+from exactperm.reports.sentences import metric_sentences, sentences, summary
 from exactperm.reports.text import gate_line, line
 
 Gate = Callable[..., GateRecord]

@@ -15,7 +15,7 @@ import pytest
 from exactperm.answers.gate import GateRecord
 from exactperm.answers.test import TestRecord
 from exactperm.reports.html import gate_html, html
-from exactperm.reports.sentence import metric_sentences, sentences
+from exactperm.reports.sentences import metric_sentences, sentences
 from tests.unit.reports.conftest import GATE_TEST, metric_of
 
 Make = Callable[..., TestRecord]

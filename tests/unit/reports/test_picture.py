@@ -22,8 +22,8 @@ from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
 from exactperm.inference.paired_test import run_test
 from exactperm.presentation.escaping import single_line
+from exactperm.reports.picture.null_distribution import MAX_NAME_CHARS, Scene, scene
 from exactperm.reports.picture.pictures import inline_svg, png, svg
-from exactperm.reports.picture.scene import MAX_NAME_CHARS, Scene, scene
 from exactperm.statistics.paired import Scores, StatisticSpec
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -16,9 +16,9 @@ from exactperm.answers.test import Alternative, NullRecord, StatisticRecord, Tes
 from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
 from exactperm.inference.paired_test import run_test
+from exactperm.reports.picture.canvas import PALETTES
+from exactperm.reports.picture.null_distribution import LINE_CHARS, scene
 from exactperm.reports.picture.pictures import svg
-from exactperm.reports.picture.scene import LINE_CHARS, scene
-from exactperm.reports.picture.style import PALETTES
 from exactperm.statistics.paired import Counts, Scores, StatisticSpec
 
 Box = tuple[float, float, float]  # left, right, height; in points

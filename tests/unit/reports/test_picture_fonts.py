@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import ImageFont
 
-from exactperm.reports.picture.fonts import FOLDER, advance, printable
+from exactperm.reports.picture.canvas import FOLDER, advance, printable
 
 ROOT = Path(__file__).resolve().parents[3]
 DRAW = """

@@ -13,7 +13,7 @@ import pytest
 from exactperm.answers.power import PowerMethod, PowerPoint, PowerRecord, Solution
 from exactperm.answers.test import NamesRecord, NullRecord, StatisticRecord, TestRecord
 from exactperm.reports.picture import pictures
-from exactperm.reports.picture.labels import POINTS_PER_INCH, width
+from exactperm.reports.picture.canvas import POINTS_PER_INCH, width
 from exactperm.reports.picture.pictures import board_png, power_svg, svg
 from tests.unit.reports.compare_records import compared, short_names, some_scores
 

@@ -21,7 +21,7 @@ from exactperm.answers.test import (
     TestRecord,
     WarningRecord,
 )
-from exactperm.reports.csv_row import gate_rows, row
+from exactperm.reports.csv_tables import gate_rows, row
 from exactperm.reports.markdown import gate_markdown, markdown
 from exactperm.reports.text import gate_line, line
 from tests.unit.reports.conftest import GATE_TEST, metric_of

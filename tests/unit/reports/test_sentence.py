@@ -22,10 +22,8 @@ from exactperm.answers.test import (
     TestRecord,
     WarningRecord,
 )
-from exactperm.reports.certainty import interval_sentence
 from exactperm.reports.markdown import gate_markdown
-from exactperm.reports.sentence import metric_sentences, sentences, summary
-from exactperm.reports.titles import head
+from exactperm.reports.sentences import head, interval_sentence, metric_sentences, sentences, summary
 from tests.unit.reports.conftest import RECORD, metric_of
 
 Make = Callable[..., TestRecord]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, get_args
 
 from ...inputs.encodings import CODINGS
-from ...reports.picture.style import Theme
+from ...reports.picture.canvas import Theme
 from ...service.schema.fields import LEAST_TIMEOUT_S
 
 Schema = dict[str, Any]

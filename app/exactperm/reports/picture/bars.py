@@ -13,11 +13,22 @@ from typing import Any
 from ...answers.board import SystemRecord
 from ...presentation.escaping import short
 from ...presentation.numbers import counted
-from .axis import Axis, score_axis
-from .board_scene import MOST_NAME, BoardScene, refusal, sentence_of
-from .canvas import LEAST_WIDTH, LINE, MARGIN, SMALL, Canvas, Drawing, head_height, note_lines
-from .figures import aligned
-from .labels import names_fitted, widest, width
+from .board import MOST_NAME, BoardScene, aligned, refusal, sentence_of
+from .canvas import (
+    LEAST_WIDTH,
+    LINE,
+    MARGIN,
+    SMALL,
+    Axis,
+    Canvas,
+    Drawing,
+    head_height,
+    names_fitted,
+    note_lines,
+    score_axis,
+    widest,
+    width,
+)
 
 MOST_SYSTEMS = 30
 PANEL = 4.2

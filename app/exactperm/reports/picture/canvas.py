@@ -1,19 +1,154 @@
 """A sheet of paper in inches from its top left corner, on which pictures are laid out by hand, as SVG.
 
 Every mark may have a sentence, which a reader of the SVG sees when pointing at it. Texts stay texts, and the same
-picture is the same bytes everywhere.
+picture is the same bytes everywhere. The font that they are laid out in, and drawn in where they are pixels, is DejaVu Sans,
+which stands beside this file. Colours are safe for colour-blind readers and in print.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import struct
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from functools import cache, lru_cache
 from html import escape
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal, TypeVar
 
 from ...presentation.escaping import single_line
-from .fonts import FAMILIES
-from .labels import POINTS_PER_INCH, width, wrapped
+
+FAMILY = "DejaVu Sans"
+# A reader's fonts draw an SVG; none of these is wider than ours.
+FAMILIES = f"system-ui,-apple-system,'Segoe UI',Roboto,'{FAMILY}',sans-serif"
+FOLDER = Path(__file__).parent / "dejavu"
+
+
+@cache
+def _widths() -> tuple[dict[int, float], float]:
+    """The width over the size of each character that the font has, and of the box for all others.
+
+    The tables are those of OpenType 1.9: cmap (format 12), head, hhea and hmtx.
+    """
+    data = (FOLDER / "DejaVuSans.ttf").read_bytes()
+    count = struct.unpack_from(">H", data, 4)[0]
+    records = (struct.unpack_from(">4s4xL", data, 12 + 16 * at) for at in range(count))
+    tables = {tag.decode(): offset for tag, offset in records}
+    per_em = struct.unpack_from(">H", data, tables["head"] + 18)[0]
+    measured = struct.unpack_from(">H", data, tables["hhea"] + 34)[0]
+    advances = struct.unpack_from(">" + "H2x" * measured, data, tables["hmtx"])
+
+    def width(glyph: int) -> float:
+        return float(advances[min(glyph, measured - 1)] / per_em)
+
+    cmap = tables["cmap"]
+    subtables = (
+        struct.unpack_from(">HHL", data, cmap + 4 + 8 * at)
+        for at in range(struct.unpack_from(">H", data, cmap + 2)[0])
+    )
+    unicode_full = next(
+        cmap + offset for platform, encoding, offset in subtables if (platform, encoding) == (3, 10)
+    )
+    groups = struct.unpack_from(">L", data, unicode_full + 12)[0]
+    widths = {}
+    for at in range(groups):
+        first, last, glyph = struct.unpack_from(">LLL", data, unicode_full + 16 + 12 * at)
+        widths.update({char: width(glyph + char - first) for char in range(first, last + 1)})
+    return widths, width(0)
+
+
+def advance(char: str) -> float:
+    """The width of a character over the size of the font."""
+    widths, box = _widths()
+    return widths.get(ord(char), box)
+
+
+def printable(text: str) -> str:
+    """The text with what the font lacks replaced: there is no other font to be counted on."""
+    widths, _ = _widths()
+    return "".join(char if ord(char) in widths else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
+POINTS_PER_INCH = 72.0
+WIDE = 1.3  # of the size: emoji, and Han in the reader's fonts; ours has neither
+BOLD = 1.14  # of the same text in regular weight
+HINTED = 1.05  # letters on whole pixels are a little wider
+NAMELESS = "(unnamed)"
+
+
+def width(text: str, points: float, *, bold: bool = False) -> float:
+    """The width in inches, of a size in points; the reader's fonts are not wider than ours."""
+    ems = sum(map(_advance, text)) * (BOLD if bold else 1.0)
+    return HINTED * ems * points / POINTS_PER_INCH
+
+
+def widest(texts: Iterable[str], points: float, *, bold: bool = False) -> float:
+    """The width of the widest, 0 of none."""
+    return max((width(text, points, bold=bold) for text in texts), default=0.0)
+
+
+def fitted(text: str, points: float, room: float) -> str:
+    """A label on one line, cut in the middle until it is at most `room` inches wide."""
+    label = single_line(text) or NAMELESS
+    most = int(room * POINTS_PER_INCH / (0.2 * points)) + 8  # no visible character is narrower
+    if len(label) > most:
+        label = label[:most] + label[-most:]
+    elif width(label, points) <= room:
+        return label
+    ems = [_advance(char) for char in label]
+    left, right, used = 0, len(label), _advance(ELLIPSIS)
+    limit = room * POINTS_PER_INCH / points / HINTED
+    while left < right:
+        at = left if left <= len(label) - right else right - 1
+        if used + ems[at] > limit:
+            break
+        used += ems[at]
+        left, right = (left + 1, right) if at == left else (left, right - 1)
+    while right < len(label) and unicodedata.combining(label[right]):
+        right += 1  # an accent does not go over to the ellipsis
+    return f"{label[:left].rstrip()}{ELLIPSIS}{label[right:].lstrip()}"
+
+
+def names_fitted(names: Sequence[str], points: float, room: float) -> list[str]:
+    """Names that fit, and still differ: those that are cut to the same text get numbers."""
+    labels = [fitted(name, points, room) for name in names]
+    seen: dict[str, int] = {}
+    many = {label for label in labels if labels.count(label) > 1}
+    if not many:
+        return labels
+    for at, label in enumerate(labels):
+        if label in many:
+            seen[label] = seen.get(label, 0) + 1
+            number = f" ({seen[label]})"
+            labels[at] = fitted(label, points, room - width(number, points)) + number
+    return labels
+
+
+def wrapped(text: str, points: float, room: float) -> list[str]:
+    """Lines of whole words that are at most `room` wide; a longer word is cut in its middle."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and width(f"{lines[-1]} {word}", points) <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(fitted(word, points, room))
+    return lines
+
+
+@lru_cache(4096)
+def _advance(char: str) -> float:
+    """The width of a character over the size of the font."""
+    if unicodedata.east_asian_width(char) in {"W", "F"}:
+        return WIDE
+    if unicodedata.combining(char):
+        return 0.0
+    return advance(char)
+
 
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]  # left, top, right, bottom
@@ -217,3 +352,195 @@ def head_height(title: str, subtitle: str, width: float) -> float:
     """Where the picture begins below its title and subtitle."""
     room = width - 2 * MARGIN
     return MARGIN + 0.1 + 0.23 * len(title_lines(title, room)) + LINE * len(wrapped(subtitle, SMALL, room))
+
+
+LEAST_EXPONENT, LARGEST_EXPONENT = -4, 5
+PAD = 0.05
+MOST_TICKS = 7
+GAP = 0.12  # inches between numbers
+
+Gap = Callable[[str, str], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Places of values on paper: `at(value)` in inches; values are drawn over 10**exponent."""
+
+    left: float
+    right: float
+    low: float
+    high: float
+    exponent: int
+    ticks: tuple[tuple[float, str], ...]  # in inches, with their numbers
+
+    def at(self, value: float) -> float:
+        """Where a value is, in inches; outside the axis at its end."""
+        share = (scaled(value, self.exponent) - self.low) / (self.high - self.low)
+        return self.left + (self.right - self.left) * min(max(share, 0.0), 1.0)
+
+    @property
+    def units(self) -> str:
+        """What to add to the name of the axis."""
+        return f" (in units of 1e{self.exponent})".replace("-", "\N{MINUS SIGN}") if self.exponent else ""
+
+
+def score_axis(values: Iterable[float], left: float, right: float, points: float) -> Axis:
+    """An axis from `left` to `right`, in inches, with room for all finite values; its numbers have so many points."""
+    finite = [value for value in values if math.isfinite(value)] or [0.0]
+    low, high = min(finite), max(finite)
+    exponent = _exponent(finite)
+    small_low, small_high = scaled(low, exponent), scaled(high, exponent)
+    reach = (small_high - small_low) or 0.1 * abs(small_high) or 1.0
+    return _placed_axis(
+        small_low - PAD * reach, small_high + PAD * reach, (left, right), exponent, across(points)
+    )
+
+
+def axis_of(low: float, high: float, ends: tuple[float, float], gap: Gap) -> Axis:
+    """An axis from a low value to a high one at `ends`, in inches; `gap` says how far two numbers have to be apart."""
+    exponent = _exponent([low, high])
+    return _placed_axis(scaled(low, exponent), scaled(high, exponent), ends, exponent, gap)
+
+
+def across(points: float) -> Gap:
+    """How far two numbers side by side have to be apart: half of each, and some room."""
+    return lambda one, other: (width(one, points) + width(other, points)) / 2 + GAP
+
+
+def upwards(points: float) -> Gap:
+    """How far two numbers above each other have to be apart."""
+    return lambda one, other: 2.6 * points / POINTS_PER_INCH
+
+
+def _placed_axis(low: float, high: float, ends: tuple[float, float], exponent: int, gap: Gap) -> Axis:
+    left, right = ends
+    placed = tuple(
+        (left + (right - left) * (float(tick) - low) / (high - low), tick.replace("-", "\N{MINUS SIGN}"))
+        for tick in _ticks(low, high, abs(right - left), gap)
+    )
+    return Axis(left, right, low, high, exponent, placed)
+
+
+def scaled(value: float, exponent: int) -> float:
+    """The value over 10**exponent, also where that power is no double."""
+    return float(Decimal(value).scaleb(-exponent)) if exponent else value
+
+
+def _exponent(values: Sequence[float]) -> int:
+    largest = max(map(abs, values))
+    exponent = math.floor(math.log10(largest)) if largest > 0.0 else 0
+    return exponent if not LEAST_EXPONENT <= exponent <= LARGEST_EXPONENT else 0
+
+
+def _ticks(low: float, high: float, room: float, gap: Gap) -> list[str]:
+    """Round numbers, as many as fit; none where not even two do."""
+    for most in range(MOST_TICKS, 0, -1):
+        step, decimals = _step((high - low) / most)
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        texts = [_fixed(step * at, decimals) for at in range(first, last + 1)]
+        apart = room * step / (high - low)
+        if all(gap(one, other) <= apart for one, other in pairwise(texts)):
+            return texts
+    return []
+
+
+def _step(least: float) -> tuple[float, int]:
+    """The next round number, and how many decimals its multiples have."""
+    magnitude = math.floor(math.log10(least))
+    for digits, more in ((1.0, 0), (2.0, 0), (2.5, 1), (5.0, 0)):
+        if digits * 10.0**magnitude >= least * (1.0 - 1e-9):
+            return digits * 10.0**magnitude, max(0, more - magnitude)
+    return 10.0 ** (magnitude + 1), max(0, -magnitude - 1)
+
+
+def _fixed(value: float, decimals: int) -> str:
+    """So many decimals, and no negative zero."""
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if float(text) == 0.0 else text
+
+
+Theme = Literal["light", "dark"]
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Colours by their part. Tails differ from the rest in lightness and by hatching, not in hue alone."""
+
+    paper: str
+    ink: str
+    faint: str
+    bar: str
+    tail: str
+    hatch: str
+    observed: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoardPalette:
+    """Colours of comparisons by their part.
+
+    `better` and `worse` are ramps of one hue each, blue and orange, whose lightness alone tells their four steps; what is
+    worse has a mark of its own beside. `tied` is the step below both. `knock` is of text on the two strongest steps.
+    """
+
+    paper: str
+    ink: str
+    soft: str
+    faint: str
+    dot: str
+    span: str
+    knock: str
+    tied: str
+    hatch: str
+    better1: str
+    better2: str
+    better3: str
+    better4: str
+    worse1: str
+    worse2: str
+    worse3: str
+    worse4: str
+
+    @property
+    def better(self) -> tuple[str, ...]:
+        """From the weakest step to the strongest."""
+        return self.better1, self.better2, self.better3, self.better4
+
+    @property
+    def worse(self) -> tuple[str, ...]:
+        """From the weakest step to the strongest."""
+        return self.worse1, self.worse2, self.worse3, self.worse4
+
+
+AnyPalette = TypeVar("AnyPalette", Palette, BoardPalette)
+
+# The dark paper is that of the page's cards (--surface of app/exactperm/web/page/colours.css), on which pictures lie.
+# Blue and vermilion are those of Okabe & Ito's palette for colour-blind readers.
+PALETTES: Mapping[Theme, Palette] = {
+    "light": Palette("#ffffff", "#1b1f24", "#d5dae1", "#b4c4d6", "#d55e00", "#7a3600", "#1b1f24"),
+    "dark": Palette("#1b1f22", "#e8ecf1", "#3a424c", "#5b7088", "#ff8f3f", "#ffd9b8", "#ffffff"),
+}
+BOARD_PALETTES: Mapping[Theme, BoardPalette] = {
+    "light": BoardPalette(
+        "#ffffff", "#1b1f24", "#59626d", "#e3e7ec", "#0072b2", "#b9cbe0", "#fffffe", "#eceff3", "#9aa4b0",
+        "#b4d0ec", "#78abd8", "#2f74b5", "#0b4787", "#fbcf9c", "#f4a65a", "#b8570b", "#86380a",
+    ),
+    "dark": BoardPalette(
+        "#1b1f22", "#e8ecf1", "#a3adb8", "#2b323a", "#56b4e9", "#3d5a7a", "#0d1116", "#242a31", "#5d6875",
+        "#1d466f", "#2b6cab", "#5fa5e3", "#b5dcff", "#5b3410", "#97571a", "#dd8b38", "#ffcf9b",
+    ),
+}  # fmt: skip
+
+
+def variables(palette: AnyPalette, name: str) -> AnyPalette:
+    """The same parts as CSS variables that begin with `name`."""
+    return type(palette)(*(f"var(--{name}-{part.name})" for part in fields(palette)))
+
+
+def style_sheet(name: str, palettes: Mapping[Theme, AnyPalette]) -> str:
+    """The variables of an element called `name`, which follow the page's light or dark."""
+    light, dark = (
+        "".join(f"--{name}-{part.name}:{getattr(palette, part.name)};" for part in fields(palette))
+        for palette in (palettes["light"], palettes["dark"])
+    )
+    return f"<style>#{name}{{{light}}}@media (prefers-color-scheme:dark){{#{name}{{{dark}}}}}</style>"

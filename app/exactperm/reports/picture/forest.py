@@ -9,12 +9,23 @@ from ...answers.board import PairRecord, Relation
 from ...answers.test import ConfidenceInterval
 from ...presentation.escaping import short
 from ...presentation.numbers import counted, number, percent
-from ..compare.words import RELATIONS, against, p_adjusted, toward
-from .axis import Axis, score_axis
-from .board_scene import MOST_NAME, BoardScene, refusal
-from .canvas import LEAST_WIDTH, LINE, MARGIN, SMALL, Canvas, Drawing, head_height, note_lines
-from .figures import MINUS, short_p
-from .labels import names_fitted, widest, width
+from ..board_words import RELATIONS, against, p_adjusted, toward
+from .board import MINUS, MOST_NAME, BoardScene, refusal, short_p
+from .canvas import (
+    LEAST_WIDTH,
+    LINE,
+    MARGIN,
+    SMALL,
+    Axis,
+    Canvas,
+    Drawing,
+    head_height,
+    names_fitted,
+    note_lines,
+    score_axis,
+    widest,
+    width,
+)
 
 PANEL = 3.1
 COLUMN, EDGE, HEAD, AXIS = 0.2, 0.32, 0.24, 0.26

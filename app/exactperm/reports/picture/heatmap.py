@@ -15,11 +15,23 @@ from itertools import groupby
 from ...answers.board import BoardRecord, PairRecord
 from ...presentation.escaping import short
 from ...presentation.numbers import counted, number
-from ..compare.words import RELATIONS, p_adjusted, toward
-from .board_scene import BoardScene, refusal, sentence_of
-from .canvas import LEAST_WIDTH, LINE, MARGIN, SMALL, Box, Canvas, Drawing, Point, head_height, note_lines
-from .figures import limit_text, short_p
-from .labels import fitted, names_fitted, width
+from ..board_words import RELATIONS, p_adjusted, toward
+from .board import BoardScene, limit_text, refusal, sentence_of, short_p
+from .canvas import (
+    LEAST_WIDTH,
+    LINE,
+    MARGIN,
+    SMALL,
+    Box,
+    Canvas,
+    Drawing,
+    Point,
+    fitted,
+    head_height,
+    names_fitted,
+    note_lines,
+    width,
+)
 
 STEPS = 4  # beyond "not significant": alpha, alpha / 10, alpha / 100, alpha / 1000
 WRITTEN, POINTED = 12, 40  # up to so many systems, cells have numbers, and sentences of their own

@@ -8,12 +8,23 @@ from itertools import groupby, pairwise
 
 from ...answers.board import SystemRecord
 from ...presentation.numbers import counted
-from ..compare.words import RELATIONS, against, confidence, toward
-from .axis import Axis, score_axis
-from .board_scene import MOST_NAME, BoardScene, sentence_of
-from .canvas import LEAST_WIDTH, MARGIN, SMALL, Canvas, Drawing, Point, head_height, note_lines
-from .figures import aligned
-from .labels import names_fitted, widest, width
+from ..board_words import RELATIONS, against, confidence, toward
+from .board import MOST_NAME, BoardScene, aligned, sentence_of
+from .canvas import (
+    LEAST_WIDTH,
+    MARGIN,
+    SMALL,
+    Axis,
+    Canvas,
+    Drawing,
+    Point,
+    head_height,
+    names_fitted,
+    note_lines,
+    score_axis,
+    widest,
+    width,
+)
 
 SCORES, RANKS = 2.5, 2.1  # inches
 COLUMN = 0.2  # between columns

@@ -17,19 +17,29 @@ from ...answers.board import CompareRecord
 from ...answers.power import PowerRecord
 from ...answers.test import TestRecord
 from ...presentation.escaping import what_was_read
-from ..compare.words import NamedBoard, named_boards
+from ..board_words import NamedBoard, named_boards
 from .bars import bars
-from .board_scene import BoardScene
-from .canvas import Drawing
-from .drawing import draw
-from .fonts import FAMILY, FOLDER, printable
+from .board import BoardScene
+from .canvas import (
+    BOARD_PALETTES,
+    FAMILY,
+    FOLDER,
+    PALETTES,
+    POINTS_PER_INCH,
+    AnyPalette,
+    BoardPalette,
+    Drawing,
+    Palette,
+    Theme,
+    printable,
+    style_sheet,
+    variables,
+)
 from .forest import forest
 from .heatmap import heatmap
-from .labels import POINTS_PER_INCH
 from .leaderboard import leaderboard
+from .null_distribution import draw, scene
 from .power import power_curve
-from .scene import scene
-from .style import BOARD_PALETTES, PALETTES, AnyPalette, BoardPalette, Palette, Theme, style_sheet, variables
 
 DOTS_PER_INCH = 160.0
 MOST_PIXELS = (

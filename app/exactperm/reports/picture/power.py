@@ -9,11 +9,8 @@ from collections.abc import Callable
 
 from ...answers.power import PowerRecord
 from ...presentation.numbers import exactly, number
-from .axis import across, axis_of, upwards
-from .canvas import TEXT, Canvas, Drawing
-from .drawing import BOTTOM, DASHES, HEIGHT, LABEL_SIZE, LEFT, RIGHT, TOP, WIDTH, base, grid, head
-from .labels import wrapped
-from .style import Palette
+from .canvas import TEXT, Canvas, Drawing, Palette, across, axis_of, upwards, wrapped
+from .null_distribution import BOTTOM, DASHES, HEIGHT, LABEL_SIZE, LEFT, RIGHT, TOP, WIDTH, base, grid, head
 
 PAD = 0.05  # of the axis of items at both ends
 

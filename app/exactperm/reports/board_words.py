@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 
-from ...answers.board import Adjust, BoardRecord, CompareRecord, PairRecord, Relation, SystemRecord
-from ...answers.test import WarningRecord
-from ...presentation.escaping import single_line
-from ...presentation.numbers import counted, exactly, known_digits, number, percent, probability
-from ...statistics.measured import Say, direction, measured, metric_title
-from ..certainty import Kind
-from ..titles import by_name
+from ..answers.board import Adjust, BoardRecord, CompareRecord, PairRecord, Relation, SystemRecord
+from ..answers.test import WarningRecord
+from ..presentation.escaping import single_line
+from ..presentation.numbers import counted, exactly, known_digits, number, percent, probability
+from ..statistics.measured import Say, direction, measured, metric_title
+from .sentences import Kind, by_name
 
 ADJUSTMENTS: dict[Adjust, str] = {
     "bonferroni": "Bonferroni",

@@ -1,1 +1,0 @@
-"""Comparisons of many systems to a line, Markdown, CSV and HTML."""

@@ -1,0 +1,76 @@
+"""Answers as CSV (RFC 4180), for a spreadsheet or a results file: a row for a test, a metric, a system, a pair, a point."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import Literal
+
+from ..answers.board import LEFT_OUT, CompareRecord
+from ..answers.gate import GateRecord
+from ..answers.power import PowerRecord
+from ..answers.test import TestRecord
+from ..presentation.columns import PAIR, POINT, POWER, SYSTEM, TEST, as_list, board_row, cells, metric_row
+from ..presentation.escaping import for_csv
+from .board_words import all_warnings, named_boards, warned
+
+
+def row(record: TestRecord, test_id: str) -> str:
+    """The answer as CSV (RFC 4180): numbers in full, booleans as true and false, empty where there is no value.
+
+    All columns are always present. With an `interval_method`, an empty end is unbounded; with `only_u` and `only_v`,
+    empty odds are infinite.
+    """
+    return written([{"id": test_id, **cells(TEST, record)}])
+
+
+def gate_rows(gate: GateRecord, gate_id: str) -> str:
+    """One row for each metric: its verdict and the gate's, its terms, the decision, what was observed.
+
+    `p_value_adjusted` is what was compared with `alpha`; numbers are in full, and every column is always there.
+    """
+    return written([{"id": gate_id, **metric_row(cells, gate, metric)} for metric in gate.metrics])
+
+
+def written(rows: Sequence[Mapping[str, str]], header: Sequence[str] | None = None) -> str:
+    """Rows of the same columns, below their header; it is given where there may be no row."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(rows[0] if header is None else header)
+    writer.writerows(row.values() for row in rows)
+    return text.getvalue()
+
+
+def compare_csv(record: CompareRecord, compare_id: str, table: Literal["systems", "pairs"]) -> str:
+    """A row for each system, best first, or for each listed pair; the overall board first, then each data set.
+
+    Numbers are in full, empty where there is no value, and every column is always there. `board` is overall, dataset,
+    or empty for the only one. `notes` are in the first row alone.
+    """
+    columns = SYSTEM if table == "systems" else PAIR
+    rows, notes, header = [], _notes(record), ["id", "board", "dataset", *(column.name for column in columns)]
+    behind: dict[str, str] = {}
+    for named in named_boards(record.as_listed()):
+        before = {"id": compare_id, "board": named.scope, "dataset": for_csv(named.dataset)}
+        behind = board_row(cells, record, named.board)
+        rows += [
+            {**before, **cells(columns, member), **behind, "notes": next(notes)}
+            for member in (named.board.systems if table == "systems" else named.board.pairs)
+        ]
+    return written(rows, [*header, *behind, "notes"])
+
+
+def _notes(record: CompareRecord) -> Iterator[str]:
+    """How files were read, and which pairs are not here, in the first row alone: a board has thousands of pairs."""
+    fewer = [warned(of, warning) for of, warning in all_warnings(record) if warning.code == LEFT_OUT]
+    yield as_list((*(() if record.reading is None else record.reading.notes), *fewer))
+    yield from repeat("")
+
+
+def power_csv(record: PowerRecord, power_id: str) -> str:
+    """The curve, a row for each point; what was asked for is in every row."""
+    common = {"id": power_id, **cells(POWER, record)}
+    points = [cells(POINT, point) for point in record.curve] or [{column.name: "" for column in POINT}]
+    return written([{**common, **point} for point in points])

@@ -1,1 +1,0 @@
-"""Answers about power, as text, tables and a page."""

@@ -1,0 +1,452 @@
+"""Records in plain sentences: what was tested, on how many items, how large the difference is, and how certain.
+
+Every function takes `say`, which escapes a label for the output format. How certain a number is, is one of: exact, bracketed,
+sampled, asymptotic.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+from ..answers.gate import Decision, GateRecord, MetricRecord, Verdict, digits_of_decision
+from ..answers.test import ConfidenceInterval, ItemLevel, ItemsRecord, MonteCarloRecord, TestRecord
+from ..presentation.escaping import for_sentence
+from ..presentation.numbers import (
+    SMALLEST_WRITTEN,
+    apart,
+    counted,
+    enclosing,
+    exactly,
+    known_digits,
+    number,
+    percent,
+    probability,
+)
+from ..statistics.measured import Say, directed, measured, metric_title
+
+Kind = Literal["exact", "bracketed", "sampled", "asymptotic"]
+
+_EMPTY_TAIL = "bootstrap_empty_tail"
+_CONTROLLED = ", with a control variate"
+
+
+def kind(record: TestRecord) -> Kind:
+    """How certain the p-value is, in one word."""
+    if record.method.exact:
+        return "exact"
+    return "sampled" if record.method.monte_carlo is not None else "bracketed"
+
+
+def manner(record: TestRecord) -> str:
+    """How certain the p-value is, in some words more where samples had help."""
+    return f"{kind(record)}{_CONTROLLED if _is_controlled(record) else ''}"
+
+
+def kind_of_decision(decision: Decision) -> Kind:
+    """How certain the p-value behind a verdict is, in one word."""
+    if decision.p_value_bounds_kind == "asymptotic":
+        return "asymptotic"
+    if decision.p_value_bounds_kind == "confidence":
+        return "sampled"
+    return "exact" if decision.exact else "bracketed"
+
+
+def manner_of_decision(metric: MetricRecord) -> str:
+    """How certain the p-value behind a verdict is, in some words more where samples had help.
+
+    Tests of margins are of one sum, whose samples need no control variate: with one, the decision is the test itself.
+    """
+    known = kind_of_decision(metric.decision)
+    return f"{known}{_CONTROLLED if known == 'sampled' and _is_controlled(metric.test) else ''}"
+
+
+def _is_controlled(record: TestRecord) -> bool:
+    drawn = record.method.monte_carlo
+    return drawn is not None and drawn.control is not None
+
+
+def p_text(record: TestRecord) -> str:
+    """The p-value, on its own side of alpha; a sampled one with the digits of its interval."""
+    digits = known_digits(record.p_value, record.p_value_bounds_kind, *record.p_value_bounds)
+    return probability(record.p_value, record.log10_p_value, record.alpha, digits=digits)
+
+
+def item_level_p_text(level: ItemLevel, alpha: float) -> str:
+    """The p-value by item: a sampled one has no interval here."""
+    return probability(level.p_value, level.log10_p_value, alpha, digits=6 if level.exact else 3)
+
+
+def plain_probability(p: float | None, *landmarks: float) -> str:
+    """A probability that is no p-value of a record of its own; a double holds it."""
+    if p is None:
+        return "unknown"
+    return probability(p, math.log10(p), *landmarks)
+
+
+def decision_p_text(decision: Decision, alpha: float) -> str:
+    """The p-value behind a verdict, adjusted for several metrics, on its own side of alpha."""
+    digits = digits_of_decision(decision)
+    return probability(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha, digits=digits)
+
+
+def undecided(record: TestRecord) -> bool:
+    """Whether alpha lies between the bounds of the p-value, so that significance is open.
+
+    With missing outcomes the bounds are those over all that these may be.
+    """
+    if record.missing is not None:
+        low, high = record.missing.p_value
+        return low <= record.alpha < high and not record.significant
+    low, high = record.p_value_bounds
+    return low <= record.alpha < high and low < high
+
+
+def of_the_missing(record: TestRecord) -> str | None:
+    """What missing outcomes leave open, in a sentence; None where none is missing."""
+    missing = record.missing
+    if missing is None:
+        return None
+    worst, best = (number(end, 0.0) for end in missing.difference)
+    low, high = enclosing(*missing.p_value, record.alpha)
+    outcomes = "1 outcome is" if missing.n == 1 else f"{missing.n:,} outcomes are"
+    decided = "significant" if record.significant else "not significant"
+    so = (
+        "whether it is significant depends on them"
+        if undecided(record)
+        else f"whatever they are, it is {decided} at {exactly(record.alpha)}"
+    )
+    return (
+        f"{outcomes} missing, and the numbers above are of the complete items alone. Over all items the difference is between "
+        f"{worst} and {best}, and p between {low} and {high}: {so}."
+    )
+
+
+def with_probability(record: TestRecord) -> str:
+    """What follows "would come about with probability": the number, how it is known, and by which method."""
+    method, p = record.method, p_text(record)
+    certain = kind(record)
+    if certain == "sampled" and method.monte_carlo is not None:
+        low, high = enclosing(*record.p_value_bounds, record.alpha)
+        drawn = method.monte_carlo
+        control = "" if drawn.control is None else " and a control variate"
+        return (
+            f"of about {p} (99 % confidence {low} to {high}, estimated from {drawn.samples:,} samples with seed "
+            f"{drawn.seed}{control}, {record.alternative})"
+        )
+    if any(warning.code == _EMPTY_TAIL for warning in record.warnings):
+        return f"of at most {p} (a certified bound, {record.alternative}, by {method.name})"
+    if certain == "bracketed" and record.p_value >= SMALLEST_WRITTEN:
+        low, high = enclosing(*record.p_value_bounds, record.alpha)
+        return f"between {low} and {high} (certified bounds of the exact value, {record.alternative})"
+    return f"{p} ({certain}, {record.alternative}, by {method.name})"
+
+
+def of_the_p_value(record: TestRecord) -> str:
+    """A sentence on how the p-value was computed and how large its error can be."""
+    method = record.method
+    if kind(record) == "sampled" and method.monte_carlo is not None:
+        drawn = method.monte_carlo
+        if drawn.control is not None:
+            return _of_the_control(drawn)
+        return (
+            f"Sampled: {drawn.exceedances:,} of {drawn.samples:,} random samples (seed {drawn.seed}) were at least as "
+            f"extreme; the exact value lies inside its 99 % confidence interval with that confidence, not for certain."
+        )
+    if kind(record) == "bracketed":
+        return "Bounded: the exact value lies between the two bounds, always; the p-value shown is a number inside."
+    if not method.relative_error_bound:
+        return f"Exact: computed by {method.name} in whole numbers, without rounding error."
+    error = f"{method.relative_error_bound:.2g}"
+    return f"Exact: computed by {method.name}; the rounding error is certified to be at most {error} of the value."
+
+
+def _of_the_control(drawn: MonteCarloRecord) -> str:
+    """What the samples add to the exact p-value of the linear part."""
+    return (
+        f"Sampled, with a control variate: the statistic's linear part about the mean of both systems has the exact p-value "
+        f"{plain_probability(drawn.control_p_value)}; of {drawn.samples:,} random samples (seed {drawn.seed}) "
+        f"{drawn.gained or 0:,} were at least as extreme where the linear part was not, and {drawn.lost or 0:,} the reverse. The "
+        "exact value lies inside the 99 % confidence interval with that confidence, not for certain."
+    )
+
+
+def ends(interval: ConfidenceInterval) -> tuple[str | None, str | None]:
+    """The ends of an interval, on their own sides of zero; certified ends are rounded outwards."""
+    low, high = interval.low, interval.high
+    if interval.kind in {"exact", "bounded"}:
+        below, above = enclosing(0.0 if low is None else low, 0.0 if high is None else high, 0.0)
+        return None if low is None else below, None if high is None else above
+    return None if low is None else number(low, 0.0), None if high is None else number(high, 0.0)
+
+
+def interval_text(interval: ConfidenceInterval) -> str:
+    """The ends in words: "0.02 to 0.07", open where no data of this size can set an end."""
+    low, high = ends(interval)
+    if low is None and high is None:
+        return "unbounded"
+    if high is None:
+        return f"{low} and above"
+    return f"{high} and below" if low is None else f"{low} to {high}"
+
+
+def of_the_interval(interval: ConfidenceInterval, alternative: str) -> str:
+    """How an interval was computed and how certain its ends are."""
+    if interval.method == "tango_score":
+        return "Tango's score interval, asymptotic"
+    if interval.method == "bootstrap_percentile":
+        return f"percentiles of the bootstrap distribution, {interval.kind}"
+    same = "inverting the same test" if alternative == "two-sided" else "inverting the two-sided test"
+    if interval.kind == "bounded":
+        return f"{same}, each end at most {number(interval.resolution)} too far out"
+    return f"{same}, {interval.kind}"
+
+
+def interval_sentence(record: TestRecord) -> str | None:
+    """The interval in a sentence; None when none was requested or there is none."""
+    interval = record.confidence_interval
+    if interval is None:
+        return None
+    title = f"The {percent(interval.level)} confidence interval of the difference"
+    if interval.low is None and interval.high is None:
+        return f"{title} is unbounded: so few items cannot rule any difference out."
+    how = of_the_interval(interval, record.alternative)
+    return f"{title} is {interval_text(interval)} ({how})."
+
+
+_ROLES = ("candidate", "baseline")
+VERDICTS: dict[Verdict, str] = {
+    "pass": "PASS",
+    "fail": "FAIL",
+    "inconclusive": "INCONCLUSIVE",
+    "continue": "CONTINUE",
+}
+SYMBOLS: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "inconclusive": "?", "continue": "…"}  # fmt: skip
+
+
+class Names(NamedTuple):
+    """The names of the two systems, escaped."""
+
+    u: str
+    v: str
+
+
+def measured_in(record: TestRecord, say: Say) -> str:
+    """The same of a test."""
+    return measured(record.statistic.name, record.statistic.metric, say)
+
+
+def by_name(statistic: str, metric: str | None, say: Say) -> str:
+    """The statistic as requests call it, and the metric as files do: `ratio` of `wer`."""
+    return say(statistic) if metric in {None, statistic} else f"{say(statistic)} of {say(metric or '')}"
+
+
+def metric_name(metric: MetricRecord, say: Say) -> str:
+    """A gate's metric as people call it, or by the name that the request gave it."""
+    statistic = metric.test.statistic
+    if metric.name in {statistic.metric, statistic.name}:
+        return metric_title(statistic.name, statistic.metric, say)
+    return say(metric.name)
+
+
+def names_of(record: TestRecord, say: Say) -> Names:
+    """The labels of the systems, with (U) and (V) where they are equal; "the candidate" where none was given."""
+    if (record.name_u, record.name_v) == _ROLES:
+        return Names("the candidate", "the baseline")
+    u, v = say(record.name_u), say(record.name_v)
+    return Names(f"{u} (U)", f"{v} (V)") if u == v else Names(u, v)
+
+
+def head(gate: GateRecord) -> str:
+    """The verdict in capitals; an inconclusive one says what it counts as."""
+    if gate.verdict != "inconclusive":
+        return VERDICTS[gate.verdict]
+    return f"{VERDICTS[gate.verdict]}, counted as a {'pass' if gate.passed else 'failure'}"
+
+
+def capitalised(sentence: str) -> str:
+    """A capital for our own words; names of systems stay as they are written."""
+    return sentence[0].upper() + sentence[1:] if sentence.startswith(("the ", "on ", "of ")) else sentence
+
+
+def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:
+    """A test: the estimate, the p-value, the interval, and with clusters the p-value by item."""
+    parts = [
+        estimate(record, names_of(record, say), say),
+        chance(record, names_of(record, say)),
+        interval_sentence(record),
+        _by_item(record),
+        of_the_missing(record),
+    ]
+    return tuple(part for part in parts if part)
+
+
+def summary(gate: GateRecord, say: Say = for_sentence) -> str:
+    """The verdict on several metrics or against several baselines, and which of them have it."""
+    deciders = [metric for metric in gate.metrics if metric.verdict == gate.verdict]
+    verb = _VERBS[gate.verdict][len(deciders) > 1]
+    listed = ", ".join(metric_name(metric, say) for metric in deciders[:_LISTED])
+    more = f" and {len(deciders) - _LISTED} more" if len(deciders) > _LISTED else ""
+    count = f"{len(deciders)} of {gate.family} {verb}"
+    return f"{head(gate)} – {count}: {listed}{more}. The p-values are adjusted together by Holm's method."
+
+
+def metric_sentences(metric: MetricRecord, say: Say = for_sentence) -> tuple[str, ...]:
+    """How large the difference of one metric is, as better or worse, and its interval."""
+    record = metric.test
+    up, down = ("better", "worse") if metric.terms.higher_is_better else ("worse", "better")
+    parts = [
+        estimate(record, names_of(record, say), say, up, down),
+        interval_sentence(record),
+        _missing_in_gate(record),
+        sensitivity_sentence(metric),
+    ]
+    return tuple(part for part in parts if part)
+
+
+def sensitivity_sentence(metric: MetricRecord) -> str:
+    """What the deciding test could have found, unless it found something."""
+    found = metric.sensitivity
+    if found is None or metric.decision.significant:
+        return ""
+    if found.minimum_detectable_effect is None:
+        return "No difference on these items could have been found so often as to be relied on."
+    beyond = " beyond the margin" if metric.terms.margin else ""
+    about = "" if found.exact else " about"
+    return (
+        f"The test could have found a true difference of{about} {number(found.minimum_detectable_effect)}{beyond} with "
+        f"probability {exactly(found.power)}."
+    )
+
+
+def estimate(record: TestRecord, names: Names, say: Say, up: str = "higher", down: str = "lower") -> str:
+    """The scores of both systems, over how many items, and by how much one is ahead."""
+    statistic, over = record.statistic, f"over {over_items(record.items)}"
+    name = statistic.name
+    if statistic.u is None or statistic.v is None:
+        return capitalised(f"on {over_items(record.items)} {say(name)} came to {number(statistic.observed)}.")
+    title = directed(metric_title(name, statistic.metric, say), statistic.higher_is_better)
+    if name == "sign":
+        return capitalised(_wins(record, names, statistic.u, statistic.v, title))
+    u, v = apart(statistic.u, statistic.v)
+    lead = _lead(statistic.observed, names, up, down)
+    if name == "signed_rank":
+        ranks = f"the ranks of the differences sum to {u} where {names.u} had the higher {title} and to {v}"
+        return capitalised(
+            f"{ranks} where {names.v} had, {over}: {_lead_of_ranks(statistic.observed, names)}."
+        )
+    if name in _MEANS_AND_SUMS:
+        known = statistic.metric is not None or statistic.higher_is_better is not None
+        what = f"{_MEANS_AND_SUMS[name]} {title}" if known else _MEANS_AND_SUMS[name]
+        scores = f"{names.u} scored {u} and {names.v} {v} in {what} {over}"
+    else:
+        scores = f"{names.u} reached {u} and {names.v} {v} in {title} {over}"
+    return capitalised(f"{scores}: {lead}.")
+
+
+_LISTED = 10
+_VERBS: dict[Verdict, tuple[str, str]] = {
+    "pass": ("passes", "pass"),
+    "fail": ("fails", "fail"),
+    "inconclusive": ("is undecided", "are undecided"),
+    "continue": ("waits for more items", "wait for more items"),
+}
+_MEANS_AND_SUMS = {"mean_difference": "mean", "sum_difference": "total"}
+
+
+def over_items(items: ItemsRecord) -> str:
+    """How many items, and in how many clusters that swap as one."""
+    if items.clusters is None:
+        return counted(items.n, "item")
+    return f"{counted(items.n, 'item')} in {counted(items.clusters, 'cluster')}"
+
+
+def _lead(observed: float, names: Names, up: str, down: str) -> str:
+    if observed == 0.0:
+        return "no difference"
+    return f"{names.u} is {up if observed > 0 else down} by {number(abs(observed))}"
+
+
+def _lead_of_ranks(observed: float, names: Names) -> str:
+    if observed == 0.0:
+        return "no difference"
+    return f"{number(abs(observed))} more for {names.u if observed > 0 else names.v}"
+
+
+def _wins(record: TestRecord, names: Names, u: float, v: float, title: str) -> str:
+    """The sign test counts items, also where whole clusters swap."""
+    items = record.items
+    tied = items.n - int(u) - int(v)
+    return (
+        f"{names.u} had the higher {title} on {int(u):,} and {names.v} on {int(v):,} of {over_items(items)}; "
+        f"they tied on {tied:,}: {_lead_of_ranks(record.statistic.observed, names)}."
+    )
+
+
+def chance(record: TestRecord, names: Names) -> str:
+    """How probable such a difference is under the null hypothesis, and whether that makes it significant."""
+    if record.items.nonzero == 0:
+        return "The systems do not differ on any item, so there is nothing that a test could show: p is 1."
+    tested = "item" if record.items.clusters is None else "cluster"
+    if record.test == "bootstrap":
+        condition = f"If the true difference were 0 and {tested}s were drawn anew with replacement"
+    elif tested == "cluster":
+        condition = "If it did not matter which system gave which cluster of outputs"
+    else:
+        condition = "If it did not matter which system gave which output"
+    return (
+        f"{condition}, {_at_least(record, names)} would come about with probability {with_probability(record)}, "
+        f"{_so(record)}."
+    )
+
+
+def _at_least(record: TestRecord, names: Names) -> str:
+    """The event whose probability the p-value is."""
+    scored = record.statistic.u is not None and record.statistic.v is not None
+    if record.alternative == "two-sided":
+        return (
+            "a difference at least this large, in either direction,"
+            if scored
+            else "a value at least as far from 0"
+        )
+    side = "more" if record.alternative == "greater" else "less"
+    observed = number(record.statistic.observed)
+    return (
+        f"a difference ({names.u} minus {names.v}) of {observed} or {side}"
+        if scored
+        else f"a value of {observed} or {side}"
+    )
+
+
+def _so(record: TestRecord) -> str:
+    alpha = exactly(record.alpha)
+    verdict = "significant" if record.significant else "not significant"
+    if record.missing is not None:
+        return "on the complete items alone"
+    if undecided(record):
+        return f"so whether it is significant at {alpha} is open: alpha lies within the bounds (counted as {verdict})"
+    if record.min_attainable_p is not None and record.min_attainable_p > record.alpha:
+        least = probability(record.min_attainable_p, 0.0, record.alpha)
+        return f"so it is {verdict} at {alpha}; no outcome on these items could have had p below {least}"
+    return f"so it is {verdict} at {alpha}"
+
+
+def _missing_in_gate(record: TestRecord) -> str | None:
+    """That the difference is not of all items; the reason says what that leaves open."""
+    missing = record.missing
+    if missing is None:
+        return None
+    worst, best = (number(end, 0.0) for end in missing.difference)
+    outcomes = "1 outcome is" if missing.n == 1 else f"{missing.n:,} outcomes are"
+    return f"{outcomes} missing: over all items the difference is between {worst} and {best}."
+
+
+def _by_item(record: TestRecord) -> str | None:
+    level = record.item_level
+    if level is None:
+        return None
+    p = item_level_p_text(level, record.alpha)
+    return (
+        f"If every item were exchanged by itself, p would be {p}; items of a cluster are not independent, so the test "
+        "of clusters counts."
+    )
