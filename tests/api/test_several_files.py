@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from exactperm.inputs.formats import catalogue, file_names
+from exactperm.inputs.formats import catalogue
 from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
+from exactperm.inputs.formats.tasks import tasks_of
 from tests.api.conftest import error_of, problem
 from tests.fuzz.excerpts import Excerpt, excerpts
 
@@ -259,4 +260,4 @@ def test_formats_that_compare_items_within_a_file_refuse_several(service: Any) -
     ],
 )  # fmt: skip
 def test_tasks_by_the_names_that_tools_give(names: list[str], tasks: list[str] | None) -> None:
-    assert file_names.tasks_of(names) == tasks
+    assert tasks_of(names) == tasks

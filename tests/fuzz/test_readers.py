@@ -14,10 +14,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from exactperm.errors import ExactpermError
-from exactperm.inputs import delimited, encodings, frame, json_body, ndjson
+from exactperm.inputs import delimited, encodings, frame, json_text
 from exactperm.inputs.formats import catalogue, numpy_files
-from exactperm.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
-from exactperm.inputs.formats.source import Source
+from exactperm.inputs.formats.reader import ReaderOptions, Reading, Source, UploadedFile
 from tests.fuzz.amount import GENERATED, examples
 from tests.fuzz.excerpts import Excerpt, excerpts, requests
 from tests.fuzz.mutations import STEPS, Steps, mutated
@@ -137,11 +136,11 @@ def frame_of_body(body: bytes, delimiter: str) -> frame.Frame:
 
 
 BODIES: dict[str, tuple[list[bytes], Callable[[bytes], Any]]] = {
-    "json": ([body for _, body in requests()], json_body.decode),
+    "json": ([body for _, body in requests()], json_text.decode),
     "csv": (list(TABLES), lambda body: frame_of_body(body, "comma")),
     "tsv": (list(TABLES), lambda body: frame_of_body(body, "tab")),
     "counts": (list(TABLES), lambda body: delimited.plain_counts(body, ",")),
-    "lines": (list(LINES), lambda body: ndjson.items(body, ("u", "v"), ("gold",))),
+    "lines": (list(LINES), lambda body: json_text.items(body, ("u", "v"), ("gold",))),
     "npy": (arrays(), numpy_files.table_of),
     "gzip": (list(TABLES), lambda body: encodings.decode(body, "gzip", max_bytes=MAX_INFLATED)),
     "zstd": (list(TABLES), lambda body: encodings.decode(body, "zstd", max_bytes=MAX_INFLATED)),

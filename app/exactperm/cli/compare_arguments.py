@@ -12,8 +12,8 @@ import click
 from ..client.compare_requests import CompareRequest, compare_files
 from ..client.data import escaped
 from ..client.folders import Several
-from ..inputs.formats.file_names import by_folders, stem
 from ..inputs.formats.roles import ROLES
+from ..inputs.formats.tasks import by_folders, stem
 from .arguments import PREFIX, REFERENCES, STDIN, Form, options_given, read_all
 
 

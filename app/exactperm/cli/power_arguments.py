@@ -10,7 +10,7 @@ import click
 
 from ..client.power_requests import PowerRequest
 from ..client.requests import files as files_of
-from ..inputs.tiny_numbers import is_tiny
+from ..inputs.formats.number_text import is_tiny
 from .arguments import Form, form_of
 from .power_options import NUMBERS
 

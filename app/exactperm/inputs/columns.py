@@ -7,17 +7,23 @@ only incorrect data is searched for the item to report.
 
 from __future__ import annotations
 
+import operator
 from array import array
-from itertools import islice
+from collections.abc import Sequence
+from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Flaw, InvalidTest
-from ..statistics.paired import Column
+from ..errors import Flaw, InvalidTest, relocated
+from ..statistics.paired import Column, NamedCounts, Repeated
+from .quoting import escaped, quoted
 
 MAX_EXACT_INT = 2**53
+# Of any table. A thousand named counts of two systems with ids and clusters are half of it.
+MAX_COLUMNS = 4_096
 MAX_NAMED = 5
 
 NUMBERS = {int, float}
@@ -140,3 +146,163 @@ def keys(values: list[Any]) -> list[Any]:
         detail = f"This is {NAMES.get(type(value), 'something else')}; a key is a string or an integer."
         raise InvalidTest.at(f"/{index}", "not_a_key", detail)
     return values
+
+
+# Columns with several numbers per item: repeated samples, tuples of effects, named counts. Pointers: `/17/2` is the third number of the
+# eighteenth item, `/tp/17` its count of that name.
+
+MAX_COUNT_NAMES = 1_000
+MAX_TUPLE = 100
+MAX_COUNT = 2**53
+MAX_DECIMALS = 12
+
+
+def samples(values: list[Any], *, may_hold_booleans: bool = True) -> Column | Repeated:
+    """One number per item, or a list of at least one number per item; raises InvalidTest."""
+    if not _begins_with_list(values):
+        return _numbers(values, may_hold_booleans=may_hold_booleans)
+    _require_one_form(values)
+    lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
+    if not lengths.all():
+        raise _at(
+            int(lengths.argmin()), "no_samples", "There is no number here; every item needs at least one."
+        )
+    return Repeated(_flat(values, lengths, may_hold_booleans=may_hold_booleans), lengths)
+
+
+def tuples(values: list[Any], *, may_hold_booleans: bool = True) -> Column:
+    """One number per item, shape (n,), or m numbers for every item, shape (n, m); raises InvalidTest."""
+    if not _begins_with_list(values):
+        return _numbers(values, may_hold_booleans=may_hold_booleans)
+    _require_one_form(values)
+    lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
+    m = len(values[0])
+    if not 1 <= m <= MAX_TUPLE:
+        raise _at(0, "wrong_width", f"An item has from 1 to {MAX_TUPLE} effects; this one has {m:,}.")
+    if (lengths != m).any():
+        index = int((lengths != m).argmax())
+        detail = f"Item 0 has {m} effects and item {index} has {lengths[index]:,}; all need the same number."
+        raise _at(index, "wrong_width", detail)
+    flat = _flat(values, lengths, may_hold_booleans=may_hold_booleans)
+    return flat if m == 1 else flat.reshape(-1, m)
+
+
+def named_counts(value: dict[str, Any], *, may_hold_booleans: bool = True) -> NamedCounts:
+    """`{name: [counts]}`; arrays of integers may stand in for lists. Raises InvalidTest."""
+    _refuse_names(list(value))
+    result: dict[str, Column] = {}
+    for name, column in value.items():
+        if type(column) is not np.ndarray and type(column) is not list:
+            raise InvalidTest.at(f"/{escaped(name)}", "not_a_column", "Give a list with one count per item.")
+        with relocated(partial(operator.add, f"/{escaped(name)}")):
+            is_list = isinstance(column, list)
+            result[name] = whole(numbers(column, may_hold_booleans=may_hold_booleans) if is_list else column)
+    first = next(iter(result))
+    for name, counts in result.items():
+        if len(counts) != len(result[first]):
+            detail = (
+                f"{quoted(first)} has {len(result[first]):,} counts and {quoted(name)} has {len(counts):,}."
+            )
+            raise InvalidTest.at(f"/{escaped(name)}", "length_mismatch", detail)
+    return NamedCounts(result)
+
+
+def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> NamedCounts:
+    """`{name: count}` for every item, all with the same names; raises InvalidTest, pointers `/17/tp`."""
+    for index, value in enumerate(values):
+        if type(value) is not dict:
+            detail = (
+                f"This is {NAMES.get(type(value), 'something else')}; an item has an object of named counts."
+            )
+            raise _at(index, "not_an_object", detail)
+    names = list(values[0]) if values else []
+    if values:
+        _refuse_names(names)
+    for index, value in enumerate(values):
+        if value.keys() != values[0].keys():
+            odd = next(iter(value.keys() ^ values[0].keys()))
+            detail = (
+                f"All items need the same counts: {quoted(odd)} is not in this item and in the first one."
+            )
+            raise _at(index, "different_counts", detail)
+    result: dict[str, Column] = {}
+    for name in names:
+        with relocated(partial(_count_at, name)):
+            counts = [value[name] for value in values]
+            result[name] = whole(numbers(counts, may_hold_booleans=may_hold_booleans))
+    return NamedCounts(result, by_item=True)
+
+
+def _count_at(name: str, pointer: str) -> str:
+    return f"{pointer}/{escaped(name)}"
+
+
+def whole(column: Column) -> Column:
+    """The column as it is; raises InvalidTest at the first number that is not a count."""
+    wrong = (column < 0) | (column > MAX_COUNT)
+    if column.dtype != np.int64:
+        wrong |= column != np.rint(column)
+    if wrong.any():
+        detail = "This is not a count: a whole number from 0 to 2**53 is needed."
+        raise _at(int(wrong.argmax()), "not_a_count", detail)
+    return column if column.dtype == np.int64 else column.astype(np.int64)
+
+
+def to_decimals(values: Column | Repeated, decimals: int) -> Column | Repeated:
+    """Scores rounded as numpy.round does: half to even of the double times a power of ten."""
+    if isinstance(values, Repeated):
+        rounded = to_decimals(values.values, decimals)
+        assert not isinstance(rounded, Repeated)
+        return Repeated(rounded, values.lengths)
+    if values.dtype == np.int64:
+        return values
+    scaled = values * 10.0**decimals
+    few = np.abs(scaled) < MAX_COUNT  # larger numbers have no decimals
+    return np.where(few, np.rint(np.where(few, scaled, 0.0)) / 10.0**decimals, values)
+
+
+def _begins_with_list(values: list[Any]) -> bool:
+    return bool(values) and type(values[0]) is list
+
+
+def _numbers(values: list[Any], *, may_hold_booleans: bool) -> Column:
+    """One number per item. Lists are looked for only where the items are no numbers: most are."""
+    try:
+        return numbers(values, may_hold_booleans=may_hold_booleans)
+    except InvalidTest:
+        _require_one_form(values)
+        raise
+
+
+def _require_one_form(values: list[Any]) -> None:
+    """Raise InvalidTest when only some items are lists."""
+    kinds = set(map(type, values))
+    if list in kinds and kinds != {list}:
+        first = type(values[0]) is list
+        index = next(i for i, value in enumerate(values) if (type(value) is list) != first)
+        detail = "Some items are single numbers and some are lists; they must all be of one form."
+        raise _at(index, "mixed_items", detail)
+
+
+def _flat(values: list[Any], lengths: NDArray[np.int64], *, may_hold_booleans: bool) -> Column:
+    """All numbers end to end; flaws point at the item and the number in it."""
+
+    def place(pointer: str) -> str:
+        position, ends = int(pointer[1:]), np.cumsum(lengths)
+        item = int(np.searchsorted(ends, position, side="right"))
+        return f"/{item}/{position - int(ends[item] - lengths[item])}"
+
+    with relocated(place):
+        return numbers(list(chain.from_iterable(values)), may_hold_booleans=may_hold_booleans)
+
+
+def _refuse_names(names: list[str]) -> None:
+    if not names:
+        raise InvalidTest.at("", "no_counts", "There are no counts; give at least one, by name.")
+    if len(names) > MAX_COUNT_NAMES:
+        detail = f"There are {len(names):,} names of counts; at most {MAX_COUNT_NAMES:,} are allowed."
+        raise InvalidTest.at("", "too_many_counts", detail)
+
+
+def _at(index: int, code: str, detail: str) -> InvalidTest:
+    return InvalidTest.at(f"/{index}", code, detail)

@@ -15,8 +15,9 @@ from typing import Any, Literal
 import numpy as np
 
 from ..statistics.paired import Column
-from . import integer_lists
+from .columns import MAX_COLUMNS
 from .formats.number_text import COMMA, parsed, plain_column
+from .json_text import integers
 
 Delimiter = Literal[",", "\t"]
 
@@ -24,9 +25,6 @@ Delimiter = Literal[",", "\t"]
 HEADERLESS_COUNTS = ("tp_u", "incorrect_u", "tp_v", "incorrect_v")
 HEADER = {"id": "ids", "u": "u", "v": "v", "cluster": "clusters", "weight": "weights"}
 NEWLINE = ord("\n")
-# Of any table. A thousand named counts of two systems with ids and clusters are half of it.
-MAX_COLUMNS = 4_096
-
 GUESSED_DELIMITERS = ("\t", ",", "|", ";", " ")
 # Excel's: sep=; on the first line.
 TOLD = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
@@ -53,7 +51,7 @@ def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> dict[str, Any]
     ):
         return None
     if names == ["u", "v"]:
-        whole = integer_lists.integers(rest.translate(bytes.maketrans(b"\n" + delimiter.encode(), b",,")))
+        whole = integers(rest.translate(bytes.maketrans(b"\n" + delimiter.encode(), b",,")))
         if whole is not None:
             return {"u": np.ascontiguousarray(whole[::2]), "v": np.ascontiguousarray(whole[1::2])}
     try:
@@ -70,7 +68,7 @@ def plain_counts(body: bytes | bytearray, delimiter: Delimiter) -> dict[str, Any
     flat = bytes(body).rstrip(b"\r\n").replace(b"\r\n", b"\n")
     if not is_grid(flat, list(HEADERLESS_COUNTS), delimiter):
         return None
-    whole = integer_lists.integers(flat.translate(bytes.maketrans(b"\n" + delimiter.encode(), b",,")))
+    whole = integers(flat.translate(bytes.maketrans(b"\n" + delimiter.encode(), b",,")))
     if whole is None:
         return None
     return counts_of([np.ascontiguousarray(whole[column::4]) for column in range(4)])

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from ..errors import Choice, InvalidTest
 from ..statistics.paired import Column
 from .alignment import BOUNDS, numbered
-from .columns import numbers
+from .columns import MAX_COLUMNS, numbers
 from .delimited import (
     LOOKED_AT,
-    MAX_COLUMNS,
     NEWLINE,
     NotDelimited,
     TooWide,
@@ -38,16 +37,24 @@ from .formats.number_text import (
     TRUTH,
     Number,
     NumberReader,
+    Value,
     are_data,
+    is_missing,
     is_numeric,
     number_reader,
     plain_column,
     plain_numbers,
 )
-from .formats.outputs_by_id import Value
-from .formats.reader import DELIMITERS, ReaderOptions, choose
-from .formats.source import OTHER_BOMS, UTF8_BOM, Source, in_words, parsed_once
-from .missing_texts import is_missing
+from .formats.reader import (
+    DELIMITERS,
+    OTHER_BOMS,
+    UTF8_BOM,
+    ReaderOptions,
+    Source,
+    choose,
+    in_words,
+    parsed_once,
+)
 from .names import DATASET, INDEX, RUN, SYSTEM, find, is_one_of
 from .quoting import escaped, quoted
 

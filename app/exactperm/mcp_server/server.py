@@ -31,7 +31,7 @@ from ..client.power_requests import PowerRequest
 from ..client.requests import GateRequest, Metric, TestRequest
 from ..client.spelling import member, spelt
 from ..errors import BodyTooLarge, ExactpermError, InvalidTest, pointer_token, relocated
-from ..inputs import tiny_numbers
+from ..inputs.formats import number_text
 from ..inputs.formats.roles import ROLES
 from ..local.run import http_request
 from ..local.transport import InProcess
@@ -338,7 +338,7 @@ class Lines(io.TextIOWrapper):
         line = super().readline(size)
         try:
             with relocated(lambda pointer: pointer.removeprefix(ARGUMENTS)):
-                tiny_numbers.refuse_in_json(line)
+                number_text.refuse_in_json(line)
         except InvalidTest as error:
             message = json.loads(line)
             if isinstance(message, dict) and isinstance(message.get("id"), int | str):

@@ -15,11 +15,10 @@ from typing import Any, cast
 from pydantic_core import from_json
 
 from ..errors import InputError, InvalidTest, marked, relocated
-from ..inputs import delimited, json_body, ndjson
+from ..inputs import delimited, json_text
 from ..inputs.formats import numpy_files
 from ..inputs.formats.catalogue import ALIASES, AUTO
-from ..inputs.formats.reader import UploadedFile
-from ..inputs.formats.source import UTF8_BOM
+from ..inputs.formats.reader import UTF8_BOM, UploadedFile
 from ..inputs.formats.tables import COUNT_STATISTICS, OF_TABLES
 from ..inputs.names import ID, find
 from ..inputs.outcomes import CELLS
@@ -87,7 +86,7 @@ class Document:
 
 def json_of(body: bytes | bytearray) -> tuple[Any, dict[str, Any]]:
     """The value of a JSON body, and the context in which models validate it; raises InputError."""
-    read = json_body.decode(body)
+    read = json_text.decode(body)
     return read.value, {NO_BOOLEANS: read.no_booleans}
 
 
@@ -138,9 +137,9 @@ def _refuse_contradictions(options: Options, request: AnyRequest, kind: TestKind
 def _lines(options: Options, body: bytes | bytearray, kind: TestKind) -> Document | None:
     """Lines with the fields of a request; None for lines of scores with others."""
     required, optional = REQUIRED[kind], OPTIONAL[kind]
-    if kind == "scores" and not ndjson.has_fields(body, (*required, *optional)):
+    if kind == "scores" and not json_text.has_fields(body, (*required, *optional)):
         return None
-    columns, lines = ndjson.items(body, required, optional)
+    columns, lines = json_text.items(body, required, optional)
     return Document(kind, {**options, **columns}, partial(in_line, lines))
 
 

@@ -12,7 +12,7 @@ from ..errors import BodyTooLarge, InvalidTest, choices_of, relocated
 from ..execution.ipc import UNBOUNDED, Control
 from ..extras import require
 from ..inference.options import Options, Sequential
-from ..inputs import encodings, nested
+from ..inputs import encodings
 from ..inputs.alignment import (
     BOUNDS,
     DEFAULT_RANGE,
@@ -24,11 +24,12 @@ from ..inputs.alignment import (
     bounded_scores,
     in_order,
 )
+from ..inputs.columns import to_decimals
 from ..inputs.formats.reader import Finding, Kind, Reading, UploadedFile
+from ..inputs.formats.roles import unit_mismatch
 from ..inputs.formats.tables import OF_TABLES
+from ..inputs.outcomes import refuse_metrics_for_ids
 from ..inputs.quoting import quoted
-from ..inputs.sides import unit_mismatch
-from ..inputs.summaries import refuse_metrics_for_ids
 from ..reports.representations import BY_NAME
 from ..statistics import direction
 from ..statistics.corpus import counting_seconds
@@ -402,7 +403,7 @@ def _bounded(request: ScoresRequest, aligned: Aligned) -> Scores:
 
     def take(name: str, order: Positions | None) -> Any:
         values = _taken(request.u if name == "/u" else request.v, order)
-        return values if request.decimals is None else nested.to_decimals(values, request.decimals)
+        return values if request.decimals is None else to_decimals(values, request.decimals)
 
     data = bounded_scores(aligned, take, request.missing_range or DEFAULT_RANGE)
     # Nothing was left out: the missing outcomes are in the answer by themselves.
@@ -416,7 +417,7 @@ def _data(request: AnyRequest, columns: dict[str, Any], aligned: Aligned) -> Pai
     if isinstance(request, ScoresRequest):
         u, v = columns["u"], columns["v"]
         if request.decimals is not None:
-            u, v = (nested.to_decimals(column, request.decimals) for column in (u, v))
+            u, v = (to_decimals(column, request.decimals) for column in (u, v))
         return Scores(u, v, pairing, weights_for(request.weights, items))
     if isinstance(request, CountsRequest):
         return Counts(columns["u"].columns, columns["v"].columns, pairing)

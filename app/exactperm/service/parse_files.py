@@ -22,11 +22,10 @@ from ..errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody, pointer_tok
 from ..execution.ipc import Control
 from ..inputs import encodings
 from ..inputs.formats import beside_gold, catalogue, price, tables
-from ..inputs.formats.file_names import stem
 from ..inputs.formats.number_text import TRUTH, parsed
-from ..inputs.formats.reader import OPTION_NAMES, Kind, ReaderOptions, Reading, UploadedFile
+from ..inputs.formats.reader import OPTION_NAMES, Kind, ReaderOptions, Reading, Source, UploadedFile
 from ..inputs.formats.roles import ROLES
-from ..inputs.formats.source import Source
+from ..inputs.formats.tasks import stem
 from ..inputs.quoting import quoted
 from ..statistics.paired import Predictions, StatisticSpec
 from .messages import Job, Limits, TestKind

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from ..errors import Flaw, InvalidTest, marked
-from ..inputs.tiny_numbers import is_tiny
+from ..inputs.formats.number_text import is_tiny
 from ..statistics.catalogue import ENTRIES
 from .messages import TestKind
 from .near_names import no_such

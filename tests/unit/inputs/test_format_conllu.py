@@ -7,7 +7,7 @@ import conllu
 import numpy as np
 import pytest
 
-from exactperm.inputs.formats.conllu import METRICS
+from exactperm.inputs.formats.conll import METRICS
 from exactperm.statistics.paired import Counts, Scores
 
 from .reading import EXCERPTS, read_files, refusal, refuses, refuses_alone

@@ -83,7 +83,7 @@ from pyarrow import parquet
 from exactperm.errors import InputError
 from exactperm.inputs.formats import catalogue, price
 from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
-from exactperm.inputs.formats.source import Source
+from exactperm.inputs.formats.reader import Source
 stream = io.BytesIO()
 table = {"id": ["a", "b"], "u": [1.5, None], "v": [[0], [1]]}
 parquet.write_table(pa.table(table), stream, store_schema=False)

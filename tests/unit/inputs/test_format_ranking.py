@@ -12,8 +12,7 @@ from exactperm.errors import InputError
 from exactperm.inputs import frame
 from exactperm.inputs.formats import labels
 from exactperm.inputs.formats.number_text import plain_numbers
-from exactperm.inputs.formats.reader import ReaderOptions, Reading
-from exactperm.inputs.formats.source import Source
+from exactperm.inputs.formats.reader import ReaderOptions, Reading, Source
 
 from .reading import ROOT, read_files, refusal, refuses
 

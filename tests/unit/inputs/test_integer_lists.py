@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pydantic_core import from_json
 
-from exactperm.inputs import integer_lists
-from exactperm.inputs.json_body import decode
+from exactperm.inputs import json_text
+from exactperm.inputs.json_text import decode
 
 LONG = [-3, 0, 12] * 5_000
 WRITTEN = re.compile("(0|-?[1-9][0-9]*)(,(0|-?[1-9][0-9]*))*")  # as integers are written, -0 is not
@@ -20,7 +20,7 @@ INT64 = st.integers(-(2**63) + 1, 2**63 - 2)
 
 @given(st.lists(INT64, min_size=1), st.sampled_from([",", ", "]))
 def test_a_list_of_integers_is_read_exactly(values: list[int], comma: str) -> None:
-    array = integer_lists.integers(comma.join(map(str, values)).encode())
+    array = json_text.integers(comma.join(map(str, values)).encode())
     assert array is not None
     assert array.tolist() == values
 
@@ -29,7 +29,7 @@ def test_every_short_text_is_taken_as_json_reads_it_or_left_to_the_parser() -> N
     """All texts of up to five of these characters: wherever a sign, a zero or a comma is one too many or too few."""
     for length in range(1, 6):
         for text in map("".join, itertools.product("019-,", repeat=length)):
-            array = integer_lists.integers(text.encode())
+            array = json_text.integers(text.encode())
             if array is not None:
                 assert array.tolist() == from_json(f"[{text}]"), text
             else:
@@ -40,7 +40,7 @@ def test_every_short_text_is_taken_as_json_reads_it_or_left_to_the_parser() -> N
 @settings(max_examples=2_000)
 @given(st.text("0019,,--  .e", max_size=8))
 def test_what_is_taken_is_what_the_parser_reads(text: str) -> None:
-    array = integer_lists.integers(text.encode())
+    array = json_text.integers(text.encode())
     if array is not None:
         assert array.tolist() == from_json(f"[{text}]")
 
@@ -51,8 +51,8 @@ def test_what_is_taken_is_what_the_parser_reads(text: str) -> None:
      str(2**63 - 1), str(-(2**63)), str(2**63), "9" * 400],
 )  # fmt: skip
 def test_what_json_refuses_or_64_bits_cannot_hold_is_left_to_the_parser(text: str) -> None:
-    assert integer_lists.integers(text.encode()) is None
-    assert integer_lists.integers(f"1,{text}".encode()) is None
+    assert json_text.integers(text.encode()) is None
+    assert json_text.integers(f"1,{text}".encode()) is None
 
 
 @pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])

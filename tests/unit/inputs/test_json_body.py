@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from exactperm.errors import MalformedBody
-from exactperm.inputs.json_body import decode, may_hold_booleans
+from exactperm.inputs.json_text import decode, may_hold_booleans
 from tests.refusals import refused
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=5)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from exactperm.errors import InputError, InvalidTest, MalformedBody
-from exactperm.inputs.ndjson import records
+from exactperm.inputs.json_text import records
 from tests.refusals import refused_alone
 
 

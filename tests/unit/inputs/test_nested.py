@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from exactperm.inputs.ndjson import items
-from exactperm.inputs.nested import MAX_COUNT_NAMES, counts_by_item, named_counts, samples, tuples
+from exactperm.inputs.columns import MAX_COUNT_NAMES, counts_by_item, named_counts, samples, tuples
+from exactperm.inputs.json_text import items
 from exactperm.statistics.item_order import taken
 from exactperm.statistics.paired import Repeated
 from tests.refusals import refused

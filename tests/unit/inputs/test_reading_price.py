@@ -23,8 +23,7 @@ from exactperm.execution.ipc import Control
 from exactperm.inputs import delimited, frame
 from exactperm.inputs.delimited import guessed_delimiter
 from exactperm.inputs.formats import catalogue, numpy_files, price, workbook
-from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
-from exactperm.inputs.formats.source import Source
+from exactperm.inputs.formats.reader import ReaderOptions, Source, UploadedFile
 from exactperm.service.compare.parse import parse_compare
 from exactperm.service.gate.gate import parse_gate
 from exactperm.service.limits import limits_of

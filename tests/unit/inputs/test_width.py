@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from exactperm.inputs import delimited, frame, ndjson
-from exactperm.inputs.delimited import MAX_COLUMNS
+from exactperm.inputs import delimited, frame, json_text
+from exactperm.inputs.columns import MAX_COLUMNS
 from exactperm.inputs.formats import json_records
-from exactperm.inputs.formats.reader import ReaderOptions
-from exactperm.inputs.formats.source import Source
+from exactperm.inputs.formats.reader import ReaderOptions, Source
 from tests.refusals import refused
 
 from .reading import read_files, refuses
@@ -101,13 +100,13 @@ def test_a_body_of_csv_has_the_same_limit(rows_parsed: list[list[str]]) -> None:
 
 def test_a_wide_record_is_refused_before_the_next_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
-    decoded = ndjson.decoded
+    decoded = json_text.decoded
 
     def counting(text: str, *arguments: Any) -> Any:
         lines.append(text)
         return decoded(text, *arguments)
 
-    monkeypatch.setattr(ndjson, "decoded", counting)
+    monkeypatch.setattr(json_text, "decoded", counting)
     members = ",".join(f'"c{i}":1' for i in range(MAX_COLUMNS + 1))
     refuses("too_many_fields", "/files/u/line/1", "jsonl", {"u": f"{{{members}}}\n" * 3, "v": '{"score":1}'})
     assert len(lines) == 1

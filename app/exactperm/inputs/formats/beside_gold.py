@@ -34,9 +34,8 @@ from .labels import labels_of, refuse_untold, sign_of_labels, sign_of_scores
 from .many_systems import SYSTEMS, refuse_index, refuse_no_systems
 from .number_text import NumberReader
 from .outputs_by_id import PAIRED_BY_ORDER, column_of, known_values
-from .reader import OnMissingOutcome, ReaderOptions, Reading, choose, no_bounds
+from .reader import OnMissingOutcome, ReaderOptions, Reading, Source, choose, no_bounds
 from .roles import Systems, needed, two_systems
-from .source import Source
 from .tables import ids_of
 
 ROLES = ("file", "u", "v", "gold")

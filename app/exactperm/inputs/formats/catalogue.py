@@ -14,28 +14,25 @@ from ...statistics.direction import of_name
 from ...statistics.paired import Predictions, Scores
 from ...statistics.pairwise.gold import PAIRWISE
 from ..alignment import BOUNDS
+from ..outcomes import refuse_metrics_for_ids
 from ..quoting import quoted
-from ..summaries import refuse_metrics_for_ids
 from . import (
     asr,
     beside_gold as gold_formats,
     conll,
-    conllu,
-    delimited_formats,
     eval_logs,
-    inspect_log,
     labels,
-    lm_eval,
     mt,
     numpy_files,
+    sample_logs,
+    tables,
     tasks,
     tool_shapes,
     trec,
 )
 from .format import FirstLook, Format, Sign
-from .reader import Kind, ReaderOptions, Reading, UploadedFile, no_bounds
+from .reader import UTF8_BOM, Kind, ReaderOptions, Reading, Source, UploadedFile, no_bounds, sources
 from .roles import only
-from .source import UTF8_BOM, Source, sources
 from .workbook import as_text, refuse_others
 
 AUTO = "auto"
@@ -54,10 +51,10 @@ KINDS: Mapping[Kind, str] = {
 # In the order in which they are listed; of equal signs the first decides.
 _ALL: tuple[Format, ...] = (
     asr.FORMAT, mt.COUNTS, gold_formats.OF_LABELS, mt.METRICS, gold_formats.OF_SCORES,
-    delimited_formats.MQM, delimited_formats.TSV, delimited_formats.CSV, delimited_formats.JSONL,
-    tool_shapes.JSON_OBJECT.format, numpy_files.FORMAT, lm_eval.FORMAT,
-    *(shape.format for shape in (inspect_log.SHAPE, *eval_logs.LOGS, *tool_shapes.SHAPES)),
-    conllu.FORMAT, conll.FORMAT, trec.FORMAT, mt.FAIRSEQ, mt.TEXTS,
+    tables.MQM, tables.TSV, tables.CSV, tables.JSONL,
+    tool_shapes.JSON_OBJECT.format, numpy_files.FORMAT, sample_logs.LM_EVAL,
+    *(shape.format for shape in (sample_logs.INSPECT, *eval_logs.LOGS, *tool_shapes.SHAPES)),
+    conll.CONLLU, conll.CONLL, trec.FORMAT, mt.FAIRSEQ, mt.TEXTS,
 )  # fmt: skip
 FORMATS: Mapping[str, Format] = {format_.name: format_ for format_ in _ALL}
 if len(FORMATS) < len(_ALL):
@@ -250,7 +247,7 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
         if look.name.endswith(format_.suffixes):
             return Guess(format_.name, "the name of a file")
     told = sorted(options.given() & TABLE_OPTIONS)
-    table = delimited_formats.TSV if look.delimiter == "\t" else delimited_formats.CSV
+    table = tables.TSV if look.delimiter == "\t" else tables.CSV
     if is_text and told and table in fitting:
         return Guess(table.name, f"the option {told[0]}")
     best = max(_ALL, key=lambda format_: format_.sign(look))

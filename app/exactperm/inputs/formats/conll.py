@@ -1,4 +1,6 @@
-"""CoNLL columns of BIO tags, BIOES and BILOU too: gold, u and v in files of their own; or gold and prediction side by side.
+"""Files of one token a line: CoNLL columns of BIO tags, BIOES and BILOU too, and CoNLL-U (UPOS, XPOS, LEMMA, UAS and LAS).
+
+Columns of tags have gold, u and v in files of their own; or gold and prediction side by side:
 
 * `gold`, `u` and `v`: the token and its tag (UNER's .iob2 has an index before, other tags and annotators after them);
 * `u` and `v` alone: the last two columns of tags are gold and prediction, as conlleval reads them;
@@ -12,31 +14,217 @@ one line a sentence) can be clusters.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from ...answers.reading import Remark
 from ...errors import InvalidTest, marked
 from ...statistics.label_match import SPANS
-from ...statistics.paired import Pairing, Predictions, StatisticSpec
+from ...statistics.paired import Counts, Pairing, Predictions, Scores, StatisticSpec
 from ...statistics.spans import Scheme, forms, is_tag
-from ..quoting import quoted
+from ..alignment import coded
+from ..frame import table
+from ..quoting import quoted, quoted_apart
 from .format import FirstLook, Format, Sign
-from .reader import ReaderOptions, Reading, choose
+from .reader import ReaderOptions, Reading, Source, choose, choose_metric, parsed_once
 from .roles import needed
-from .sentences import (
-    DOCSTART,
-    DOCUMENT,
-    Sentences,
-    clustered,
-    document_clusters,
-    from_file,
-    require_same,
-    sentences,
-)
-from .source import Source, parsed_once
+
+# Sentences, an empty line after each; and the documents that they are in, as clusters
+
+DOCSTART = "-DOCSTART-"
+NEWDOC = re.compile(r"#\s*newdoc\b(?:\s*id\s*=\s*(?P<id>.*))?")
+SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(?P<id>.*)")
+DOCUMENT = "document"
+DELIMITERS = "\t,|;"
+
+
+@dataclass(slots=True)
+class Sentences:
+    """The sentences of a file: rows of columns with their lines; the document that each is in, and its id, where they are marked.
+
+    `comments` and `docstarts` are numbers of lines that hold no token.
+    """
+
+    source: Source
+    rows: list[list[list[str]]] = field(default_factory=list)
+    lines: list[list[int]] = field(default_factory=list)
+    documents: list[str | None] = field(default_factory=list)
+    ids: list[str | None] = field(default_factory=list)
+    comments: int = 0
+    docstarts: int = 0
+
+    @property
+    def width(self) -> int:
+        """How many columns the tokens have."""
+        return len(self.rows[0][0])
+
+    def column(self, column: int) -> list[list[str]]:
+        """One column of every sentence."""
+        return [[row[column] for row in sentence] for sentence in self.rows]
+
+    def values(self, column: int) -> Iterator[str]:
+        """One column of every token."""
+        return (row[column] for sentence in self.rows for row in sentence)
+
+    def find(self, column: int, wanted: Callable[[str], bool]) -> tuple[int, str] | None:
+        """The first such value in a column, with its line."""
+        found = set(filter(wanted, set(self.values(column))))
+        lines = itertools.chain.from_iterable(self.lines if found else ())
+        return next(
+            (each for each in zip(lines, self.values(column), strict=False) if each[1] in found), None
+        )
+
+
+def sentences(
+    source: Source,
+    lines: Sequence[str],
+    row_of: Callable[[int, str, int], list[str] | None],
+    is_comment: Callable[[str, int], bool],
+) -> Sentences:
+    """Read the lines of a file; `row_of` makes the columns of a line, None where the line holds no token.
+
+    Both functions get how many tokens of the sentence came before.
+
+    Raises
+    ------
+    MalformedBody, InvalidTest
+        There is no sentence, or as `row_of` does.
+    """
+    found = Sentences(source)
+    document: str | None = None
+    key: str | None = None
+    rows: list[list[str]] = []
+    numbers: list[int] = []
+    for number, line in enumerate([*lines, ""], 1):
+        if line.startswith("#") and is_comment(line, len(rows)):
+            found.comments += 1
+            if match := NEWDOC.match(line):
+                document = (match["id"] or "").strip() or f"document at line {number}"
+            elif match := SENT_ID.match(line):
+                key = match["id"].strip()
+        elif line.startswith(DOCSTART):
+            found.docstarts += 1
+            document = f"document at line {number}"
+        elif line.strip(" \t"):
+            row = row_of(number, line, len(rows))
+            if row is not None:
+                rows.append(row)
+                numbers.append(number)
+        elif rows:
+            found.rows.append(rows)
+            found.lines.append(numbers)
+            found.documents.append(document)
+            found.ids.append(key)
+            rows, numbers, key = [], [], None
+    if not found.rows:
+        raise source.empty()
+    return found
+
+
+def require_same(
+    base: Sentences,
+    system: Sentences,
+    columns: tuple[int, int],
+    what: str,
+    below: object,
+    *,
+    ids: bool = False,
+) -> None:
+    """Refuse other sentences, or another value in a column of each: another tokenisation cannot be paired; raises InvalidTest."""
+    source, role, (mine, other) = system.source, base.source.role, columns
+    for index, (expected, rows) in enumerate(zip(base.rows, system.rows, strict=False)):
+        lines, numbers = base.lines[index], system.lines[index]
+        keys = base.ids[index], system.ids[index]
+        if ids and None not in keys and keys[0] != keys[1]:
+            ours, theirs = quoted_apart(str(keys[0]), str(keys[1]))
+            detail = f"sent_id is {theirs} here and {ours} in {role} (line {lines[0]:,})."
+            raise source.refused(numbers[0], "sentence_mismatch", detail, "sent_id")
+        for position, (wanted, row) in enumerate(zip(expected, rows, strict=False)):
+            if wanted[mine] != row[other]:
+                theirs, ours = quoted_apart(row[other], wanted[mine])
+                detail = f"the {what} is {theirs} here and {ours} in {role} "
+                detail += f"(line {lines[position]:,}); they must be the same."
+                code = f"{what.rsplit(maxsplit=1)[-1]}_mismatch"
+                raise source.refused(numbers[position], code, detail, below)
+        if len(expected) != len(rows):
+            detail = (
+                f"this sentence has {len(rows)} tokens and {len(expected)} in {role} (line {lines[0]:,})."
+            )
+            raise source.refused(numbers[0], "length_mismatch", detail)
+    if len(base.rows) != len(system.rows):
+        detail = f"{source.label} has {len(system.rows):,} sentences and {role} has {len(base.rows):,}."
+        raise InvalidTest.at(source.pointer, "length_mismatch", detail)
+
+
+# Documents
+
+
+def document_clusters(
+    documents: Sequence[str | None], wanted: str | None, source: Source, notes: list[Any]
+) -> list[str] | None:
+    """The document of every sentence if documents are the clusters, else None.
+
+    Raises
+    ------
+    InvalidTest
+        They are the clusters, and some sentence is in none.
+    """
+    names = list(dict.fromkeys(key for key in documents if key is not None))
+    if wanted is None:
+        if names:
+            notes.append(
+                f"{source.role} marks {len(names):,} documents; clusters: document would swap each as a whole."
+            )
+        return None
+    if wanted != DOCUMENT:
+        raise InvalidTest.at("/options/clusters", "invalid_option", "clusters can be document here.")
+    if None in documents:
+        detail = f"{source.label}: {'a sentence comes before the first' if names else 'there is no'} mark of a document "
+        detail += "(# newdoc, -DOCSTART-), so documents cannot be clusters."
+        raise InvalidTest.at(source.pointer, "no_documents", detail)
+    notes.append(f"The clusters are the {len(names):,} documents.")
+    return [key for key in documents if key is not None]
+
+
+def clustered(keys: Sequence[object] | None) -> Pairing:
+    """A pairing by order whose clusters are these keys, one per item."""
+    return Pairing(*coded(keys))
+
+
+def from_file(source: Source, n: int, options: ReaderOptions, notes: list[Any]) -> list[str]:
+    """The document of each of n sentences: the last column of a table, in the order of the sentences.
+
+    One line more than sentences means that the first is a header; blanks separate columns only with `delimiter`.
+
+    Raises
+    ------
+    InvalidTest
+        It does not have one line for each sentence.
+    """
+    lines = filter(str.strip, source.lines(notes))
+    names = [line.strip() for line in itertools.dropwhile(lambda line: line.startswith("#"), lines)]
+    if options.delimiter is not None or any(
+        delimiter in line for line in names[:1] for delimiter in DELIMITERS
+    ):
+        rows = table(source, options, notes)
+        last = rows.names[-1]
+        names = [name.strip() for name in [*([last] if rows.has_header else []), *rows.column(last)]]
+    if len(names) == n + 1:
+        notes.append(f"{source.label}: the first line, {quoted(names[0])}, is the header.")
+        return names[1:]
+    if len(names) != n:
+        detail = f"{source.label} has {len(names):,} lines for {n:,} sentences; one for each is needed, and perhaps a header."
+        raise InvalidTest.at(source.pointer, "length_mismatch", detail)
+    return names
+
+
+# Columns of BIO tags
 
 ROLES = ("gold", "u", "v", "file", "documents")
 USES = frozenset(
@@ -286,7 +474,167 @@ def _sign(look: FirstLook) -> Sign:
     return Sign.SHAPE if tagged else Sign.NONE
 
 
-FORMAT = Format(
+CONLL = Format(
     "conll", read, ROLES, USES, "CoNLL columns of BIO, BIOES or BILOU tags: entities",
     kinds=("predictions",), aliases=("iob2", "bio"), sign=_sign,
+)  # fmt: skip
+
+
+# CoNLL-U: items are sentences (or words); a document (`# newdoc`) can be a cluster. Only words are scored: lines of multiword tokens (`3-4`)
+# and empty nodes (`8.1`) are skipped, and counted in the notes. LAS compares the universal part of DEPREL, before the colon, as
+# conll18_ud_eval.py does; las_full compares all of it. The `conllu` package is not used because it gives no line numbers, fills up short
+# rows with `_`, and lets blanks separate columns. It is the oracle of this reader's test.
+
+TREEBANKS = ("gold", "u", "v")
+TREEBANK_USES = frozenset(("metric", "items", "clusters"))
+COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+FORM = COLUMNS.index("FORM")
+WORD = re.compile(r"[1-9][0-9]*")
+RANGE = re.compile(r"[0-9]+-[0-9]+")
+EMPTY_NODE = re.compile(r"[0-9]+\.[0-9]+")
+# The columns that must all be right.
+METRICS: Mapping[str, tuple[str, ...]] = {
+    "upos": ("UPOS",),
+    "xpos": ("XPOS",),
+    "lemma": ("LEMMA",),
+    "uas": ("HEAD",),
+    "las": ("HEAD", "DEPREL"),
+    "las_full": ("HEAD", "DEPREL"),
+}
+UNIVERSAL = "las"
+SENTENCE = "_sentence"  # upos_sentence: 1 where the whole sentence is right
+STATISTICS = (*METRICS, *(metric + SENTENCE for metric in METRICS))
+
+
+def read_conllu(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Counts `correct` and `total` per sentence or word; or 0/1 per sentence for a `_sentence` metric."""
+    notes: list[Any] = []
+    name = (options.metric or (options.statistic if options.statistic in STATISTICS else None) or "").lower()
+    if name not in STATISTICS:
+        raise choose_metric(options, list(STATISTICS))
+    gold, u, v = (_treebank(needed(files, role, format_), notes) for role in TREEBANKS)
+    metric = name.removesuffix(SENTENCE)
+    for system in (u, v):
+        require_same(gold, system, (FORM, FORM), "token", "FORM", ids=True)
+        _require_annotated(system, metric)
+    _require_annotated(gold, metric)
+    for system in (u, v):
+        _require_same_labels(gold, system, metric)
+    right = [_right(gold, system, metric) for system in (u, v)]
+    total = np.array([len(words) for words in gold.rows], dtype=np.int64)
+    notes.append(f"{len(total):,} sentences and {total.sum():,} words, scored by {name}.")
+    by_word = options.items == "word"
+    known: dict[str, Any] = {"statistic_read": options.metric is None, "metric": name}
+    if name.endswith(SENTENCE):
+        if by_word:
+            detail = f"{name} scores whole sentences: `items=word` does not apply."
+            raise InvalidTest.at("/options/items", "invalid_option", detail)
+        scores = [np.array([all(sentence) for sentence in own], dtype=np.int64) for own in right]
+        data = Scores(scores[0], scores[1], _pairing_of_treebank(gold, options, notes, total))
+        return Reading("scores", data, StatisticSpec("mean_difference"), tuple(notes), format_, **known)
+    pairing = _pairing_of_treebank(gold, options, notes, total)
+    items = [[[word] for sentence in own for word in sentence] if by_word else own for own in right]
+    total = np.ones(len(items[0]), dtype=np.int64) if by_word else total
+    counts = [
+        {"correct": np.array([sum(item) for item in own], dtype=np.int64), "total": total} for own in items
+    ]
+    data_counts = Counts(counts[0], counts[1], pairing)
+    return Reading("counts", data_counts, StatisticSpec("accuracy"), tuple(notes), format_, **known)
+
+
+@parsed_once
+def _treebank(source: Source, notes: list[Any]) -> Sentences:
+    """Read a file; raises MalformedBody or InvalidTest naming the line."""
+    multiword = empty_nodes = 0
+
+    def row_of(number: int, line: str, before: int) -> list[str] | None:
+        nonlocal multiword, empty_nodes
+        fields = line.split("\t")
+        if len(fields) != len(COLUMNS):
+            detail = f"there are {len(fields)} columns between tabs; CoNLL-U has {len(COLUMNS)}."
+            raise source.refused(number, "wrong_field_count", detail)
+        key = fields[0]
+        if key == str(before + 1):
+            return fields
+        if RANGE.fullmatch(key):
+            multiword += 1
+        elif EMPTY_NODE.fullmatch(key):
+            empty_nodes += 1
+        else:
+            detail = f"the ID is {quoted(key)}; word {before + 1} of the sentence was expected."
+            raise source.refused(number, "wrong_word_id", detail, "ID")
+        return None
+
+    bank = sentences(source, source.lines(notes), row_of, lambda _, before: not before)
+    said = f"{len(bank.rows):,} sentences read from {source.label}; skipped {multiword:,} multiword "
+    notes.append(Remark(source.role, f"{said}tokens and {empty_nodes:,} empty nodes, which are not words."))
+    return bank
+
+
+def _part(metric: str, name: str, value: str) -> str:
+    """What a metric compares of a value."""
+    return value.partition(":")[0] if metric == UNIVERSAL and name == "DEPREL" else value
+
+
+def _right(gold: Sentences, system: Sentences, metric: str) -> list[list[bool]]:
+    """Which words of each sentence are right in all columns that a metric compares."""
+    by_column = []
+    for name in METRICS[metric]:
+        at, pairs = COLUMNS.index(name), zip(gold.rows, system.rows, strict=True)
+        if metric == UNIVERSAL and name == "DEPREL":
+            equal = [
+                [_part(metric, name, a[at]) == _part(metric, name, b[at]) for a, b in zip(*pair, strict=True)]
+                for pair in pairs
+            ]
+        else:
+            equal = [[a[at] == b[at] for a, b in zip(*pair, strict=True)] for pair in pairs]
+        by_column.append(equal)
+    return [list(map(all, zip(*columns, strict=True))) for columns in zip(*by_column, strict=True)]
+
+
+def _require_annotated(bank: Sentences, metric: str) -> None:
+    """Refuse a column that is `_` throughout: it was not filled in, and scoring it would count as errors."""
+    for name in METRICS[metric]:
+        if set(bank.values(COLUMNS.index(name))) == {"_"}:
+            detail = f"{bank.source.label}: the column {name}, which {metric} compares, is _ in every line; it was not filled in."
+            raise InvalidTest.at(bank.source.line(bank.lines[0][0], metric), "not_annotated", detail)
+
+
+def _require_same_labels(gold: Sentences, system: Sentences, metric: str) -> None:
+    """Refuse a column none of whose values occurs in gold: its labels differ from gold's, or it is another column."""
+    for name in METRICS[metric]:
+        mine, other = (
+            {_part(metric, name, value) for value in set(bank.values(COLUMNS.index(name)))}
+            for bank in (gold, system)
+        )
+        if name != "HEAD" and mine.isdisjoint(other):
+            detail = f"no {name} of this file occurs in gold: here is {quoted(min(other))}, in gold {quoted(min(mine))}."
+            raise system.source.refused(system.lines[0][0], "labels_never_match", detail, name)
+
+
+def _pairing_of_treebank(
+    gold: Sentences,
+    options: ReaderOptions,
+    notes: list[Any],
+    total: np.ndarray[tuple[int], np.dtype[np.int64]],
+) -> Pairing:
+    """Clusters of the items: documents of sentences; documents or sentences of words. Sentences may have ids."""
+    by_word = options.items == "word"
+    if options.clusters == "sentence" and by_word:
+        return clustered(np.repeat(np.arange(len(total)), total).tolist())
+    keys: Any = document_clusters(gold.documents, options.clusters, gold.source, notes)
+    if by_word and keys is not None:
+        keys = np.repeat(np.array(keys, dtype=object), total)
+    pairing = clustered(keys)
+    return pairing if by_word or None in gold.ids else replace(pairing, ids=list(map(str, gold.ids)))
+
+
+def _sign_of_conllu(look: FirstLook) -> Sign:
+    fields = look.rows[0].split("\t") if look.rows else []
+    return Sign.MARK if len(fields) == len(COLUMNS) and fields[0][:1].isdigit() else Sign.NONE
+
+
+CONLLU = Format(
+    "conllu", read_conllu, TREEBANKS, TREEBANK_USES, "CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS",
+    statistics=STATISTICS, sign=_sign_of_conllu,
 )  # fmt: skip

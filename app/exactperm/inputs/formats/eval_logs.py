@@ -17,12 +17,11 @@ from typing import Any
 from ...answers.reading import Remark
 from ...errors import InvalidTest
 from ..quoting import escaped, quoted
-from .file_names import task_in
 from .format import FirstLook
 from .json_records import cluster_of, key_of, lines_of, read_records
-from .metrics import metric_of
 from .outputs_by_id import SystemOutputs
-from .reader import Finding, ReaderOptions, choose, only_or_chosen
+from .reader import Finding, ReaderOptions, Source, choose, only_or_chosen
+from .roles import metric_of
 from .shapes import (
     DESCRIBED,
     OF_ONE_FILE,
@@ -40,7 +39,7 @@ from .shapes import (
     numbers_in,
     refuse_incomplete,
 )
-from .source import Source
+from .tasks import task_in
 
 # lighteval, details of a task: parquet, JSON lines or one array. Before 0.11 a detail has `example` and an object `metrics`; later `doc`
 # (with an id), `model_response` and `metric`. Older ones have no ids: they are paired by their order, and must ask the same.

@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from ..delimited import fields_of, guessed_delimiter, told
-from .reader import Kind, ReaderOptions, Reading
-from .source import UTF8_BOM, ZIP_MAGIC, Source
-from .wrappers import holds_lists
+from .json_records import holds_lists
+from .reader import UTF8_BOM, ZIP_MAGIC, Kind, ReaderOptions, Reading, Source
 
 START_BYTES = 65_536
 MAX_LINES = 50

@@ -11,11 +11,10 @@ from ...errors import MAX_CHOICES, InvalidTest, choices_of, marked
 from ...statistics.paired import StatisticSpec
 from .. import names
 from ..frame import Frame
-from ..missing_texts import MISSING
 from ..names import find, folded, is_key, is_one_of, is_predicted
 from ..quoting import quoted
 from .format import MAX_LINES, FirstLook, Sign
-from .number_text import TRUTH, parsed, plain_numbers
+from .number_text import MISSING, TRUTH, parsed, plain_numbers
 from .reader import choose
 
 Label = int | float | str

@@ -35,11 +35,10 @@ from ..roles import (
     weight_of,
 )
 from . import eval_logs, shapes, tool_shapes
-from .metrics import metric_of, metric_of_columns
 from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs, known_of, other_items
-from .reader import Finding, ReaderOptions, choose
-from .source import Source
+from .reader import Finding, ReaderOptions, Source, choose
+from .roles import metric_of, metric_of_columns
 from .tables import (
     frame_in,
     key_of_long,

@@ -25,15 +25,14 @@ from numpy.typing import NDArray
 from ...engine.decimals import shortest_decimals
 from ...errors import BodyTooLarge, Flaw, InputError, InvalidTest, MalformedBody
 from ...statistics.paired import Column, Counts, Pairing, Scores, StatisticSpec
+from ..columns import to_decimals
 from ..delimited import HEADERLESS_COUNTS, counts_of
-from ..nested import to_decimals
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .number_text import NumberReader
 from .outputs_by_id import MEAN, SystemOutputs, scores_reading
-from .reader import ReaderOptions, Reading
+from .reader import DAMAGED, READABLE, ZIP_MAGIC, ReaderOptions, Reading, Source
 from .roles import both
-from .source import DAMAGED, READABLE, ZIP_MAGIC, Source
 
 READERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
 MAX_HEADER_BYTES = 4_096

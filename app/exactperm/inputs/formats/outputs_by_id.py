@@ -15,18 +15,16 @@ from ...statistics.item_order import taken
 from ...statistics.paired import Column, Counts, Repeated, StatisticSpec
 from ...statistics.repeats import unequal_runs
 from ...statistics.weights import weights_of
-from .. import columns, sides
+from .. import columns
 from ..alignment import BOUNDS, DROP, NAMED_IDS, Aligned, ById, Positions, align, bounded_scores
 from ..quoting import quoted
-from .number_text import Number, NumberReader
-from .reader import Finding, OnMissingOutcome, ReaderOptions, Reading, no_bounds
-from .source import Source, in_words
+from .number_text import NumberReader, Value
+from .reader import Finding, OnMissingOutcome, ReaderOptions, Reading, Source, in_words, no_bounds
+from .roles import NAMED_APART, UNSURE, described, differing
 
 MEAN = StatisticSpec("mean_difference")
 PAIRED_BY_ORDER = "The files have no ids: items were paired by their order."
 WEIGHTED = "Items count by the column weight."
-# A number; several of one item, to be averaged; a row of counts; or None, which is missing.
-Value = Number | tuple[Number, ...] | None
 
 
 @dataclass(slots=True)
@@ -226,15 +224,15 @@ def other_items(
             continue
         rows = [(row, other.index[key]) for key, row in first.index.items() if key in other.index]
         keys |= dict.fromkeys(first.ids[row] for row, _ in rows)
-        for at, name in sides.differing(first.context, other.context, rows):
+        for at, name in differing(first.context, other.context, rows):
             row, its = rows[at]
             pointer = pointer if found else place(other, its, name)
             found.setdefault(first.ids[row], (name, first.context[name][row], other.context[name][its]))
     if not found:
         return (), ()
-    shown = [(key, *values) for key, values in itertools.islice(found.items(), sides.NAMED)]
-    detail = f"{len(found):,} of {len(keys):,} items are described differently in {who[0]} and in {who[1]}: {sides.described(shown, who)}. "
-    if 2 * sum(name not in sides.UNSURE for name, _, _ in found.values()) >= len(keys):
+    shown = [(key, *values) for key, values in itertools.islice(found.items(), NAMED_APART)]
+    detail = f"{len(found):,} of {len(keys):,} items are described differently in {who[0]} and in {who[1]}: {described(shown, who)}. "
+    if 2 * sum(name not in UNSURE for name, _, _ in found.values()) >= len(keys):
         detail += "These are two sets of items: give both systems' scores of the same. If they are the same, worded differently, give `on_mismatch=keep`."
         raise InvalidTest.at(pointer, "item_mismatch", detail, MISMATCH[1:])
     detail += "Give `on_mismatch=drop` to leave these out, or `on_mismatch=keep` if they are the same, worded differently."

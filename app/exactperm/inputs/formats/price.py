@@ -13,9 +13,8 @@ from collections.abc import Callable, Collection
 
 from ...errors import BodyTooLarge
 from ...extras import is_installed
-from . import inspect_log, numpy_files, workbook
-from .reader import ReaderOptions
-from .source import ZIP_MAGIC, Source
+from . import numpy_files, sample_logs, workbook
+from .reader import ZIP_MAGIC, ReaderOptions, Source
 
 PER_LINE, PER_BYTE = 2e-6, 1e-7
 PER_PLAIN_BYTE = 3e-8  # of tables that are read as whole columns
@@ -134,8 +133,8 @@ def _directory_bytes(content: bytes) -> int:
 def _reader_of(names: Collection[str]) -> Callable[[str], bool]:
     """Which members the reader of an archive unpacks."""
     known = frozenset(names)
-    if inspect_log.HEADER in known:
-        return lambda name: inspect_log.is_read(name, known)
+    if sample_logs.HEADER in known:
+        return lambda name: sample_logs.is_read(name, known)
     if any(map(_is_array, known)):
         return _is_array
     return workbook.is_read

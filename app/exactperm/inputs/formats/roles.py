@@ -1,17 +1,22 @@
-"""Which files a reader needs and takes; and which of two systems in one file is U, the candidate."""
+"""The sides of a test: which files a reader takes, which system is U, what each measures, and whether they belong together."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from ...errors import MAX_CHOICE_CHARS, Choice, InvalidTest, marked
-from ..delimited import MAX_COLUMNS
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import MAX_CHOICE_CHARS, Choice, InvalidTest, choices_of, marked
+from ...statistics.direction import GENERIC, negated, of_name, says_nothing, words_of
+from ...statistics.paired import Column, Repeated
+from ..columns import MAX_COLUMNS
+from ..names import CONTEXT, DATASET, SURELY_GOLD, folded
 from ..quoting import quoted, some
-from .reader import ReaderOptions, RoleQuestion, choose
-from .source import Source
+from .reader import Finding, ReaderOptions, RoleQuestion, Source, choose
 
 # What the file in each role is, in a sentence.
 ROLES: Mapping[str, str] = {
@@ -222,3 +227,241 @@ def refuse_same(u: str, v: str) -> None:
     if u == v:
         detail = f"`system_u` and `system_v` are the same: {quoted(u)}. Give two."
         raise InvalidTest.at("/options/system_v", "same_system", detail)
+
+
+# What the numbers measure, by the names of columns or fields
+
+PART = re.compile(r"[^\W_]+")
+CAMEL = re.compile(r"[A-Z]+\d*(?![a-z])|[A-Z]?[a-z]+\d*|[^\W_]+")
+NUMBER = re.compile(r"\d+")
+ROLE_WORDS = frozenset((*CLEAR, *BRIEF, "u", "v"))
+# Words that make no other metric of one, and other names of a metric.
+SAME = frozenset(
+    (*DECORATION, *GENERIC, "is", "none", "mean", "avg", "average", "sys", "llm", "method", "variant", "version", "classifier", "team")
+)  # fmt: skip
+ALIKE = {"accuracy": "acc", "correct": "acc", "err": "error", "errors": "error", "ppl": "perplexity"}
+NAMED = 20
+GIVE = "Give `higher_is_better=true`, or `higher_is_better=false` if lower is better."
+CHOOSE = "Choose a metric that both have (`metric`)."
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What two columns measure: their metric; what a gate must ask about its direction; and whether they are two metrics."""
+
+    metric: str | None = None
+    direction_question: str | None = None
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def metric_of(name: str) -> str | None:
+    """The metric that a column or field is named after; None for `score` and other generic names."""
+    return None if name.strip().lower() in GENERIC else name.strip()
+
+
+def metric_of_columns(names: Sequence[str]) -> str | None:
+    """What the columns of systems in one table all measure: wer, of `wer_new` and `wer_old`, or of `NewWER` and `OldWER`.
+
+    None where no known metric is shared, or where what is left of a name is no system's.
+    """
+    if any(map(negated, names)):
+        return None
+    for pattern in (PART, CAMEL):
+        parts = [pattern.findall(name) for name in names]
+        folded = [[part.lower() for part in own] for own in parts]
+        common = set(folded[0]).intersection(*folded[1:])
+        shared = "_".join(part for part in parts[0] if part.lower() in common)
+        rests = [[part for part in own if part not in common] for own in folded]
+        if shared and of_name(shared) is not None and _are_systems(rests):
+            return shared
+    return None
+
+
+def _are_systems(rests: Sequence[Sequence[str]]) -> bool:
+    """Whether what the names do not share names systems: each something, which is no part of a metric; roles may be left out."""
+    left = [[word for word in rest if word not in ROLE_WORDS] for rest in rests]
+    if not any(left):
+        return True
+    return all(rests) and not all(
+        not rest or says_nothing(" ".join(rest)) or of_name(" ".join(rest)) is not None for rest in left
+    )
+
+
+def measured(
+    u: str,
+    v: str,
+    pointer: str,
+    *,
+    both: Callable[[], Sequence[str]] = list,
+    one_table: bool = False,
+    chosen: bool = False,
+) -> Measured:
+    """What the scores of two sides measure, by the names of their columns or fields.
+
+    `both` finds the columns of numbers that both sides have. In `one_table` a column may be named after its system. Columns
+    that were `chosen`, each by its name, may be of two metrics.
+
+    Raises
+    ------
+    InvalidTest
+        In two files, higher is better for one and lower for the other: these are two metrics.
+    """
+    if _folded(u) == _folded(v):
+        return Measured(metric_of(u))
+    numbered = NUMBER.sub("", u) == NUMBER.sub("", v)  # rouge_1 and rouge_2 are two metrics
+    shared = None if numbered else metric_of_columns((u, v))
+    own = [_telling(name) for name in (u, v)]
+    known = [of_name(name) for name in (u, v)]
+    if sorted(own[0]) == sorted(own[1]) and not any(map(negated, (u, v))):
+        named = next(
+            (name.strip() for name, higher in zip((u, v), known, strict=True) if higher is not None), None
+        )
+        question = None if shared or named or not own[0] else _unknown(own[0])
+        return Measured(shared or named, question)
+    if shared is not None:
+        return Measured(shared)
+    roles = [
+        not telling and any(word in ROLE_WORDS - {"u", "v"} for word in words(name))
+        for name, telling in zip((u, v), own, strict=True)
+    ]
+    generic = [not words and not role for words, role in zip(own, roles, strict=True)]
+    other = (v if generic[0] else u).strip()
+    unnamed = any(generic) and not any(map(negated, (u, v)))
+    if unnamed and other not in both():
+        note = f"One side is called {quoted((u if generic[0] else v).strip())}: it was taken for the {quoted(other)} of the other."
+        return Measured(other, notes=(note,))
+    two = unnamed or None not in known or (not one_table and known != [None, None] and not any(roles))
+    if two and not chosen:
+        detail = f"u is scored by {quoted(u)} and v by {quoted(v)}, which are two metrics"
+        if not one_table and set(known) == {True, False}:
+            raise InvalidTest.at(
+                pointer,
+                "metric_mismatch",
+                f"{detail}, one better when higher and the other when lower. {CHOOSE}",
+            )
+        shared_columns = both()
+        choices = choices_of("metric", {name: name for name in shared_columns})
+        named = f" Both have: {', '.join(map(quoted, shared_columns[:NAMED]))}." if shared_columns else ""
+        finding = Finding("metric_mismatch", f"{detail}. {CHOOSE}{named}", pointer, choices)
+        return Measured("/".join(name.strip() for name in (u, v)), findings=(finding,))
+    if None not in known and known[0] == known[1]:
+        return Measured("/".join(name.strip() for name in (u, v)))
+    return Measured(None, _question(u, v, known))
+
+
+def two_metrics(names: Sequence[str]) -> str | None:
+    """Which two of a table's columns are named after different metrics, where all are named after metrics; None for systems."""
+    if any(of_name(name) is None for name in names):
+        return None
+    first = sorted(_telling(names[0]))
+    other = next((name for name in names if sorted(_telling(name)) != first), None)
+    if other is None or metric_of_columns(names) is not None:
+        return None
+    return f"{quoted(names[0])} and {quoted(other)} are named after two metrics, and the columns of a table were taken for systems."
+
+
+def _question(u: str, v: str, known: Sequence[bool | None]) -> str | None:
+    """What a gate asks where the names do not tell which direction is better."""
+    words = [word for word in shared_words((u, v)) if word in _telling(u)]
+    if None not in known:
+        return f"{quoted(u)} and {quoted(v)} are different metrics. {GIVE}"
+    if False in known:
+        return f"Only one of {quoted(u)} and {quoted(v)} tells by its name that lower is better. {GIVE}"
+    return _unknown(words) if words else None
+
+
+def _unknown(words: Sequence[str]) -> str:
+    return f"Nothing says whether a higher {quoted(' '.join(words))} is better. {GIVE}"
+
+
+def _folded(name: str) -> str:
+    """A name without case and separators."""
+    return "".join(PART.findall(name.lower()))
+
+
+def _telling(name: str) -> list[str]:
+    """The words that may name a metric: no roles and no decoration; names of one metric are one word."""
+    left = " ".join(words(name)).replace("exact match", "em").split()
+    return [ALIKE.get(word, word) for word in left if word not in ROLE_WORDS and word not in SAME]
+
+
+# Whether both sides have the same unit, and the same items under the same keys
+
+UNSURE = frozenset(("label", "labels"))  # gold, or what a system says
+_DATA_SETS = frozenset(map(folded, DATASET)) - {"category"}
+_CONTEXT = frozenset(map(folded, (*CONTEXT, *SURELY_GOLD))) - {"human"} | _DATA_SETS
+Context = Mapping[str, Sequence[Any]]
+NAMED_APART = 3
+PERCENT = 20  # so many times larger are the percent of comparable shares, at least
+LEAST_PERCENT = 10  # smaller numbers are as likely to be points, or rewards
+# Better when higher, and no shares.
+NO_SHARES = frozenset(
+    ("cider", "dcg", "passed", "passes", "pesq", "psnr", "resolved", "solved", "stoi", "throughput", "wins")
+)
+
+
+def is_context(name: str) -> bool:
+    """Whether a column of this name describes an item: both sides have the same under the same key.
+
+    >>> is_context("Question"), is_context("doc_hash"), is_context("answer"), is_context("latency")
+    (True, True, False, False)
+    """
+    return folded(name) in _CONTEXT or folded(name).endswith("hash")
+
+
+def differing(u: Context, v: Context, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, str]]:
+    """Which pairs of rows differ in a column that both sides have, and in which; blank values are not compared."""
+    found: dict[int, str] = {}
+    for name in sorted(u, key=lambda name: name in UNSURE):
+        if name not in v or (
+            folded(name) not in _DATA_SETS and _is_constant(u[name]) and _is_constant(v[name])
+        ):
+            continue  # a constant source or prompt names the system
+        mine, other = u[name], v[name]
+        for position, (first, second) in enumerate(pairs):
+            here, there = mine[first], other[second]
+            if here == there or here in (None, "") or there in (None, ""):
+                continue
+            if str(here).strip() != str(there).strip():
+                found.setdefault(position, name)
+    return sorted(found.items())
+
+
+def _is_constant(values: Sequence[Any]) -> bool:
+    return all(value == values[0] for value in values)
+
+
+def described(examples: Sequence[tuple[str, str, Any, Any]], who: tuple[str, str]) -> str:
+    """The first keys that differ, with both values: of key, column, and the values of both."""
+    return "; ".join(
+        f"{quoted(key)} has the {name} {quoted(str(here))} in {who[0]} and {quoted(str(there))} in {who[1]}"
+        for key, name, here, there in examples[:NAMED_APART]
+    )
+
+
+def unit_mismatch(columns: Mapping[str, Column | Repeated], metric: str | None) -> tuple[str, str] | None:
+    """Which side has shares from 0 to 1 where which other has percent; None where nothing says so.
+
+    Only shares are looked at: scores without a metric's name, and metrics that are better when higher. The medians, of what is
+    not 0, are so far apart that no two systems are. Zeros have no unit.
+    """
+    if metric is not None and (of_name(metric) is not True or NO_SHARES.intersection(words_of(metric))):
+        return None
+    shares: list[tuple[str, NDArray[Any]]] = []
+    percents: list[tuple[str, NDArray[Any]]] = []
+    for name, column in columns.items():
+        values = column.values if isinstance(column, Repeated) else column
+        if values.dtype.kind not in "if" or not len(values) or values.min() < 0 or values.max() > 100:
+            continue
+        (shares if values.max() <= 1 else percents).append((name, values))
+    if not shares or not percents:
+        return None
+    low, high = (
+        [(name, float(np.median(values[values != 0]))) for name, values in of if values.any()]
+        for of in (shares, percents)
+    )
+    if not low or not high:
+        return None
+    share, percent = max(low, key=lambda pair: pair[1]), max(high, key=lambda pair: pair[1])
+    return (share[0], percent[0]) if percent[1] >= max(PERCENT * share[1], LEAST_PERCENT) else None

@@ -18,18 +18,26 @@ from ...errors import Choice, InvalidTest, choices_of
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .json_records import value_of
-from .metrics import metric_of
-from .number_text import NumberReader
+from .number_text import NumberReader, Value
 from .outputs_by_id import (
     MISMATCH,
     SystemOutputs,
-    Value,
     require_as_many_runs,
     scores_reading,
 )
-from .reader import Finding, Kind, ReaderOptions, Reading, RoleQuestion, choose, only_or_chosen
-from .roles import needed, two_systems
-from .source import Source, in_words, parsed_once
+from .reader import (
+    Finding,
+    Kind,
+    ReaderOptions,
+    Reading,
+    RoleQuestion,
+    Source,
+    choose,
+    in_words,
+    only_or_chosen,
+    parsed_once,
+)
+from .roles import metric_of, needed, two_systems
 
 ENTRY_POINTS = "exactperm.formats"
 SCORES: tuple[Kind, ...] = ("scores",)

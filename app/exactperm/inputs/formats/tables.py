@@ -21,10 +21,11 @@ from ...statistics.item_order import taken
 from ...statistics.paired import Column, Counts, Repeated, Scores, StatisticSpec
 from .. import columns, delimited, outcomes
 from ..alignment import Positions, align, numbered
-from ..delimited import HEADERLESS_COUNTS
+from ..columns import whole
+from ..delimited import HEADERLESS_COUNTS, is_quoted
 from ..frame import Frame, Rows, of_records, table, taken_rows
 from ..names import SCORE, folded, is_one_of
-from ..nested import whole
+from ..outcomes import MOST_ROWS, refuse_summaries
 from ..quoting import NAMED, escaped, quoted, some
 from ..roles import (
     Cells,
@@ -41,16 +42,12 @@ from ..roles import (
     systems_shown,
     weight_of,
 )
-from ..sides import is_context
-from ..summaries import MOST_ROWS, refuse_summaries
-from .format import FirstLook
-from .json_records import key_of, read_records
-from .metrics import Measured, measured, metric_of
-from .number_text import NumberReader
-from .outputs_by_id import MEAN, PAIRED_BY_ORDER, SystemOutputs, Value, scores_reading
-from .reader import Finding, ReaderOptions, Reading, choose
-from .roles import Systems, both, by_names, two_systems
-from .source import Source, in_words
+from .format import FirstLook, Format, Sign
+from .json_records import holds_table, key_of, read_records
+from .number_text import NumberReader, Value, are_data, is_missing, is_numeric
+from .outputs_by_id import MEAN, PAIRED_BY_ORDER, SystemOutputs, scores_reading
+from .reader import Finding, ReaderOptions, Reading, Source, choose, in_words
+from .roles import Measured, Systems, both, by_names, is_context, measured, metric_of, two_systems
 
 ROLES = ("u", "v", "file")
 JSON_LINES, TABLE = "jsonl", "csv"
@@ -660,3 +657,82 @@ def _count(frame: Frame, name: str, options: ReaderOptions) -> Column:
         raise frame.refused(values.index(None), name, "not_a_number", "a count is missing here.")
     with relocated(lambda pointer: frame.place(int(pointer[1:]), name)):
         return whole(columns.numbers(values, may_hold_booleans=False) if isinstance(values, list) else values)
+
+
+# The formats, and how they are recognised
+
+
+def _sign(look: FirstLook) -> Sign:
+    """Of a table whose columns we know, or of two or four numbers a line without a header."""
+    columns = look.columns
+    known = {"u", "v"} <= columns or {"system", "score"} <= columns or {"id", "score"} <= columns
+    counted = any(name.endswith("_u") and f"{name[:-2]}_v" in columns for name in columns)
+    if known or counted or ("id" in columns and len(columns) >= 3):
+        return Sign.HEADER
+    numbers = look.rows and (_are_numbers(look) or _is_table(look))
+    return Sign.LINES if numbers else Sign.NONE
+
+
+def _is_table(look: FirstLook) -> bool:
+    """Whether names stand above lines of as many fields, one column of which holds numbers."""
+    names, *lines = look.table or [[]]
+    quoted_names = (
+        look.delimiter in {" ", "\t"} and bool(look.rows) and is_quoted(look.rows[0], look.delimiter)
+    )
+    if not lines or are_data(names) or (look.delimiter == " " and not quoted_names):
+        return False
+    width = len(lines[0])  # with a name of the row, as R's write.table has it
+    if width != len(names) + (quoted_names and width > len(names)) or any(
+        len(line) != width for line in lines
+    ):
+        return False
+    return any(_hold_numbers(column) for column in zip(*lines, strict=True))
+
+
+def _are_numbers(look: FirstLook) -> bool:
+    """Whether the first line is data without names: one number; or two or four, not between blanks."""
+    fields = look.table[0] if look.table else []
+    if len(fields) not in {1, 2, 4} or (look.delimiter == " " and len(fields) > 1):
+        return False
+    return _hold_numbers(fields)
+
+
+def _hold_numbers(fields: Sequence[str]) -> bool:
+    return any(map(is_numeric, fields)) and all(is_numeric(field) or is_missing(field) for field in fields)
+
+
+def _sign_of_tabs(look: FirstLook) -> Sign:
+    sign = _sign(look)
+    return sign if sign is Sign.HEADER and look.delimiter == "\t" else Sign.NONE
+
+
+def _sign_of_mqm(look: FirstLook) -> Sign:
+    wmt = look.delimiter == " " and {"system", "seg_id"} <= look.columns
+    return Sign.HEADER if wmt else Sign.NONE
+
+
+MQM = Format(
+    "mqm", read, ROLES, OF_TABLES, "WMT's long files: system score seg_id, separated by blanks",
+    kinds=("scores",), delimiter="blank", sign=_sign_of_mqm,
+)  # fmt: skip
+TSV = Format(
+    "tsv", read, ROLES, OF_TABLES, "as csv, with tabs", kinds=("scores", "counts"), delimiter="tab", sign=_sign_of_tabs,
+    suffixes=(".tsv", ".tab"),
+)  # fmt: skip
+CSV = Format(
+    "csv", read, ROLES, OF_TABLES, "wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header",
+    kinds=("scores", "counts"), sign=_sign, suffixes=(".csv", ".xlsx", ".parquet"),
+)  # fmt: skip
+
+
+def _sign_of_lines(look: FirstLook) -> Sign:
+    array = look.is_json and look.text.lstrip().startswith("[")
+    if look.record is None and holds_table(look.document):
+        return Sign.SHAPE
+    return Sign.LINES if array or look.record is not None else Sign.NONE
+
+
+JSONL = Format(
+    JSON_LINES, read, ROLES, OF_RECORDS, "JSON: lines, an array or a table inside, of {id, score}, {id, u, v} or {id, system, score}",
+    kinds=("scores",), aliases=("json", "ndjson"), sign=_sign_of_lines,
+)  # fmt: skip

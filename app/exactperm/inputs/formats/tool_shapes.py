@@ -19,13 +19,13 @@ from typing import Any
 
 from ...answers.reading import Remark
 from ..names import ID, SCORE, SYSTEM, find
+from ..outcomes import refuse_metrics_for_ids
 from ..quoting import escaped, quoted
-from ..summaries import refuse_metrics_for_ids
 from .format import FirstLook, Sign
 from .json_records import Record, key_of, read_records
 from .number_text import parsed
 from .outputs_by_id import SystemOutputs
-from .reader import Finding, ReaderOptions
+from .reader import Finding, ReaderOptions, Source
 from .roles import needed
 from .shapes import (
     OF_ONE_FILE,
@@ -41,7 +41,6 @@ from .shapes import (
     installed,
     numbers_in,
 )
-from .source import Source
 
 # SWE-bench: ids of what was resolved, of what was submitted. An older file does not name all that was not resolved.
 

@@ -21,15 +21,13 @@ from typing import Any
 from ...answers.reading import Remark
 from ...errors import InvalidTest
 from ...extras import missing
-from .. import ndjson
+from .. import json_text
 from ..quoting import quoted
-from ..tiny_numbers import is_tiny
 from .format import FirstLook, Format, Sign
-from .number_text import NumberReader, parsed
+from .number_text import NumberReader, is_tiny, parsed
 from .outputs_by_id import SystemOutputs, scores_reading
-from .reader import ReaderOptions, Reading, choose
+from .reader import ReaderOptions, Reading, Source, choose, parsed_once
 from .roles import needed
-from .source import Source, parsed_once
 
 ROLES = ("u", "v", "qrels")
 USES = frozenset(("measure", "on_missing", "missing_range", "decimals"))
@@ -173,7 +171,7 @@ def _rows(source: Source, notes: list[Any]) -> dict[str, list[Row]]:
             continue
         fields = line.split()
         if line.startswith("{"):  # ir_measures --output jsonl
-            record = ndjson.decoded(line, source.line(number), f"Line {number:,}")
+            record = json_text.decoded(line, source.line(number), f"Line {number:,}")
             fields = [str(record.get(name)) for name in ("measure", "query_id", "value")]
             turned = False
         turned = is_of_ir_measures(fields) if turned is None else turned
@@ -316,7 +314,7 @@ def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]
 
 def _of_document(source: Source, notes: list[Any], *, judged: bool) -> ByQuery:
     """Qrels or a run as ranx and pytrec_eval hold them: `{query: {document: number}}`."""
-    found: Any = ndjson.decoded(source.text(notes), source.pointer, source.label)
+    found: Any = json_text.decoded(source.text(notes), source.pointer, source.label)
     queries = list(found.values()) if isinstance(found, dict) else []
     values = [value for query in queries if isinstance(query, dict) for value in query.values()]
     most, types = (MAX_RELEVANCE, (int,)) if judged else (sys.float_info.max, (int, float))

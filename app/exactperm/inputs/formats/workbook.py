@@ -22,11 +22,10 @@ from pydantic_core import to_json
 
 from ...errors import BodyTooLarge, InputError, InvalidTest
 from ...extras import is_installed, missing
-from .. import tiny_numbers
-from ..delimited import MAX_COLUMNS
+from ..columns import MAX_COLUMNS
 from ..frame import refuse_more_rows
-from .reader import ReaderOptions, choose
-from .source import DAMAGED, READABLE, Source
+from .number_text import is_tiny, may_hold, refusal
+from .reader import DAMAGED, READABLE, ReaderOptions, Source, choose
 
 # Parquet files of flat columns
 
@@ -444,15 +443,15 @@ def _check_part(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo)
     # Other encodings than UTF-8 would hide it.
     if info.filename.endswith((".xml", ".rels")) and (DOCTYPE in content or b"\0" in content):
         raise _damaged(source)
-    if info.filename.startswith(STREAMED[0]) and tiny_numbers.may_hold(content):
+    if info.filename.startswith(STREAMED[0]) and may_hold(content):
         _refuse_tiny(source, content)
 
 
 def _refuse_tiny(source: Source, sheet: bytes) -> None:
     """Refuse cells that openpyxl would read as 0, though they are not."""
     for cell in VALUE.finditer(sheet):
-        if tiny_numbers.is_tiny(cell[2].decode(errors="replace")):
-            raise tiny_numbers.refusal(source.line(int(cell[1])))
+        if is_tiny(cell[2].decode(errors="replace")):
+            raise refusal(source.line(int(cell[1])))
 
 
 def _chosen(source: Source, book: Any, names: list[str], options: ReaderOptions) -> str:

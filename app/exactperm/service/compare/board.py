@@ -14,8 +14,8 @@ import numpy as np
 
 from ...answers.test import ReadingRecord, WarningRecord
 from ...errors import BodyTooLarge, InvalidTest, pointer_token, relocated
-from ...inputs import nested
 from ...inputs.alignment import GOLD, Aligned, ById, Gapped, Given, OnMissingOnBoard, align, system_pointer
+from ...inputs.columns import to_decimals
 from ...inputs.names import CLUSTER, INDEX, RUN, WEIGHT, find, gold_among, is_key, is_one_of
 from ...inputs.quoting import quoted
 from ...statistics.counts import board_totals_warning
@@ -297,7 +297,7 @@ def _taken(given: Given, aligned: Aligned, pointer: str, decimals: int | None) -
         values = taken(values, order)
     if isinstance(values, NamedCounts):
         return values.columns
-    return values if decimals is None else nested.to_decimals(values, decimals)
+    return values if decimals is None else to_decimals(values, decimals)
 
 
 def _require_same_counts(columns: Mapping[str, Mapping[str, Any]]) -> None:

@@ -28,8 +28,7 @@ from ...inputs.formats.outputs_by_id import (
     known_of,
     written_weights,
 )
-from ...inputs.formats.reader import ReaderOptions
-from ...inputs.formats.source import Source, in_words, sources
+from ...inputs.formats.reader import ReaderOptions, Source, in_words, sources
 from ...inputs.formats.tables import ids_of
 from ...inputs.formats.workbook import as_text, refuse_others
 from ...inputs.roles import Cells, Key, Places

@@ -14,9 +14,8 @@ from ...inference.compare.comparison import Comparison
 from ...inference.compare.pair_data import pair_data
 from ...inference.options import Options
 from ...inputs.alignment import system_pointer
-from ...inputs.formats.metrics import two_metrics
+from ...inputs.formats.roles import two_metrics, unit_mismatch
 from ...inputs.quoting import quoted
-from ...inputs.sides import unit_mismatch
 from ...statistics.corpus import counting_seconds
 from ...statistics.direction import of_kind, of_name
 from ...statistics.paired import Segments

@@ -18,9 +18,7 @@ from ...answers.test import ReadingRecord
 from ...errors import Choice, InputError, InvalidTest, pointer_token, relocated
 from ...inputs.alignment import ById, OnMissingOnBoard, system_pointer
 from ...inputs.formats import catalogue
-from ...inputs.formats.file_names import stem
-from ...inputs.formats.reader import Finding, ReaderOptions, Reading, UploadedFile
-from ...inputs.formats.source import Source, sources
+from ...inputs.formats.reader import Finding, ReaderOptions, Reading, Source, UploadedFile, sources
 from ...inputs.formats.tasks import (
     ITEM,
     at_most,
@@ -28,6 +26,7 @@ from ...inputs.formats.tasks import (
     in_task,
     of_tasks,
     require_alike,
+    stem,
     tasks_by_name,
     totals_read,
 )

@@ -15,8 +15,8 @@ from typing import Any
 from pydantic import create_model
 
 from ...errors import Flaw, InvalidTest, pointer_token, relocated
-from ...inputs.formats.file_names import stem
 from ...inputs.formats.reader import Reading, UploadedFile
+from ...inputs.formats.tasks import stem
 from ...inputs.quoting import quoted
 from ..compare.board import names_of_files, require_names
 from ..compare.options import NAMES, listed

@@ -21,7 +21,7 @@ from ...errors import InvalidTest, MalformedBody, relocated
 from ...execution.ipc import UNBOUNDED, Control
 from ...inference.gate.gate import Metric, PreparedMetric, finish_gate, prepare_metric
 from ...inference.paired_test import ALGORITHM_VERSION
-from ...inputs import json_body
+from ...inputs import json_text
 from ...inputs.formats.reader import Reading, UploadedFile
 from ...inputs.formats.roles import ROLES, roles_of
 from ...inputs.quoting import quoted
@@ -235,7 +235,7 @@ def _overrides(text: str) -> list[dict[str, str]]:
     """`metrics`: names between commas, or a JSON list of names, and of objects whose members are fields of a form."""
     try:
         is_json = text.lstrip()[:1] in {"[", "{"}
-        value: Any = json_body.decode(text.encode()).value if is_json else text.split(",")
+        value: Any = json_text.decode(text.encode()).value if is_json else text.split(",")
     except MalformedBody:
         raise _not_metrics("/options/metrics") from None
     if not isinstance(value, list) or not value:
@@ -250,7 +250,7 @@ def _overrides(text: str) -> list[dict[str, str]]:
                 detail = f"{quoted(name)} cannot differ by metric."
                 raise InvalidTest.at(f"/options/metrics/{index}", "not_by_metric", detail)
     return [
-        {name: one if isinstance(one, str) else json_body.text_of(one) for name, one in override.items()}
+        {name: one if isinstance(one, str) else json_text.text_of(one) for name, one in override.items()}
         for override in value
     ]
 

@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema
 from ...answers.board import MOST_LISTED, Adjust, Aggregate, Combine, Family, ListedPairs
 from ...answers.test import Alternative, Method
 from ...inputs.alignment import OnMissingOnBoard
-from ...inputs.nested import MAX_DECIMALS
+from ...inputs.columns import MAX_DECIMALS
 from .fields import (
     EventColumn,
     KeyColumn,

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationInf
 from pydantic_core import PydanticCustomError
 
 from ...errors import Flaw, InvalidTest, pointer_token
-from ...inputs import columns, nested
+from ...inputs import columns
 from ...inputs.alignment import ById, Gapped, Given
 from ...statistics.paired import NamedCounts
 
@@ -145,7 +145,7 @@ def _effect_array(value: Any, info: ValidationInfo) -> Any:
     if type(value) is np.ndarray:
         return value
     if type(value) is list:
-        return _column(partial(nested.tuples, may_hold_booleans=_may_hold_booleans(info)), value, info)
+        return _column(partial(columns.tuples, may_hold_booleans=_may_hold_booleans(info)), value, info)
     raise _refusal("not_a_column", "Give a list with one number, or m numbers, per item.")
 
 
@@ -153,7 +153,7 @@ def _sample_column(value: Any, info: ValidationInfo) -> Given:
     if type(value) is np.ndarray:
         return _array(value, info)
     if type(value) in {dict, list}:
-        return _column(partial(nested.samples, may_hold_booleans=_may_hold_booleans(info)), value, info)
+        return _column(partial(columns.samples, may_hold_booleans=_may_hold_booleans(info)), value, info)
     raise _refusal("not_a_column", "Give a list with one number per item, or an object with one per id.")
 
 
@@ -170,8 +170,8 @@ def _count_columns(value: Any, info: ValidationInfo) -> Given | NamedCounts:
     if type(value) not in {dict, list}:
         raise _refusal("not_a_column", COUNTS_NEEDED)
     if type(value) is list or dict in set(map(type, value.values())):
-        return _column(partial(nested.counts_by_item, may_hold_booleans=promised), value, info)
-    return _checked(partial(nested.named_counts, may_hold_booleans=promised), value)  # type: ignore[no-any-return]
+        return _column(partial(columns.counts_by_item, may_hold_booleans=promised), value, info)
+    return _checked(partial(columns.named_counts, may_hold_booleans=promised), value)  # type: ignore[no-any-return]
 
 
 def _label_column(value: Any, info: ValidationInfo) -> Given:

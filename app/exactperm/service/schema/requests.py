@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema
 from ...answers.test import Alternative, Method, Resampling
 from ...inference.options import PmfDetail, SequentialMode, Significance
 from ...inputs.alignment import OnMissing
-from ...inputs.nested import MAX_DECIMALS
+from ...inputs.columns import MAX_DECIMALS
 from ...inputs.outcomes import CELLS, columns_of
 from ..messages import TestKind
 from .fields import (

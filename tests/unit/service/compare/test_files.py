@@ -11,8 +11,8 @@ import pytest
 
 from exactperm.errors import InputError
 from exactperm.inputs.formats import catalogue
-from exactperm.inputs.formats.file_names import stem
 from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
+from exactperm.inputs.formats.tasks import stem
 from exactperm.statistics.paired import Counts, Scores
 from tests.unit.service.compare.shorthands import Part, by_id, flaws, of_form, only
 
@@ -344,7 +344,7 @@ def test_repeats_says_what_several_rows_of_an_item_are() -> None:
 READ_AS: dict[str, tuple[str, str, dict[str, str]]] = {
     "csv": ("exactperm.inputs.frame._plain", "id,score\n{rows}", {}),
     "jsonl": ("exactperm.inputs.formats.json_records._table", "{lines}", {}),
-    "lm-eval": ("exactperm.inputs.formats.source.Source.lines", "{logs}", {"metric": "acc"}),
+    "lm-eval": ("exactperm.inputs.formats.reader.Source.lines", "{logs}", {"metric": "acc"}),
 }
 
 

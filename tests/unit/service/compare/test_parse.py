@@ -87,7 +87,7 @@ def test_a_matrix_is_its_columns() -> None:
 
 
 def test_long_lists_of_integers_are_arrays_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from exactperm.inputs import integer_lists, json_body
+    from exactperm.inputs import json_text
 
     long = [index % 3 for index in range(9_000)]
     bodies: list[dict[str, Any]] = [
@@ -96,14 +96,14 @@ def test_long_lists_of_integers_are_arrays_at_once(monkeypatch: pytest.MonkeyPat
         {"datasets": {"d": {"systems": {"A": long, "B": {"tp": long}}, "clusters": long}}},
     ]
     for body in bodies:
-        text = json_body.text_of(body).encode()
-        rest, arrays = integer_lists.cut(text)
+        text = json_text.text_of(body).encode()
+        rest, arrays = json_text.cut(text)
         assert len(arrays) == text.count(b"[")
         value = from_json(rest)
-        assert integer_lists.put_back(value, arrays)
+        assert json_text.put_back(value, arrays)
     labels = {"gold": {"a": [1]}, "systems": {"A": {"a": long}, "B": {"a": long}}}
-    rest, arrays = integer_lists.cut(json_body.text_of(labels).encode())
-    assert not integer_lists.put_back(from_json(rest), arrays)  # there a list is an item
+    rest, arrays = json_text.cut(json_text.text_of(labels).encode())
+    assert not json_text.put_back(from_json(rest), arrays)  # there a list is an item
     assert only(parsed({"kind": "predictions", **labels})).columns["A"] == [long]
 
 
