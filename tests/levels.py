@@ -1,4 +1,4 @@
-"""How often a system differs from itself: `python -m tests.levels` prints the table, `tests/unit/inference/test_levels.py` holds it.
+"""How often a system differs from itself: `python -m tests.levels` prints the table, `tests/unit/inference/test_answers.py` holds it.
 
 A design draws data of one system twice: items of a random difficulty, the same for both, and results that are random
 given the item. At 0.05 at most 0.05 of 2,000 data sets may be rejected, by more than chance (three standard errors).

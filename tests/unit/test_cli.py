@@ -1,17 +1,47 @@
-"""`exactperm test`, `gate` and `plan` in this process: answers and exit statuses."""
+"""The command line: tests, options, stored answers, progress, the program of the paper's authors."""
 
 from __future__ import annotations
 
+import io
 import json
+import random
 import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import product
 from pathlib import Path
+from typing import Any, get_args
 from xml.etree import ElementTree as ET
 
+import click
+import httpx
 import pytest
+from click.testing import CliRunner
 
-from exactperm.reports.representations import BY_NAME
+from exactperm import __version__, client as clients
+from exactperm.answers.test import Alternative, Resampling
+from exactperm.cli import arguments as form, options, run as asking
+from exactperm.cli.commands import cli
+from exactperm.cli.local_transport import InProcess
+from exactperm.cli.progress import Progress, duration
+from exactperm.client import Client
+from exactperm.client.requests import ROLES as CLIENT_ROLES
+from exactperm.inputs.formats.catalogue import FORMATS
+from exactperm.inputs.formats.options import CHOICES
+from exactperm.inputs.formats.roles import ROLES
+from exactperm.reports.representations import BY_NAME, OF_A_GATE, OF_A_TEST
+from exactperm.service.gate.gate import FIELDS as GATE_FIELDS
 from exactperm.service.media_types import OFFERED
+from exactperm.service.parse_files import FIELDS
+from exactperm.settings import Settings
+from exactperm.statistics.catalogue import ENTRIES
+from exactperm.statistics.statistic import DATA as KINDS, DATA_OF_KIND, QUESTIONS
 from tests.unit.cli_asking import ASR, CONLLU, DATA, LM_EVAL, TREC, answer, run, scores, turned
+
+# `exactperm test`, `gate` and `plan` in this process: answers and exit statuses.
+
 
 __all__ = ["scores", "turned"]  # fixtures
 STARTS = {
@@ -243,3 +273,388 @@ def test_the_outcome_of_a_gate_is_appended_and_one_that_cannot_be_written_is_no_
         assert run("gate", file, *roles, "--policy", "improve", "--outcome", str(path)).exit_code == status
     assert path.read_text() == f"verdict=pass\np_value={1 / 2**10!r}\nverdict=fail\np_value=1.0\n"
     assert run("gate", scores, *roles, "--outcome", str(tmp_path)).exit_code == 2
+
+
+# What can be typed: options against the fields of the form, help, and what needs no libraries.
+
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = ("test", "gate", "plan")
+ELSEWHERE = {"name_u", "name_v"}  # --names
+OF_A_SERVER = {"store"}  # --store, which needs a server
+FLAGS = {"higher_is_better"}  # --higher-is-better/--lower-is-better
+
+
+def fields(*sections: str) -> set[str]:
+    return {field.name for section in sections for field in options.SECTIONS[section]}
+
+
+def test_every_field_of_the_form_has_an_option() -> None:
+    assert fields("Test", "Statistic", "Reading the files") | ELSEWHERE | OF_A_SERVER == set(FIELDS)
+
+
+def test_every_field_of_the_gate_has_an_option_but_the_status_which_is_ours() -> None:
+    assert fields("Gate") | FLAGS == set(GATE_FIELDS) - form.KEPT - OF_A_SERVER
+
+
+def test_every_role_of_a_file_can_be_given() -> None:
+    assert set(ROLES) == set(CLIENT_ROLES) == {role for entry in FORMATS.values() for role in entry.roles}
+
+
+def test_choices_are_those_of_the_service() -> None:
+    offered = {
+        field.name: set(field.choices)
+        for section in options.SECTIONS.values()
+        for field in section
+        if field.choices
+    }
+    assert offered["alternative"] == set(get_args(Alternative))
+    assert offered["test"] == set(get_args(Resampling))
+    assert offered["on_missing"] == set(CHOICES["on_missing"])
+
+
+def test_every_representation_can_be_typed_and_is_in_the_help() -> None:
+    (typed,) = (one for one in cli.commands["gate"].params if one.name == "format_")
+    assert isinstance(typed.type, click.Choice)
+    assert tuple(typed.type.choices) == OF_A_GATE
+    assert set(OF_A_TEST) < set(OF_A_GATE)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_every_option_in_a_section_with_a_text(command: str) -> None:
+    shown = CliRunner().invoke(cli, [command, "--help"])
+    assert shown.exit_code == 0
+    for parameter in cli.commands[command].params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help
+            assert parameter.opts[0] in shown.stdout
+    for section in ("Files:", "Test:", "Statistic:", "Reading the files:", "Output:", "Server:", "Examples:"):
+        assert section in shown.stdout
+    assert "Exit status: 0 pass, 1 fail, 2 could not be compared" in shown.stdout
+
+
+def test_the_examples_in_help_use_options_that_there_are() -> None:
+    for command in COMMANDS:
+        known = {
+            name
+            for parameter in cli.commands[command].params
+            for name in (*parameter.opts, *parameter.secondary_opts)
+        }
+        epilog = cli.commands[command].epilog or ""
+        examples = [line for line in epilog.splitlines() if line.startswith("  exactperm ")]
+        assert examples
+        for line in examples:
+            assert set(re.findall(r"(?<=\s)--?[a-z][\w-]*", line)) <= known, line
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["version"]])
+def test_the_version(arguments: list[str]) -> None:
+    assert CliRunner().invoke(cli, arguments).stdout == f"exactperm {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", ["version", "--help", "gate --help", "test"])
+def test_what_only_says_something_loads_no_libraries(arguments: str) -> None:
+    code = (
+        "import sys\nfrom exactperm.cli import commands\n"
+        f"commands._status({arguments.split()!r})\n"
+        "print(sorted({'numpy', 'scipy', 'fastapi', 'pydantic', 'httpx'} & set(sys.modules)), file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stderr.endswith("[]\n")
+
+
+def test_the_statistics_are_listed_by_what_one_has_and_what_one_asks() -> None:
+    lines = CliRunner().invoke(cli, ["statistics"]).output.splitlines()
+    listed: set[tuple[str, str, str]] = set()
+    data = question = ""
+    for line in filter(None, lines):
+        if not line.startswith(" "):
+            data = line
+        elif not line.startswith("    "):
+            question = line.strip()
+        else:
+            listed.add((data, question, line.split()[0]))
+            known = re.findall(r"[\w.]+", line.rpartition(" [")[2]) if line.endswith("]") else []
+            assert all(name in known for name in _known_as(line.split()[0], data))
+    with_data = {
+        (KINDS[data], QUESTIONS[entry.question], entry.name)
+        for entry in ENTRIES
+        for data in entry.data or DATA_OF_KIND[entry.kind]
+        if entry.question is not None
+    }
+    assert listed == with_data
+    assert {entry.name for entry in ENTRIES} == {name for _, _, name in listed}
+
+
+def _known_as(name: str, title: str) -> tuple[str, ...]:
+    """Other names of the statistic of such data."""
+    return next(
+        entry.known_as
+        for entry in ENTRIES
+        if entry.name == name and title in {KINDS[data] for data in entry.data or DATA_OF_KIND[entry.kind]}
+    )
+
+
+# `--store`: the command line has a server keep an answer, and says where; without a server it says what to do.
+
+
+NAME = "r_0123456789abcdef0123456789abcdef"
+PLACE = f"https://there/v1/results/{NAME}"
+BATCH = b'{"kind": "effects", "request": {"stay": [3, -1, 0, 2]}}\n'
+COMMANDS_OF_CLI_STORE = [
+    ["test"],
+    ["gate"],
+    ["compare", "--systems", "u,v"],
+    ["power", "--solve", "n", "--effect", "0.05", "--sd", "0.3"],
+    ["batch"],
+]
+
+
+class Keeping(InProcess):
+    """A server that says that it keeps what is to be kept, as the service does (tests/api/test_store.py)."""
+
+    def __init__(self, *, tells: bool) -> None:
+        super().__init__(Settings())
+        self.tells = tells
+        self.asked: list[str] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        query = httpx.QueryParams(request.url.query)
+        self.asked += query.get_list("store")
+        request.url = request.url.copy_with(params=query.remove("store"))
+        response = super().handle_request(request)
+        if self.tells and self.asked:
+            response.headers["content-location"] = f"/v1/results/{NAME}"
+        return response
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Keeping:
+    keeping = Keeping(tells=True)
+
+    def client(url: str, **_: Any) -> Client:
+        return Client(url, transport=keeping, retries=0)
+
+    monkeypatch.setattr(asking, "Client", client)
+    monkeypatch.setattr(clients, "Client", client)
+    return keeping
+
+
+@pytest.mark.parametrize("command", COMMANDS_OF_CLI_STORE, ids=lambda command: command[0])
+def test_an_answer_is_kept_where_the_last_line_of_standard_error_says(
+    server: Keeping, scores: str, command: list[str]
+) -> None:
+    files = [] if command[0] == "power" else ["-"] if command[0] == "batch" else [scores]
+    kept = run(*command, *files, "--url", "https://there", "--store", stdin=BATCH)
+    assert kept.exit_code == 0, kept.stderr
+    assert kept.stderr.splitlines()[-1] == f"exactperm: kept at {PLACE}"
+    assert server.asked == ["1"]
+    plain = run(*command, *files, "--url", "https://there", stdin=BATCH)
+    assert server.asked == ["1"]
+    assert len(plain.stdout.splitlines()) == len(kept.stdout.splitlines())
+
+
+def test_a_failed_gate_and_a_report_in_a_file_are_kept(server: Keeping, turned: str, tmp_path: Path) -> None:
+    report = str(tmp_path / "gate.html")
+    failed = run("gate", turned, "-o", report, "--store", "--url", "https://there")
+    assert (failed.exit_code, failed.stdout) == (1, "")
+    verdict, kept = failed.stderr.splitlines()
+    assert verdict.endswith(f"; see {report}")
+    assert kept == f"exactperm: kept at {PLACE}"
+    assert server.asked == ["1"]
+
+
+def test_a_server_that_does_not_say_where_is_told_of(server: Keeping, scores: str) -> None:
+    server.tells = False
+    said = run("test", scores, "--store", "--url", "https://there")
+    assert said.exit_code == 0
+    assert "does not say where" in said.stderr
+    assert "does not say" not in run("test", scores, "--url", "https://there").stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS_OF_CLI_STORE, ids=lambda command: command[0])
+def test_nothing_is_kept_without_a_server(scores: str, command: list[str]) -> None:
+    files = [] if command[0] == "power" else [scores]
+    refused = run(*command, *files, "--store")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "--store is for a server: name it with --url, or in EXACTPERM_URL" in refused.stderr
+
+
+def test_a_plan_is_not_kept(scores: str) -> None:
+    refused = run("plan", scores, "--store")
+    assert refused.exit_code == 2
+    assert "--store" in refused.stderr
+
+
+# What is said while it takes long, and that nothing is when it does not.
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_short_run_says_nothing_anywhere_but_its_answer() -> None:
+    stream = io.StringIO()
+    with Progress(quiet=False, stream=stream) as progress:
+        progress.doing("computing", 0.001)
+    assert stream.getvalue() == ""
+
+
+def test_a_long_run_says_what_it_does_and_how_long_it_should_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exactperm.cli.progress.AFTER_S", 0.0)
+    monkeypatch.setattr("exactperm.cli.progress.EVERY_S", 0.01)
+    stream = io.StringIO()
+    with Progress(quiet=False, stream=stream) as progress:
+        progress.doing("computing", 12.0)
+        progress._ended.wait(0.2)
+        assert "exactperm: computing… " in progress._line()
+        assert progress._line().endswith(" s, planned about 12 s")
+    assert stream.getvalue().startswith("exactperm: ")
+
+
+def test_the_line_on_a_terminal_is_wiped_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exactperm.cli.progress.EVERY_S", 0.01)
+    stream = Terminal()
+    with Progress(quiet=False, stream=stream) as progress:
+        progress._ended.wait(0.1)
+    assert stream.getvalue().endswith("\r\x1b[K")
+    with Progress(quiet=True, stream=stream) as progress:
+        assert not progress._thread.is_alive()
+
+
+def test_durations_for_people() -> None:
+    assert [duration(seconds) for seconds in (0, 0.5, 1, 119, 120, 3599, 3600)] == [
+        "0 s", "0.5 s", "1 s", "119 s", "2 min", "60 min", "1 h",
+    ]  # fmt: skip
+
+
+# The command line of the paper's authors: their files and options, against brute force over all swaps.
+
+
+ACC = [(8, 6), (3, 5), (7, 7)]
+F1 = [(8, 2, 6, 1), (3, 3, 5, 2), (7, 1, 7, 1)]
+Rows = Sequence[tuple[int, ...]]
+
+
+def write(tmp_path: Path, rows: Rows, delim: str = ",", name: str = "data.csv") -> str:
+    path = tmp_path / name
+    path.write_text("".join(delim.join(map(str, row)) + "\n" for row in rows))
+    return str(path)
+
+
+def answer_of_cli_authors(*arguments: str) -> dict[str, Any]:
+    result = CliRunner().invoke(cli, ["test", *arguments, "-f", "json"])
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def f1(tp: int, incorrect: int) -> Fraction:
+    return Fraction(2 * tp, 2 * tp + incorrect) if tp + incorrect else Fraction(0)
+
+
+def acc_statistic(rows: Rows) -> Fraction:
+    return abs(Fraction(sum(u - v for u, v in rows), len(rows)))
+
+
+def f1_statistic(rows: Rows) -> Fraction:
+    tp_u, in_u, tp_v, in_v = (sum(column) for column in zip(*rows, strict=True))
+    return abs(f1(tp_u, in_u) - f1(tp_v, in_v))
+
+
+def brute_force(rows: Rows, statistic: Callable[[Rows], Fraction]) -> float:
+    """The share of all 2^N swaps whose statistic is at least the observed one; in fractions."""
+    half = len(rows[0]) // 2
+    observed = statistic(rows)
+    swaps = product((False, True), repeat=len(rows))
+    hits = sum(
+        statistic([row[half:] + row[:half] if swap else row for row, swap in zip(rows, swapped, strict=True)])
+        >= observed
+        for swapped in swaps
+    )
+    return float(hits / 2 ** len(rows))
+
+
+def test_the_examples_of_their_readme(tmp_path: Path) -> None:
+    assert answer_of_cli_authors(write(tmp_path, ACC), "--metric", "acc")["p_value"] == 1.0
+    assert answer_of_cli_authors(write(tmp_path, F1), "--metric", "F1")["p_value"] == 0.5
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_accuracy_is_that_of_all_swaps(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    rows = [(draw.randint(0, 9), draw.randint(0, 9)) for _ in range(10)]
+    found = answer_of_cli_authors(write(tmp_path, rows), "--metric", "acc")
+    assert found["p_value"] == pytest.approx(brute_force(rows, acc_statistic), rel=1e-12)
+    assert found["statistic"]["observed"] == sum(u - v for u, v in rows)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_f1_is_that_of_all_swaps(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    rows = [tuple(draw.randint(0, 3) for _ in range(4)) for _ in range(9)]
+    found = answer_of_cli_authors(write(tmp_path, rows), "--metric", "F1")
+    assert found["p_value"] == pytest.approx(brute_force(rows, f1_statistic), rel=1e-12)
+    assert abs(found["statistic"]["observed"]) == pytest.approx(float(f1_statistic(rows)), rel=1e-12)
+
+
+def test_a_tab_may_be_said_or_found_and_a_metric_may_be_small(tmp_path: Path) -> None:
+    path = write(tmp_path, F1, "\t", "data.tsv")
+    said = answer_of_cli_authors(path, "--metric", "f1", "--delim", "tab")
+    assert (said["p_value"], said["reading"]["format"]) == (0.5, "tsv")
+    assert answer_of_cli_authors("--input", path, "--metric", "F1")["p_value"] == 0.5
+    assert answer_of_cli_authors(write(tmp_path, ACC), "--metric", "acc", "--delim", ",")["p_value"] == 1.0
+
+
+def test_mc_samples_and_is_never_nought(tmp_path: Path) -> None:
+    rows = [(1, 0)] * 30
+    found = answer_of_cli_authors(write(tmp_path, rows), "--metric", "acc", "--MC", "1000")
+    sampled = found["method"]["monte_carlo"]
+    assert (found["method"]["name"], sampled["samples"], sampled["exceedances"]) == ("monte_carlo", 1000, 0)
+    assert found["p_value"] == pytest.approx(1 / 1001)
+    low, high = found["p_value_bounds"]
+    assert low <= 2 / 2**30 <= high
+    assert (
+        answer_of_cli_authors(write(tmp_path, rows), "--metric", "acc", "--MC", "1000")["id"] == found["id"]
+    )
+
+
+def test_nothing_is_deleted_where_theirs_answers_nought(tmp_path: Path) -> None:
+    """Their perm_test_polymul says 0.0 for 40 items that one system wins: it deletes probabilities below 1e-8."""
+    found = answer_of_cli_authors(write(tmp_path, [(1, 0)] * 40), "--metric", "acc", "--MC", "0")
+    assert found["p_value"] == pytest.approx(2 / 2**40, rel=1e-12)
+
+
+def test_no_difference_is_one_where_theirs_fails(tmp_path: Path) -> None:
+    assert answer_of_cli_authors(write(tmp_path, [(3, 3)] * 5), "--metric", "acc")["p_value"] == 1.0
+
+
+def test_f1_of_equal_systems_and_of_nothing_found_is_one(tmp_path: Path) -> None:
+    assert answer_of_cli_authors(write(tmp_path, [(0, 2, 0, 2)] * 4), "--metric", "F1")["p_value"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "said"),
+    [
+        (ACC, ["--metric", "F1"], "needs 4 columns, tp_u,incorrect_u,tp_v,incorrect_v"),
+        (F1, ["--metric", "acc"], "needs 2 columns, correct_u,correct_v"),
+        (ACC, ["--metric", "acc", "--statistic", "sign"], "say the same thing"),
+        (ACC, ["--metric", "acc", "--MC", "10", "--samples", "10"], "say the same thing"),
+        (ACC, ["--metric", "acc", "--delim", "tab", "--delimiter", "comma"], "say the same thing"),
+        (ACC, ["--metric", "acc", "--MC", "-1"], "Invalid value for '--MC'"),
+        (ACC, ["--metric", "bleu"], "no header"),
+    ],
+    ids=["two for F1", "four for acc", "statistic", "samples", "delimiter", "minus one", "another"],
+)
+def test_what_cannot_be_is_refused(tmp_path: Path, rows: Rows, options: list[str], said: str) -> None:
+    result = CliRunner().invoke(cli, ["test", write(tmp_path, rows), *options])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+
+
+def test_the_metric_acc_of_a_harness_is_not_mistaken_for_theirs(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("id,u,v\n1,1,0\n2,1,1\n")
+    result = CliRunner().invoke(cli, ["test", str(path), "--metric", "acc"])
+    assert "sum_difference" not in result.output

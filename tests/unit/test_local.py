@@ -1,27 +1,75 @@
-"""`from exactperm import test, gate`: tests in this process, against counting all swaps."""
+"""Tests and comparisons in this process."""
 
 from __future__ import annotations
 
+import asyncio
+import csv
 import doctest
+import html
+import io
+import json
 import subprocess
 import sys
 import threading
 import time
+from dataclasses import FrozenInstanceError, fields
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
+from xml.etree import ElementTree as ET
 
+import httpx
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 import pytest
 
-import exactperm
 import exactperm.local.run
-from exactperm import counts, gate, metric, predictions, scores, test as run
-from exactperm.client import Client, DeadlineExceeded, InvalidData, InvalidTest, PlanTooLarge
+from exactperm import (
+    compare as run_board,
+    compare_files,
+    counts,
+    gate,
+    metric,
+    predictions,
+    scores,
+    test as run,
+)
+from exactperm.answers.board import (
+    BoardRecord,
+    CertaintyRecord,
+    FamilyRecord,
+    GroupsRecord,
+    PairRecord,
+    SystemRecord,
+)
+from exactperm.api.openapi.schemas import CompareAnswer
+from exactperm.client import (
+    AsyncClient,
+    Client,
+    DeadlineExceeded,
+    InvalidData,
+    InvalidTest,
+    PlanTooLarge,
+    compare,
+    scores as local_scores,
+)
+from exactperm.client.calls import JSON, NPY, compare_call
+from exactperm.client.compare_results import (
+    Board,
+    Certainty,
+    CompareResult,
+    FamilyOfTests,
+    Groups,
+    PairResult,
+    SystemResult,
+)
 from exactperm.local.transport import InProcess
+from exactperm.main import create_app
 from exactperm.settings import Settings
+
+# `from exactperm import test, gate`: tests in this process, against counting all swaps.
+
 
 ROOT = Path(__file__).parents[2]
 U, V = [3, 1, 4, 1, 5, 9, 2, 6], [2, 7, 1, 1, 2, 8, 1, 2]
@@ -196,3 +244,322 @@ def test_the_package_lists_what_it_offers() -> None:
     assert all(getattr(exactperm, name) is not None for name in exactperm.__all__)
     with pytest.raises(AttributeError):
         exactperm.nothing  # noqa: B018
+
+
+# `from exactperm import compare`, and the client: every way to give data is the same board.
+
+
+NAMES = ["A", "B", "C"]
+N = 16
+MATRIX = (np.random.default_rng(3).integers(0, 5, (N, 3)) + np.array([3, 1, 0])).astype(np.int64)
+BOARD_LABELS = [f"q{n:02}" for n in range(N)]
+COLUMNS = dict(zip(NAMES, MATRIX.T, strict=True))
+FRAME = pd.DataFrame(MATRIX, columns=NAMES)
+INDEXED = FRAME.set_axis(BOARD_LABELS)
+HOSTILE = ["<script>alert(1)</script>", '"&', "日本\x1b[31m", "=1+1", "x" * 190]
+
+
+def told(result: CompareResult) -> dict[str, Any]:
+    """What an answer says, without its id, which knows the items' ids, and the clock."""
+    unlike = {"id", "signature", "runtime", "reading", "warnings"}
+    return {name: value for name, value in result.raw.items() if name not in unlike}
+
+
+def shuffled(column: pd.Series, seed: int) -> pd.Series:
+    return column.sample(frac=1, random_state=seed)
+
+
+class BoardColumn:
+    """A Series of polars, as far as we use one: it has values and no index."""
+
+    def __init__(self, values: Any) -> None:
+        self._values = values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self._values, dtype=dtype)
+
+
+class BoardFrame:
+    """A DataFrame of polars, as far as we use one."""
+
+    columns = NAMES
+
+    def __getitem__(self, name: str) -> BoardColumn:
+        return BoardColumn(COLUMNS[name])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return MATRIX.astype(dtype)
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[str, Any]:
+    return told(run_board({name: column.tolist() for name, column in COLUMNS.items()}))
+
+
+WAYS: dict[str, tuple[Any, ...]] = {
+    "arrays": (COLUMNS,),
+    "names in another order": ({name: COLUMNS[name] for name in reversed(NAMES)},),
+    "names and an array": (NAMES, MATRIX),
+    "names and rows": (NAMES, MATRIX.tolist()),
+    "names and a frame": (NAMES, INDEXED),
+    "by id": ({name: INDEXED[name].to_dict() for name in NAMES},),
+    "frame": (FRAME,),
+    "indexed frame": (INDEXED,),
+    "frame of other types": (INDEXED.astype({"A": float, "B": "Int64"}),),
+    "series in orders of their own": ({name: shuffled(INDEXED[name], n) for n, name in enumerate(NAMES)},),
+    "series beside a dict": ({"A": INDEXED["A"].to_dict(), "B": INDEXED["B"], "C": shuffled(INDEXED["C"], 7)},),
+    "polars": (BoardFrame(),),
+    "request": (compare(FRAME),),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_to_give_scores_is_the_same_board(way: str, expected: dict[str, Any]) -> None:
+    assert told(run_board(*WAYS[way])) == expected
+
+
+def test_a_pair_of_a_board_is_a_test_of_two() -> None:
+    from exactperm import test
+
+    for pair in run_board(INDEXED).pairs or ():
+        alone = test(INDEXED[pair.u], INDEXED[pair.v])
+        assert pair.p_value == pytest.approx(alone.p_value, rel=1e-12)
+        assert (pair.difference, pair.wins) == (alone.statistic.observed, alone.items.wins)
+
+
+def test_arrays_travel_as_one_array_where_the_options_fit_into_the_query() -> None:
+    call = compare_call(compare(COLUMNS, baseline="C", compare=None, adjust="bh"))  # type: ignore[arg-type]
+    assert (call.path, call.content_type) == ("/v1/compare", NPY)
+    assert dict(call.query) == {
+        "baseline": "C", "compare": "baseline", "adjust": "bh", "systems": '["A", "B", "C"]',
+    }  # fmt: skip
+    assert np.load(io.BytesIO(call.content), allow_pickle=False).tolist() == MATRIX.tolist()
+    for request in (
+        compare(COLUMNS, clusters=[n // 2 for n in range(N)]),
+        compare({**COLUMNS, "C": MATRIX[:, 2] / 2}),  # of two kinds: integers stay integers
+        compare({name * 1500: column for name, column in COLUMNS.items()}),
+        compare({name: INDEXED[name] for name in NAMES}),
+    ):
+        assert compare_call(request).content_type == JSON
+    assert compare_call(compare(INDEXED)).content_type.startswith("multipart/form-data")
+    with pytest.raises(InvalidData, match="no JSON form"):
+        compare(INDEXED).body  # noqa: B018
+
+
+def test_data_sets_and_their_members() -> None:
+    both = run_board(
+        datasets={"x": INDEXED, "y": {"systems": COLUMNS, "clusters": [n // 2 for n in range(N)]}},
+        aggregate=None,
+    )
+    assert both.datasets is not None
+    assert list(both.datasets) == ["x", "y"]
+    assert both.overall is None
+    assert both.systems is None
+    alone = run_board(INDEXED)
+    assert both.datasets["x"].pairs == alone.pairs
+    assert both.board == both.datasets["x"]
+    assert {pair.min_attainable_p for pair in both.datasets["y"].pairs} != {
+        pair.min_attainable_p for pair in alone.pairs or ()
+    }
+    frame = both.pairs_frame()
+    assert list(frame["dataset"]) == ["x"] * 3 + ["y"] * 3
+    assert set(frame["board"]) == {"dataset"}
+    assert str(both).startswith("on x of 2 data sets, by mean_difference (higher is better): ")
+    assert "<details>" in both._repr_html_()
+    with pytest.raises(InvalidData, match="go into each of them"):
+        run_board(COLUMNS, datasets={"x": COLUMNS})
+
+
+def test_predictions_and_counts_of_compare_local() -> None:
+    gold = ["a", "b"] * 5
+    right = {"A": gold, "B": gold[:5] + ["c"] * 5, "C": ["c"] * 10}
+    board = run_board(right, gold=gold)
+    assert [system.score for system in board.systems or ()] == [1.0, 0.5, 0.0]
+    assert [pair.p_value for pair in board.pairs or ()] == [2 / 2**5, 2 / 2**10, 2 / 2**5]
+    by_id = {name: pd.Series(column, index=list("abcdefghij")) for name, column in right.items()}
+    assert told(run_board(by_id, gold=pd.Series(gold, index=list("abcdefghij")).iloc[::-1])) == told(board)
+    counted = {
+        name: pd.DataFrame({"incorrect": [own, 1, 2], "tp": [8, 3, 7]}) for own, name in enumerate(NAMES)
+    }
+    f1 = run_board(counted, kind="counts", statistic="f1").systems
+    assert [one.score for one in f1 or ()] == [2 * 18 / (2 * 18 + wrong) for wrong in (3, 4, 5)]
+
+
+def test_missing_scores_are_left_out_where_that_is_asked_for() -> None:
+    gaps = INDEXED.astype(float)
+    gaps.iloc[3, 1] = np.nan
+    with pytest.raises(InvalidTest, match='"B" lacks 1 of 16 items: "q03"'):
+        run_board(gaps)
+    with pytest.raises(InvalidData) as refused:
+        run_board({name: gaps[name] for name in NAMES})
+    assert refused.value.pointer == "/systems/B/3"
+    for rule, sizes in (
+        ("pairwise", {"A": N, "B": N - 1, "C": N}),
+        ("complete", dict.fromkeys(NAMES, N - 1)),
+    ):
+        options: dict[str, Any] = {"on_missing": rule}
+        boards = [
+            run_board(gaps, **options),
+            run_board(gaps.reset_index(drop=True), **options),
+            run_board(NAMES, gaps.to_numpy(), **options),
+            run_board({name: gaps[name].dropna() for name in NAMES}, **options),
+            run_board({name: gaps[name].astype("Float64") for name in NAMES}, **options),
+        ]
+        assert {one.name: one.n for one in boards[0].systems or ()} == sizes
+        assert all(told(board) == told(boards[0]) for board in boards)
+
+
+@pytest.mark.parametrize(
+    ("given", "pointer"),
+    [
+        (({"A": INDEXED.set_axis(["q"] * N)["A"], "B": INDEXED["B"]},), "/systems/A"),
+        (({"A": INDEXED["A"], "B": COLUMNS["B"]},), "/systems/B"),
+        ((["A", "A", "B"], MATRIX), "/systems"),
+        ((["A", "B"], MATRIX), "/scores"),
+        ((MATRIX,), "/systems"),
+        ((None, MATRIX), "/systems"),
+        (({"A": [1, 2], "B": [1, object()]},), "/systems/B/1"),
+        (({1: [1, 2], "1": [1, 2]},), "/systems"),
+        ((pd.concat([FRAME, FRAME], axis=1),), "/systems"),
+        (({"a/b": np.array([1.0, np.inf]), "c": np.array([1.0, 2.0])},), "/systems/a~1b/1"),
+    ],
+)  # fmt: skip
+def test_data_that_cannot_be_sent_is_refused_where_it_stands(given: tuple[Any, ...], pointer: str) -> None:
+    with pytest.raises(InvalidData) as refused:
+        run_board(*given)
+    assert refused.value.pointer == pointer
+
+
+def test_refusals_are_the_exceptions_of_the_client() -> None:
+    with pytest.raises(InvalidTest) as refused:
+        run_board({"A": [1, 2], "B": [1]})
+    assert refused.value.errors[0].pointer.startswith("/systems/")
+    with pytest.raises(InvalidTest, match="Z"):
+        run_board(COLUMNS, baseline="Z")
+    with pytest.raises(InvalidTest):
+        run_board({"A": [1, 2]})
+    with pytest.raises(TypeError, match="options already"):
+        run_board(compare(COLUMNS), alpha=0.1)
+
+
+def test_results_have_the_fields_of_the_answer() -> None:
+    pairs = {
+        SystemResult: SystemRecord, PairResult: PairRecord, Groups: GroupsRecord, FamilyOfTests: FamilyRecord, Certainty: CertaintyRecord,
+        Board: BoardRecord,
+    }  # fmt: skip
+    for result, record in pairs.items():
+        assert [one.name for one in fields(result)] == [one.name for one in fields(record)]
+        assert get_type_hints(result).keys() == get_type_hints(record).keys()
+    assert {one.name for one in fields(CompareResult)} - {"raw", "permalink"} == set(
+        CompareAnswer.model_fields
+    )
+    board = run_board(FRAME)
+    with pytest.raises(FrozenInstanceError):
+        board.id = ""  # type: ignore[misc]
+
+
+def test_frames_have_the_columns_and_the_values_of_the_csv_report() -> None:
+    request = compare(INDEXED, confidence_level=0.9, adjust="bh")
+    with Client("http://here", transport=InProcess(Settings())) as client:
+        result = client.compare(request)
+        reports = {table: client.report(request, "csv", table=table) for table in ("systems", "pairs")}
+    for table, frame in (("systems", result.systems_frame()), ("pairs", result.pairs_frame())):
+        rows = list(csv.DictReader(io.StringIO(reports[table])))
+        assert list(frame.columns) == list(rows[0])
+        assert len(frame) == len(rows) == 3
+        for (_, own), row in zip(frame.iterrows(), rows, strict=True):
+            for name, text in row.items():
+                value = own[name]
+                shown = (
+                    ""
+                    if pd.isna(value)
+                    else str(value).lower()
+                    if isinstance(value, bool | np.bool_)
+                    else str(value)
+                )
+                assert shown == text or float(shown) == float(text), name
+
+
+def test_a_notebook_shows_names_without_running_them() -> None:
+    board = run_board({name: MATRIX[:, n % 3] + n for n, name in enumerate(HOSTILE)})
+    shown = board._repr_html_()
+    assert "<script" not in shown
+    assert "\x1b" not in shown
+    assert html.escape(HOSTILE[0]) in shown
+    picture = ET.fromstring(board.picture())
+    texts = " ".join(picture.itertext())
+    assert HOSTILE[0] in texts
+    assert len(picture.findall(".//{http://www.w3.org/2000/svg}circle")) == len(HOSTILE)
+    assert "\n" not in str(board)
+
+
+def test_a_picture_of_equal_and_of_extreme_scores() -> None:
+    for values in ([0.0, 0.0], [-1e150, 1e150], [1e-320, 0.0]):
+        picture = ET.fromstring(run_board({"A": values[:1] * 3, "B": values[1:] * 3}).picture())
+        places = [float(one.attrib["cx"]) for one in picture.iter("{http://www.w3.org/2000/svg}circle")]
+        assert all(200 <= place <= 450 for place in places)
+
+
+def test_files_are_read_as_columns_are(tmp_path: Path, expected: dict[str, Any]) -> None:
+    paths = []
+    for name in NAMES:
+        paths.append(tmp_path / f"{name}.csv")
+        INDEXED[name].rename("score").rename_axis("id").to_csv(paths[-1])
+    whole = tmp_path / "all.csv"
+    INDEXED.rename_axis("id").to_csv(whole)
+    for request in (
+        compare_files(paths),
+        compare_files([("A", paths[0].read_bytes()), *paths[1:]]),
+        compare_files(dict(zip(NAMES, paths, strict=True)), format="csv"),
+        compare_files(whole),
+        compare_files(whole.read_bytes(), systems=NAMES),
+    ):
+        assert told(run_board(request))["pairs"] == expected["pairs"]
+    assert run_board(compare_files(paths, baseline="C", alpha=0.01)).baseline == "C"
+    with pytest.raises(InvalidTest) as refused:
+        run_board(compare_files(whole, kind="counts"))
+    assert refused.value.errors[0].pointer == "/options/kind"
+    with pytest.raises(InvalidData, match="no JSON form"):
+        assert compare_files(whole).body
+
+
+@pytest.mark.slow
+def test_the_async_client_and_a_server_answer_with_the_same_bytes() -> None:
+    request = compare(INDEXED, adjust="by", alpha=0.1)
+
+    async def ask() -> tuple[Any, ...]:
+        app = create_app(Settings(workers=1))
+        async with (
+            app.router.lifespan_context(app),
+            AsyncClient("http://test", transport=httpx.ASGITransport(app), retries=0) as client,
+        ):
+            with pytest.raises(InvalidTest):
+                await client.compare({"A": [1, 2]})
+            return (
+                await client.send(compare_call(request)),
+                await client.compare(FRAME, adjust="by", alpha=0.1),
+                await client.report(request, "markdown"),
+                await client.plan(compare({name: INDEXED[name] for name in NAMES}, adjust="by", alpha=0.1)),
+                await client.plan(local_scores([1, 2], [0, 1])),
+            )
+
+    response, board, report, plan, of_two = asyncio.run(ask())
+    with Client("http://here", transport=InProcess(Settings())) as client:
+        here = client.send(compare_call(request))
+        assert client.report(request, "markdown") == report
+    without = [{**json.loads(one.content), "runtime": None} for one in (response, here)]
+    assert without[0] == without[1]
+    assert response.headers["etag"] == here.headers["etag"]
+    assert board.pairs == run_board(request).pairs
+    assert (plan.tests, plan.boards[0].systems, of_two.kind) == (3, 3, "scores")
+    assert str(plan).startswith("3 tests (")
+
+
+def test_weights_are_those_of_each_data_set() -> None:
+    systems = {"A": [1, 1, 0], "B": [0, 0, 1]}
+    board = run_board(systems, weights=[1, "1/2", "1/2"])
+    assert [one.score for one in board.board.systems] == [0.75, 0.25]
+    sets = {"x": {"systems": systems, "weights": [1, 1, 2]}, "y": {"A": [1], "B": [0]}}
+    of_two = run_board(datasets=sets)
+    assert of_two.overall is not None
+    assert [(one.name, one.score) for one in of_two.overall.systems] == [("A", 0.75), ("B", 0.25)]

@@ -120,7 +120,7 @@ def _add(total: Samples, more: Samples) -> None:
 
 
 class Durations(Histogram):
-    """Seconds, in buckets; the same text as a Histogram's. tests/unit/ops/test_durations.py compares."""
+    """Seconds, in buckets; the same text as a Histogram's. tests/unit/ops/test_logs.py compares."""
 
     def _metric_init(self) -> None:
         self._counts = [0] * len(self._upper_bounds)

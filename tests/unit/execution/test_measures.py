@@ -1,16 +1,21 @@
-"""Retry-After from the measured throughput, liveness from progress, the bounded cache: pure, with clocks of our own."""
+"""Measured waits, calls that share one run, peaks of memory, stopped workers."""
 
 from __future__ import annotations
 
+import asyncio
 import heapq
 import itertools
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from math import inf
+from typing import Any
 
 import pytest
 from hypothesis import example, given, strategies as st
 
-from exactperm.execution.pool import Progress
+from exactperm.errors import DeadlineExceeded, InvalidTest
+from exactperm.execution.memory import WORTH_BYTES, Peaks
+from exactperm.execution.pool import Progress, Standstill
 from exactperm.execution.scheduler import (
     MAX_RETRY_AFTER_S,
     QUEUES,
@@ -20,7 +25,10 @@ from exactperm.execution.scheduler import (
     Scheduler,
     Throughput,
 )
-from exactperm.execution.shared_answers import OVERHEAD_BYTES, Cache
+from exactperm.execution.shared_answers import OVERHEAD_BYTES, Cache, Flight, SingleFlight
+
+# Retry-After from the measured throughput, liveness from progress, the bounded cache: pure, with clocks of our own.
+
 
 FAR = 1e9
 
@@ -208,3 +216,218 @@ def test_an_answer_that_is_kept_twice_counts_once() -> None:
     assert found is not None
     assert found.at == 1.0
     assert cache.size == OVERHEAD_BYTES + 10
+
+
+# Identical calls share one computation; deadlines and departures stay everybody's own. No processes.
+
+
+LONG_S = 1000.0
+
+
+class Work:
+    """A computation that ends when told to, and counts."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.cancelled = 0
+        self.end = asyncio.Event()
+        self.flight: Flight | None = None
+
+    async def __call__(self, flight: Flight) -> str:
+        self.begun += 1
+        self.flight = flight
+        try:
+            await self.end.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        return f"answer {self.begun}"
+
+
+def run(scenario: Callable[[], Awaitable[None]]) -> None:
+    async def bounded() -> None:
+        async with asyncio.timeout(180):
+            await scenario()
+
+    asyncio.run(bounded())
+
+
+async def begun(work: Work) -> None:
+    while not work.begun:  # noqa: ASYNC110  (a turn of the loop, no time)
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+
+def asking(
+    single_flight: SingleFlight, work: Any, key: str = "key", deadline_s: float = LONG_S
+) -> asyncio.Task[Any]:
+    return asyncio.ensure_future(single_flight.join(key, work, deadline_s, LONG_S))
+
+
+def test_a_herd_computes_once_and_all_but_the_first_are_told() -> None:
+    async def scenario() -> None:
+        single_flight, work = SingleFlight(), Work()
+        herd = [asking(single_flight, work) for _ in range(50)]
+        await begun(work)
+        work.end.set()
+        assert await asyncio.gather(*herd) == [("answer 1", False), *[("answer 1", True)] * 49]
+
+    run(scenario)
+
+
+def test_other_keys_and_later_calls_compute_for_themselves() -> None:
+    async def scenario() -> None:
+        single_flight, work = SingleFlight(), Work()
+        work.end.set()
+        assert await asking(single_flight, work, "a") == ("answer 1", False)
+        assert await asking(single_flight, work, "a") == ("answer 2", False)
+        assert await asking(single_flight, work, "b") == ("answer 3", False)
+
+    run(scenario)
+
+
+def test_who_leaves_takes_nobody_along_and_the_last_ends_the_work() -> None:
+    async def scenario() -> None:
+        single_flight, work = SingleFlight(), Work()
+        herd = [asking(single_flight, work) for _ in range(3)]
+        await begun(work)
+        herd[0].cancel()
+        herd[1].cancel()
+        await asyncio.gather(*herd[:2], return_exceptions=True)
+        assert work.cancelled == 0
+        herd[2].cancel()
+        await asyncio.gather(herd[2], return_exceptions=True)
+        assert work.cancelled == 1
+        assert work.flight is not None
+        assert work.flight.ending == "disconnect"
+
+    run(scenario)
+
+
+def test_a_deadline_is_everybodys_own() -> None:
+    async def scenario() -> None:
+        single_flight, work = SingleFlight(), Work()
+        patient = asking(single_flight, work)
+        hasty = asking(single_flight, work, deadline_s=0.02)
+        with pytest.raises(DeadlineExceeded):
+            await hasty
+        assert work.cancelled == 0
+        work.end.set()
+        assert await patient == ("answer 1", False)
+
+    run(scenario)
+
+
+def test_the_last_deadline_ends_the_work_and_says_why() -> None:
+    async def scenario() -> None:
+        single_flight, work = SingleFlight(), Work()
+        with pytest.raises(DeadlineExceeded):
+            await asking(single_flight, work, deadline_s=0.02)
+        assert work.cancelled == 1
+        assert work.flight is not None
+        assert work.flight.ending == "deadline"
+
+    run(scenario)
+
+
+def test_a_deadline_in_the_body_counts_for_those_who_come_later_too() -> None:
+    async def scenario() -> None:
+        single_flight, work = SingleFlight(), Work()
+        first = asking(single_flight, work)
+        await begun(work)
+        assert work.flight is not None
+        work.flight.deadline(0.02)
+        with pytest.raises(DeadlineExceeded):
+            await first
+
+        work = Work()
+        first = asking(single_flight, work)
+        await begun(work)
+        assert work.flight is not None
+        work.flight.deadline(0.05)
+        second = asking(single_flight, work)
+        for call in (first, second):
+            with pytest.raises(DeadlineExceeded):
+                await call
+
+    run(scenario)
+
+
+def test_who_comes_while_a_flight_is_being_cancelled_gets_one_of_its_own() -> None:
+    async def scenario() -> None:
+        single_flight, work = SingleFlight(), Work()
+        first = asking(single_flight, work)
+        await begun(work)
+        first.cancel()
+        second = asking(single_flight, work)
+        work.end.set()
+        assert await second == ("answer 2", False)
+        await asyncio.gather(first, return_exceptions=True)
+
+    run(scenario)
+
+
+def test_an_error_is_everybodys() -> None:
+    async def scenario() -> None:
+        async def fails(flight: Flight) -> str:
+            await asyncio.sleep(0)
+            raise InvalidTest("no")
+
+        single_flight = SingleFlight()
+        results = await asyncio.gather(
+            *(asking(single_flight, fails) for _ in range(3)), return_exceptions=True
+        )
+        assert [type(result) for result in results] == [InvalidTest] * 3
+
+    run(scenario)
+
+
+MIB = 2**20
+
+
+def test_memory_is_given_back_when_a_peak_is_over_and_not_while_requests_hold_it() -> None:
+    peaks = Peaks(100 * MIB)
+    assert not peaks.over(100 * MIB + WORTH_BYTES, 0)
+    assert not peaks.over(600 * MIB, 490 * MIB)
+    assert peaks.over(600 * MIB, 20 * MIB)
+    peaks.gave_back(110 * MIB, 10 * MIB)
+    assert not peaks.over(110 * MIB, 0)
+
+
+def test_what_stays_is_not_asked_for_again_and_again() -> None:
+    peaks = Peaks(100 * MIB)
+    assert peaks.over(300 * MIB, 0)
+    peaks.gave_back(300 * MIB, 0)
+    assert not peaks.over(305 * MIB, 0)
+    assert peaks.over(400 * MIB, 0)
+
+
+def test_what_requests_held_at_the_time_is_given_back_when_they_have_gone() -> None:
+    peaks = Peaks(100 * MIB)
+    assert peaks.over(300 * MIB, 100 * MIB)
+    peaks.gave_back(300 * MIB, 100 * MIB)
+    assert not peaks.over(300 * MIB, 100 * MIB)
+    assert peaks.over(300 * MIB, 0)
+    assert peaks.over(210 * MIB, 0)  # they have gone, so that it is worth a try
+    peaks.gave_back(210 * MIB, 0)
+    assert not peaks.over(210 * MIB, 0)
+
+
+def test_a_worker_stands_still_when_it_is_stopped_for_long_or_waits_for_a_device_for_longer() -> None:
+    standstill = Standstill(2.0, 5.0)
+    states = {1: ("R", 7), 2: ("T", 7), 3: ("D", 7), 4: ("S", 7), 5: ("t", 7)}
+    assert standstill.look(states, 10.0) == (set(), {2, 3, 5})
+    assert standstill.look(states, 11.9) == (set(), {2, 3, 5})
+    assert standstill.look(states, 12.0) == ({2, 5}, {2, 3, 5})
+    assert standstill.look(states, 15.0) == ({2, 3, 5}, {2, 3, 5})
+
+
+def test_whoever_moves_in_between_begins_anew() -> None:
+    standstill = Standstill(2.0, 2.0)
+    standstill.look({1: ("T", 7), 2: ("D", 7), 3: ("D", 7), 4: ("D", 7)}, 10.0)
+    standstill.look({1: ("R", 7), 2: ("D", 8), 3: ("T", 7)}, 11.0)
+    assert standstill.look({1: ("T", 7), 2: ("D", 8), 3: ("T", 7), 4: ("D", 7)}, 12.5) == (
+        set(),
+        {1, 2, 3, 4},
+    )
+    assert standstill.look({1: ("T", 7), 2: ("D", 8), 3: ("T", 7), 4: ("D", 7)}, 13.2)[0] == {2, 3}

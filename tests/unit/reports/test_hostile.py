@@ -8,10 +8,15 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, Literal
 from xml.etree import ElementTree as ET
 
+import pytest
+from click.testing import CliRunner
 from hypothesis import given, strategies as st
 
+from exactperm.answers.board import BoardRecord, CompareRecord
 from exactperm.answers.gate import GateRecord
 from exactperm.answers.test import (
     Moved,
@@ -21,6 +26,7 @@ from exactperm.answers.test import (
     TestRecord,
     WarningRecord,
 )
+from exactperm.cli.commands import cli
 from exactperm.presentation.escaping import (
     LONGEST,
     for_csv,
@@ -35,8 +41,11 @@ from exactperm.reports.csv_tables import gate_rows, row
 from exactperm.reports.html import gate_html, html
 from exactperm.reports.junit import junit
 from exactperm.reports.markdown import gate_markdown, markdown
+from exactperm.reports.representations import BY_NAME, ReportContext
 from exactperm.reports.sentences import metric_sentences, sentences, summary
 from exactperm.reports.text import gate_line, line
+
+from .compare_records import compared, some_scores
 
 Gate = Callable[..., GateRecord]
 ID = "t_9f86d081884c7d65"
@@ -253,3 +262,224 @@ def test_our_own_code_spans_stay_and_other_markup_does_not() -> None:
 def test_an_unknown_statistic_is_said_as_a_label(described: TestRecord) -> None:
     formula = replace(described, statistic=StatisticRecord("hits/(hits+misses)", 0.1, 0.5, 0.4))
     assert "“hits/(hits+misses)”" in sentences(formula)[0]
+
+
+# Names of systems and data sets by strangers do nothing in any report or picture of a comparison.
+
+
+NAMES = ("A", "B", "C", "D")
+PICTURES: tuple[Literal["leaderboard", "heatmap", "bars", "forest"], ...] = (
+    "leaderboard", "heatmap", "bars", "forest",
+)  # fmt: skip
+DESIGNS: dict[str, dict[str, Any]] = {
+    "all pairs": {},
+    "baseline": {"design": "baseline", "baseline": "B"},
+    "pairs": {"design": "pairs", "pairs": (("A", "B"), ("C", "B"))},
+}
+
+
+def render(record: CompareRecord, form: str, **context: Any) -> str:
+    renderer = BY_NAME[form].compare
+    assert renderer is not None
+    return renderer(record, ReportContext("c_1", "sig", **context)).decode()
+
+
+def labelled_board(record: CompareRecord, label: str) -> CompareRecord:
+    """The same answer, in which all that a caller writes is the label."""
+    names = {name: label + ("" if name == "B" else name) for name in NAMES}
+    boards = {label: _renamed(record.main_board, names, label)}
+    return replace(
+        record,
+        statistic=label,
+        metric=label + "3",
+        baseline=None if record.baseline is None else names[record.baseline],
+        board=None,
+        datasets={**boards, label + "2": boards[label]},
+        overall=boards[label],
+        reading=ReadingRecord("auto", False, (f"The file of {label} was read.",)),
+        warnings=(WarningRecord("note", f"Of {label} much is said."),),
+    )
+
+
+def _renamed(board: BoardRecord, names: dict[str, str], label: str) -> BoardRecord:
+    def of(group: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(names[name] for name in group)
+
+    groups = board.groups
+    if groups is not None:
+        letters = {letter: of(group) for letter, group in (groups.letters or {}).items()}
+        clusters, tiers = (tuple(map(of, sets)) for sets in (groups.clusters, groups.tiers))
+        groups = replace(
+            groups, letters=letters, clusters=clusters, tiers=tiers, best_set=of(groups.best_set)
+        )
+    return replace(
+        board,
+        systems=tuple(replace(system, name=names[system.name]) for system in board.systems),
+        pairs=tuple(replace(pair, u=names[pair.u], v=names[pair.v]) for pair in board.pairs),
+        groups=groups,
+        warnings=(WarningRecord("own", f"{label} is odd."),),
+    )
+
+
+@pytest.fixture(scope="module", params=DESIGNS, ids=str)
+def record(request: pytest.FixtureRequest) -> CompareRecord:
+    return compared(NAMES, some_scores(4), **DESIGNS[request.param])
+
+
+@pytest.fixture(scope="module")
+def all_pairs() -> CompareRecord:
+    return compared(NAMES, some_scores(4))
+
+
+def test_no_element_and_no_attribute_of_a_page_comes_from_a_label_of_compare_hostile(
+    record: CompareRecord, hostile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Other labels need other widths, so that lines wrap elsewhere: the pictures are the subject of another test.
+    monkeypatch.setattr("exactperm.reports.representations.inline_board", lambda *_, **__: "")
+    plain, page = (render(labelled_board(record, label), "html") for label in ("plain", hostile))
+    assert Outline(page).elements == Outline(plain).elements
+    assert harmless(page)
+
+
+@pytest.mark.parametrize("table", ["systems", "pairs"])
+def test_no_cell_of_a_spreadsheet_starts_a_formula_of_compare_hostile(
+    record: CompareRecord, hostile: str, table: str
+) -> None:
+    rows = cells(render(labelled_board(record, hostile), "csv", table=table))
+    assert len(rows) == 3 * len(cells(render(record, "csv", table=table)))
+    for cell in (cell for cells_of in rows for cell in cells_of.values()):
+        assert is_number(cell) or not FORMULA.match(cell), cell
+        assert harmless(cell)
+        assert "\n" not in cell
+    names = {row.get("name", row.get("v", "")).removeprefix("'") for row in rows}
+    assert single_line(hostile).removeprefix("'") in names
+
+
+def test_a_label_stays_in_its_cell_and_marks_nothing_up_of_compare_hostile(
+    record: CompareRecord, hostile: str
+) -> None:
+    plain, text = (render(labelled_board(record, label), "markdown") for label in ("plain", hostile))
+    assert lines_of(text) == lines_of(plain)
+    left = re.sub(r"</?(?:details|summary|sub)>", "", without_code(text))
+    assert not MARKUP.search(left), MARKUP.search(left)
+    assert harmless(text)
+
+
+def test_a_line_is_one_line_of_compare_hostile(record: CompareRecord, hostile: str) -> None:
+    (text,) = render(labelled_board(record, hostile), "text").splitlines()
+    assert text.isprintable()
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_a_picture_has_text_and_nothing_else_of_a_label(
+    all_pairs: CompareRecord, hostile: str, picture: str
+) -> None:
+    text = render(labelled_board(all_pairs, hostile), "svg", picture=picture)
+    assert harmless(text)
+    root = ET.fromstring(text)
+    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+    known = {
+        "svg",
+        "title",
+        "desc",
+        "g",
+        "path",
+        "text",
+        "defs",
+        "circle",
+        "pattern",
+    }
+    assert tags <= known
+    names = {name.rpartition("}")[2] for element in root.iter() for name in element.attrib}
+    assert not [name for name in names if name.startswith("on")]
+    links = [value for each in root.iter() for name, value in each.attrib.items() if name.endswith("href")]
+    assert all(link.startswith("#") for link in links)
+    said = root.find("{http://www.w3.org/2000/svg}desc")
+    assert said is not None
+    assert single_line(hostile)[:60] in (said.text or "")
+
+
+def test_a_png_is_drawn_of_any_name(all_pairs: CompareRecord, hostile: str) -> None:
+    renderer = BY_NAME["png"].compare
+    assert renderer is not None
+    assert renderer(labelled_board(all_pairs, hostile), ReportContext("c_1")).startswith(b"\x89PNG")
+
+
+# What reports print in a step of a workflow is no command to its runner, whatever was named.
+
+
+NAMED = [
+    "::error::x",
+    "::add-mask::",
+    " ::stop-commands::x",
+    "##[error]",
+    "a ##[add-mask]x",
+    "-----",
+    "=",
+    "@",
+    "::",
+]
+FORMS = ["text", "markdown", "csv"]
+CONTEXT = ReportContext("x_1", "the signature")
+
+
+def quiet(printed: str, name: str) -> None:
+    """No line is a command, and none begins with the name."""
+    assert printed.strip()
+    for printed_line in printed.splitlines():
+        begun = printed_line.lstrip()
+        assert not begun.startswith("::"), printed_line
+        assert not begun.startswith(name.strip()) or set(begun) <= set("|-: "), printed_line
+        assert "##[" not in printed_line, printed_line
+
+
+@pytest.fixture(scope="module", params=DESIGNS)
+def board(request: pytest.FixtureRequest) -> CompareRecord:
+    return compared(list(NAMES), some_scores(4), **DESIGNS[request.param])
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("form", FORMS)
+def test_no_line_of_a_test_or_a_gate_begins_with_a_name(
+    described: TestRecord, gate: Gate, form: str, name: str
+) -> None:
+    render = BY_NAME[form]
+    assert render.test is not None
+    assert render.gate is not None
+    quiet(render.test(labelled(described, name), CONTEXT).decode(), name)
+    quiet(render.gate(labelled_gate(gate, described, name), CONTEXT).decode(), name)
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("form", FORMS)
+def test_no_line_of_a_board_begins_with_a_name(board: CompareRecord, form: str, name: str) -> None:
+    quiet(render(labelled_board(board, name), form), name)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMED if name != "@"])
+@pytest.mark.parametrize(
+    "more", [[], ["-f", "text"], ["-f", "markdown"], ["--baseline"], ["--pair"]], ids=str
+)
+def test_no_line_of_the_command_line_begins_with_a_name(tmp_path: Path, name: str, more: list[str]) -> None:
+    """The names of a system, of a data set, of a file, and of what is missing."""
+    path, name = tmp_path / f"{name.strip()}.csv".replace("/", "_"), name.strip()
+    rows = [
+        f"{name} d{d},q{n},{name} {s},{(n * s + d) % 3}"
+        for d in range(2)
+        for n in range(9)
+        for s in (1, 2, 3)
+    ]
+    path.write_text("\n".join(["dataset,id,system,score", *rows]) + "\n")
+    names = {"--baseline": [f"{name} 1"], "--pair": [f"{name} 1", f"{name} 2"]}.get((*more, "")[0], [])
+    answered = CliRunner().invoke(cli, ["compare", str(path), "--quiet", "--higher-is-better", *more, *names])
+    assert answered.exit_code == 0, answered.stderr
+    quiet(answered.stdout, name)
+    path.write_text("\n".join(["dataset,id,system,score", *rows, f"{name},{name},{name}"]) + "\n")
+    refused = CliRunner().invoke(cli, ["compare", str(path), "--quiet"])
+    assert refused.exit_code == 2
+    quiet(refused.stderr, name)
+
+
+def test_every_form_of_lines_is_among_these() -> None:
+    """HTML, XML and pictures are for files."""
+    assert set(BY_NAME) - {"json", "ndjson", "html", "junit", "svg", "png", "pdf"} == set(FORMS)

@@ -1,8 +1,9 @@
-"""Statistics of named counts: what they are, what they need, and that their tests are those of the definition."""
+"""Counts, scores, effects that come from the caller, and what remains of a sum."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -10,15 +11,28 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from scipy import stats
 
 from exactperm.engine.probability import Alternative
+from exactperm.engine.rademacher import reach, reach_of_squares
 from exactperm.errors import InvalidTest
 from exactperm.statistics.additive_problem import Additive
 from exactperm.statistics.catalogue import STATISTICS
+from exactperm.statistics.expression import parse
 from exactperm.statistics.joint_problem import Joint
-from exactperm.statistics.paired import Counts, Pairing, StatisticSpec
-from tests.refusals import refused
-from tests.unit.statistics.of_sums import reduce
+from exactperm.statistics.local_effects import reduce_effects
+from exactperm.statistics.numbers import on_lattice
+from exactperm.statistics.paired import Counts, Effects, Pairing, Predictions, Scores, StatisticSpec
+from exactperm.statistics.reducers import reduce as reduce_problem
+from exactperm.statistics.reduction import difference_of_scores
+from exactperm.statistics.remainder.remainder import Midpoint, midpoint_of
+from exactperm.statistics.scores import doubled_midranks, reduce_scores
+from tests.refusals import refused, refused_alone
+
+from .of_sums import reduce
+
+# Statistics of named counts: what they are, what they need, and that their tests are those of the definition.
+
 
 SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")
 Row = Mapping[str, int]
@@ -275,3 +289,273 @@ def test_every_kind_of_the_catalogue_describes_its_statistics() -> None:
     for kind, entries in STATISTICS.items():
         assert len({entry.name for entry in entries}) == len(entries)
         assert all(entry.kind == kind and entry.meaning for entry in entries)
+
+
+# What each statistic of scores adds up, in exact units, and what the systems' own scores are.
+
+
+pairs = st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=1, max_size=30)
+Rows = list[tuple[int, int]]
+
+
+def reduced(rows: Rows, name: str, places: int = 0, **parameters: str) -> Additive:
+    u, v = ([float(f"{row[side]}e-{places}") for row in rows] for side in (0, 1))
+    return reduce_scores(Scores(np.array(u), np.array(v)), StatisticSpec(name, parameters))
+
+
+@pytest.mark.parametrize("name", ["mean_difference", "sum_difference"])
+@given(rows=pairs, places=st.integers(0, 4))
+def test_a_difference_is_that_of_the_exact_decimals(name: str, rows: Rows, places: int) -> None:
+    problem = reduced(rows, name, places)
+    divisor = 10**places * (len(rows) if name == "mean_difference" else 1)
+    for side, reported in ((0, problem.score_u), (1, problem.score_v)):
+        assert reported == Fraction(sum(row[side] for row in rows), divisor)
+    assert problem.score_u is not None
+    assert problem.score_v is not None
+    assert problem.unit * int(problem.stay.sum()) == problem.score_u - problem.score_v
+    assert [problem.unit * int(x) for x in problem.stay] == [Fraction(a - b, divisor) for a, b in rows]
+    assert problem.swap is None
+
+
+@given(pairs)
+def test_the_sign_test_counts_wins_and_losses(rows: Rows) -> None:
+    problem = reduced(rows, "sign")
+    assert problem.stay.tolist() == [(a > b) - (a < b) for a, b in rows]
+    assert problem.score_u == Fraction(sum(a > b for a, b in rows))
+    assert problem.score_v == Fraction(sum(a < b for a, b in rows))
+
+
+@given(st.lists(st.integers(0, 8), max_size=40))
+def test_doubled_midranks_are_twice_scipys_average_ranks(values: list[int]) -> None:
+    ours = doubled_midranks(np.array(values, dtype=np.int64))
+    assert ours.tolist() == (2 * stats.rankdata(values, method="average")).tolist()
+
+
+@pytest.mark.parametrize("zero_method", ["wilcox", "pratt", "zsplit"])
+@given(rows=pairs)
+def test_rank_sums_follow_their_definition(zero_method: str, rows: Rows) -> None:
+    d = [a - b for a, b in rows]
+    kept = [x for x in d if x != 0 or zero_method != "wilcox"]
+    ranks = stats.rankdata(np.abs(kept)).tolist() if kept else []
+    plus = sum(Fraction(r) for r, x in zip(ranks, kept, strict=True) if x > 0)
+    minus = sum(Fraction(r) for r, x in zip(ranks, kept, strict=True) if x < 0)
+    zeros = sum(Fraction(r) for r, x in zip(ranks, kept, strict=True) if x == 0)
+    shared = zeros / 2 if zero_method == "zsplit" else Fraction(0)
+    problem = reduced(rows, "signed_rank", zero_method=zero_method)
+    assert (problem.score_u, problem.score_v) == (plus + shared, minus + shared)
+    assert problem.unit * int(problem.stay.sum()) == plus - minus
+
+
+def test_decimals_that_differ_by_as_much_share_a_rank() -> None:
+    """0.3 - 0.2 and 0.2 - 0.1 differ in doubles and not on paper."""
+    data = Scores(np.array([0.3, 0.2, 0.9]), np.array([0.2, 0.1, 0.1]))
+    problem = reduce_scores(data, StatisticSpec("signed_rank"))
+    assert problem.stay.tolist() == [3, 3, 6]
+
+
+@settings(max_examples=60)
+@given(rows=pairs, codes=st.lists(st.integers(0, 3), min_size=30, max_size=30))
+@pytest.mark.parametrize("name", STATISTICS["scores"])
+def test_clusters_add_up_the_effects_of_their_items(name: str, rows: Rows, codes: list[int]) -> None:
+    used = np.array(codes[: len(rows)], dtype=np.int64)
+    columns = [np.array([row[side] for row in rows], dtype=np.int64) for side in (0, 1)]
+    single = reduce_scores(Scores(columns[0], columns[1]), StatisticSpec(name))
+    joined = reduce_scores(Scores(columns[0], columns[1], Pairing(used, 4)), StatisticSpec(name))
+    assert joined.stay.tolist() == [int(single.stay[used == code].sum()) for code in range(4)]
+    assert (joined.score_u, joined.score_v, joined.unit) == (single.score_u, single.score_v, single.unit)
+    assert (joined.items, joined.clusters) == (len(rows), 4)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=12))
+def test_no_number_is_moved_by_more_than_2_to_the_minus_58_of_the_sum_of_all(values: list[float]) -> None:
+    column = np.array(values)
+    found = on_lattice(column)
+    unit, whole = found.unit, found.columns[0]
+    total = sum((abs(Fraction(x)) for x in values), Fraction(0))
+    for x, top in zip(values, whole.tolist(), strict=True):
+        moved = abs(unit * top - Fraction(x))
+        # A decimal is what its double prints as, which is within half a unit of the double's last place.
+        assert moved <= max(total / 2**58, Fraction(abs(x)) / 2**52)
+
+
+@given(st.lists(st.integers(-(2**30), 2**30), min_size=1, max_size=20), st.integers(-60, 60))
+def test_dyadic_numbers_are_taken_exactly(tops: list[int], power: int) -> None:
+    column = np.ldexp(np.array(tops, dtype=np.float64), power)
+    if any(
+        Fraction(repr(x)) != Fraction(x) and len(repr(x).partition("e")[0]) <= 18 for x in column.tolist()
+    ):
+        return  # some print with so few digits that they are taken for decimals
+    if float(np.abs(column).sum()) >= 2.0**59:
+        return
+    found = on_lattice(column)
+    unit, whole = found.unit, found.columns[0]
+    total = sum(abs(top) for top in tops)
+    if total < 2**59:
+        assert [unit * top for top in whole.tolist()] == [
+            Fraction(top) * Fraction(2) ** power for top in tops
+        ]
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (Scores(np.array([1]), np.array([2])), "accuracy"),
+        (Effects(np.array([1])), "mean_difference"),
+        (Predictions(["a"], ["a"], ["b"]), "sign"),
+    ],
+)
+def test_a_statistic_of_another_kind_of_data_is_refused(
+    data: Scores | Effects | Predictions, name: str
+) -> None:
+    with refused_alone(None, "/statistic/name"):
+        reduce_problem(data, StatisticSpec(name))
+
+
+# The paper's own form: stay and swap effects and h of their sum.
+
+
+numbers = st.integers(-500, 500)
+
+
+def additive(data: Effects, wanted: StatisticSpec) -> Additive:
+    problem = reduce_effects(data, wanted)
+    assert isinstance(problem, Additive)
+    return problem
+
+
+def spec(expression: str) -> StatisticSpec:
+    return StatisticSpec("expression", {"expression": expression})
+
+
+@given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=20), st.integers(0, 3))
+def test_effects_keep_their_values_on_one_common_lattice(rows: list[tuple[int, int]], places: int) -> None:
+    stay, swap = (np.array([float(f"{row[side]}e-{places}") for row in rows]) for side in (0, 1))
+    problem = additive(Effects(stay, swap), spec("x1"))
+    assert problem.swap is not None
+    for column, side in ((problem.stay, 0), (problem.swap, 1)):
+        assert [problem.unit * int(x) for x in column] == [Fraction(row[side], 10**places) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("expression", "absolute"), [("x1", False), ("abs(x1)", True), (" abs( x1 ) ", True), ("x1 ", False)]
+)
+def test_h_is_the_identity_or_the_absolute_value(expression: str, *, absolute: bool) -> None:
+    problem = additive(Effects(np.array([1, -2])), spec(expression))
+    assert problem.absolute is absolute
+    assert problem.swap is None
+
+
+def test_without_an_expression_h_is_the_identity() -> None:
+    assert not additive(Effects(np.array([1])), StatisticSpec("expression")).absolute
+
+
+def test_stay_and_swap_are_summed_inside_each_cluster() -> None:
+    pairing = Pairing(np.array([0, 1, 0]), 2)
+    data = Effects(np.array([1, 2, 3]), np.array([10, 20, 30]), pairing)
+    problem = additive(data, spec("x1"))
+    assert problem.swap is not None
+    assert (problem.stay.tolist(), problem.swap.tolist()) == ([4, 2], [40, 20])
+
+
+@pytest.mark.parametrize(
+    ("data", "expression", "pointer"),
+    [
+        (Effects(np.array([1])), "x2", "/statistic/expression"),
+        (Effects(np.array([1])), "__import__('os')", "/statistic/expression"),
+        (Effects(np.array([], dtype=np.int64)), "x1", "/stay"),
+        (Effects(np.array([1, 2]), np.array([1])), "x1", "/swap"),
+    ],
+)
+def test_effects_that_are_no_test_are_refused_with_a_pointer(
+    data: Effects, expression: str, pointer: str
+) -> None:
+    with refused_alone(None, pointer):
+        additive(data, spec(expression))
+
+
+# How far a difference of scores is from its linear part: sharp where it is known, and no bounds where there are none.
+
+
+def midpoint(text: str, u: list[list[int]], v: list[list[int]]) -> Midpoint:
+    names = ("a", "b", "c")[: len(u[0])]
+    problem = difference_of_scores("expression", parse(text, names), np.array(u), np.array(v), Pairing())
+    assert isinstance(problem, Joint)
+    found = midpoint_of(problem)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("items", [1, 2, 5, 12])
+@pytest.mark.parametrize("log_odds", [0.1, 0.7, 1.5, 3.0, 6.0, 12.0])
+def test_sums_of_signs_reach_no_farther_than_proven(items: int, log_odds: float) -> None:
+    generator = np.random.default_rng(items)
+    signs = 1 - 2 * np.array(np.meshgrid(*[[0, 1]] * items, indexing="ij")).reshape(items, -1)
+    for effects in (np.ones(items), generator.random(items), 2.0 ** -np.arange(items)):
+        sums = np.abs(effects @ signs)
+        beyond = sums > reach(log_odds) * np.linalg.norm(effects)
+        assert beyond.mean() <= math.exp(-log_odds)
+        forms = np.stack([effects, np.roll(effects, 1) * generator.choice((-1.0, 1.0), items)])
+        squares = ((forms @ signs) ** 2).sum(axis=0)
+        assert (squares > reach_of_squares(forms @ forms.T, 0.0, log_odds)).mean() <= math.exp(-log_odds)
+
+
+def test_the_reach_is_nearly_that_of_the_normal_law() -> None:
+    """P(|Z| >= 4.06) is 5e-5: a third of what is allowed for, and at the most that."""
+    assert reach(math.log(1 / 1.57e-4)) == pytest.approx(4.06, abs=0.01)
+
+
+def test_the_remainder_of_a_ratio_is_sharp() -> None:
+    """f(m + s) - f(m - s) of a / b is L / (1 - beta**2), beta the relative deviation of b: known in closed form."""
+    u, v = [[500, 1000], [3, 7], [2, 5]], [[500, 1000], [1, 4], [4, 9]]
+    about = midpoint("a / b", u, v)
+    found = about.remainder(math.log(100.0))
+    assert found is not None
+    half = 0.5 * np.array([[2, 3], [-2, -4]])
+    most = reach(math.log(100.0)) * np.linalg.norm(half[:, 1]) / (1000 + (7 + 4 + 5 + 9) / 2)
+    assert found.relative == pytest.approx(most**2 / (1 - most**2), rel=1e-5)
+    assert found.absolute < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("text", "u", "v"),
+    [
+        ("a / b", [[1, 2], [0, 3]], [[2, 1], [1, 0]]),  # b may be zero
+        ("log(a) / b", [[1, 20], [0, 20]], [[2, 20], [3, 21]]),
+        ("sqrt(a - 3) / b", [[1, 20], [3, 20]], [[2, 20], [3, 21]]),
+    ],
+)
+def test_there_are_no_bounds_where_a_value_may_be_missing(
+    text: str, u: list[list[int]], v: list[list[int]]
+) -> None:
+    assert midpoint(text, u, v).remainder(math.log(1e4)) is None
+
+
+def test_a_corner_may_be_crossed_and_costs_what_it_is_off_by() -> None:
+    rows = 4 * [[3, 0], [0, 2]]
+    u, v = [[5_000, 5_000], *rows], [[5_000, 5_000], *[row[::-1] for row in rows]]
+    about = midpoint("min(a / b, 1)", u, v)
+    found = about.remainder(math.log(100.0))
+    assert found is not None
+    plain = midpoint("a / b", u, v).remainder(math.log(100.0))
+    assert plain is not None
+    # Half of the line, as the corner is at the midpoint.
+    np.testing.assert_allclose(found.slope, plain.slope / 2.0, rtol=1e-2)
+    far = midpoint("min(a / b, 2)", u, v).remainder(math.log(100.0))
+    assert far is not None
+    np.testing.assert_allclose(far.slope, plain.slope, rtol=1e-12)
+
+
+def test_bleu_without_matches_has_no_bounds() -> None:
+    names = (
+        "sys_len",
+        "ref_len",
+        *(f"correct_{n}" for n in range(1, 5)),
+        *(f"total_{n}" for n in range(1, 5)),
+    )
+    u, v = (
+        {name: np.array([size]) for name, size in zip(names, row, strict=True)}
+        for row in ((9, 9, 5, 3, 1, 0, 9, 8, 7, 6), (9, 9, 4, 3, 1, 0, 9, 8, 7, 6))
+    )
+    problem = reduce_problem(Counts(u, v), StatisticSpec("bleu"))
+    assert isinstance(problem, Joint)
+    assert midpoint_of(problem) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,19 @@ from exactperm.engine.lattice import Integers
 from exactperm.engine.probability import Alternative
 from exactperm.errors import InvalidTest
 from exactperm.statistics import formula
+from exactperm.statistics.additive_problem import Additive
 from exactperm.statistics.approximation import approximate
+from exactperm.statistics.decisions import exact_value
 from exactperm.statistics.exact_value import UnresolvedError, ball, ratios, ratios_on, value_at
 from exactperm.statistics.expression import MAX_CHARS, parse
+from exactperm.statistics.joint_problem import Joint
+from exactperm.statistics.linear_forms import in_linear_forms
+from exactperm.statistics.paired import Counts, Effects, StatisticSpec
 from exactperm.statistics.quantity import Formula, ratio_at
-from exactperm.statistics.sum_function import FunctionOf
+from exactperm.statistics.reducers import reduce
+from exactperm.statistics.sum_function import FunctionOf, range_of
+from tests.fuzz.expressions import small
+from tests.refusals import refused
 
 SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")
 NAMES = ("a", "b", "c")
@@ -330,3 +339,155 @@ def test_the_normal_form_folds_what_is_linear() -> None:
     ratio = parse("a / (a + b/2)", NAMES)
     assert isinstance(ratio, formula.Quotient)
     assert ratio.denominator == formula.Linear(((0, 2), (1, 1)))
+
+
+# Expressions over the sums of effects become additive problems where they can, joint ones where not.
+
+
+def effects(stay: object, swap: object = None) -> Effects:
+    return Effects(np.array(stay), None if swap is None else np.array(swap))
+
+
+def test_a_linear_expression_of_effects_is_additive() -> None:
+    problem = reduce(
+        effects([[0.1, 2], [0.3, 1]]), StatisticSpec("expression", {"expression": "x1 - x2 / 4"})
+    )
+    assert isinstance(problem, Additive)
+    assert problem.swap is None
+    assert [problem.unit * int(x) for x in problem.stay] == [Fraction(-2, 5), Fraction(1, 20)]
+
+
+def test_the_absolute_value_of_a_linear_expression_is_additive_too() -> None:
+    spec = StatisticSpec("expression", {"expression": "abs( 2*x1 )"})
+    problem = reduce(effects([3, -1], [-3, 2]), spec)
+    assert isinstance(problem, Additive)
+    assert problem.absolute
+    assert problem.swap is not None
+    assert problem.swap.tolist() == [-6, 4]
+
+
+def test_other_expressions_of_effects_are_joint_over_their_sums() -> None:
+    spec = StatisticSpec("expression", {"expression": "x1/(x1+0.5*x2) - x3/(x3+0.5*x4)"})
+    stay, swap = [[3, 1, 2, 2], [2, 2, 2, 0]], [[2, 2, 3, 1], [2, 0, 2, 2]]
+    problem = reduce(effects(stay, swap), spec)
+    assert isinstance(problem, Joint)
+    assert (problem.stay.tolist(), problem.swap.tolist()) == (stay, swap)
+    (value,) = problem.function.values(list(np.array([[5], [3], [4], [2]])))
+    assert value == pytest.approx(10 / 13 - 8 / 10)
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "pointer", "code"),
+    [
+        (effects([1, 2]), "x2", "/statistic/expression", "unknown_name"),
+        (effects([1, -1]), "1/x1", "/statistic/expression", "undefined_statistic"),
+        (effects([[1, 2]], [1]), "x1", "/swap", "width_mismatch"),
+        (effects([], []), "x1", "/stay", "empty"),
+    ],
+)
+def test_effects_that_make_no_test_are_refused(data: Effects, text: str, pointer: str, code: str) -> None:
+    with refused(code, pointer):
+        reduce(data, StatisticSpec("expression", {"expression": text}))
+
+
+# Ranges of formulas over boxes of sums hold every value in the box, and nothing where one may be undefined.
+
+
+@pytest.mark.parametrize(
+    "text", ["min(1/a, 3) + b", "abs(1/a) + b", "max(log(a), 1) + b", "exp(sqrt(a)) + b", "exp(-1/a) + b"]
+)
+def test_what_may_be_undefined_has_no_bounds(text: str) -> None:
+    node = parse(text, ("a", "b"))
+    found = range_of(node, [np.array([-2.0]), np.array([50.0])], [np.array([2.0]), np.array([60.0])])
+    assert (found.low[0], found.high[0]) == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("start", range(40))
+def test_boxes_are_settled_as_their_states_are(start: int) -> None:
+    random = Random(start)
+    for _ in range(10):
+        case = small(random, rational=random.random() < 0.5)
+        names = [f"x{index + 1}" for index in range(len(case.stay[0]))]
+        try:
+            function = FunctionOf(Formula(parse(case.expression, names)))
+        except InvalidTest:
+            continue
+        low = [random.randint(-4, 3) for _ in names]
+        high = [one + random.randint(0, 4) for one in low]
+        states = np.array(list(itertools.product(*map(range, low, [one + 1 for one in high]))))
+        observed = np.array([random.randint(-4, 8) for _ in names])
+        box = [[np.array([float(end)]) for end in ends] for ends in (low, high)]
+        for side in SIDES:
+            yes, no = function.settled(box[0], box[1], observed, side)
+            extreme = function.extreme(list(states.T), observed, side)
+            assert not yes[0] or extreme.all(), (case.expression, low, high, observed, side)
+            assert not no[0] or not extreme.any(), (case.expression, low, high, observed, side)
+
+
+# A formula over the values of its linear forms: the same values, from fewer sums.
+
+
+EXPRESSIONS = {
+    "2 * x1 / (2 * x1 + x2 + x3)": 2,
+    "(x1 + x2) * (x2 + x1) - 3 * (x1 + x2)": 1,
+    "(x1 + x2 + x3) / (x4 + x5)": 2,
+    "(x1 - x2) / (x2 - x1) + abs(2 * x2 - 2 * x1)": 1,
+    "log(x1 + 2 * x2 + 1) / (3 + x3 - x4)": 2,
+    "(x1 + x2) / 7 - x1 / (x1 + x2)": 2,
+    "x1 / x2": 2,
+    "(x1 + x2) * (x1 - x2)": 2,
+}
+
+
+def problem_of(text: str, rows: int = 6) -> Joint:
+    draw = np.random.default_rng(len(text))
+    width = max(int(part[0]) for part in text.split("x")[1:])
+    stay, swap = draw.integers(1, 30, (2, rows, width))
+    found = reduce(Effects(stay, swap), StatisticSpec("expression", {"expression": text}))
+    if not isinstance(found, Joint):
+        node = parse(text, [f"x{index + 1}" for index in range(width)])
+        found = Joint(text, stay, swap, FunctionOf(Formula(node)), rows)
+    return found
+
+
+@pytest.mark.parametrize(("text", "sums"), EXPRESSIONS.items())
+def test_a_formula_over_its_forms_has_the_same_exact_values(text: str, sums: int) -> None:
+    problem = problem_of(text)
+    reduced = in_linear_forms(problem)
+    assert np.linalg.matrix_rank(reduced.stay) <= sums
+    assert isinstance(problem.function, FunctionOf)
+    assert isinstance(reduced.function, FunctionOf)
+    for before, after in zip((problem.stay, problem.swap), (reduced.stay, reduced.swap), strict=True):
+        for row, values in zip(before.tolist(), after.tolist(), strict=True):
+            one, other = (
+                exact_value(problem.function.quantity, row),
+                exact_value(reduced.function.quantity, values),
+            )
+            assert str(one) == str(other)
+            if isinstance(one, Fraction):
+                assert one == other
+
+
+def test_f1_of_tp_fp_fn_depends_on_two_sums_of_each_system() -> None:
+    draw = np.random.default_rng(1)
+    names = ("tp", "fp", "fn")
+    u, v = ({name: draw.integers(0, 40, 9) for name in names} for _ in range(2))
+    for name in ("f1", "jaccard", "fbeta"):
+        problem = reduce(Counts(u, v), StatisticSpec(name, {"beta": 2.0} if name == "fbeta" else {}))
+        assert isinstance(problem, Joint)
+        assert problem.stay.shape == (9, 6)
+        assert in_linear_forms(problem).stay.shape == (9, 4)
+
+
+def test_sums_that_are_their_own_forms_are_left_alone() -> None:
+    problem = problem_of("x1 / x2 - x3 * x4")
+    assert in_linear_forms(problem) is problem
+
+
+def test_forms_whose_sums_would_not_fit_are_left_alone() -> None:
+    stay = np.full((2, 3), 2**50, dtype=np.int64)
+    node = parse("(x1 + x2 + x3) * (1024 * (x1 + x2 + x3) + 1)", ["x1", "x2", "x3"])
+    huge = parse("x1 / (1024 * x1 + 1023 * x2 + 1021 * x3)", ["x1", "x2", "x3"])
+    assert in_linear_forms(Joint("", stay, -stay, FunctionOf(Formula(node)), 2)).stay.shape == (2, 1)
+    problem = Joint("", stay, -stay, FunctionOf(Formula(huge)), 2)
+    assert in_linear_forms(problem) is problem

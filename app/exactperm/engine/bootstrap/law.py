@@ -96,7 +96,7 @@ def spectrum_on(form: ResampleForm, law: DrawTilt, length: int) -> tuple[Spectru
 def cost(form: ResampleForm) -> tuple[int, int]:
     """Predicted elementary steps (about a nanosecond each) and bytes at the peak, for the tails of a region.
 
-    Fitted by hand to measured times; tests/unit/inference/test_bootstrap_price.py holds the bytes.
+    Fitted by hand to measured times; tests/unit/inference/test_confidence.py holds the bytes.
     """
     law = draw_tilt_at(form, 0.0)
     low, high = window(form, law, _OUTSIDE)

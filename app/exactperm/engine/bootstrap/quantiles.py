@@ -28,7 +28,7 @@ _MOST_DRAWS = 500
 _MOST_POINTS = 1 << 26
 _BYTES_PER_POINT = 48
 # Nanoseconds of a point of the window, of squaring it, of a frequency at every evaluation, and of an evaluation beside
-# its frequencies. Fitted by hand; tests/unit/inference/test_bootstrap_price.py holds the bytes.
+# its frequencies. Fitted by hand; tests/unit/inference/test_confidence.py holds the bytes.
 _PER_POINT, _PER_POWER, _PER_FREQUENCY, _PER_EVALUATION = 70, 3, 250, 15_000
 _BLOCK = 1 << 16
 

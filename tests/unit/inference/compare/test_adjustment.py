@@ -7,20 +7,25 @@ import shutil
 import subprocess
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from exactperm.answers.board import Adjust
+from exactperm.answers.board import Adjust, Combine
+from exactperm.errors import PlanTooLarge
 from exactperm.inference.compare.adjusted import Adjusted
 from exactperm.inference.compare.adjustment import ADJUSTERS, adjust_boards
 from exactperm.inference.compare.pair_tests import PairTests
-from tests.refusals import refused_alone
+from tests.refusals import refused, refused_alone
 from tests.unit.inference.compare import definitions
-from tests.unit.inference.compare.compare_shorthands import log10, of_fractions
+
+from .compare_shorthands import all_pairs, attained, log10, of_counts, of_fractions, random_scores
+from .test_overall_boards import compared, overall_of, systems_of
 
 ALPHA = Fraction(1, 20)
 BY_RANK: tuple[Adjust, ...] = ("bonferroni", "holm", "hochberg", "bh", "by", "none")
@@ -186,3 +191,284 @@ def test_refused_where_there_is_no_adjuster() -> None:
     unknown: Any = "sidak"
     with refused_alone("not_available", "/adjust"):
         adjust(of_fractions([Fraction(1, 2)]), unknown)
+
+
+# One-sided p-values of data sets, combined: against SciPy, and conservative by enumeration.
+
+
+METHODS: tuple[Combine, ...] = ("fisher", "stouffer")
+
+
+def columns_of(wins: int, losses: int, ties: int = 1) -> dict[str, list[int]]:
+    return {"A": [1] * wins + [0] * losses + [1] * ties, "B": [0] * wins + [1] * losses + [1] * ties}
+
+
+def one_sided(wins: int, losses: int) -> float:
+    return float(stats.binom.sf(wins - 1, wins + losses, 0.5))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "counts", [((7, 2), (9, 4), (5, 6)), ((40, 1), (33, 2)), ((3, 1), (0, 4), (8, 1), (2, 2))]
+)
+def test_against_scipy(counts: tuple[tuple[int, int], ...], method: Combine) -> None:
+    data = {f"d{at}": columns_of(*each) for at, each in enumerate(counts)}
+    named = {"design": "pairs", "pairs": (("A", "B"),)}
+    above = [one_sided(wins, losses) for wins, losses in counts]
+    below = [one_sided(losses, wins) for wins, losses in counts]
+    known = {
+        side: float(stats.combine_pvalues(p, method=method).pvalue)
+        for side, p in (("greater", above), ("less", below))
+    }
+    for side, p in known.items():
+        (pair,) = overall_of(data, combine=method, alternative=side, **named).pairs
+        assert pair.p_value == pytest.approx(p, rel=1e-9)
+        assert pair.p_value_bounds[0] <= p * (1 + 1e-9)
+        assert p <= pair.p_value_bounds[1] * (1 + 1e-9)
+        assert (pair.method, pair.exact, pair.p_value_bounds_kind) == (method, False, "certified")
+    (pair,) = overall_of(data, combine=method, **named).pairs
+    assert pair.p_value == pytest.approx(min(2 * min(known.values()), 1.0), rel=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_combination_is_conservative(method: Combine) -> None:
+    """Over all outcomes of two sign tests, p <= x has at most the probability x, on one side and on both."""
+    n = (4, 5)
+    found: list[tuple[float, float, float]] = []
+    for wins in product(*(range(size + 1) for size in n)):
+        data = {
+            f"d{at}": columns_of(k, size - k, 0) for at, (k, size) in enumerate(zip(wins, n, strict=True))
+        }
+        mass = np.prod([stats.binom.pmf(k, size, 0.5) for k, size in zip(wins, n, strict=True)])
+        above, both = (
+            overall_of(data, alternative=side, design="pairs", pairs=(("A", "B"),), combine=method)
+            .pairs[0]
+            .p_value
+            for side in ("greater", "two-sided")
+        )
+        found.append((float(mass), above, both))
+    for column in (1, 2):
+        for x in {row[column] for row in found}:
+            assert sum(row[0] for row in found if row[column] <= x * (1 + 1e-9)) <= x * (1 + 1e-6)
+
+
+def test_p_values_that_no_double_holds() -> None:
+    data = {"x": columns_of(900, 0), "y": columns_of(800, 0)}
+    for method in METHODS:
+        (pair,) = overall_of(data, combine=method).pairs
+        assert pair.log10_p_value < -400
+        assert pair.relation == "better"
+        assert 0.0 < pair.p_value < 1e-300
+
+
+@pytest.mark.parametrize("higher_is_better", [True, False])
+@pytest.mark.parametrize("method", METHODS)
+def test_one_large_number_does_not_hide_what_the_others_show(method: Combine, higher_is_better: bool) -> None:
+    """Three data sets are for B, one item of A's outweighs them all in the mean: twice the smaller combination, for B."""
+    data = {"big": {"A": [1000], "B": [0]}, **{f"d{k}": {"A": [1] * 12, "B": [2] * 12} for k in range(3)}}
+    record = compared(
+        {name: systems_of(columns) for name, columns in data.items()},
+        combine=method,
+        higher_is_better=higher_is_better,
+    )
+    assert record.overall is not None
+    (pair,) = record.overall.pairs
+    smaller = float(stats.combine_pvalues([1.0, *[2.0**-12] * 3], method=method).pvalue)
+    if method == "stouffer":
+        smaller = 1.0  # a p-value of 1 has an infinite z
+    larger = float(stats.combine_pvalues([0.5, 1.0, 1.0, 1.0], method="fisher").pvalue)
+    if method == "fisher":
+        assert smaller < larger
+        assert pair.p_value == pytest.approx(2 * smaller, rel=1e-9)
+        better = pair.u if pair.relation == "better" else pair.v
+        assert pair.relation != "tied"
+        assert better == ("B" if higher_is_better else "A")
+        assert [warning.code for warning in record.overall.warnings] == ["combined_against_scores"]
+    else:
+        assert (pair.p_value, pair.relation) == (1.0, "tied")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_side_is_claimed_where_both_have_as_much(method: Combine) -> None:
+    for data in (
+        {"x": columns_of(60, 0, 0), "y": columns_of(0, 60, 0)},
+        {"x": columns_of(60, 0, 0), "y": columns_of(0, 60, 0), "z": columns_of(7, 7)},
+    ):
+        for names in (list(data), list(data)[::-1]):
+            ordered = {name: data[name] for name in names}
+            (pair,) = overall_of(ordered, combine=method, design="pairs", pairs=(("A", "B"),)).pairs
+            assert (pair.p_value, pair.relation) == (1.0, "tied")
+
+
+def test_the_side_is_that_of_the_smaller_combination() -> None:
+    data = {"x": columns_of(60, 0, 0), "y": columns_of(5, 50, 0)}
+    (pair,) = overall_of(data, combine="fisher", design="pairs", pairs=(("A", "B"),)).pairs
+    above, below = (
+        float(stats.combine_pvalues(p, method="fisher").pvalue)
+        for p in ([one_sided(60, 0), one_sided(5, 50)], [one_sided(0, 60), one_sided(50, 5)])
+    )
+    assert above < below
+    assert pair.p_value == pytest.approx(2 * above, rel=1e-6)
+    assert pair.relation == "better"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_lower_is_better(method: Combine) -> None:
+    data = {"x": columns_of(9, 2), "y": columns_of(7, 1)}
+    named = {"design": "pairs", "pairs": (("A", "B"),), "combine": method}
+    (more,) = overall_of(data, alternative="greater", **named).pairs
+    (less,) = overall_of(data, alternative="less", higher_is_better=False, **named).pairs
+    assert less.p_value == more.p_value
+    (pair,) = overall_of(data, higher_is_better=False, **named).pairs
+    assert pair.relation == "worse"
+    assert pair.difference > 0
+
+
+@pytest.mark.parametrize("statistic", ["sign", "signed_rank"])
+def test_signs_and_ranks_can_be_combined(statistic: str) -> None:
+    data = {"x": columns_of(7, 2), "y": columns_of(9, 4)}
+    record = compared(
+        {name: systems_of(columns) for name, columns in data.items()}, statistic, combine="stouffer"
+    )
+    assert record.overall is not None
+    known = stats.combine_pvalues([one_sided(7, 2), one_sided(9, 4)], method="stouffer").pvalue
+    assert record.overall.pairs[0].p_value == pytest.approx(2 * float(known), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "given", [{"aggregate": "micro"}, {"adjust": "holm_discrete"}], ids=["micro", "holm_discrete"]
+)
+def test_refusals(given: dict[str, str]) -> None:
+    with refused(None, "/combine"):
+        overall_of({"x": columns_of(3, 1), "y": columns_of(2, 1)}, combine="fisher", **given)
+
+
+# `holm_discrete` against its definition, by enumeration; and what it is for.
+
+
+def truth(tests: PairTests) -> list[Fraction]:
+    lookup = tests.attained
+    assert lookup is not None
+    p = [tests.fraction(i) or Fraction(0) for i in range(len(tests))]
+    return definitions.holm_discrete(p, lookup)
+
+
+def asked(tests: PairTests) -> PairTests:
+    """The same tests, which can only be asked value by value."""
+    return replace(tests, support=None)
+
+
+def with_supports(rng: np.random.Generator, m: int, deep: int = 0) -> PairTests:
+    """Tests with supports of any shape, p-values 2**-deep times smaller than ordinary ones, and shared keys."""
+    shapes = []
+    for _ in range(max(m // 3, 1)):
+        cells = rng.integers(1, 60, int(rng.integers(2, 9)))
+        heights = [Fraction(int(value), int(cells.sum())) for value in np.cumsum(np.sort(cells))]
+        scale = Fraction(1, 2 ** int(rng.integers(0, deep + 1)))
+        shapes.append(tuple(sorted({*(value * scale for value in heights), Fraction(1)})))
+    which = rng.integers(0, len(shapes), m).tolist()
+    supports = [shapes[k] for k in which]
+    p = [support[int(rng.integers(len(support)))] for support in supports]
+    return of_fractions(
+        p,
+        attainable=[support[0] for support in supports],
+        attained=lambda i, x: attained(supports[i], x),
+        null_key=lambda i: which[i],
+        support=lambda i: supports[i],
+    )
+
+
+@pytest.mark.parametrize("terms", [50_000, 0])  # all in fractions; in doubles, as large families are
+def test_by_enumeration(terms: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exactperm.inference.compare.adjustment._FEW_TERMS", terms)
+    rng = np.random.default_rng(terms + 1)
+    for round_ in range(60):
+        tests = (
+            all_pairs(random_scores(rng, int(rng.integers(2, 9)), int(rng.integers(3, 40))))
+            if round_ % 2
+            else with_supports(rng, int(rng.integers(1, 25)))
+        )
+        expected = truth(tests)
+        for alpha in {Fraction(1, 20), *(value for value in expected[:3] if value < 1)}:
+            for given in (tests, asked(tests), replace(asked(tests), null_key=None)):
+                found = adjust(given, "holm_discrete", alpha)
+                assert found.rejected.tolist() == [value <= alpha for value in expected]
+                assert np.allclose(found.p, [float(value) for value in expected], rtol=1e-13, atol=0)
+                assert np.allclose(found.log10_p, np.log10(found.p), rtol=1e-12, atol=1e-13)
+                assert all(
+                    Fraction(low) <= value <= Fraction(high)
+                    for low, value, high in zip(
+                        found.low.tolist(), expected, found.high.tolist(), strict=True
+                    )
+                )
+                assert not (found.hopeless & found.rejected).any()
+                assert not found.open.any()
+
+
+@pytest.mark.parametrize("terms", [50_000, 0])
+def test_nothing_underflows_of_holm_discrete(terms: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exactperm.inference.compare.adjustment._FEW_TERMS", terms)
+    tests = with_supports(np.random.default_rng(4), 30, deep=3_000)
+    expected = truth(tests)
+    assert sum(value < Fraction(1, 2**1100) for value in expected) > 3
+    for given in (tests, asked(tests)):
+        found = adjust(given, "holm_discrete")
+        for value, low, p, high, log10_p in zip(
+            expected,
+            found.low.tolist(),
+            found.p.tolist(),
+            found.high.tolist(),
+            found.log10_p.tolist(),
+            strict=True,
+        ):
+            assert Fraction(low) <= value <= Fraction(high)
+            assert low <= p <= high
+            assert 0 < p <= 1
+            assert log10_p == pytest.approx(log10(value), rel=1e-12, abs=1e-12)
+
+
+def test_never_larger_than_holm_and_often_smaller() -> None:
+    rng = np.random.default_rng(8)
+    smaller = 0
+    for _ in range(30):
+        tests = all_pairs(random_scores(rng, 6, 30))
+        discrete, holm = adjust(tests, "holm_discrete"), adjust(tests, "holm")
+        assert (discrete.p <= holm.p).all()
+        smaller += int((discrete.p < holm.p).sum())
+    assert smaller > 50
+
+
+def test_the_familywise_error_is_at_most_alpha_for_every_outcome_of_three_systems() -> None:
+    """All 2**n swaps of common signs: the three tests' nulls hold together, and are dependent."""
+    rng = np.random.default_rng(3)
+    alpha = Fraction(1, 4)
+    for _ in range(4):
+        scores = rng.integers(0, 2, (3, 7))
+        signs = 1 - 2 * ((np.arange(128)[:, None] >> np.arange(7)) & 1)
+        wrong = 0
+        for sign in signs:
+            counts = []
+            for u, v in combinations(range(3), 2):
+                difference = sign * (scores[u] - scores[v])
+                counts.append(tuple(int((difference == side).sum()) for side in (1, 0, -1)))
+            tests = of_counts(list(combinations(range(3), 2)), counts)  # type: ignore[arg-type]
+            wrong += bool(adjust(tests, "holm_discrete", alpha).rejected.any())
+        assert Fraction(wrong, 128) <= alpha
+
+
+def test_refused_where_a_null_is_not_known_exactly() -> None:
+    tests = of_counts([(0, 1), (0, 2)], [(5, 0, 1), (7, 0, 0)])
+    for unknown in (
+        replace(tests, attained=None),
+        replace(tests, fraction=lambda i: None if i else Fraction(1, 8)),
+    ):
+        with refused_alone("null_not_exact", "/adjust"):
+            adjust(unknown, "holm_discrete")
+
+
+def test_refused_where_it_would_look_up_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exactperm.inference.compare.adjustment._MOST_CALLS", 3)
+    tests = of_counts([(0, 1), (0, 2)], [(5, 0, 1), (7, 0, 0)])
+    adjust(tests, "holm_discrete")
+    with refused_alone(None, "/adjust", error=PlanTooLarge):
+        adjust(asked(tests), "holm_discrete")
