@@ -8,12 +8,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import pytest
 
 from tests.api.conftest import error_of, errors_of
+from tests.oracles import share, signed_sums
 
 REPEATS = ("mean", "all", "any")
 BY_HAND: Mapping[str, Callable[[list[int]], Fraction]] = {
@@ -56,11 +56,7 @@ def enumerated(u: list[Fraction], v: list[Fraction], units: list[int], name: str
     for a, b, unit in zip(u, v, units, strict=True):
         effect = Fraction((a > b) - (a < b)) if name == "sign" else a - b
         effects[unit] = effects.get(unit, Fraction(0)) + effect
-    signed = [
-        abs(sum((s * e for s, e in zip(signs, effects.values(), strict=True)), Fraction(0)))
-        for signs in product((1, -1), repeat=len(effects))
-    ]
-    return Fraction(sum(each >= signed[0] for each in signed), len(signed))
+    return share(signed_sums(effects.values()))
 
 
 @pytest.mark.parametrize("repeats", REPEATS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 import json
 from collections.abc import Callable
 from fractions import Fraction
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.api.conftest import codes_of, error_of, problem
+from tests.oracles import by_swaps
 
 PATH = "/v1/tests/counts"
 U = {"tp": [8, 3, 7, 0, 2], "incorrect": [2, 3, 1, 0, 2]}
@@ -31,23 +31,7 @@ def f1(sums: tuple[int, ...]) -> Fraction:
 
 
 def by_brute_force(u: Rows, v: Rows, score: Score, alternative: str) -> Fraction:
-    """The share of all 2^n swaps whose t is at least as extreme, in rational arithmetic."""
-
-    def t(swaps: tuple[bool, ...]) -> Fraction:
-        first = [b if swap else a for a, b, swap in zip(u, v, swaps, strict=True)]
-        second = [a if swap else b for a, b, swap in zip(u, v, swaps, strict=True)]
-        return score(tuple(map(sum, zip(*first, strict=True)))) - score(
-            tuple(map(sum, zip(*second, strict=True)))
-        )
-
-    observed = t((False,) * len(u))
-    extreme: dict[str, Callable[[Fraction], bool]] = {
-        "two-sided": lambda x: abs(x) >= abs(observed),
-        "greater": lambda x: x >= observed,
-        "less": lambda x: x <= observed,
-    }
-    hits = sum(extreme[alternative](t(swaps)) for swaps in itertools.product((False, True), repeat=len(u)))
-    return Fraction(hits, 2 ** len(u))
+    return by_swaps(u, v, lambda rows: score(tuple(map(sum, zip(*rows, strict=True)))), alternative)
 
 
 def rows(system: dict[str, list[int]]) -> Rows:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from openapi.make_examples import WAYS, rendered
+from tests.oracles import by_resamples, share, signed_sums
 
 SMALL = Path(__file__).resolve().parents[2] / "openapi" / "examples" / "small"
 
@@ -25,15 +26,6 @@ def _way(service: Any, label: str) -> dict[str, Any]:
     return said
 
 
-def _all_signs(effects: list[Fraction]) -> Fraction:
-    """P(|sum of +-effects| >= |sum|)."""
-    sums = [
-        abs(sum((sign * one for sign, one in zip(signs, effects, strict=True)), Fraction(0)))
-        for signs in itertools.product((1, -1), repeat=len(effects))
-    ]
-    return Fraction(sum(bool(size >= sums[0]) for size in sums), len(sums))
-
-
 def test_the_example_of_tuples_is_f1_of_the_paper_s_four_sums(service: Any) -> None:
     body = WAYS["effects-tuples.json"]
     pairs = list(zip(body["stay"], body["swap"], strict=True))
@@ -42,8 +34,7 @@ def test_the_example_of_tuples_is_f1_of_the_paper_s_four_sums(service: Any) -> N
         a, b, c, d = (Fraction(sum(column)) for column in zip(*chosen, strict=True))
         return a / (a + b / 2) - c / (c + d / 2)
 
-    sizes = [abs(t(chosen)) for chosen in itertools.product(*pairs)]
-    wanted = sum(size >= sizes[0] for size in sizes) / len(sizes)
+    wanted = float(share([t(chosen) for chosen in itertools.product(*pairs)]))
     assert _way(service, "effects-tuples")["p_value"] == pytest.approx(wanted, rel=1e-12)
 
 
@@ -51,10 +42,14 @@ def test_the_examples_of_repeated_samples_and_of_thirds_are_averaged_exactly(ser
     body = WAYS["scores-repeated.json"]
     means = [[Fraction(sum(item), len(item)) for item in body[name]] for name in "uv"]
     effects = [u - v for u, v in zip(*means, strict=True)]
-    assert _way(service, "scores-repeated")["p_value"] == pytest.approx(float(_all_signs(effects)), rel=1e-12)
+    assert _way(service, "scores-repeated")["p_value"] == pytest.approx(
+        float(share(signed_sums(effects))), rel=1e-12
+    )
     thirds = [[Fraction(round(3 * score), 3) for score in WAYS["scores-unit.json"][name]] for name in "uv"]
     effects = [u - v for u, v in zip(*thirds, strict=True)]
-    assert _way(service, "scores-unit")["p_value"] == pytest.approx(float(_all_signs(effects)), rel=1e-12)
+    assert _way(service, "scores-unit")["p_value"] == pytest.approx(
+        float(share(signed_sums(effects))), rel=1e-12
+    )
 
 
 def test_the_example_of_bounds_holds_the_p_value_of_all_swaps(service: Any) -> None:
@@ -62,16 +57,14 @@ def test_the_example_of_bounds_holds_the_p_value_of_all_swaps(service: Any) -> N
     effects = [Fraction(u) - Fraction(v) for u, v in zip(body["u"], body["v"], strict=True)]
     said = _way(service, "scores-bounds")
     low, high = said["p_value_bounds"]
-    assert low <= _all_signs(effects) <= high
+    assert low <= share(signed_sums(effects)) <= high
     assert (said["method"]["name"], said["method"]["exact"]) == ("bounds", False)
 
 
 def test_the_example_of_the_bootstrap_is_that_of_all_resamples(service: Any) -> None:
     body = WAYS["scores-bootstrap.json"]
     effects = [u - v for u, v in zip(body["u"], body["v"], strict=True)]
-    total = sum(effects)
-    shifts = [abs(sum(drawn) - total) for drawn in itertools.product(effects, repeat=len(effects))]
-    wanted = sum(shift >= abs(total) for shift in shifts) / len(shifts)
+    wanted = float(by_resamples(effects, sum))
     assert _way(service, "scores-bootstrap")["p_value"] == pytest.approx(wanted, rel=1e-10)
 
 
@@ -80,5 +73,5 @@ def test_the_example_of_clusters_swaps_them_whole_and_says_what_items_would_say(
     effects = [Fraction(u) - Fraction(v) for u, v in zip(body["u"], body["v"], strict=True)]
     said = _way(service, "scores-clusters")
     pairs = [sum(effects[start : start + 2], Fraction(0)) for start in (0, 2, 4)]
-    assert said["p_value"] == pytest.approx(float(_all_signs(pairs)), rel=1e-12)
-    assert said["item_level"]["p_value"] == pytest.approx(float(_all_signs(effects)), rel=1e-12)
+    assert said["p_value"] == pytest.approx(float(share(signed_sums(pairs))), rel=1e-12)
+    assert said["item_level"]["p_value"] == pytest.approx(float(share(signed_sums(effects))), rel=1e-12)

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Sequence
-from fractions import Fraction
 
 import pytest
 
+from tests.oracles import by_signs
 from tests.tool_files import RIGHT, SCORES, TOOLS
 
 from .conftest import Service, error_of, problem
@@ -22,12 +21,7 @@ U, V = SCORES
 
 def p_of(u: Sequence[float], v: Sequence[float]) -> float:
     """The p-value of the difference of means, by all ways to swap."""
-    differences = [Fraction(a) - Fraction(b) for a, b in zip(u, v, strict=True)]
-    observed = abs(sum(differences, Fraction()))
-    signs = list(itertools.product((1, -1), repeat=len(differences)))
-    sums = [sum((s * d for s, d in zip(each, differences, strict=True)), Fraction()) for each in signs]
-    extreme = sum(abs(one) >= observed for one in sums)
-    return extreme / len(signs)
+    return float(by_signs(u, v))
 
 
 @pytest.mark.parametrize("tool", TOOLS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import product
 from math import comb
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 import exactperm
 from exactperm.client.errors import InvalidTest
 from tests.api.conftest import codes_of, error_of, errors_of, problem
+from tests.oracles import by_signs
 
 U = [0.66, 0.56, 0.32, 0.48, 0.49, 0.47, 0.75]
 V = [0.50, 0.40, 0.23, 0.39, 0.35, 0.33, 0.61]
@@ -48,16 +48,6 @@ def board(service: Any, u: bytes, v: bytes, name: str = "t.csv", **fields: str) 
 
 def warned(answer: dict[str, Any]) -> set[str]:
     return {warning["code"] for warning in answer["warnings"]}
-
-
-def enumerated(u: Sequence[Any], v: Sequence[Any]) -> Fraction:
-    """The two-sided p-value over all signs."""
-    effects = [Fraction(str(x)) - Fraction(str(y)) for x, y in zip(u, v, strict=True)]
-    sums = [
-        abs(sum((s * e for s, e in zip(signs, effects, strict=True)), Fraction(0)))
-        for signs in product((1, -1), repeat=len(effects))
-    ]
-    return Fraction(sum(total >= abs(sum(effects, Fraction(0))) for total in sums), len(sums))
 
 
 # Names of one metric: case, separators, roles, other names of the same metric, and systems.
@@ -204,7 +194,7 @@ def test_other_items_under_the_same_ids_are_refused(service: Any, field: str, fo
     refused = board(service, files["u"][1], files["v"][1], f"t.{form}")
     assert error_of(refused)[1] == "item_mismatch"
     kept = send(service, "/v1/tests/files", files, on_mismatch="keep").json()
-    assert kept["p_value"] == float(enumerated(WINS, LOSSES))
+    assert kept["p_value"] == float(by_signs(WINS, LOSSES))
     same = two(described(WINS, field, texts[0], form), described(LOSSES, field, texts[0], form), f"t.{form}")
     assert warned(send(service, "/v1/tests/files", same).json()) == warned(kept)
     assert send(service, "/v1/gate", same).json()["verdict"] == "pass"
@@ -220,7 +210,7 @@ def test_some_other_items_are_a_warning_and_a_gate_asks(service: Any, form: str)
     answer = send(service, "/v1/tests/files", files).json()
     (warning,) = [one for one in answer["warnings"] if one["code"] == "item_mismatch"]
     assert warning["detail"].startswith("2 of 8 items")
-    assert answer["p_value"] == float(enumerated(WINS, LOSSES))
+    assert answer["p_value"] == float(by_signs(WINS, LOSSES))
     (flaw,) = problem(send(service, "/v1/gate", files), 422)["errors"]
     assert flaw["code"] == "item_mismatch"
     assert [choice["fields"] for choice in flaw["choices"]] == [
@@ -234,7 +224,7 @@ def test_some_other_items_are_a_warning_and_a_gate_asks(service: Any, form: str)
             warned(said["metrics"][0]["test"]) - {"item_mismatch"},
         )
         tested = send(service, "/v1/tests/files", files, on_mismatch=way).json()
-        assert tested["p_value"] == float(enumerated(WINS[:n], LOSSES[:n]))
+        assert tested["p_value"] == float(by_signs(WINS[:n], LOSSES[:n]))
     assert "item_mismatch" in warned(board(service, files["u"][1], files["v"][1], f"t.{form}").json())
 
 

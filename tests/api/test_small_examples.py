@@ -8,7 +8,6 @@ import math
 import re
 import shlex
 import statistics
-from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -22,6 +21,7 @@ from sklearn import metrics
 from exactperm.inputs.formats.catalogue import FORMATS
 from exactperm.statistics.catalogue import STATISTICS as CATALOGUE
 from openapi.make_examples import STATISTICS, rendered
+from tests.oracles import by_swaps, counted_sums
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ROOT / "openapi" / "examples" / "small"
@@ -203,14 +203,8 @@ def _items(column: Any) -> list[Any]:
 
 def swapped(body: dict[str, Any], score: Score) -> float:
     """The two-sided p-value by all 2^n swaps."""
-    u, v = _items(body["u"]), _items(body["v"])
     gold = body.get("gold", [])
-    sizes = []
-    for mask in itertools.product((False, True), repeat=len(u)):
-        first = [b if swap else a for a, b, swap in zip(u, v, mask, strict=True)]
-        second = [a if swap else b for a, b, swap in zip(u, v, mask, strict=True)]
-        sizes.append(abs(score(first, gold) - score(second, gold)))
-    return sum(size >= sizes[0] - 1e-9 for size in sizes) / len(sizes)
+    return float(by_swaps(_items(body["u"]), _items(body["v"]), lambda items: score(items, gold), near=1e-9))
 
 
 @pytest.mark.parametrize("label", [name.removesuffix(".json") for name in STATISTICS])
@@ -307,13 +301,7 @@ def differences(name: str) -> list[int]:
 )
 def test_files_have_the_p_value_of_all_signed_sums(service: Any, name: str) -> None:
     moved = differences(name)
-    ways = Counter({0: 1})
-    for size in moved:
-        after: Counter[int] = Counter()
-        for total, count in ways.items():
-            after[total + size] += count
-            after[total - size] += count
-        ways = after
+    ways = counted_sums(moved, [-size for size in moved])
     reached = sum(count for total, count in ways.items() if abs(total) >= abs(sum(moved)))
     said = posted_form(service, form_lines()[name])
     assert said["items"]["n"] == len(moved)

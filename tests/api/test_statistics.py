@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import typing
 from fractions import Fraction
 from typing import Any, get_args
@@ -15,6 +14,7 @@ from exactperm.service.schema.statistics import STATISTIC_MODELS, entries
 from exactperm.statistics.catalogue import STATISTICS
 from exactperm.statistics.pairwise.gold import PAIRWISE
 from tests.api.conftest import error_of
+from tests.oracles import by_swaps
 
 GOLD = ["a", "b", "a", "c", "b", "a", "c", "b"]
 U = ["a", "b", "b", "c", "b", "a", "a", "b"]
@@ -141,19 +141,13 @@ def test_class_scores_and_their_p_values_are_those_of_scikit_learn_over_all_swap
     def score(said: list[str]) -> float:
         return float(scorer(GOLD, said, average=average, labels=labels, zero_division=0))
 
-    def t(swaps: tuple[bool, ...]) -> float:
-        first = [b if swap else a for a, b, swap in zip(U, V, swaps, strict=True)]
-        second = [a if swap else b for a, b, swap in zip(U, V, swaps, strict=True)]
-        return score(first) - score(second)
-
-    observed = abs(t((False,) * len(U)))
-    hits = sum(abs(t(s)) >= observed - 1e-9 for s in itertools.product((False, True), repeat=len(U)))
+    wanted = float(by_swaps(U, V, score, near=1e-9))
     statistic = {"name": name, "average": average, "labels": labels}
     said = service.post(
         "/v1/tests/predictions", {"gold": GOLD, "u": U, "v": V, "statistic": statistic}
     ).json()
     assert said["statistic"]["u"] == pytest.approx(score(U))
-    assert said["p_value"] == pytest.approx(hits / 2 ** len(U), rel=1e-9)
+    assert said["p_value"] == pytest.approx(wanted, rel=1e-9)
 
 
 def test_repeated_samples_are_averaged_exactly_and_may_be_ragged(service: Any) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import pytest
 
 from tests.api.conftest import Service
+from tests.oracles import swaps
 
 RATIO = {"name": "ratio", "numerator": "errors", "denominator": "words"}
 
@@ -21,14 +21,8 @@ def request(words_u: list[int], words_v: list[int], **options: Any) -> dict[str,
 
 def undefined(words_u: list[int], words_v: list[int]) -> float:
     """The share of the assignments that leave a system without words."""
-    pairs = list(zip(words_u, words_v, strict=True))
-    states = list(product((0, 1), repeat=len(pairs)))
-    empty = 0
-    for state in states:
-        own = sum(pair[swapped] for pair, swapped in zip(pairs, state, strict=True))
-        other = sum(pair[1 - swapped] for pair, swapped in zip(pairs, state, strict=True))
-        empty += own == 0 or other == 0
-    return empty / len(states)
+    states = list(swaps(words_u, words_v))
+    return sum(not (sum(own) and sum(other)) for own, other in states) / len(states)
 
 
 @pytest.mark.parametrize("method", ["auto", "enumeration", "dp", "grid", "monte_carlo"])

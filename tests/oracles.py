@@ -1,0 +1,87 @@
+"""P-values by listing everything that could have happened, in fractions where the numbers are: no code of the package."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+SIDES = ("two-sided", "greater", "less")
+
+
+def reaches(value: Any, seen: Any, side: str = "two-sided", near: float = 0) -> bool:
+    """Whether a value is at least as extreme as the observed one; None, no value, is extreme on every side."""
+    if value is None:
+        return True
+    if side == "two-sided":
+        return bool(abs(value) >= abs(seen) - near)
+    return bool(value >= seen - near if side == "greater" else value <= seen + near)
+
+
+def share(values: Sequence[Any], side: str = "two-sided", near: float = 0) -> Fraction:
+    """The share of values that are at least as extreme as the first, which was observed."""
+    return Fraction(sum(reaches(value, values[0], side, near) for value in values), len(values))
+
+
+def signed_sums(effects: Iterable[Any]) -> list[Any]:
+    """The sums of all 2**n choices of signs, that of the effects as they are first."""
+    sums = [Fraction(0)]
+    for effect in effects:
+        sums = [total for one in sums for total in (one + effect, one - effect)]
+    return sums
+
+
+def by_signs(u: Sequence[Any], v: Sequence[Any], side: str = "two-sided") -> Fraction:
+    """The p-value of a mean or sum of differences; numbers are what they print as."""
+    return share(signed_sums(Fraction(str(a)) - Fraction(str(b)) for a, b in zip(u, v, strict=True)), side)
+
+
+def counted_sums(stay: Iterable[int], swap: Iterable[int]) -> Counter[int]:
+    """In how many ways every sum comes about."""
+    ways: Counter[int] = Counter({0: 1})
+    for one, other in zip(stay, swap, strict=True):
+        after: Counter[int] = Counter()
+        for total, count in ways.items():
+            after[total + one] += count
+            after[total + other] += count
+        ways = after
+    return ways
+
+
+def swaps(u: Sequence[Any], v: Sequence[Any]) -> Iterator[tuple[list[Any], list[Any]]]:
+    """Both systems after every choice of items to exchange, as observed first."""
+    for chosen in product((False, True), repeat=len(u)):
+        pairs = [(b, a) if swapped else (a, b) for a, b, swapped in zip(u, v, chosen, strict=True)]
+        yield [a for a, _ in pairs], [b for _, b in pairs]
+
+
+def by_swaps(
+    u: Sequence[Any],
+    v: Sequence[Any],
+    score: Callable[[list[Any]], Any],
+    side: str = "two-sided",
+    near: float = 0,
+) -> Fraction:
+    """The p-value of a difference of scores."""
+    return share([score(one) - score(other) for one, other in swaps(u, v)], side, near)
+
+
+def by_resamples(
+    items: Sequence[Any], value: Callable[[Sequence[Any]], Any], side: str = "two-sided"
+) -> Fraction:
+    """The bootstrap's p-value by all n**n resamples: |t* - t| >= |t|, or one-sided."""
+    seen = value(items)
+    shifts = [value(drawn) - seen for drawn in product(items, repeat=len(items))]
+    return Fraction(sum(reaches(shift, seen, side) for shift in shifts), len(shifts))
+
+
+def holm(p_values: Sequence[Fraction]) -> list[Fraction]:
+    """Holm 1979, by its definition."""
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    adjusted, largest = [Fraction(0)] * len(p_values), Fraction(0)
+    for step, index in enumerate(order):
+        largest = max(largest, min(Fraction(1), (len(p_values) - step) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
