@@ -11,8 +11,8 @@ from types import FrameType
 from typing import Any
 
 from exactperm.execution.ipc import Unbounded
-from exactperm.service.limits import limits_of
-from exactperm.service.media_types import JSON, MULTIPART
+from exactperm.service.messages import limits_of
+from exactperm.service.messages import JSON, MULTIPART
 from exactperm.service.messages import Body, Job, Kind
 from exactperm.service.pipeline import handle
 from exactperm.settings import Settings

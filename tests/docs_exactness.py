@@ -18,7 +18,7 @@ from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
 from exactperm.inference.paired_test import prepare, run_test
 from exactperm.service.messages import TestKind
-from exactperm.service.schema.statistics import STATISTIC_MODELS, entries
+from exactperm.service.schema.fields import STATISTIC_MODELS, entries
 from exactperm.settings import Settings
 from exactperm.statistics.paired import Counts, Effects, Paired, Predictions, Scores, StatisticSpec
 from exactperm.statistics.statistic import DATA_OF_KIND, Data, Statistic

@@ -15,7 +15,7 @@ from exactperm.cli.commands import cli
 from exactperm.inputs.formats.catalogue import FORMATS
 from exactperm.main import create_app
 from exactperm.service import problems
-from exactperm.service.schema.statistics import STATISTIC_MODELS, entries
+from exactperm.service.schema.fields import STATISTIC_MODELS, entries
 from exactperm.settings import Settings
 from exactperm.statistics.catalogue import ENTRIES
 from exactperm.statistics.statistic import DATA, QUESTIONS, Parameter, by_data_and_question

@@ -33,9 +33,8 @@ from .ops.shared_counters import Together
 from .ops.tracing import spans_to
 from .service import pipeline
 from .service.answers import versions
-from .service.limits import limits_of
-from .service.messages import Body, Job
-from .service.self_test import KNOWN, self_test
+from .service.messages import Body, Job, limits_of
+from .service.pipeline import KNOWN, self_test
 from .settings import Settings
 from .worker_start import start_worker
 from .workers import executor_of

@@ -16,8 +16,7 @@ from exactperm.answers.plan import PlanRecord
 from exactperm.answers.test import ReadingRecord, TestRecord
 from exactperm.service.problems import Problem
 from exactperm.service.schema.compare import CompareRequest, PlanEnvelope
-from exactperm.service.schema.gate import GateRequest
-from exactperm.service.schema.requests import REQUEST_MODELS
+from exactperm.service.schema.requests import REQUEST_MODELS, GateRequest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = json.loads((ROOT / "openapi" / "openapi.json").read_text(encoding="utf-8"))

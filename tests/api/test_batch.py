@@ -14,8 +14,7 @@ import pytest
 
 from exactperm.execution.ipc import Unbounded
 from exactperm.service.batch import handle_batch
-from exactperm.service.limits import limits_of
-from exactperm.service.messages import Body, Job, RenderedResponse
+from exactperm.service.messages import Body, Job, RenderedResponse, limits_of
 from exactperm.service.pipeline import handle
 from exactperm.settings import Settings
 from tests.api.conftest import Service, error_of, problem, running

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from exactperm.execution.ipc import Unbounded
-from exactperm.service.limits import limits_of
-from exactperm.service.messages import Body, Job, Kind, RenderedResponse
+from exactperm.service.messages import Body, Job, Kind, RenderedResponse, limits_of
 from exactperm.service.pipeline import Later, handle, handle_in_place
 from exactperm.settings import Settings
 from tests.api.conftest import error_of, errors_of, problem

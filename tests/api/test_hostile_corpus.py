@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from exactperm.service.media_types import CONSUMED
+from exactperm.service.messages import CONSUMED
 from tests.api.conftest import problem
 
 PATHS: dict[str, str] = {

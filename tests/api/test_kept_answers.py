@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from exactperm.ops.keys import new_key
-from exactperm.service.self_test import KNOWN
+from exactperm.service.pipeline import KNOWN
 from exactperm.settings import Settings
 from tests.api.conftest import Service, problem, running
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from backports import zstd
 
-from exactperm.service.media_types import CONSUMED
+from exactperm.service.messages import CONSUMED
 from exactperm.settings import Settings
 from tests.api.conftest import Service, problem, running
 from tests.api.test_hostile_corpus import PATHS

@@ -10,7 +10,7 @@ import pytest
 from sklearn import metrics
 
 from exactperm.service.messages import TestKind
-from exactperm.service.schema.statistics import STATISTIC_MODELS, entries
+from exactperm.service.schema.fields import STATISTIC_MODELS, entries
 from exactperm.statistics.catalogue import STATISTICS
 from exactperm.statistics.pairwise.gold import PAIRWISE
 from tests.api.conftest import error_of

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from exactperm.execution.ipc import Unbounded
-from exactperm.service.limits import limits_of
-from exactperm.service.messages import Body, Job, Kind
+from exactperm.service.messages import Body, Job, Kind, limits_of
 from exactperm.service.pipeline import Later, handle, handle_in_place
 from exactperm.settings import Settings
 from exactperm.statistics import corpus

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import pytest
 from hypothesis import given, strategies as st
 
-from exactperm.service.media_types import CSV, JSON, NDJSON, NPY, TSV
+from exactperm.service.messages import CSV, JSON, NDJSON, NPY, TSV
 from tests.fuzz.amount import GENERATED, examples
 from tests.fuzz.asgi import InProcess
 from tests.fuzz.boards import LINES, OF_ALL, OPTIONS, TABLES, arrays, boards, encoded

@@ -10,8 +10,7 @@ from random import Random
 
 from hypothesis import given, strategies as st
 
-from exactperm.service.limits import limits_of
-from exactperm.service.messages import Body, Job, Kind, RenderedResponse
+from exactperm.service.messages import Body, Job, Kind, RenderedResponse, limits_of
 from exactperm.service.pipeline import Later, handle, handle_in_place
 from exactperm.settings import Settings
 from tests.fuzz.amount import GENERATED, examples

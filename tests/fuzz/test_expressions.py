@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from exactperm.execution.ipc import Unbounded
-from exactperm.service.limits import limits_of
-from exactperm.service.messages import Body, Job, RenderedResponse
+from exactperm.service.messages import Body, Job, RenderedResponse, limits_of
 from exactperm.service.pipeline import handle, handle_in_place
 from exactperm.settings import Settings
 from tests.fuzz.amount import GENERATED, TIMES

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from exactperm.reports.representations import BY_NAME
-from exactperm.service.media_types import CSV, JSON, MULTIPART, NDJSON, NPY, OFFERED, TSV
-from exactperm.service.messages import Kind
+from exactperm.service.messages import CSV, JSON, MULTIPART, NDJSON, NPY, OFFERED, TSV, Kind
 from tests.fuzz.amount import examples
 from tests.fuzz.asgi import InProcess
 from tests.fuzz.excerpts import excerpts, requests

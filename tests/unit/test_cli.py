@@ -32,8 +32,8 @@ from exactperm.inputs.formats.catalogue import FORMATS
 from exactperm.inputs.formats.options import CHOICES
 from exactperm.inputs.formats.roles import ROLES
 from exactperm.reports.representations import BY_NAME, OF_A_GATE, OF_A_TEST
-from exactperm.service.gate.gate import FIELDS as GATE_FIELDS
-from exactperm.service.media_types import OFFERED
+from exactperm.service.gate import FIELDS as GATE_FIELDS
+from exactperm.service.messages import OFFERED
 from exactperm.service.parse_files import FIELDS
 from exactperm.settings import Settings
 from exactperm.statistics.catalogue import ENTRIES

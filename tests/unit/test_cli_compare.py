@@ -29,7 +29,7 @@ from exactperm.client.folders import several
 from exactperm.client.requests import files
 from exactperm.inputs.alignment import OnMissingOnBoard
 from exactperm.reports.representations import BY_NAME, OF_A_COMPARISON
-from exactperm.service.compare.options import OF_QUERY, READER_OPTIONS
+from exactperm.service.compare.board import OF_QUERY, READER_OPTIONS
 from exactperm.service.query import parameters_of
 from tests.unit.cli_asking import run
 

@@ -18,9 +18,9 @@ from exactperm.inference.options import Method
 from exactperm.inputs.formats.catalogue import FORMATS
 from exactperm.main import create_app
 from exactperm.reports.representations import REPRESENTATIONS
-from exactperm.service import media_types, problems
+from exactperm.service import messages, problems
+from exactperm.service.schema.fields import STATISTIC_MODELS, entries
 from exactperm.service.schema.requests import ScoresRequest, TestRequest
-from exactperm.service.schema.statistics import STATISTIC_MODELS, entries
 from exactperm.settings import Settings
 from tests import docs_pages, docs_tables
 from tests.docs_pages import GUIDE, PAGES, ROOT, first_cells, section
@@ -129,7 +129,7 @@ def test_every_media_type_is_named() -> None:
     assert sorted(names) == sorted(each.name for each in REPRESENTATIONS)
     for each in REPRESENTATIONS:
         assert f"`{each.media_type}`" in representations
-    for kind, consumed in media_types.CONSUMED.items():
+    for kind, consumed in messages.CONSUMED.items():
         path = f"/v1/{kind}" if kind in {"plan", "gate", "compare", "power", "batch"} else f"/v1/tests/{kind}"
         row = next(
             line for line in section(HTTP, "Endpoints").splitlines() if line.startswith(f"| `POST {path}`")

@@ -28,11 +28,22 @@ from ..reports.representations import BY_NAME
 from ..service import problems
 from ..service.answers import milliseconds, written
 from ..service.batch import handle_batch
-from ..service.media_types import JSON, MULTIPART, OFFERED
-from ..service.messages import OF_THE_CALL, Job, Kind, Limits, RenderedResponse, Source, WorkStats
+from ..service.messages import (
+    JSON,
+    MULTIPART,
+    OF_THE_CALL,
+    OFF,
+    OFFERED,
+    STORE,
+    Job,
+    Kind,
+    Limits,
+    RenderedResponse,
+    Source,
+    WorkStats,
+)
 from ..service.pipeline import Later, handle_in_place, handle_or_split
 from ..service.query import timeout_of_query
-from ..service.storing import OFF, STORE
 from ..settings import Settings
 from .bodies import ByteBudget, Reservation, SlicedResponse, Turns, disconnected, receive_body
 from .job_store import owner_of, with_permalink

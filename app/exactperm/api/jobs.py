@@ -22,8 +22,7 @@ from ..errors import InvalidTest, JobExpired, JobNotFinished, JobsOff, NotThere,
 from ..execution.executor import Executor
 from ..inputs.quoting import quoted
 from ..ops.health import Drain
-from ..service.messages import RenderedResponse
-from ..service.storing import OFF
+from ..service.messages import OFF, RenderedResponse
 from ..settings import Settings
 from .bodies import SLICE_BYTES, ByteBudget, Reservation, SlicedResponse, Turns, receive_body
 from .endpoint import CLIENT_LEFT, sent

@@ -18,11 +18,11 @@ from ..inputs.formats.options import READER_OPTIONS
 from ..inputs.formats.roles import ROLES, role_label
 from ..jobs.model import KINDS
 from ..reports.representations import REPRESENTATIONS, BoardPicture, BoardTable
-from ..service import media_types, problems
+from ..service import messages, problems
 from ..service.answers import versions
 from ..service.parse import AVAILABLE_TESTS
 from ..service.schema.compare import CompareKind
-from ..service.schema.statistics import STATISTIC_MODELS, entries
+from ..service.schema.fields import STATISTIC_MODELS, entries
 from ..settings import Settings
 from ..statistics import metrics
 from ..statistics.statistic import DATA, QUESTIONS
@@ -85,7 +85,7 @@ def meta_of(settings: Settings) -> dict[str, Any]:
         "formats": formats(),
         "extras": {name: is_installed(name) for name in EXTRAS},
         "media_types": {
-            "consumes": {kind: list(types) for kind, types in media_types.CONSUMED.items()},
+            "consumes": {kind: list(types) for kind, types in messages.CONSUMED.items()},
             "produces": {one.name: one.media_type for one in REPRESENTATIONS},
             "codings": list(CODINGS),
         },

@@ -13,8 +13,7 @@ from ..errors import InvalidTest, MalformedBody, NotAcceptable, UnsupportedMedia
 from ..inputs.encodings import CODINGS
 from ..reports.picture.canvas import Theme
 from ..reports.representations import BY_NAME, BoardPicture, BoardTable
-from ..service.media_types import CONSUMED, JSON, MULTIPART
-from ..service.messages import Body, Kind
+from ..service.messages import CONSUMED, JSON, MULTIPART, Body, Kind
 
 PLAIN = Body(JSON)
 MAX_ACCEPT_CHARS = 1_000

@@ -17,8 +17,7 @@ from ..execution.shared_answers import Cache
 from ..ops.health import Drain, HealthChecks, health_router
 from ..ops.metrics import Metrics, metrics_router
 from ..ops.shared_counters import Together
-from ..service.limits import limits_of
-from ..service.messages import RenderedResponse
+from ..service.messages import RenderedResponse, limits_of
 from ..settings import Settings
 from .bodies import ByteBudget, Turns
 from .endpoint import InPlace, TestEndpoint

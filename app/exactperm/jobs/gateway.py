@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ..inference.paired_test import ALGORITHM_VERSION
-from ..service.limits import limits_of
-from ..service.messages import Limits
+from ..service.messages import Limits, limits_of
 from ..settings import Settings
 from .database import engine_of, reachable
 from .model import JobPlan, Shares, StoreAway, Stored

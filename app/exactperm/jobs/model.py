@@ -7,8 +7,8 @@ from typing import Any, Literal, get_args
 
 from ..errors import relocated
 from ..service.batch import Item, OfAList, elements, head_of, item_of, members_of, one_of, text_of
-from ..service.pointers import prefixed
-from ..service.storing import STORE, of_a_list, refuse_to_store
+from ..service.messages import STORE, of_a_list, refuse_to_store
+from ..service.query import prefixed
 
 State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 ACTIVE: tuple[State, ...] = ("queued", "running")

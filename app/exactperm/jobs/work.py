@@ -34,10 +34,9 @@ from ..service import pipeline, problems
 from ..service.batch import Item, call_of, chunk_count, runs_of
 from ..service.compare.parse import ParsedCompare
 from ..service.compare.run import slices_of
-from ..service.media_types import JSON, OFFERED
-from ..service.messages import Job as Call, Kind, Limits, RenderedResponse
+from ..service.messages import JSON, OFFERED, Job as Call, Kind, Limits, RenderedResponse
 from ..service.parse import inflated
-from ..service.pointers import prefixed
+from ..service.query import prefixed
 from .model import BATCH, Envelope, JobPlan, kind_of
 
 CLASSES: dict[str, type[Any]] = {

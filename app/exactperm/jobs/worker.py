@@ -28,9 +28,7 @@ from ..execution.executor import Executor
 from ..execution.pool import NotStarted
 from ..inference.paired_test import ALGORITHM_VERSION
 from ..service import problems
-from ..service.limits import limits_of
-from ..service.media_types import JSON
-from ..service.messages import OF_THE_CALL, Body, Job as Call, Limits, RenderedResponse
+from ..service.messages import JSON, OF_THE_CALL, Body, Job as Call, Limits, RenderedResponse, limits_of
 from ..settings import Settings
 from ..worker_start import start_worker
 from .database import engine_of, identity_of, reachable

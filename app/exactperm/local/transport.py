@@ -21,9 +21,7 @@ from ..api.negotiation import board_picture, board_table, body_of, representatio
 from ..errors import DeadlineExceeded, ExactpermError, OutOfMemory
 from ..service import problems
 from ..service.batch import handle_batch
-from ..service.limits import limits_of
-from ..service.media_types import MULTIPART, OFFERED
-from ..service.messages import Job, Kind, RenderedResponse, TestKind
+from ..service.messages import MULTIPART, OFFERED, Job, Kind, RenderedResponse, TestKind, limits_of
 from ..service.pipeline import handle
 from ..service.query import timeout_of_query
 from ..settings import Settings

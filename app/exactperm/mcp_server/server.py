@@ -36,10 +36,10 @@ from ..inputs.formats.roles import ROLES
 from ..local.run import http_request
 from ..local.transport import InProcess
 from ..service import problems
-from ..service.compare.options import OF_QUERY, READER_OPTIONS
-from ..service.gate.gate import FIELDS as OF_A_GATE
+from ..service.compare.board import OF_QUERY, READER_OPTIONS
+from ..service.gate import FIELDS as OF_A_GATE
 from ..service.parse_files import FIELDS as OF_A_TEST, PARAMETERS
-from ..service.schema.power import FIELDS as OF_POWER, Design
+from ..service.schema.requests import FIELDS as OF_POWER, Design
 from ..settings import Settings
 
 # What can be asked: the arguments of each tool, and the request that they make

@@ -22,11 +22,9 @@ from ..inputs.quoting import quoted
 from ..reports.representations import NDJSON as LINES
 from . import pipeline, problems
 from .answers import Content, rendered, runtime_of, written
-from .media_types import JSON, NDJSON
-from .messages import Body, Job, Limits, RenderedResponse
+from .messages import JSON, NDJSON, STORE, Body, Job, Limits, RenderedResponse, asking, of_a_list
 from .parse import inflated
 from .query import ELSEWHERE, options_of_query
-from .storing import STORE, asking, of_a_list
 
 OfAList = Literal["effects", "scores", "counts", "predictions", "gate", "compare", "power"]
 OF_A_LIST: tuple[str, ...] = get_args(OfAList)

@@ -23,16 +23,24 @@ from ..inputs.formats.tables import COUNT_STATISTICS, OF_TABLES
 from ..inputs.names import ID, find
 from ..inputs.outcomes import CELLS
 from ..statistics.catalogue import STATISTICS
-from .media_types import CSV, JSON, NDJSON, NPY
-from .messages import Job, TestKind
+from .messages import CSV, JSON, NDJSON, NPY, Job, TestKind
 from .parse_files import FIELDS, in_form, option_pointer
-from .pointers import FIELD, PointerMap, beside_statistic, chained, in_line, in_query, item_of, option_of
-from .query import known_of, options_of, options_of_query, parameters_of
-from .schema.fields import NO_BOOLEANS
-from .schema.gate import GateRequest
-from .schema.requests import REQUEST_MODELS, AnyRequest, WrappedTest
-from .schema.statistics import spec_of
-from .validation import validated, with_statistic
+from .query import (
+    FIELD,
+    PointerMap,
+    chained,
+    in_line,
+    in_query,
+    item_of,
+    known_of,
+    option_of,
+    options_of,
+    options_of_query,
+    parameters_of,
+)
+from .schema.fields import NO_BOOLEANS, spec_of
+from .schema.requests import REQUEST_MODELS, AnyRequest, GateRequest, WrappedTest
+from .validation import beside_statistic, validated, with_statistic
 
 REQUIRED: dict[TestKind, tuple[str, ...]] = {
     kind: tuple(name for name, field in model.model_fields.items() if field.is_required())

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Literal, get_args
 
+from pydantic import BaseModel
+
+from ..errors import InvalidTest, JobsOff
 from ..reports.picture.canvas import Theme
-from ..reports.representations import JSON, TEXT, BoardPicture, BoardTable
+from ..reports.representations import (
+    JSON as JSON_NAME,
+    NDJSON as NDJSON_NAME,
+    OF_A_COMPARISON,
+    OF_A_GATE,
+    OF_A_TEST,
+    OF_POWER,
+    TEXT,
+    BoardPicture,
+    BoardTable,
+)
+from ..settings import Settings
 
 TestKind = Literal["effects", "scores", "counts", "predictions"]
 Kind = TestKind | Literal["files", "plan", "gate", "compare", "power", "batch"]
@@ -39,6 +54,11 @@ class Limits:
     engine_budget_bytes: int
     retry_after_s: int
     worker_memory_bytes: int = 2**30
+
+
+def limits_of(settings: Settings) -> Limits:
+    """The part of the settings that the pipeline needs; the limits have the settings' names."""
+    return Limits(**{limit.name: getattr(settings, limit.name) for limit in fields(Limits)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +110,7 @@ class Job:
     @property
     def reported_in(self) -> str:
         """The representation whose renderer in `reports` is used; JSON alone has none."""
-        return TEXT if self.with_line and self.representation == JSON else self.representation
+        return TEXT if self.with_line and self.representation == JSON_NAME else self.representation
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +154,84 @@ class RenderedResponse:
     def size(self) -> int:
         """Bytes of the whole content."""
         return len(self.before) + len(self.own) + len(self.after)
+
+
+# Media types of requests, and in which representations each endpoint answers
+
+
+JSON = "application/json"
+CSV = "text/csv"
+TSV = "text/tab-separated-values"
+NDJSON = "application/x-ndjson"
+NPY = "application/x-npy"
+MULTIPART = "multipart/form-data"
+
+OF_A_LIST = (JSON_NAME, NDJSON_NAME)
+CONSUMED: Mapping[Kind, tuple[str, ...]] = {
+    "effects": (JSON, NDJSON),
+    "scores": (JSON, CSV, TSV, NDJSON, NPY),
+    "counts": (JSON, CSV, TSV, NDJSON, NPY),
+    "predictions": (JSON, NDJSON),
+    "files": (MULTIPART,),
+    "plan": (JSON,),
+    "gate": (JSON, MULTIPART),
+    "compare": (JSON, CSV, TSV, NDJSON, NPY, MULTIPART),
+    "power": (JSON, MULTIPART),
+    "batch": (JSON, NDJSON),
+}
+OFFERED: Mapping[Kind, tuple[str, ...]] = {
+    **dict.fromkeys(get_args(TestKind), OF_A_TEST),
+    "files": OF_A_TEST,
+    "plan": (JSON_NAME,),
+    "gate": OF_A_GATE,
+    "compare": OF_A_COMPARISON,
+    "power": OF_POWER,
+    "batch": OF_A_LIST,
+}
+
+
+# `store` in a body: whether the answer is to be kept, and what says so where nothing can be
+
+
+STORE = "store"  # the field of a body, and the query parameter
+OFF = (
+    "This service keeps no jobs and no answers. Its operator can set EXACTPERM_JOBS_URL, to sqlite:////path/jobs.sqlite or to "
+    "a PostgreSQL database; until then, send tests one by one."
+)
+ALONE = "Nothing is kept without a server: leave store out, or ask a server that keeps answers."
+LISTED = (
+    "One answer of a list or of a job is not kept by itself: leave store out here. A job keeps its result anyway, and a "
+    "list is kept by store next to its tests."
+)
+INSIDE = "What is kept is the whole answer: give store next to what this test is part of, not inside."
+
+
+def store_of(request: BaseModel) -> bool | None:
+    """What a request says; None where it leaves it out."""
+    return getattr(request, STORE) if STORE in request.model_fields_set else None
+
+
+def asking(job: Job, store: bool | None) -> Job:
+    """The job with what its body says, which travels with the answer.
+
+    Raises JobsOff: nothing is kept here; InvalidTest: the request is one of a list, or of a job.
+    """
+    if job.keeps == "listed":
+        refuse_to_store(store)
+    if store and job.keeps != "kept":
+        raise JobsOff(OFF if job.keeps == "off" else ALONE)
+    return replace(job, store=store)
+
+
+def refuse_to_store(store: bool | None, why: str = LISTED) -> None:
+    """Refuse to keep what a list or a job answers, or a part of an answer; raises InvalidTest at `/store`."""
+    if store:
+        raise InvalidTest.at(f"/{STORE}", "store_not_here", why)
+
+
+def of_a_list(written: str | None) -> bool | None:
+    """What the member `store` of a list says, as it is written; raises InvalidTest."""
+    values: dict[str | None, bool | None] = {None: None, "true": True, "false": False}
+    if written not in values:
+        raise InvalidTest.at(f"/{STORE}", "bool_type", "This must be a valid boolean.")
+    return values[written]

@@ -29,10 +29,9 @@ from ..inputs.formats.tasks import stem
 from ..inputs.quoting import quoted
 from ..statistics.paired import Predictions, StatisticSpec
 from .messages import Job, Limits, TestKind
-from .pointers import part_of_option
-from .query import LITERAL, NAMES, TEXT, options_of, parameters_of
+from .query import LITERAL, NAMES, TEXT, options_of, parameters_of, part_of_option
+from .schema.fields import STATISTIC_MODELS, entries, spec_of
 from .schema.requests import Choices
-from .schema.statistics import STATISTIC_MODELS, entries, spec_of
 from .validation import validated
 
 MAX_FIELD_CHARS = 10_000

@@ -6,6 +6,7 @@ so that workers import none.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,32 +14,29 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..answers.test import reported
+from ..answers.test import Method, reported
 from ..engine.plan import Budget
 from ..errors import BodyTooLarge, ExactpermError, InputError, relocated
 from ..execution.ipc import UNBOUNDED, Control, Split
 from ..inference.compare.compare import finish_compare
 from ..inference.compare.pair_tests import PairTests
 from ..inference.compare.prepared import PreparedCompare
-from ..inference.paired_test import Prepared, finish, plan_record, prepare
+from ..inference.options import Options
+from ..inference.paired_test import Prepared, finish, plan_record, prepare, run_test
 from ..inputs.formats import price
 from ..reports.representations import BY_NAME, JSON
-from ..statistics.paired import Counts, Effects, Predictions, Repeated, Scores
+from ..statistics.paired import Counts, Effects, Predictions, Repeated, Scores, StatisticSpec
 from . import problems
 from .answers import answer_id, content_of, render_plan, rendered
 from .compare import carriers, run as boards
 from .compare.parse import ParsedCompare, comparison_of, parse_compare
 from .documents import Document, json_of
-from .gate.gate import ParsedGate, PreparedGate, parse_gate, prepare_gate, run_gate
-from .media_types import JSON as JSON_BODY, MULTIPART
-from .messages import Job, RenderedResponse
+from .gate import ParsedGate, PreparedGate, parse_gate, prepare_gate, run_gate
+from .messages import JSON as JSON_BODY, MULTIPART, Job, RenderedResponse, asking, store_of
 from .parse import ParsedTest, inflated, n_items, parse_document, parse_test
-from .pointers import chained, prefixed
 from .power import ParsedPower, PreparedPower, parse_power, prepare_power, run_power
-from .query import ELSEWHERE, options_of_query
+from .query import ELSEWHERE, chained, options_of_query, prefixed
 from .schema.compare import PlanEnvelope
-from .self_test import KNOWN, self_test
-from .storing import asking, store_of
 from .validation import validated
 
 
@@ -410,3 +408,44 @@ def warm_up(job: Job, body: bytes | bytearray, control: Control) -> None:
     handle(replace(job, kind="compare"), WARM_UP_BOARD, UNBOUNDED)
     # BLAS takes 32 MiB at its first use, for example: that is part of a warm worker's size.
     self_test(KNOWN, b"", UNBOUNDED)
+
+
+# Three known p-values, computed in a warm worker before the service reports that it is ready
+
+
+TOLERANCE = 1e-9  # relative; the methods promise far less
+BUDGET = Budget(1_000_000_000, 100_000_000)
+# Darwin's cross- and self-fertilised maize, differences in height in eighths of an inch.
+DARWIN = (49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Effects whose two-sided p-value is known, and the method that must find it."""
+
+    name: str
+    stay: tuple[int, ...]
+    method: Method
+    p_value: float
+
+
+KNOWN = (
+    # All five differences point one way: two of the 2^5 assignments are as extreme.
+    Known("five-wins", (1, 2, 3, 4, 5), "enumeration", 2 / 2**5),
+    # The same with 60 items, where the tail is far below what floating-point sums of the law could show.
+    Known("sixty-wins", (1,) * 60, "fft", 2.0**-59),
+    # Fisher 1935, The Design of Experiments, section 21: 863 of the 2^15 sums are at least 314, so twice as many in size.
+    Known("darwin", DARWIN, "dp", 2 * 863 / 2**15),
+)
+
+
+def self_test(job: tuple[Known, ...], body: bytes | bytearray, control: Control) -> list[str]:
+    """The names of the tests whose p-value is wrong; runs in a worker."""
+    return [known.name for known in job if not _agrees(known)]
+
+
+def _agrees(known: Known) -> bool:
+    data = Effects(np.array(known.stay, dtype=np.int64))
+    spec = StatisticSpec("expression", {"expression": "x1"})
+    record = run_test(data, spec, Options(method=known.method), BUDGET)
+    return math.isclose(record.p_value, known.p_value, rel_tol=TOLERANCE, abs_tol=0.0)

@@ -21,14 +21,11 @@ from ..inference.power.normal import NormalDesign
 from ..inference.power.pilot import PilotDesign
 from ..inference.power.sizes import sizes_of
 from .documents import Document, json_of
-from .media_types import MULTIPART
-from .messages import Job
+from .messages import INSIDE, MULTIPART, Job, refuse_to_store, store_of
 from .parse import ParsedTest, parse_files, parse_request
 from .parse_files import option_pointer, read_form
-from .pointers import prefixed
-from .query import ELSEWHERE, literal, once, options_of_query
-from .schema.power import FIELDS, Design as DesignFields, PowerFields, PowerRequest
-from .storing import INSIDE, refuse_to_store, store_of
+from .query import ELSEWHERE, literal, once, options_of_query, prefixed
+from .schema.requests import FIELDS, Design as DesignFields, PowerFields, PowerRequest
 from .validation import validated
 
 REQUEST = "/design/request"

@@ -25,8 +25,7 @@ from ..errors import (
     Unauthorized,
     place_of,
 )
-from .media_types import JSON as JSON_BODY
-from .messages import RenderedResponse
+from .messages import JSON as JSON_BODY, RenderedResponse
 
 log = logging.getLogger(__name__)
 

@@ -5,18 +5,19 @@ Unknown parameters and repeated ones are refused: an option that silently does n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pydantic_core import from_json
 
-from ..errors import Flaw, InvalidTest, marked
+from ..errors import Flaw, InvalidTest, marked, pointer_token
 from ..inputs.formats.number_text import is_tiny
 from ..statistics.catalogue import ENTRIES
 from .messages import TestKind
-from .near_names import no_such
-from .schema.fields import LEAST_TIMEOUT_S
-from .schema.statistics import STATISTIC_MODELS
+from .schema.fields import LEAST_TIMEOUT_S, STATISTIC_MODELS
+from .validation import no_such
 
 TEXT = ("alternative", "method", "test", "on_missing", "pmf", "significance")
 LITERAL = (
@@ -139,3 +140,84 @@ def timeout_of_query(query: Query) -> float | None:
         detail = f"`timeout_s` is a number of seconds, more than {LEAST_TIMEOUT_S}."
         raise InvalidTest.at("/?timeout_s", "not_a_duration", detail)
     return float(min(seconds, 1e9))
+
+
+# Pointers into a request become pointers into what the client sent: its body, its query or its form
+
+
+PointerMap = Callable[[str], str]
+COLUMNS = frozenset({"stay", "swap", "gold", "u", "v", "ids", "clusters", "weights", "groups", "event"})
+FIELD = {"ids": "id", "clusters": "cluster", "weights": "weight", "groups": "group"}
+# Options that are JSON objects in one parameter.
+OBJECTS = frozenset({"sequential"})
+NAME_PARAMETERS = {role: name for name, role in NAMES.items()}
+
+
+def prefixed(prefix: str) -> PointerMap:
+    """The map for a request that stands inside another document."""
+    return partial(operator.add, prefix)
+
+
+def chained(first: PointerMap, second: PointerMap) -> PointerMap:
+    """Both maps, one after the other."""
+    return partial(_in_turn, first, second)
+
+
+def _in_turn(first: PointerMap, second: PointerMap, pointer: str) -> str:
+    return second(first(pointer))
+
+
+def option_of(pointer: str) -> str | None:
+    """The parameter that holds an option; None for a pointer to data."""
+    first, *rest = pointer[1:].split("/")
+    if not first or first in COLUMNS:
+        return None
+    if first == "statistic" and rest:
+        return "statistic" if rest[0] == "name" else rest[0]
+    if first == "names" and rest:
+        return NAME_PARAMETERS.get(rest[0], first)
+    return first
+
+
+def part_of_option(pointer: str) -> str | None:
+    """The parameter that holds an option, and the part of it where the parameter is a JSON object: `sequential/scale`."""
+    option = option_of(pointer)
+    if option not in OBJECTS:
+        return option
+    return pointer[1:]
+
+
+def in_query(pointer: str) -> str:
+    """The map for options sent as query parameters."""
+    option = part_of_option(pointer)
+    return pointer if option is None else f"/?{option}"
+
+
+def in_line(lines: Sequence[int], pointer: str) -> str:
+    """The map for items sent one per line, with options in the query; `lines` are the items' line numbers."""
+    item = item_of(pointer, len(lines))
+    if item is None:
+        return in_query(pointer)
+    column, index, rest = item
+    return "/".join(["/line", str(lines[index]), FIELD.get(column, column), *rest])
+
+
+def by_id(ids: Mapping[str, Sequence[str]], item_first: bool, pointer: str) -> str:
+    """The map for columns keyed by id: an index becomes the id. Counts by item (`item_first`) have their name after it."""
+    item = item_of(pointer, max(map(len, ids.values()), default=0))
+    if item is None or (item[0] not in ids and not item_first):
+        return pointer
+    column, index, rest = item
+    key = ids[column][index] if column in ids and index < len(ids[column]) else str(index)
+    return "/".join(["", column, pointer_token(key), *rest])
+
+
+def item_of(pointer: str, n: int = 10**9) -> tuple[str, int, list[str]] | None:
+    """Column, index of the item, and the rest of `/u/17/…`, `/systems/A/17`, or a named count `/u/tp/17`; None for other pointers."""
+    tokens = pointer[1:].split("/")
+    head = 2 if tokens[0] == "systems" else int(tokens[0] in COLUMNS)
+    column, rest = "/".join(tokens[:head]), tokens[head:]
+    for at in range(min(2, len(rest)) if head else 0):
+        if rest[at].isdecimal() and rest[at].isascii() and len(rest[at]) < 10 and int(rest[at]) < n:
+            return column, int(rest[at]), rest[:at] + rest[at + 1 :]
+    return None

@@ -11,8 +11,7 @@ from hypothesis import given, strategies as st
 
 from exactperm.api.endpoint import cache_key, cached_answer, shared_answer
 from exactperm.execution.ipc import Unbounded
-from exactperm.service.limits import limits_of
-from exactperm.service.messages import Body, Job, RenderedResponse
+from exactperm.service.messages import Body, Job, RenderedResponse, limits_of
 from exactperm.service.pipeline import handle
 from exactperm.settings import Settings
 

@@ -13,9 +13,7 @@ from hypothesis import given, strategies as st
 
 from exactperm.errors import ExactpermError, MalformedBody
 from exactperm.inputs import delimited
-from exactperm.service.limits import limits_of
-from exactperm.service.media_types import CSV, TSV
-from exactperm.service.messages import Body, Job, Kind
+from exactperm.service.messages import CSV, TSV, Body, Job, Kind, limits_of
 from exactperm.service.parse import parse_test
 from exactperm.settings import Settings
 from tests.refusals import refused, refused_alone

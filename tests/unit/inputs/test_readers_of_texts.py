@@ -17,7 +17,7 @@ from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
 from exactperm.inference.paired_test import run_test
 from exactperm.inputs.formats.asr import word_errors
-from exactperm.service.item_columns import typed
+from exactperm.service.parse import typed
 from exactperm.statistics.paired import Counts, Scores, Segments, StatisticSpec
 
 from .reading import EXCERPTS, noted, read_files, refusal, refuses

@@ -25,9 +25,8 @@ from exactperm.inputs.delimited import guessed_delimiter
 from exactperm.inputs.formats import catalogue, numpy_files, price, workbook
 from exactperm.inputs.formats.reader import ReaderOptions, Source, UploadedFile
 from exactperm.service.compare.parse import parse_compare
-from exactperm.service.gate.gate import parse_gate
-from exactperm.service.limits import limits_of
-from exactperm.service.messages import Body, Job, Kind
+from exactperm.service.gate import parse_gate
+from exactperm.service.messages import Body, Job, Kind, limits_of
 from exactperm.service.parse import parse_test
 from exactperm.service.power import parse_power
 from exactperm.settings import Settings

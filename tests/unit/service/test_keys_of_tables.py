@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 
 from exactperm.execution.ipc import Unbounded
-from exactperm.service.limits import limits_of
-from exactperm.service.media_types import CSV, MULTIPART, NDJSON
-from exactperm.service.messages import Body, Job, Kind
+from exactperm.service.messages import CSV, MULTIPART, NDJSON, Body, Job, Kind, limits_of
 from exactperm.service.pipeline import handle
 from exactperm.settings import Settings
 

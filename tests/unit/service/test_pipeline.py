@@ -36,12 +36,9 @@ from exactperm.service.compare.run import (
     solved,
     split_of,
 )
-from exactperm.service.limits import limits_of
-from exactperm.service.media_types import CSV, JSON
-from exactperm.service.messages import Body, Job, Kind, RenderedResponse
-from exactperm.service.pipeline import Later, handle, handle_in_place
+from exactperm.service.messages import CSV, JSON, Body, Job, Kind, RenderedResponse, limits_of
+from exactperm.service.pipeline import KNOWN, Known, Later, handle, handle_in_place, self_test
 from exactperm.service.query import timeout_of_query
-from exactperm.service.self_test import KNOWN, Known, self_test
 from exactperm.settings import Settings
 
 LIMITS = limits_of(Settings(workers=1))

@@ -7,13 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...service import media_types
+from ...service import messages
 from ...service.batch import OfAList
 from ...service.schema.compare import CompareRequest
 from ...service.schema.fields import Store, Wire
-from ...service.schema.gate import GateRequest
-from ...service.schema.power import PowerRequest
-from ...service.schema.requests import REQUEST_MODELS, SMALL_SCORES
+from ...service.schema.requests import REQUEST_MODELS, SMALL_SCORES, GateRequest, PowerRequest
 from .operations import json_content, operation, reference
 from .parameters import CODING, STORE, TIMEOUT, Schema, format_parameter
 from .schemas import Answer, CompareAnswer, GateAnswer, PowerAnswer, Problem, RuntimeAnswer, TestAnswer
@@ -108,17 +106,17 @@ def batch_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for lists."""
     line = "One request a line: kind and request."
     content: dict[str, Any] = {
-        media_types.JSON: json_content(ListRequest),
-        media_types.NDJSON: {"schema": {"type": "string", "description": line}},
+        messages.JSON: json_content(ListRequest),
+        messages.NDJSON: {"schema": {"type": "string", "description": line}},
     }
     answers = {
-        media_types.JSON: {"schema": reference(BatchAnswer)},
-        media_types.NDJSON: {
+        messages.JSON: {"schema": reference(BatchAnswer)},
+        messages.NDJSON: {
             "schema": {
                 "type": "string",
                 "description": "One BatchedAnswer a line, in the order of the requests.",
             }
         },
     }
-    parameters = [format_parameter(media_types.OF_A_LIST), TIMEOUT, CODING, STORE]
+    parameters = [format_parameter(messages.OF_A_LIST), TIMEOUT, CODING, STORE]
     return operation("Answer many small requests", "tests", content, answers, parameters)

@@ -9,13 +9,13 @@ from pydantic.json_schema import models_json_schema
 from ...inputs.formats.catalogue import told_by_statistic
 from ...inputs.formats.roles import ROLES
 from ...reports.representations import OF_A_COMPARISON, BoardPicture, BoardTable
-from ...service import media_types
+from ...service import messages
+from ...service.compare.board import KINDS, NAMES, OF_QUERY, READER_OPTIONS
 from ...service.compare.carriers import COLUMNS, SYSTEM
-from ...service.compare.options import KINDS, NAMES, OF_QUERY, READER_OPTIONS
 from ...service.messages import TestKind
 from ...service.query import parameters_of
 from ...service.schema.compare import CompareChoices, CompareRequest
-from ...service.schema.statistics import STATISTIC_MODELS, entries
+from ...service.schema.fields import STATISTIC_MODELS, entries
 from .operations import (
     BINARY,
     as_text,
@@ -44,7 +44,7 @@ SYSTEMS = parameter(
     {"type": "string"},
 )
 EXAMPLES: dict[str, dict[str, Any]] = {
-    media_types.CSV: {
+    messages.CSV: {
         "wide": {
             "summary": "a row for each item, a column for each system",
             "value": "id,A,B,C\nq1,1,1,0\nq2,1,0,0\nq3,1,1,1\nq4,0,1,0\n",
@@ -54,8 +54,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "value": "id,system,score\nq1,A,1\nq1,B,0\nq2,A,1\nq2,B,1\n",
         },
     },
-    media_types.TSV: {"wide": {"value": "id\tA\tB\nq1\t1\t0\nq2\t1\t1\n"}},
-    media_types.NDJSON: {
+    messages.TSV: {"wide": {"value": "id\tA\tB\nq1\t1\t0\nq2\t1\t1\n"}},
+    messages.NDJSON: {
         "long": {
             "value": '{"id": "q1", "system": "A", "score": 1}\n{"id": "q1", "system": "B", "score": 0}\n'
             '{"id": "q2", "system": "A", "score": 1}\n{"id": "q2", "system": "B", "score": 1}\n'
@@ -67,12 +67,12 @@ ARRAY = "A NumPy array of N items x K systems, whose names are `?systems=A,B,C`;
 
 def compare_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for comparisons."""
-    content: dict[str, Any] = {media_types.JSON: json_content(CompareRequest)}
+    content: dict[str, Any] = {messages.JSON: json_content(CompareRequest)}
     for media, examples in EXAMPLES.items():
         content[media] = text_content(examples)
-    content[media_types.NPY] = {"schema": {**BINARY, "description": ARRAY}}
-    content[media_types.MULTIPART] = {"schema": _form()}
-    answers = {media_types.JSON: {"schema": reference(CompareAnswer)}, **report_content(OF_A_COMPARISON)}
+    content[messages.NPY] = {"schema": {**BINARY, "description": ARRAY}}
+    content[messages.MULTIPART] = {"schema": _form()}
+    answers = {messages.JSON: {"schema": reference(CompareAnswer)}, **report_content(OF_A_COMPARISON)}
     parameters = [format_parameter(OF_A_COMPARISON), *RUNNING, PICTURE, TABLE, SYSTEMS]
     form = form_schema()
     parameters += [in_query(name, form[name]) for name in COLUMNS]

@@ -13,9 +13,7 @@ from pydantic.json_schema import models_json_schema
 
 from ... import __version__
 from ...service.schema.compare import CompareRequest, Dataset, PlanEnvelope
-from ...service.schema.gate import GateRequest
-from ...service.schema.power import PowerRequest
-from ...service.schema.requests import REQUEST_MODELS
+from ...service.schema.requests import REQUEST_MODELS, GateRequest, PowerRequest
 from .batch_operations import ANSWERS as LIST_ANSWERS, REQUESTS as LIST_REQUESTS, batch_operation
 from .compare_operations import compare_operation
 from .gate_operations import gate_operation

@@ -6,9 +6,9 @@ from copy import deepcopy
 from typing import Any
 
 from ...reports.representations import OF_A_GATE
-from ...service import media_types
-from ...service.gate.gate import FIELDS
-from ...service.schema.gate import FAIL, GateFields, GateRequest
+from ...service import messages
+from ...service.gate import FIELDS
+from ...service.schema.requests import FAIL, GateFields, GateRequest
 from .operations import BINARY, as_text, form_schema, json_content, operation, reference, report_content
 from .parameters import CODING, THEME, TIMEOUT, format_parameter, header, parameter
 from .schemas import GateAnswer
@@ -44,10 +44,10 @@ NAMES = {
 def gate_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for the gate."""
     content = {
-        media_types.JSON: json_content(GateRequest),
-        media_types.MULTIPART: {"schema": _form()},
+        messages.JSON: json_content(GateRequest),
+        messages.MULTIPART: {"schema": _form()},
     }
-    answers = {media_types.JSON: {"schema": reference(GateAnswer)}, **report_content(OF_A_GATE)}
+    answers = {messages.JSON: {"schema": reference(GateAnswer)}, **report_content(OF_A_GATE)}
     parameters = [format_parameter(OF_A_GATE), THEME, FAIL_STATUS, TIMEOUT, CODING]
     gate = operation("Decide a pull request", "gate", content, answers, parameters)
     passed = gate["responses"][200]

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from ...jobs.model import BATCH, JobKind
 from ...reports.representations import OF_A_COMPARISON, OF_A_GATE, OF_A_TEST
-from ...service.media_types import JSON, NDJSON
+from ...service.messages import JSON, NDJSON
 from ...service.schema.fields import Wire
 from ...service.schema.requests import SMALL_SCORES
 from .batch_operations import LIST_EXAMPLE, OF_A_KIND, ListRequest, by_kind

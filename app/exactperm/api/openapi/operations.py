@@ -13,13 +13,13 @@ from ...inputs.formats import catalogue
 from ...inputs.formats.options import CHOICES, INTEGERS
 from ...inputs.formats.roles import ROLES
 from ...reports.representations import BY_NAME, JSON, OF_A_TEST
-from ...service import media_types, problems
+from ...service import messages, problems
 from ...service.messages import TestKind
 from ...service.parse_files import FIELDS
 from ...service.query import LITERAL, NAMES, TEXT, parameters_of
 from ...service.schema.compare import PlanEnvelope
+from ...service.schema.fields import STATISTIC_MODELS
 from ...service.schema.requests import REQUEST_MODELS, Choices
-from ...service.schema.statistics import STATISTIC_MODELS
 from .parameters import (
     ANSWER_HEADERS,
     CODING,
@@ -34,15 +34,15 @@ from .parameters import (
 from .schemas import ComparePlanAnswer, PlanAnswer, Problem, TestAnswer
 
 TABLE_EXAMPLES: dict[tuple[str, str], Schema] = {
-    (media_types.CSV, "scores"): {
+    (messages.CSV, "scores"): {
         "two columns": {"summary": "correct_u,correct_v without a header", "value": "1,0\n1,1\n0,0\n1,0\n"},
         "header": {
             "summary": "ids and clusters",
             "value": "id,u,v,cluster\na,0.85,0.80,d1\nb,0.90,0.85,d1\n",
         },
     },
-    (media_types.TSV, "scores"): {"two columns": {"value": "1\t0\n1\t1\n0\t0\n"}},
-    (media_types.CSV, "counts"): {
+    (messages.TSV, "scores"): {"two columns": {"value": "1\t0\n1\t1\n0\t0\n"}},
+    (messages.CSV, "counts"): {
         "four columns": {
             "summary": "tp_u,incorrect_u,tp_v,incorrect_v without a header",
             "value": "8,2,6,1\n3,3,5,2\n7,1,7,1\n",
@@ -52,21 +52,21 @@ TABLE_EXAMPLES: dict[tuple[str, str], Schema] = {
             "value": "id,tp_u,fp_u,fn_u,tp_v,fp_v,fn_v\na,8,1,1,6,0,1\nb,3,2,1,5,1,1\n",
         },
     },
-    (media_types.TSV, "counts"): {"four columns": {"value": "8\t2\t6\t1\n3\t3\t5\t2\n"}},
-    (media_types.NDJSON, "effects"): {"items": {"value": '{"stay": 3}\n{"stay": -1}\n'}},
-    (media_types.NDJSON, "scores"): {
+    (messages.TSV, "counts"): {"four columns": {"value": "8\t2\t6\t1\n3\t3\t5\t2\n"}},
+    (messages.NDJSON, "effects"): {"items": {"value": '{"stay": 3}\n{"stay": -1}\n'}},
+    (messages.NDJSON, "scores"): {
         "items": {
             "summary": "one number, or a list of samples, for each system",
             "value": '{"id": "a", "u": [1, 1], "v": [0, 1]}\n{"id": "b", "u": [0, 1], "v": [1, 1]}\n',
         }
     },
-    (media_types.NDJSON, "counts"): {
+    (messages.NDJSON, "counts"): {
         "items": {
             "value": '{"u": {"tp": 8, "incorrect": 2}, "v": {"tp": 6, "incorrect": 1}}\n'
             '{"u": {"tp": 3, "incorrect": 3}, "v": {"tp": 5, "incorrect": 2}}\n'
         }
     },
-    (media_types.NDJSON, "predictions"): {
+    (messages.NDJSON, "predictions"): {
         "items": {"value": '{"gold": "N", "u": "N", "v": "V"}\n{"gold": "V", "u": "V", "v": "V"}\n'}
     },
 }
@@ -109,10 +109,10 @@ def json_content(model: type[BaseModel]) -> Schema:
 def test_operation(kind: TestKind, summary: str) -> dict[str, Any]:
     """Arguments of `add_api_route` for a test."""
     content: dict[str, Any] = {}
-    for media in media_types.CONSUMED[kind]:
-        if media == media_types.JSON:
+    for media in messages.CONSUMED[kind]:
+        if media == messages.JSON:
             content[media] = json_content(REQUEST_MODELS[kind])
-        elif media == media_types.NPY:
+        elif media == messages.NPY:
             content[media] = {"schema": {**BINARY, "description": ARRAYS[kind]}}
         else:
             content[media] = text_content(TABLE_EXAMPLES[media, kind])
@@ -128,7 +128,7 @@ def _with_p_value(test: dict[str, Any]) -> dict[str, Any]:
 
 def _answers() -> dict[str, Any]:
     """The representations of an answer to a test."""
-    answers: dict[str, Any] = {media_types.JSON: {"schema": reference(TestAnswer)}}
+    answers: dict[str, Any] = {messages.JSON: {"schema": reference(TestAnswer)}}
     answers.update(report_content(OF_A_TEST))
     answers["text/plain"]["example"] = LINE_EXAMPLE
     return answers
@@ -149,7 +149,7 @@ def report_content(names: Iterable[str]) -> dict[str, Any]:
 def files_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for files."""
     schema = {"type": "object", "properties": form_schema(), "additionalProperties": False}
-    content = {media_types.MULTIPART: {"schema": schema}}
+    content = {messages.MULTIPART: {"schema": schema}}
     parameters = [format_parameter(OF_A_TEST), *RUNNING]
     return _with_p_value(operation("Test files", "tests", content, _answers(), parameters))
 
@@ -197,9 +197,9 @@ test_operation.__test__ = False  # type: ignore[attr-defined]
 
 def plan_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for the plan."""
-    content = {media_types.JSON: json_content(PlanEnvelope)}
+    content = {messages.JSON: json_content(PlanEnvelope)}
     either = {"anyOf": [reference(PlanAnswer), reference(ComparePlanAnswer)]}
-    answers = {media_types.JSON: {"schema": either}}
+    answers = {messages.JSON: {"schema": either}}
     summary = "Predict what a test or a comparison costs"
     return operation(summary, "tests", content, answers, [TIMEOUT, CODING])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...reports.representations import OF_POWER
-from ...service import media_types
-from ...service.schema.power import PowerFields, PowerRequest
+from ...service import messages
+from ...service.schema.requests import PowerFields, PowerRequest
 from .operations import as_text, form_schema, json_content, operation, reference, report_content
 from .parameters import RUNNING, format_parameter
 from .schemas import PowerAnswer
@@ -15,10 +15,10 @@ from .schemas import PowerAnswer
 def power_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for power."""
     content: dict[str, Any] = {
-        media_types.JSON: json_content(PowerRequest),
-        media_types.MULTIPART: {"schema": _form()},
+        messages.JSON: json_content(PowerRequest),
+        messages.MULTIPART: {"schema": _form()},
     }
-    answers = {media_types.JSON: {"schema": reference(PowerAnswer)}, **report_content(OF_POWER)}
+    answers = {messages.JSON: {"schema": reference(PowerAnswer)}, **report_content(OF_POWER)}
     parameters = [format_parameter(OF_POWER), *RUNNING]
     return operation("Plan how many items", "power", content, answers, parameters)
 

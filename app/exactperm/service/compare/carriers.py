@@ -33,16 +33,32 @@ from ...inputs.formats.tables import ids_of
 from ...inputs.formats.workbook import as_text, refuse_others
 from ...inputs.roles import Cells, Key, Places
 from ..documents import request_in
-from ..media_types import CSV, TSV
-from ..messages import Job
-from ..parse_files import Form, as_read, in_body, option_pointer, read_form, reader_options, spec_of_kind
-from ..pointers import beside_statistic, prefixed
-from ..query import OF_A_BOARD
+from ..messages import CSV, TSV, Job
+from ..parse_files import (
+    Form,
+    as_read,
+    in_body,
+    option_pointer,
+    read_form,
+    reader_options,
+    spec_of_kind,
+)
+from ..query import OF_A_BOARD, prefixed
 from ..schema.compare import Columns, CompareKind, CompareRequest, Dataset
 from ..schema.fields import ON_MISSING, CountColumns, OutputColumn, SampleColumn
-from ..validation import flaws_of, validated
-from .board import DecodedCompare, GivenBoard, without_ids
-from .options import NAMES, SYSTEMS, FormFields, beside_body, beside_files, fields_of, in_form
+from ..validation import beside_statistic, flaws_of, validated
+from .board import (
+    NAMES,
+    SYSTEMS,
+    DecodedCompare,
+    FormFields,
+    GivenBoard,
+    beside_body,
+    beside_files,
+    fields_of,
+    in_form,
+    without_ids,
+)
 from .system_files import each_file
 
 SYSTEM = "system"  # the part of each system's file, repeated

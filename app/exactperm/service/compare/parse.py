@@ -21,18 +21,24 @@ from ...statistics.direction import of_kind, of_name
 from ...statistics.paired import Segments
 from ...statistics.systems import Systems
 from ..documents import json_of
-from ..media_types import CSV, JSON, MULTIPART, NDJSON, TSV
-from ..messages import Job, Limits
+from ..messages import CSV, JSON, MULTIPART, NDJSON, TSV, Job, Limits, store_of
 from ..parse import settled
-from ..pointers import PointerMap, chained
-from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
+from ..query import ELSEWHERE, OF_A_BOARD, PointerMap, chained, options_of_query
 from ..schema.compare import CompareChoices
-from ..schema.statistics import STATISTIC_MODELS, spec_of
-from ..storing import store_of
+from ..schema.fields import STATISTIC_MODELS, spec_of
 from ..validation import validated
 from . import carriers
-from .board import Board, DecodedCompare, board_of, require_names, require_systems
-from .options import SYSTEMS, beside_body, in_query, options_of_board
+from .board import (
+    SYSTEMS,
+    Board,
+    DecodedCompare,
+    beside_body,
+    board_of,
+    in_query,
+    options_of_board,
+    require_names,
+    require_systems,
+)
 
 NAMED_SYSTEMS = 5
 MOST_NAMES = 1_000  # of more systems the names are not looked at

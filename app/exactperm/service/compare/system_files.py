@@ -36,8 +36,16 @@ from ...statistics.item_order import taken
 from ...statistics.paired import Counts, NamedCounts, Predictions, Scores, Segments
 from ..parse_files import Form, option_pointer, spec_of_reading
 from ..schema.compare import CompareKind
-from .board import DecodedCompare, GivenBoard, names_of_files
-from .options import NAMES, SYSTEMS, FormFields, beside_files, in_form
+from .board import (
+    NAMES,
+    SYSTEMS,
+    DecodedCompare,
+    FormFields,
+    GivenBoard,
+    beside_files,
+    in_form,
+    names_of_files,
+)
 
 # What only tells that items are missing; which ones, the alignment of all systems says better.
 MISSING = frozenset(("unmatched_ids", "missing_value"))

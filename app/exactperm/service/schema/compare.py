@@ -13,6 +13,7 @@ from ...answers.test import Alternative, Method
 from ...inputs.alignment import OnMissingOnBoard
 from ...inputs.columns import MAX_DECIMALS
 from .fields import (
+    STATISTIC_MODELS,
     EventColumn,
     KeyColumn,
     KeyList,
@@ -26,9 +27,11 @@ from .fields import (
     fitting,
     one_of,
     option,
+    parameters_of_model,
+    schema_of_names,
+    schemas_of_parameters,
 )
 from .requests import MAX_SEED, REQUEST_MODELS, SMALL_SCORES
-from .statistics import STATISTIC_MODELS, parameters_of_model, schema_of_names, schemas_of_parameters
 
 CompareKind = Literal["scores", "counts", "predictions"]
 DESIGNS = ("all_pairs", "baseline")

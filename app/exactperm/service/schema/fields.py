@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from typing import Annotated, Any, LiteralString
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, LiteralString, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationInfo, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+    create_model,
+)
 from pydantic_core import PydanticCustomError
 
 from ...errors import Flaw, InvalidTest, pointer_token
 from ...inputs import columns
 from ...inputs.alignment import ById, Gapped, Given
-from ...statistics.paired import NamedCounts
+from ...statistics.catalogue import STATISTICS
+from ...statistics.paired import NamedCounts, StatisticSpec
+from ...statistics.statistic import Kind, Parameter, Statistic
+from ..messages import TestKind
 
 # Set in the validation context when the decoder knows that the body has no true or false.
 NO_BOOLEANS = "no_booleans"
@@ -185,7 +196,7 @@ def _label_column(value: Any, info: ValidationInfo) -> Given:
 
 
 def _output_column(value: Any, info: ValidationInfo) -> Given:
-    """Labels; or numbers, which `service.item_columns` checks once it is known whether the statistic takes any."""
+    """Labels; or numbers, which `service.parse` checks once it is known whether the statistic takes any."""
     items = value.values() if type(value) is dict else value
     if type(value) in {dict, list} and float in set(map(type, items)):
         return _column(list, value, info)
@@ -193,7 +204,7 @@ def _output_column(value: Any, info: ValidationInfo) -> Given:
 
 
 def _keyed_column(what: str) -> Callable[[Any], Any]:
-    """A column that is checked once it is known which items there are: by `service.item_columns`, by `statistics.weights`."""
+    """A column that is checked once it is known which items there are: by `service.parse`, by `statistics.weights`."""
 
     def check(value: Any) -> Any:
         if type(value) is np.ndarray or (type(value) in {list, dict} and value):
@@ -291,3 +302,118 @@ EventColumn = Annotated[
 ]
 KeyList = Annotated[Any, PlainValidator(_key_list), WithJsonSchema(_LABELS)]
 KeyColumn = Annotated[Any, PlainValidator(_key_column), _column_of(_LABEL, 0)]
+
+
+# The statistics on the wire: one model per kind of data, made from the registry
+
+
+# Kinds whose statistics a request of another kind may name, too: texts of machine translation are predictions.
+_MERGED: dict[Kind, tuple[Kind, ...]] = {"predictions": ("predictions", "segments")}
+_TYPES: dict[str, Any] = {
+    "text": str,
+    "formula": str,
+    "number": float,
+    "integer": int,
+    "boolean": bool,
+    "unit": Unit,
+    "label": Label,
+    "labels": list[Label],
+}
+_DESCRIPTIONS: dict[TestKind, str] = {
+    "effects": "h over the sums of the effects.",
+    "scores": "A statistic of one number, or several, per item and system.",
+    "counts": "A statistic of the sums of named counts: f(sums of U) - f(sums of V).",
+    "predictions": "A statistic of raw outputs against gold.",
+}
+
+
+class NamedStatistic(Wire):
+    """A statistic by name; the models below say which names there are, and add the parameters of their kind."""
+
+    name: str = ""
+
+
+def entries(kind: Kind) -> list[Statistic]:
+    """The statistics that a request of this kind may name."""
+    return [entry for part in _MERGED.get(kind, (kind,)) for entry in STATISTICS[part]]
+
+
+def _model(kind: TestKind) -> type[NamedStatistic]:
+    """Names, and every parameter that one of them takes, which says of which."""
+    known = entries(kind)
+    meanings = ";\n".join(f"{entry.name}: {entry.meaning}" for entry in known)
+    name = option(known[0].name, f"{meanings}.")
+    fields: dict[str, Any] = {"name": (Literal[tuple(entry.name for entry in known)], name)}
+    taken: dict[str, list[tuple[Statistic, Parameter]]] = {}
+    for entry in known:
+        for parameter in entry.parameters:
+            taken.setdefault(parameter.name, []).append((entry, parameter))
+    for named, takers in taken.items():
+        of: dict[str, list[str]] = {}
+        for entry, parameter in takers:
+            default = "" if parameter.default is None else f" (default {parameter.default})"
+            of.setdefault(parameter.meaning + default, []).append(entry.name)
+        description = "; ".join(f"Of {', '.join(names)}: {text}" for text, names in of.items()) + "."
+        first = takers[0][1]
+        type_ = Literal[first.choices] if first.choices else _TYPES[first.type]
+        alone = len(known) == 1 and first.default is not None
+        fields[named] = (
+            (type_, option(first.default, description))
+            if alone
+            else (type_ | None, option(None, description))
+        )
+    model: type[NamedStatistic] = create_model(
+        f"{kind.capitalize()}Statistic", __base__=NamedStatistic, __doc__=_DESCRIPTIONS[kind], **fields
+    )
+    return model
+
+
+STATISTIC_MODELS: dict[TestKind, type[NamedStatistic]] = {kind: _model(kind) for kind in _DESCRIPTIONS}
+if TYPE_CHECKING:  # what the registry holds is beyond mypy
+    EffectsStatistic: TypeAlias = NamedStatistic
+    ScoresStatistic: TypeAlias = NamedStatistic
+    CountsStatistic: TypeAlias = NamedStatistic
+    PredictionsStatistic: TypeAlias = NamedStatistic
+else:
+    EffectsStatistic, ScoresStatistic, CountsStatistic, PredictionsStatistic = STATISTIC_MODELS.values()
+
+
+@cache
+def parameters_of_model(model: Any) -> frozenset[str]:
+    """The parameters in a model of a statistic."""
+    return frozenset(model.model_fields) - {"name"}
+
+
+def schema_of_names(kinds: Sequence[TestKind]) -> dict[str, Any]:
+    """The schema of a statistic that is a name alone."""
+    fields = [STATISTIC_MODELS[kind].model_fields["name"] for kind in kinds]
+    names = dict.fromkeys(name for field in fields for name in get_args(field.annotation))
+    return {"type": "string", "enum": list(names)}
+
+
+def schemas_of_parameters(kinds: Sequence[TestKind]) -> dict[str, Any]:
+    """The schemas of the parameters that may stand beside `statistic`, by name."""
+    members = [STATISTIC_MODELS[kind].model_json_schema()["properties"] for kind in kinds]
+    named = {name: schema for own in members for name, schema in own.items() if name != "name"}
+    return {
+        name: {**schema, "description": f"As in statistic. {schema['description']}"}
+        for name, schema in named.items()
+    }
+
+
+def spec_of(statistic: NamedStatistic, kind: TestKind) -> StatisticSpec:
+    """The statistic as inference takes it; a choice that was left out is its default, so that ids agree."""
+    given = {name: value for name, value in statistic if name != "name" and value is not None}
+    return StatisticSpec(statistic.name, {**_default_choices(kind, statistic.name), **given})
+
+
+@cache
+def _default_choices(kind: TestKind, name: str) -> dict[str, Any]:
+    """What the choices of a statistic are where they are left out."""
+    return {
+        parameter.name: parameter.default
+        for entry in entries(kind)
+        if entry.name == name
+        for parameter in entry.parameters
+        if parameter.choices and parameter.default is not None
+    }

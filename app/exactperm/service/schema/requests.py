@@ -1,13 +1,15 @@
-"""The requests for a test: effects, scores, counts, predictions."""
+"""The requests for a test (effects, scores, counts, predictions), for a gate and for power."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, GetJsonSchemaHandler
-from pydantic_core import CoreSchema
+from pydantic import AfterValidator, Field, GetJsonSchemaHandler, PlainValidator, WithJsonSchema
+from pydantic_core import CoreSchema, PydanticCustomError
 
+from ...answers.gate import OnInconclusive, Policy
+from ...answers.power import Solve
 from ...answers.test import Alternative, Method, Resampling
 from ...inference.options import PmfDetail, SequentialMode, Significance
 from ...inputs.alignment import OnMissing
@@ -16,26 +18,25 @@ from ...inputs.outcomes import CELLS, columns_of
 from ..messages import TestKind
 from .fields import (
     CountColumns,
+    CountsStatistic,
     EffectArray,
+    EffectsStatistic,
     EventColumn,
     KeyColumn,
     KeyList,
     OutputColumn,
+    PredictionsStatistic,
     Range,
     SampleColumn,
+    ScoresStatistic,
     Share,
     Store,
     Timeout,
     WeightColumn,
     Wire,
     examples,
+    one_of,
     option,
-)
-from .statistics import (
-    CountsStatistic,
-    EffectsStatistic,
-    PredictionsStatistic,
-    ScoresStatistic,
     parameters_of_model,
     schema_of_names,
     schemas_of_parameters,
@@ -268,3 +269,258 @@ class WrappedTest(Wire):
 
     kind: TestKind
     request: dict[str, Any]
+
+
+# The gate's request: one test, or several metrics, and the terms of the decision
+
+
+POLICY = (
+    "no_regression: fail only when the candidate U is significantly worse than the baseline V by more than margin; "
+    "non_inferior: pass only when U is shown not to be worse by more than margin; improve: pass only when U is "
+    "significantly better, by more than margin; equivalent: pass only when U is shown to differ by less than margin, fail "
+    "only when it is shown to differ by at least that."
+)
+MARGIN = "In the statistic's units. Exact for differences of means and sums; Tango's score test for single 0/1 items."
+HIGHER = (
+    "Whether more is better. If left out, the metric's name or the statistic decides it (wer, ter, loss, latency: less; "
+    "accuracy, f1, bleu, map: more); scores without a name are better when higher; anything else (a ratio, an "
+    "expression, an unknown metric) is refused without it."
+)
+
+AGAINST = (
+    "Several baselines: the name of each and its column, as v of the request, which then has no v. The candidate u is "
+    "compared with every one of them; p-values are adjusted by Holm's method over all comparisons."
+)
+# A request of any kind, or with `against` one without v; `kind` beside it says which.
+CandidateRequest = Annotated[
+    dict[str, Any],
+    Field(
+        json_schema_extra=one_of(
+            (model.__name__ for model in REQUEST_MODELS.values()),
+            {
+                "type": "object",
+                "description": "With against: a request for scores, counts or predictions without v.",
+                "required": ["u"],
+                "not": {"required": ["v"]},
+            },
+        )
+    ),
+]
+Against = Annotated[
+    dict[str, Any] | None,
+    Field(
+        min_length=1,
+        description=AGAINST,
+        json_schema_extra={"additionalProperties": {"type": ["array", "object"]}},
+    ),
+]
+
+INCONCLUSIVE = "Whether an inconclusive gate passes. Default pass."
+FAIL = "The HTTP status of a failed gate: 200, or 400 to 499."
+
+
+def _status(value: int) -> int:
+    if value == 200 or 400 <= value <= 499:
+        return value
+    raise PydanticCustomError("status", "This must be 200, or from 400 to 499")
+
+
+Status = Annotated[
+    int, AfterValidator(_status), WithJsonSchema({"type": "integer", "minimum": 200, "maximum": 499})
+]
+
+
+class Terms(Wire):
+    """The terms of the decision: of one metric, or of all that have none of their own."""
+
+    policy: Policy | None = option(None, f"{POLICY} Default no_regression.")
+    margin: float | None = option(None, f"{MARGIN} Default 0.", ge=0)
+    higher_is_better: bool | None = option(None, HIGHER)
+
+
+class GateFields(Terms):
+    """The gate's fields of a form."""
+
+    name: str | None = None
+    on_inconclusive: OnInconclusive | None = None
+    fail_status: Status | None = None
+    store: Store = False
+
+
+class GateMetric(Terms):
+    """One of several metrics."""
+
+    name: str | None = option(None, "The name of the metric in reports; the statistic's name if left out.")
+    kind: TestKind = Field(description="Which of the tests it is.")
+    request: CandidateRequest
+    against: Against = None
+
+
+class GateRequest(Terms):
+    """U is the candidate, V the baseline; or `against` has the baselines. Give `kind` and `request`, or `metrics`."""
+
+    model_config = examples(
+        {"kind": "scores", "request": SMALL_SCORES},
+        {
+            "kind": "scores",
+            "request": {"u": [0.85, 0.90, 0.78, 0.92, 0.88]},
+            "against": {"main": [0.80, 0.85, 0.75, 0.88, 0.82], "v1.2": [0.81, 0.90, 0.75, 0.90, 0.88]},
+        },
+        {
+            "metrics": [
+                {"name": "accuracy", "kind": "scores", "request": SMALL_SCORES},
+                {
+                    "name": "seconds",
+                    "kind": "scores",
+                    "request": {"u": [1.5, 2.0, 1.25], "v": [1.5, 1.75, 1.0]},
+                    "higher_is_better": False,
+                    "margin": 0.5,
+                },
+            ],
+            "policy": "no_regression",
+            "alpha": 0.01,
+        },
+    )
+
+    kind: TestKind | None = option(None, "Which of the tests it is.")
+    request: CandidateRequest | None = None
+    against: Against = None
+    metrics: list[GateMetric] | None = option(
+        None, "Several metrics; p-values are adjusted by Holm's method over them.", min_length=1
+    )
+    alpha: Share | None = option(None, "One-sided level. The requests' own (0.05) if left out.")
+    sequential: SequentialChoice | None = option(
+        None,
+        "A gate that is asked again as items come in; of all metrics. The verdict may be continue (200).",
+    )
+    on_inconclusive: OnInconclusive | None = option(None, INCONCLUSIVE)
+    fail_status: Status | None = option(None, FAIL)
+    store: Store = False
+
+
+# The request for power: what is known before a test, and which of the four numbers is asked for
+
+
+MOST_NUMBERS = 50
+MOST_N = 10_000_000
+# Sizes up to this leave room for what they are multiplied by.
+LARGEST = 1e300
+DesignKind = Literal["binary", "pilot", "sd"]
+Chance = Annotated[float | None, Field(ge=0, le=1)]
+
+
+def _numbers(value: Any) -> Any:
+    values = value if type(value) is list else [value]
+    if (
+        not values
+        or len(values) > MOST_NUMBERS
+        or not all(type(n) is int and 1 <= n <= MOST_N for n in values)
+    ):
+        raise PydanticCustomError(
+            "numbers_of_items",
+            f"Give a whole number from 1 to {MOST_N:,}, or a list of at most {MOST_NUMBERS} of them",
+        )
+    return tuple(values)
+
+
+def _effect(value: Any) -> Any:
+    if value == "observed":
+        raise PydanticCustomError(
+            "observed_effect",
+            "Power at the observed difference says nothing that its p-value does not say already (Hoenig & Heisey 2001): give the "
+            "least difference that would matter to you",
+        )
+    if type(value) not in {int, float}:
+        raise PydanticCustomError("float_type", "This must be a number")
+    if not abs(value) <= LARGEST:
+        raise PydanticCustomError("out_of_range", f"This must be a number from -{LARGEST:g} to {LARGEST:g}")
+    return float(value)
+
+
+_N = {"type": "integer", "minimum": 1, "maximum": MOST_N}
+Numbers = Annotated[
+    Any,
+    PlainValidator(_numbers),
+    WithJsonSchema({"anyOf": [_N, {"type": "array", "items": _N, "minItems": 1, "maxItems": MOST_NUMBERS}]}),
+]
+Effect = Annotated[
+    Any, PlainValidator(_effect), WithJsonSchema({"type": "number", "minimum": -LARGEST, "maximum": LARGEST})
+]
+
+
+class Design(Wire):
+    """What is known before the test; the fields depend on the kind."""
+
+    kind: Annotated[
+        DesignKind,
+        Field(
+            description="binary: items are right or wrong; pilot: a test whose data is there; sd: only the standard deviation of "
+            "an item's difference is known (normal approximation)."
+        ),
+    ]
+    p10: Chance = option(None, "binary: the probability that U alone is right on an item.")
+    p01: Chance = option(None, "binary: the probability that V alone is right.")
+    u: Chance = option(None, "binary: U's accuracy, with v, and discordance or correlation.")
+    v: Chance = option(None, "binary: V's accuracy.")
+    discordance: Chance = option(None, "binary: the probability that exactly one system is right: p10 + p01.")
+    correlation: float | None = option(
+        None, "binary: the correlation of being right, instead of discordance.", ge=-1, le=1
+    )
+    request_kind: TestKind | None = option(None, "pilot: which of the tests the request is.")
+    request: dict[str, Any] | None = option(
+        None,
+        "pilot: the body of a test.",
+        json_schema_extra=one_of((model.__name__ for model in REQUEST_MODELS.values()), {"type": "null"}),
+    )
+    sd: float | None = option(None, "sd: the standard deviation of one item's difference.", gt=0, le=LARGEST)
+
+
+EXAMPLES: list[Any] = [
+    {
+        "design": {"kind": "binary", "p10": 0.08, "p01": 0.05},
+        "solve": "effect",
+        "n": [100, 300, 1000],
+        "power": 0.8,
+    },
+    {"design": {"kind": "binary", "u": 0.83, "v": 0.8, "discordance": 0.13}, "solve": "n"},
+    {
+        "design": {"kind": "pilot", "request_kind": "scores", "request": SMALL_SCORES},
+        "solve": "power",
+        "n": 50,
+        "effect": 0.02,
+    },
+    {"design": {"kind": "sd", "sd": 0.3}, "solve": "n", "effect": 0.05, "comparisons": 3},
+]
+
+
+class PowerFields(Wire):
+    """What is asked of a design: two of power, n and effect give the third."""
+
+    solve: Solve = option(
+        "effect", "Which number is asked for: power, n (items) or effect (the true difference)."
+    )
+    n: Numbers | None = option(
+        None, "Numbers of items; of a pilot its own if left out. `solution` is of the first, `curve` has all."
+    )
+    power: Share | None = option(
+        None, "The probability with which the difference is to be found. Default 0.8."
+    )
+    effect: Effect | None = option(
+        None, "The true difference U - V, in the statistic's units; of binary designs theirs if left out."
+    )
+    alpha: float = option(0.05, "Significance level of all comparisons together.", gt=0, le=0.5)
+    alternative: Alternative = option("two-sided", "As in the test.")
+    comparisons: int = option(1, "How many tests share alpha (Bonferroni).", ge=1, le=1_000_000)
+    timeout_s: Timeout = None
+    store: Store = False
+
+
+class PowerRequest(PowerFields):
+    """Which true difference a test finds, with which probability, with how many items: two of the three give the third."""
+
+    model_config = examples(*EXAMPLES)
+
+    design: Design = Field(description="What is known before the test.")
+
+
+FIELDS = tuple(PowerFields.model_fields)

@@ -13,8 +13,7 @@ import numpy as np
 
 from exactperm.errors import InputError
 from exactperm.service.compare.parse import ParsedCompare, parse_compare
-from exactperm.service.limits import limits_of
-from exactperm.service.messages import Body, Job
+from exactperm.service.messages import Body, Job, limits_of
 from exactperm.settings import Settings
 from exactperm.statistics.systems import Systems
 

@@ -14,20 +14,18 @@ from typing import Any
 
 from pydantic import create_model
 
-from ...errors import Flaw, InvalidTest, pointer_token, relocated
-from ...inputs.formats.reader import Reading, UploadedFile
-from ...inputs.formats.tasks import stem
-from ...inputs.quoting import quoted
-from ..compare.board import names_of_files, require_names
-from ..compare.options import NAMES, listed
-from ..messages import Limits
-from ..parse import ParsedTest
-from ..parse_files import Form, option_pointer
-from ..pointers import PointerMap, beside_statistic, chained
-from ..schema.fields import ON_MISSING, CountColumns, LabelColumn, SampleColumn, Wire
-from ..schema.gate import GateMetric
-from ..schema.requests import REQUEST_MODELS, AnyRequest
-from ..validation import validated
+from ..errors import Flaw, InvalidTest, pointer_token, relocated
+from ..inputs.formats.reader import Reading, UploadedFile
+from ..inputs.formats.tasks import stem
+from ..inputs.quoting import quoted
+from .compare.board import NAMES, listed, names_of_files, require_names
+from .messages import Limits
+from .parse import ParsedTest
+from .parse_files import Form, option_pointer
+from .query import PointerMap, chained
+from .schema.fields import ON_MISSING, CountColumns, LabelColumn, SampleColumn, Wire
+from .schema.requests import REQUEST_MODELS, AnyRequest, GateMetric
+from .validation import beside_statistic, validated
 
 ROLE = "against"  # the part of each baseline's file, repeated
 NAME_V = "name_v"

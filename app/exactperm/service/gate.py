@@ -14,25 +14,25 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, get_args
 
-from ...answers.gate import GateRecord, GateTerms, OnInconclusive
-from ...answers.test import TestRecord, WarningRecord, reported
-from ...engine.plan import Budget
-from ...errors import InvalidTest, MalformedBody, relocated
-from ...execution.ipc import UNBOUNDED, Control
-from ...inference.gate.gate import Metric, PreparedMetric, finish_gate, prepare_metric
-from ...inference.paired_test import ALGORITHM_VERSION
-from ...inputs import json_text
-from ...inputs.formats.reader import Reading, UploadedFile
-from ...inputs.formats.roles import ROLES, roles_of
-from ...inputs.quoting import quoted
-from ...statistics.direction import of_name
-from ...statistics.paired import Effects, Scores
-from ...statistics.statistic import DEFAULT_EXPRESSION
-from ..compare.options import NAMES
-from ..documents import ROLE as FILE, Fields, RequestFile, json_of, kind_of, put_once, request_in, with_fields
-from ..media_types import MULTIPART
-from ..messages import Job, TestKind
-from ..parse import (
+from ..answers.gate import GateRecord, GateTerms, OnInconclusive
+from ..answers.test import TestRecord, WarningRecord, reported
+from ..engine.plan import Budget
+from ..errors import InvalidTest, MalformedBody, relocated
+from ..execution.ipc import UNBOUNDED, Control
+from ..inference.gate.gate import Metric, PreparedMetric, finish_gate, prepare_metric
+from ..inference.paired_test import ALGORITHM_VERSION
+from ..inputs import json_text
+from ..inputs.formats.reader import Reading, UploadedFile
+from ..inputs.formats.roles import ROLES, roles_of
+from ..inputs.quoting import quoted
+from ..statistics.direction import of_name
+from ..statistics.paired import Effects, Scores
+from ..statistics.statistic import DEFAULT_EXPRESSION
+from . import baselines as against
+from .compare.board import NAMES
+from .documents import ROLE as FILE, Fields, RequestFile, json_of, kind_of, put_once, request_in, with_fields
+from .messages import INSIDE, MULTIPART, Job, TestKind, refuse_to_store, store_of
+from .parse import (
     ParsedTest,
     n_items,
     parse_files,
@@ -43,13 +43,10 @@ from ..parse import (
     unit_findings,
     with_picture_data,
 )
-from ..parse_files import METRICS, in_form, option_pointer, read_form
-from ..pointers import PointerMap, chained, in_query, option_of
-from ..query import ELSEWHERE, literal, once, options_of_query
-from ..schema.gate import GateFields, GateMetric, GateRequest, Terms
-from ..storing import INSIDE, refuse_to_store, store_of
-from ..validation import validated
-from . import against
+from .parse_files import METRICS, in_form, option_pointer, read_form
+from .query import ELSEWHERE, PointerMap, chained, in_query, literal, once, option_of, options_of_query
+from .schema.requests import GateFields, GateMetric, GateRequest, Terms
+from .validation import validated
 
 FAILED = 409
 SINGLE = ("kind", "request", "against")  # members of a gate without metrics

@@ -1,1 +1,0 @@
-"""Gate requests: parse, roles, run."""
