@@ -11,9 +11,7 @@ from types import FrameType
 from typing import Any
 
 from exactperm.execution.ipc import Unbounded
-from exactperm.service.messages import limits_of
-from exactperm.service.messages import JSON, MULTIPART
-from exactperm.service.messages import Body, Job, Kind
+from exactperm.service.messages import JSON, MULTIPART, Body, Job, Kind, limits_of
 from exactperm.service.pipeline import handle
 from exactperm.settings import Settings
 from loadtest.table import Table

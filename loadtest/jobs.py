@@ -32,8 +32,7 @@ from exactperm.execution.worker import NICENESS
 from exactperm.jobs import worker
 from exactperm.service import pipeline
 from exactperm.service.compare.run import slices_of
-from exactperm.service.messages import limits_of
-from exactperm.service.messages import Body, Job as Call
+from exactperm.service.messages import Body, Job as Call, limits_of
 from exactperm.settings import Settings
 
 ROOT = Path(__file__).parents[1]
