@@ -18,8 +18,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from exactperm.service.limits import limits_of
-from exactperm.service.messages import Body, Job
+from exactperm.service.messages import Body, Job, limits_of
 from exactperm.service.pipeline import planned
 from exactperm.settings import Settings
 from tests.api.conftest import errors_of
