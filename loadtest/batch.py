@@ -25,7 +25,7 @@ def measured(items: int) -> list[str]:
     """Tests a second singly and in a batch, and how many times as many that are."""
     load = workload.accuracy(items)
     rows = []
-    with running_process({"cache_entries": 0, "keep_alive_s": 600}) as (url, _), closing(Link(url)) as link:
+    with running_process({"cache_bytes": 0, "keep_alive_s": 600}) as (url, _), closing(Link(url)) as link:
         for turn in range(ROUNDS + 1):
             bodies = [json_body({"u": load.u, "v": load.v, "seed": turn * TESTS + at}) for at in range(TESTS)]
             batch = (

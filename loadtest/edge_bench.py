@@ -73,7 +73,7 @@ def small_tests(quick: bool) -> list[Row]:
     bodies = [json_body({"u": load.u, "v": load.v, "seed": seed}) for seed in range(BODIES)]
     rounds, seconds = (6, 0.4) if quick else (15, 0.7)
     with ExitStack() as stack:
-        ours, _ = stack.enter_context(running_process({"cache_entries": 0, "keep_alive_s": 600}))
+        ours, _ = stack.enter_context(running_process({"cache_bytes": 0, "keep_alive_s": 600}))
         echo = stack.enter_context(running_echo())
         ways = [(ours, "/v1/tests/scores"), (echo, "/echo"), (echo, "/bare")]
         streams = [
@@ -101,7 +101,7 @@ def large_bodies(quick: bool) -> list[Row]:
     jsons = [post("/v1/tests/scores", json_body({**columns, "seed": seed})) for seed in range(turns + 1)]
     path = "/v1/tests/scores?statistic=sum_difference&seed="
     arrays = [post(f"{path}{seed}", table, NPY) for seed in range(turns + 1)]
-    with running_process({"cache_entries": 0, "keep_alive_s": 600}) as (url, _), closing(Link(url)) as link:
+    with running_process({"cache_bytes": 0, "keep_alive_s": 600}) as (url, _), closing(Link(url)) as link:
         by_json, by_npy, decoding = interleave(
             [
                 Contender("JSON", _each(link, jsons), turns),
@@ -145,7 +145,7 @@ def two_workers(quick: bool) -> list[Row]:
         streams = []
         for workers in (1, 2):
             url, _ = stack.enter_context(
-                running_process({"cache_entries": 0, "keep_alive_s": 600, "workers": workers})
+                running_process({"cache_bytes": 0, "keep_alive_s": 600, "workers": workers})
             )
             streams.append(stack.enter_context(closing(Stream(url, requests, CONNECTIONS))))
             streams[-1].rate(0.6)
@@ -176,7 +176,7 @@ def loop_lag(quick: bool) -> list[Row]:
     seconds = 5.0 if quick else 20.0
     spawn = multiprocessing.get_context("spawn")
     stopped = spawn.Event()
-    with running_process({"cache_entries": 0, "keep_alive_s": 600}) as (url, _), closing(Link(url)) as link:
+    with running_process({"cache_bytes": 0, "keep_alive_s": 600}) as (url, _), closing(Link(url)) as link:
         loads = [spawn.Process(target=load, args=(url, stopped)) for load in (_compute, _send_big)]
         for process in loads:
             process.start()

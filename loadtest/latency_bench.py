@@ -27,7 +27,7 @@ PATH = "/v1/tests/effects"
 OURS, ECHO, BARE = "exactperm", "echo", "echo, json.dumps alone"
 FEW_FOR_P99 = 100
 BURSTS = 100
-SETTINGS = {"cache_entries": 0, "keep_alive_s": 600}
+SETTINGS = {"cache_bytes": 0, "keep_alive_s": 600}
 
 
 class Crowd:

@@ -18,7 +18,7 @@ SIZES = (10_000, 100_000, 1_000_000)
 NPY = "application/x-npy"
 REQUESTS = 6
 MIB = 2**20
-SETTINGS = {"workers": 1, "cache_entries": 0, "keep_alive_s": 600}
+SETTINGS = {"workers": 1, "cache_bytes": 0, "keep_alive_s": 600}
 
 
 def measure(options: Options) -> Iterator[Table]:

@@ -13,7 +13,7 @@ import httpx
 
 SMALL = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}
 SMALL_P = 0.0625
-TOO_LARGE_FOR_THE_LOOP = [1, -1, 2, 3] * 20_000  # beyond inplace_body_bytes: only a worker reads it
+TOO_LARGE_FOR_THE_LOOP = [1, -1, 2, 3] * 20_000  # beyond Settings.inplace_body_bytes: only a worker reads it
 FORM = {
     "u": b'{"id":"a","score":1}\n{"id":"b","score":1}\n',
     "v": b'{"id":"b","score":0}\n{"id":"a","score":0}\n',

@@ -26,7 +26,7 @@ CONNECTIONS = 16  # the system shares connections out by chance: with four, one 
 SIZES = (100, 1_000)
 # Web processes answer all themselves: by default half of their work goes to compute processes, which take the other core already.
 SETTINGS = {
-    "cache_entries": 0,
+    "cache_bytes": 0,
     "inplace_share": 1,
     "keep_alive_s": 600,
     "workers": 2,

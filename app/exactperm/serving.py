@@ -1,4 +1,7 @@
-"""Serves with one or more web processes and their workers until SIGTERM or SIGINT; a second signal exits at once."""
+"""Serves with one or more web processes and their workers, or computes jobs, until SIGTERM or SIGINT.
+
+A second signal exits at once.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +48,26 @@ def serve(settings: Settings) -> None:
     gc.disable()  # imports create no garbage
     if settings.web_processes > 1 and _can_be_many():
         raise SystemExit(_serve_with_many(settings, limits))
+    wanted, settings = settings.web_processes, settings.model_copy(update={"web_processes": 1})
     executor = executor_of(settings)
     executor.begin()  # forks, so it comes before threads, event loops and the web framework
     keep_freed(2**28)  # bodies, and the pieces in which they arrive
     with embedded_worker(settings):
-        asyncio.run(_serve(settings, limits, executor))
+        asyncio.run(_serve(settings, limits, executor, wanted=wanted))
+
+
+def work(settings: Settings, *, with_parent: bool) -> None:
+    """Compute jobs until a signal, or until the parent ends; SystemExit if there can be no such database."""
+    from .jobs.database import engine_of
+    from .jobs.worker import run
+    from .ops.logs import log_config
+
+    try:
+        engine_of(settings.jobs_url).dispose()
+    except ValueError as error:
+        raise SystemExit(f"EXACTPERM_JOBS_URL: {error}.") from None
+    logging.config.dictConfig(log_config(settings.log_format, tracebacks=settings.log_tracebacks))
+    run(settings, with_parent=with_parent)
 
 
 def _can_be_many() -> bool:
@@ -123,7 +141,9 @@ def affordable(settings: Settings) -> Limits:
         raise SystemExit(f"{error}: raise the limit of open files (ulimit -n).") from None
 
 
-async def _serve(settings: Settings, limits: Limits, executor: Executor, place: Place | None = None) -> None:
+async def _serve(
+    settings: Settings, limits: Limits, executor: Executor, place: Place | None = None, wanted: int = 1
+) -> None:
     # Imported while the fork server warms up.
     import uvicorn
 
@@ -167,8 +187,8 @@ async def _serve(settings: Settings, limits: Limits, executor: Executor, place: 
         if reason := exposed(settings):
             log.warning("%s.", reason)
         _warn_of_fewer(limits, settings)
-        if settings.web_processes > 1:
-            log.warning("one web process serves instead of %d: several need Linux.", settings.web_processes)
+        if wanted > 1:
+            log.warning("one web process serves instead of %d: several need Linux.", wanted)
     gc.freeze()
     gc.enable()
     if place is None:

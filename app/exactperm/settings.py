@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import AliasChoices, Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -41,8 +41,28 @@ class Settings(BaseSettings):
     """What an operator may choose. Frozen: an application has one set of settings for its life."""
 
     model_config = SettingsConfigDict(
-        env_prefix="EXACTPERM_", frozen=True, extra="ignore", populate_by_name=True
+        env_prefix="EXACTPERM_", frozen=True, extra="forbid", populate_by_name=True
     )
+
+    # Fixed: nobody has needed another value, and each is bounded by a setting as well.
+    max_name_chars: ClassVar[int] = 200  # of a system: more does not fit into a table
+    max_form_parts: ClassVar[int] = (
+        1_000  # of a multipart body: each part costs time, and a form has fewer than 200 fields
+    )
+    max_gate_metrics: ClassVar[int] = 32
+    max_systems: ClassVar[int] = 1_000  # of one data set; `max_comparisons` bounds their pairs
+    max_batch_tests: ClassVar[int] = 1_000
+    batch_test_seconds: ClassVar[float] = 1.0  # predicted, of one test: a batch is computed by one worker
+    inplace_body_bytes: ClassVar[int] = (
+        32_768  # decoded in the web process: larger ones would keep others from their turn
+    )
+    inplace_engine_seconds: ClassVar[float] = 0.005  # predicted: what a health probe may wait for
+    retry_after_s: ClassVar[int] = 1  # the smallest Retry-After; larger when the queue drains slowly
+    max_header_bytes: ClassVar[int] = 65_536  # of a request line and headers: twice what proxies let through
+    body_bytes_per_second: ClassVar[int] = 1_000  # of a body, on average, once `header_timeout_s` has passed
+    job_max_chunks: ClassVar[int] = 2_000  # of one job; chunks are longer beyond it
+    job_max_tests: ClassVar[int] = 100_000  # in the list of one job
+    job_timeout_s: ClassVar[float] = 86_400.0  # of one chunk: it was planned to take `job_chunk_seconds`
 
     host: str = Field(default="127.0.0.1", description="Address to listen on; loopback by default.")
     port: int = Field(
@@ -52,51 +72,26 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         default=64 * MIB,
         ge=1,
-        description="Largest request body, as sent and after decompression; larger ones get 413.",
+        description="Largest request body, as sent and after decompression, and largest answer of a batch; larger ones get 413.",
     )
     bodies_bytes: int = Field(
         default=256 * MIB,
         ge=1,
-        description="Memory for the bodies and answers of all requests together; beyond it large ones get 503.",
+        description="Memory for the bodies and answers of all requests together, and for the bodies in each of the two queues; beyond it large ones get 503.",
     )
     max_items: int = Field(default=10_000_000, ge=1, description="Most items in one test; more get 413.")
-    max_name_chars: int = Field(default=200, ge=1, description="Longest name of a system, in characters.")
-    max_form_parts: int = Field(default=1_000, ge=1, description="Most parts of a multipart body.")
-    max_gate_metrics: int = Field(default=32, ge=1, description="Most metrics in one gate; more get 422.")
-    max_systems: int = Field(
-        default=1_000, ge=2, description="Most systems in one data set of a comparison; more get 422."
-    )
     max_comparisons: int = Field(
         default=300_000,
         ge=1,
         description="Most pairs of systems in one comparison, over all its data sets; more get 422.",
     )
-    max_batch_tests: int = Field(
-        default=1_000, ge=1, description="Most tests in one request of POST /v1/batch; more get 422."
-    )
-    batch_test_seconds: float = Field(
-        default=1.0,
-        gt=0,
-        description="Most predicted seconds of one test of a batch; a longer one gets 422 in its place.",
-    )
-    batch_answer_bytes: int = Field(
-        default=67_108_864,
-        ge=1,
-        description="Most bytes of all answers of a batch; a test whose answer does not fit gets 422 in its place.",
-    )
     max_samples: int = Field(default=10_000_000, ge=1, description="Most Monte Carlo samples in one test.")
 
-    inplace_body_bytes: int = Field(
-        default=32_768, ge=0, description="Bodies up to this size are decoded in the web process."
-    )
-    inplace_engine_seconds: float = Field(
-        default=0.005, ge=0, description="Tests predicted to take at most this long run in the web process."
-    )
     inplace_share: float = Field(
         default=0.5,
         ge=0,
         le=1,
-        description="Share of the web process's time for tests that it runs itself; beyond it workers run them.",
+        description="Share of the web process's time for small tests that it runs itself; beyond it workers run them, and with 0 all.",
     )
 
     workers: int = Field(
@@ -114,7 +109,7 @@ class Settings(BaseSettings):
     worker_memory_bytes: int = Field(
         default=1024 * MIB,
         ge=16 * MIB,
-        description="Memory that a worker may use beyond what it holds when warm; a test that needs more gets 503.",
+        description="Memory that a worker may use beyond what it holds when warm; a test that needs more gets 503, and one that is planned to need more than half of it for its arrays 422.",
     )
     long_test_seconds: float = Field(
         default=0.5,
@@ -126,19 +121,15 @@ class Settings(BaseSettings):
         ge=0,
         description="Most requests in each of the two queues for workers (short, long); more get 503.",
     )
-    queue_seconds: float = Field(
-        default=120.0, gt=0, description="Most predicted seconds of work in each queue; more get 503."
-    )
-    queue_bytes: int = Field(
-        default=256 * MIB, ge=1, description="Most bytes of bodies in each queue; more get 503."
-    )
     worker_start_timeout_s: float = Field(
         default=60.0,
         gt=0,
         description="Seconds that a worker may take to import and warm up; a service whose workers are not ready by then does not start.",
     )
     default_timeout_s: float = Field(
-        default=60.0, gt=0, description="Deadline of a request that sets none, in seconds."
+        default=60.0,
+        gt=0,
+        description="Deadline of a request that sets none, in seconds. In each queue waits predicted work of twice as many; more get 503.",
     )
     max_timeout_s: float = Field(
         default=600.0,
@@ -150,9 +141,6 @@ class Settings(BaseSettings):
         ge=1,
         description="Tests predicted to take more than this many times their deadline are refused with 422.",
     )
-    retry_after_s: int = Field(
-        default=1, ge=1, description="Smallest Retry-After, in seconds; larger when the queue drains slowly."
-    )
     liveness_stall_s: float = Field(
         default=5.0,
         gt=0,
@@ -161,17 +149,11 @@ class Settings(BaseSettings):
     cache_bytes: int = Field(
         default=32 * MIB, ge=0, description="Memory for cached answers, in bytes; 0 turns the cache off."
     )
-    cache_entries: int = Field(default=1_000, ge=0, description="Most cached answers; 0 turns the cache off.")
 
     engine_budget_operations: int = Field(
         default=20_000_000_000,
         ge=1,
         description="Most elementary operations that one test may be planned to take; more get 422.",
-    )
-    engine_budget_bytes: int = Field(
-        default=512 * MIB,
-        ge=1,
-        description="Most bytes of arrays that one test may be planned to need; more get 422.",
     )
 
     keep_alive_s: int = Field(default=5, ge=1, description="Seconds that an idle connection is kept open.")
@@ -191,18 +173,8 @@ class Settings(BaseSettings):
         gt=0,
         description="Seconds within which the headers of a request must arrive; later ones get 408.",
     )
-    max_header_bytes: int = Field(
-        default=65_536,
-        ge=1024,
-        description="Largest request line and headers, in bytes; larger ones get 431.",
-    )
     body_timeout_s: float = Field(
         default=120.0, gt=0, description="Seconds within which a whole body must arrive; later ones get 408."
-    )
-    body_bytes_per_second: int = Field(
-        default=1_000,
-        ge=0,
-        description="Lowest average rate of a body once EXACTPERM_HEADER_TIMEOUT_S has passed; slower ones get 408.",
     )
     max_connections: int = Field(
         default=800, ge=1, description="Most open connections; beyond it all but the health routes get 503."
@@ -244,24 +216,10 @@ class Settings(BaseSettings):
         le=600,
         description="Predicted seconds of work in one chunk of a job: what is lost when its process dies.",
     )
-    job_max_chunks: int = Field(
-        default=2_000, ge=1, le=100_000, description="Most chunks of one job; chunks are longer beyond it."
-    )
-    job_max_tests: int = Field(
-        default=100_000, ge=1, description="Most tests in the list of one job; more get 422."
-    )
     job_max_seconds: float = Field(
-        default=360_000.0, gt=0, description="Most predicted processor seconds of one job; more get 422."
-    )
-    job_result_bytes: int = Field(
-        default=256 * MIB,
-        ge=MIB,
-        description="Most bytes that the results of one job may take in the database, compressed where it is a list; with more it fails.",
-    )
-    jobs_key_seconds: float = Field(
-        default=720_000.0,
+        default=360_000.0,
         gt=0,
-        description="Most predicted seconds of unfinished jobs of one API key; more get 429.",
+        description="Most predicted processor seconds of one job; more get 422. Unfinished jobs of one API key may have twice as many (more get 429), those of all keys ten times (503).",
     )
     jobs_key_jobs: int = Field(
         default=1_000, ge=1, description="Most unfinished jobs of one API key; more get 429."
@@ -269,31 +227,12 @@ class Settings(BaseSettings):
     jobs_key_bytes: int = Field(
         default=4096 * MIB,
         ge=MIB,
-        description="Most bytes of results and stored answers that are kept for one API key; with more, submissions and `store` get 429. Jobs that were accepted before still add theirs.",
-    )
-    jobs_waiting_seconds: float = Field(
-        default=3_600_000.0,
-        gt=0,
-        description="Most predicted seconds of unfinished jobs of all keys together; more get 503.",
-    )
-    job_timeout_s: float = Field(
-        default=86_400.0, gt=0, description="Seconds that one chunk may take before its job fails."
+        description="Most bytes of results and stored answers that are kept for one API key, of one job a sixteenth; with more, submissions and `store` get 429. Jobs that were accepted before still add theirs.",
     )
     job_poll_s: float = Field(
-        default=0.25, gt=0, description="Seconds between two looks of a worker for chunks that wait."
-    )
-    job_beat_s: float = Field(
-        default=0.5,
+        default=0.25,
         gt=0,
-        description="Seconds between two heartbeats of a worker, when it also notices cancelled jobs.",
-    )
-    job_silent_s: float = Field(
-        default=5.0,
-        gt=0,
-        description="Seconds without a heartbeat after which other workers take over what a worker had begun.",
-    )
-    job_streams: int = Field(
-        default=200, ge=1, description="Most open streams of events of jobs; more get 503."
+        description="Seconds between two looks of a worker for chunks that wait. Its heartbeat, when it notices cancelled jobs, takes twice as long; after ten in a row that are missing, and at least 5 s, other workers take over.",
     )
     retention_s: int = Field(
         default=604_800,
@@ -318,9 +257,97 @@ class Settings(BaseSettings):
         description="Where to send OpenTelemetry spans by OTLP over HTTP; needs the extra otel. Without it no spans are sent.",
     )
 
+    # Derived from other settings.
+
+    @property
+    def batch_answer_bytes(self) -> int:
+        """Most bytes of all answers of a batch: as many as its body may have."""
+        return self.max_body_bytes
+
+    @property
+    def engine_budget_bytes(self) -> int:
+        """Most bytes of arrays that one test may be planned to need: the rest of a worker's memory is for its data."""
+        return self.worker_memory_bytes // 2
+
+    @property
+    def queue_bytes(self) -> int:
+        """Most bytes of bodies in each queue of a web process, which has room for the largest body."""
+        return max(-(-self.bodies_bytes // self.web_processes), min(self.bodies_bytes, self.max_body_bytes))
+
+    @property
+    def queue_seconds(self) -> float:
+        """Most predicted seconds of work in each queue of a web process: who waits longer would miss the usual deadline."""
+        return 2.0 * self.default_timeout_s / self.web_processes
+
+    @property
+    def cache_entries(self) -> int:
+        """Most cached answers: an answer with its null distribution has some 32 KiB."""
+        return self.cache_bytes // 2**15
+
+    @property
+    def jobs_key_seconds(self) -> float:
+        """Most predicted seconds of unfinished jobs of one API key: two of the longest."""
+        return 2.0 * self.job_max_seconds
+
+    @property
+    def jobs_waiting_seconds(self) -> float:
+        """Most predicted seconds of unfinished jobs of all keys together: of five keys."""
+        return 5.0 * self.jobs_key_seconds
+
+    @property
+    def job_result_bytes(self) -> int:
+        """Most bytes that the results of one job may take in the database: a sixteenth of what a key may keep."""
+        return min(self.jobs_key_bytes, max(MIB, self.jobs_key_bytes // 16))
+
+    @property
+    def job_streams(self) -> int:
+        """Most open streams of events of jobs in a web process: a quarter of all connections."""
+        return max(1, self.max_connections // (4 * self.web_processes))
+
+    @property
+    def job_beat_s(self) -> float:
+        """Seconds between two heartbeats of a worker for jobs, when it also notices cancelled jobs."""
+        return 2.0 * self.job_poll_s
+
+    @property
+    def job_silent_s(self) -> float:
+        """Seconds without a heartbeat after which other workers take over what a worker had begun."""
+        return max(5.0, 10.0 * self.job_beat_s)
+
     @field_validator("log_tracebacks")
     @classmethod
     def _only_on_loopback(cls, wanted: bool, info: ValidationInfo) -> bool:
         if wanted and not is_loopback(info.data.get("host", "")):
             raise ValueError("tracebacks may quote requests: EXACTPERM_HOST must be a loopback address")
         return wanted
+
+
+_FIXED = "it is fixed now"
+# Settings that are gone, and what to use instead.
+REMOVED = {
+    "max_name_chars": _FIXED,
+    "max_form_parts": _FIXED,
+    "max_gate_metrics": _FIXED,
+    "max_systems": "EXACTPERM_MAX_COMPARISONS bounds the pairs of systems",
+    "max_batch_tests": _FIXED,
+    "batch_test_seconds": _FIXED,
+    "batch_answer_bytes": "it is EXACTPERM_MAX_BODY_BYTES now",
+    "inplace_body_bytes": "EXACTPERM_INPLACE_SHARE says how much the web process computes itself",
+    "inplace_engine_seconds": "EXACTPERM_INPLACE_SHARE says how much the web process computes itself",
+    "queue_seconds": "it is twice EXACTPERM_DEFAULT_TIMEOUT_S now",
+    "queue_bytes": "it is EXACTPERM_BODIES_BYTES now",
+    "retry_after_s": _FIXED,
+    "cache_entries": "EXACTPERM_CACHE_BYTES bounds the cache",
+    "engine_budget_bytes": "it is half of EXACTPERM_WORKER_MEMORY_BYTES now",
+    "max_header_bytes": _FIXED,
+    "body_bytes_per_second": _FIXED,
+    "job_max_chunks": _FIXED,
+    "job_max_tests": _FIXED,
+    "job_result_bytes": "it is a sixteenth of EXACTPERM_JOBS_KEY_BYTES now",
+    "jobs_key_seconds": "it is twice EXACTPERM_JOB_MAX_SECONDS now",
+    "jobs_waiting_seconds": "it is ten times EXACTPERM_JOB_MAX_SECONDS now",
+    "job_timeout_s": _FIXED,
+    "job_beat_s": "it is twice EXACTPERM_JOB_POLL_S now",
+    "job_silent_s": "it is twenty times EXACTPERM_JOB_POLL_S now, and at least 5",
+    "job_streams": "it is a quarter of EXACTPERM_MAX_CONNECTIONS now",
+}

@@ -62,7 +62,7 @@ def service() -> Iterator[Service]:
 @pytest.fixture(scope="session")
 def worker_service() -> Iterator[Service]:
     """A service that computes nothing in place."""
-    yield from running(Settings(workers=1, inplace_body_bytes=0))
+    yield from running(Settings(workers=1, inplace_share=0))
 
 
 def problem(response: httpx.Response, status: int) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from exactperm.service.messages import Body, Job, RenderedResponse, limits_of
 from exactperm.service.pipeline import handle
 from exactperm.settings import Settings
 from tests.api.conftest import Service, error_of, problem, running
+from tests.settings_with import settings_with
 
 PATH = "/v1/batch"
 NDJSON = "application/x-ndjson"
@@ -28,7 +29,7 @@ PATHS = {"gate": "/v1/gate", "compare": "/v1/compare", "power": "/v1/power"}
 
 @pytest.fixture(scope="module")
 def two_workers() -> Iterator[Service]:
-    yield from running(Settings(workers=2, batch_answer_bytes=ROOM))
+    yield from running(settings_with(workers=2, batch_answer_bytes=ROOM))
 
 
 def drawn(seed: int) -> dict[str, Any]:

@@ -110,7 +110,7 @@ def compose_of(name: str, service: str) -> dict[str, Any]:
 
 
 def default(setting: str) -> float:
-    return float(Settings.model_fields[setting].default)
+    return float(getattr(Settings(web_processes=1), setting))
 
 
 def time_to_end(variables: dict[str, str]) -> float:

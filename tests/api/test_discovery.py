@@ -18,6 +18,7 @@ from exactperm.reports.representations import BY_NAME, OF_A_TEST
 from exactperm.service.problems import all_types
 from exactperm.settings import Settings
 from tests.api.conftest import problem
+from tests.settings_with import settings_with
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,7 +36,7 @@ def test_meta_tells_limits_methods_and_statistics(service: Any) -> None:
 
 
 def test_meta_tells_of_jobs_and_not_where_they_are_kept() -> None:
-    settings = Settings(
+    settings = settings_with(
         workers=1, jobs_url="postgresql://exactperm:hidden@db.internal/jobs", job_max_tests=77
     )
     said = meta_of(settings)["jobs"]

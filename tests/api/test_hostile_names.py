@@ -21,7 +21,7 @@ FORMATS: dict[str, tuple[str, ...]] = {"/v1/tests/scores": OF_TESTS, "/v1/gate":
 
 @pytest.fixture(scope="module")
 def keeping() -> Iterator[Service]:
-    yield from running(Settings(workers=1, inplace_body_bytes=0))
+    yield from running(Settings(workers=1, inplace_share=0))
 
 
 def asked(path: str, name: str) -> object:

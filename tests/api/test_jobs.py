@@ -25,6 +25,7 @@ from exactperm.ops.keys import new_key
 from exactperm.settings import Settings
 from tests.api.conftest import Service, error_of, errors_of, problem, running
 from tests.api.test_hostile_corpus import TEXTS
+from tests.settings_with import settings_with
 
 TEST = {"kind": "scores", "request": {"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}}
 KEYS = [new_key() for _ in range(3)]
@@ -63,7 +64,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Iterator[Job
         file = tmp_path_factory.mktemp("jobs") / "jobs.sqlite"
         digests = ",".join(digest for _, digest in KEYS)
         for service in running(
-            Settings(workers=1, jobs_url=f"sqlite:///{file}", api_key_digests=digests, **settings)
+            settings_with(workers=1, jobs_url=f"sqlite:///{file}", api_key_digests=digests, **settings)
         ):
             yield Jobs(service, file)
 

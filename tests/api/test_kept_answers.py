@@ -22,7 +22,7 @@ def ask(service: Service, path: str = "/v1/tests/effects", **headers: str) -> ht
 
 @pytest.fixture(scope="module")
 def keeping() -> Iterator[Service]:
-    yield from running(Settings(workers=1, inplace_body_bytes=0, cache_entries=3))
+    yield from running(Settings(workers=1, inplace_share=0, cache_bytes=3 * 2**15))
 
 
 def test_the_second_who_asks_gets_the_kept_answer_and_is_told_so(keeping: Service) -> None:
@@ -50,7 +50,7 @@ def test_another_representation_is_another_answer_of_the_same_tag(keeping: Servi
 def test_no_key_learns_what_was_asked_with_another() -> None:
     keys = [new_key() for _ in range(2)]
     digests = ",".join(digest for _, digest in keys)
-    for service in running(Settings(workers=1, inplace_body_bytes=0, api_key_digests=digests)):
+    for service in running(Settings(workers=1, inplace_share=0, api_key_digests=digests)):
         mine, other = ({"authorization": f"Bearer {key}"} for key, _ in keys)
         assert "hit" not in ask(service, **mine).headers["server-timing"]
         foreign = ask(service, **other)
@@ -81,7 +81,7 @@ def test_no_more_answers_are_kept_than_the_settings_say(keeping: Service) -> Non
 
 @pytest.mark.slow
 def test_nothing_is_kept_when_the_settings_say_so() -> None:
-    for service in running(Settings(workers=1, inplace_body_bytes=0, cache_bytes=0)):
+    for service in running(Settings(workers=1, inplace_share=0, cache_bytes=0)):
         assert all("cache" not in ask(service).headers["server-timing"] for _ in range(2))
 
 

@@ -9,8 +9,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 
 from exactperm.ops.observability import Templates
-from exactperm.settings import Settings
 from tests.api.conftest import Service, running
+from tests.settings_with import settings_with
 
 SMALL = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}
 SECRET = "s3cr3t"
@@ -27,7 +27,7 @@ OPERATIONS = {  # design/operations.md
 
 @pytest.fixture
 def counted() -> Iterator[Service]:
-    yield from running(Settings(workers=1, inplace_body_bytes=100, max_body_bytes=10_000))
+    yield from running(settings_with(workers=1, inplace_body_bytes=100, max_body_bytes=10_000))
 
 
 def samples(service: Service) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:

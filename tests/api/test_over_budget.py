@@ -10,6 +10,7 @@ import pytest
 
 from exactperm.settings import Settings
 from tests.api.conftest import Service, problem as refused, running
+from tests.settings_with import settings_with
 
 RANDOM = random.Random(10)
 ITEMS = 400
@@ -31,7 +32,7 @@ BODIES: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.fixture(scope="module")
 def frugal() -> Iterator[Service]:
-    settings = Settings(workers=1, engine_budget_operations=5_000_000, engine_budget_bytes=1 << 26)
+    settings = settings_with(workers=1, engine_budget_operations=5_000_000, engine_budget_bytes=1 << 26)
     yield from running(settings)
 
 

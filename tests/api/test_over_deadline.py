@@ -29,8 +29,8 @@ LINES = ("id,u,v\n" + "".join(f"{n},{value},0\n" for n, value in enumerate(STAY)
 @pytest.fixture(scope="module", params=["in place", "in a worker"])
 def asked(request: pytest.FixtureRequest) -> Iterator[Service]:
     """The plan is made in the web process where the body is small, and by a worker where it is not."""
-    small = 32_768 if request.param == "in place" else 0
-    yield from running(Settings(workers=1, cache_bytes=0, inplace_body_bytes=small))
+    share = 0.5 if request.param == "in place" else 0
+    yield from running(Settings(workers=1, cache_bytes=0, inplace_share=share))
 
 
 def parquet_of(rows: int) -> bytes:
@@ -135,7 +135,7 @@ def test_who_cannot_wait_so_long_leaves_and_who_can_gets_the_answer() -> None:
     """Two ask the same, with other deadlines in the query: they share one computation."""
 
     async def scenario() -> None:
-        app = create_app(Settings(workers=1, inplace_body_bytes=0, cache_bytes=0))
+        app = create_app(Settings(workers=1, inplace_share=0, cache_bytes=0))
         content = json.dumps(BODY)
         headers = {"content-type": "application/json"}
         async with (

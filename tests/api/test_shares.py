@@ -60,7 +60,7 @@ def test_a_probe_is_answered_while_small_tests_take_turns(alone: Service, *, dis
 
 @pytest.mark.slow
 def test_beyond_its_share_small_tests_go_to_workers_and_are_answered_all_the_same() -> None:
-    for service in running(Settings(workers=1, inplace_share=0.0)):
+    for service in running(Settings(workers=1, inplace_share=1e-9)):
         answers = [
             service.post("/v1/tests/effects", {"stay": [*SMALL["stay"], number]})
             for number in range(LONG_ENOUGH)

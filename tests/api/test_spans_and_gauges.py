@@ -19,6 +19,7 @@ from exactperm import main
 from exactperm.ops.tracing import Spans
 from exactperm.settings import Settings
 from tests.api.conftest import Service, running
+from tests.settings_with import settings_with
 
 SECRET = "s3cr3t"
 SMALL = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}
@@ -37,7 +38,7 @@ IDLE = {
 @pytest.fixture
 def stormed() -> Iterator[Service]:
     yield from running(
-        Settings(
+        settings_with(
             workers=2,
             inplace_body_bytes=1_000,
             max_body_bytes=200_000,

@@ -14,6 +14,7 @@ import exactperm
 from exactperm.ops.keys import new_key
 from exactperm.settings import Settings
 from tests.api.conftest import Service, errors_of, problem, running
+from tests.settings_with import settings_with
 
 SMALL = {"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}
 LONG = {**SMALL, "method": "monte_carlo", "samples": 400_000}
@@ -68,7 +69,7 @@ class Keeping:
 def keeping(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keeping]:
     url = f"sqlite:///{tmp_path_factory.mktemp('store')}/jobs.sqlite"
     digests = f"{DIGEST},{OTHER_DIGEST}"
-    for service in running(Settings(workers=1, jobs_url=url, api_key_digests=digests, job_streams=1)):
+    for service in running(settings_with(workers=1, jobs_url=url, api_key_digests=digests, job_streams=1)):
         yield Keeping(service)
 
 

@@ -15,9 +15,10 @@ from exactperm.main import create_app
 from exactperm.settings import Settings
 from tests.fuzz.amount import GENERATED
 from tests.fuzz.verdict import judge_answer
+from tests.settings_with import settings_with
 from tests.warm_start import lifespan
 
-CHEAP = Settings(
+CHEAP = settings_with(
     workers=1,
     max_items=20_000,
     max_body_bytes=1_000_000,

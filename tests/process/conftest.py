@@ -29,9 +29,9 @@ ENDLESS = {"stay": [2**k for k in range(30)] * 300, "method": "monte_carlo", "sa
 ROOMY = {
     "max_samples": 10**9,
     "engine_budget_operations": 10**15,
-    "engine_budget_bytes": 2**40,
+    "worker_memory_bytes": 2**41,
     "most_over_deadline": 1e9,
-    "queue_seconds": 1e9,
+    "default_timeout_s": 5e8,
 }
 
 

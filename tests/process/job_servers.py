@@ -19,9 +19,7 @@ KEYS = {"a": "ep_first", "b": "ep_second"}
 DIGESTS = ",".join(hashlib.sha256(key.encode()).hexdigest() for key in KEYS.values())
 QUICK = {
     "workers": 2,
-    "job_beat_s": 0.2,
     "job_poll_s": 0.1,
-    "job_silent_s": 6,
     "job_chunk_seconds": 0.02,
     "access_log": False,
     "cache_bytes": 0,

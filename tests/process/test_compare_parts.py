@@ -23,7 +23,7 @@ from tests.process.executors import run, until
 pytestmark = pytest.mark.process
 WORKERS = 2
 # More than 120 ms are long.
-SOON_LONG = {"long_test_seconds": 0.06, "inplace_body_bytes": 0, "cache_bytes": 0, "access_log": False}
+SOON_LONG = {"long_test_seconds": 0.06, "inplace_share": 0, "cache_bytes": 0, "access_log": False}
 
 
 def board(systems: int, items: int, seed: int = 1, **options: Any) -> dict[str, Any]:

@@ -32,7 +32,7 @@ Start = Callable[..., Server]
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> object:
     """One server for the cases that leave it as it was."""
-    running = Server(tmp_path_factory.mktemp("edge") / "log", workers=1, max_header_bytes=8_192)
+    running = Server(tmp_path_factory.mktemp("edge") / "log", workers=1)
     until(running.ready, "the server is ready")
     yield running
     running.stop()
@@ -107,7 +107,7 @@ def test_a_bad_chunk_is_a_400_and_no_other_request_hears_of_it(server: Server) -
 
 @pytest.mark.parametrize("pieces", [1, 50])
 def test_headers_over_the_limit_are_a_431_in_one_piece_and_in_many(server: Server, pieces: int) -> None:
-    message = head("GET /livez HTTP/1.1", f"X-A: {'a' * 8_100}", f"X-B: {'b' * 8_100}")
+    message = head("GET /livez HTTP/1.1", f"X-A: {'a' * 33_000}", f"X-B: {'b' * 33_000}")
     with connected(server) as client:
         with contextlib.suppress(ConnectionError):
             for begin in range(0, len(message), len(message) // pieces):
@@ -119,7 +119,7 @@ def test_headers_over_the_limit_are_a_431_in_one_piece_and_in_many(server: Serve
 @pytest.mark.parametrize("pieces", [1, 50])
 def test_trailers_over_the_limit_are_a_431_in_one_piece_and_in_many(server: Server, pieces: int) -> None:
     body = b"%x\r\n%s\r\n0\r\n" % (len(BODY), BODY)
-    message = head(POST, JSON, CHUNKED) + body + f"X-A: {'a' * 8_200}\r\n\r\n".encode()
+    message = head(POST, JSON, CHUNKED) + body + f"X-A: {'a' * 66_000}\r\n\r\n".encode()
     with connected(server) as client:
         with contextlib.suppress(ConnectionError):
             for begin in range(0, len(message), len(message) // pieces):
@@ -234,7 +234,7 @@ def test_the_next_request_on_a_connection_has_a_deadline_too(start: Start) -> No
 
 
 @pytest.mark.parametrize("framing", ["Content-Length: 100000", CHUNKED])
-@pytest.mark.parametrize("limit", [{"body_timeout_s": 1}, {"body_bytes_per_second": 100_000}])
+@pytest.mark.parametrize("limit", [{"body_timeout_s": 1}, {}])
 def test_a_body_that_comes_too_slowly_gets_a_408(start: Start, limit: dict[str, int], framing: str) -> None:
     server = start(workers=1, header_timeout_s=1, **limit)
     with connected(server) as client:

@@ -22,7 +22,7 @@ CHOICES = {"format": "csv", "method": "monte_carlo", "samples": "500000000"}
 ROOMY = {
     "max_samples": 10**9,
     "engine_budget_operations": 10**15,
-    "engine_budget_bytes": 2**40,
+    "worker_memory_bytes": 2**41,
     "most_over_deadline": 1e9,
 }
 SMALL = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}

@@ -351,7 +351,7 @@ def test_killed_at_random_the_board_has_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_back_pressure(tmp_path: Path) -> None:
-    limits: dict[str, Any] = {"jobs_key_jobs": 2, "jobs_waiting_seconds": 1e9, "jobs_embedded_worker": False}
+    limits: dict[str, Any] = {"jobs_key_jobs": 2, "jobs_embedded_worker": False}
     with serving(tmp_path, 0, api_key_digests=DIGESTS, **limits) as server:
         body = {"kind": "scores", "request": SMALL}
         for _ in range(2):

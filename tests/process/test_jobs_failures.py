@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.process, pytest.mark.slow]
 LATER = "select 1 from ep_hosts where algorithm = ? and seen > ? + 1.0"
 BEATS = "select max(seen) from ep_hosts where algorithm = ?"
 OTHER = """
-import exactperm.working as working
+from exactperm import serving as working
 from exactperm.jobs import worker
 from exactperm.settings import Settings
 worker.ALGORITHM_VERSION = "another"
@@ -145,7 +145,7 @@ def test_results_beyond_their_limit_fail_their_job_only(tmp_path: Path, *, liste
         "pmf": "full",
     }  # 1.1 MB, of which compression leaves a quarter
     tests = [{"kind": "effects", "request": {**one, "alpha": 0.01 * n}} for n in range(1, 13)]
-    with serving(tmp_path, job_result_bytes=2**20) as server:
+    with serving(tmp_path, jobs_key_bytes=2**24) as server:
         job = server.submit("batch", {"tests": tests}) if listed else server.submit("effects", one)
         ended = server.ended(job)
         assert ended["state"] == "failed"

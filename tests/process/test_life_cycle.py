@@ -255,7 +255,7 @@ def test_same_request_same_bytes_across_processes_and_restarts(start: Start) -> 
     for settings in (
         {"workers": 1},
         {"workers": 2},
-        {"workers": 2, "inplace_body_bytes": 0, "cache_entries": 0},
+        {"workers": 2, "inplace_share": 0, "cache_bytes": 0},
     ):
         server = start(**settings)
         for _ in range(3):

@@ -32,7 +32,7 @@ LONG: dict[str, Any] = {"method": "monte_carlo", "samples": 500_000_000, "timeou
 ROOMY: dict[str, Any] = {
     "max_samples": 10**9,
     "engine_budget_operations": 10**15,
-    "engine_budget_bytes": 2**40,
+    "worker_memory_bytes": 2**41,
 }
 
 

@@ -182,7 +182,7 @@ class InPlace:
         self.seconds = 0.0
         self._engine_seconds = settings.inplace_engine_seconds
         self._most_bytes = settings.inplace_body_bytes
-        self._share = TokenBucket(settings.inplace_share, SAVED_S)
+        self._share = TokenBucket(settings.inplace_share, SAVED_S if settings.inplace_share else 0.0)
         self._inspection_budget = TokenBucket(INSPECTION_SHARE, INSPECTION_SAVED_S)
 
     def inspects(self, job: Job, size: int, *, full: bool) -> bool:

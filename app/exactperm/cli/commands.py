@@ -127,7 +127,7 @@ def worker(*, with_parent: bool) -> None:
     settings = settings_of({})
     if not settings.jobs_url:
         raise click.UsageError("Set EXACTPERM_JOBS_URL, to the database that the service has.")
-    from ..working import work
+    from ..serving import work
 
     work(settings, with_parent=with_parent)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import click
 from pydantic import ValidationError
 
-from ..settings import Settings
+from ..settings import REMOVED, Settings
 from .output import Refused
 
 PREFIX = "EXACTPERM_"
@@ -24,12 +24,14 @@ ADDRESS = re.compile(r"(tcp|udp)://")
 
 
 def _look_at_names(environment: Mapping[str, str]) -> None:
-    """Refuse a variable whose name is close to that of a setting, and warn of any other that is not one."""
+    """Refuse a variable of a setting that is gone, or of a name close to one, and warn of any other that is not one."""
     known = [*(PREFIX + name.upper() for name in Settings.model_fields), *OF_THE_CLIENT]
     for given, value in environment.items():
         name = given.upper()
         if not name.startswith(PREFIX) or name in known or OF_LINKS.fullmatch(name) or ADDRESS.match(value):
             continue
+        if instead := REMOVED.get(name.removeprefix(PREFIX).lower()):
+            raise Refused(f"{given[:80]}: there is no such setting any more; {instead}. Remove the variable.")
         if near := difflib.get_close_matches(name, known, 1, LIKENESS):
             raise Refused(f"{given[:80]}: there is no such setting; did you mean {near[0]}?")
         click.echo(f"exactperm: {given[:80]} is not a setting of exactperm and has no effect.", err=True)

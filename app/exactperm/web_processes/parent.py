@@ -26,25 +26,16 @@ from ..ops.shared_counters import Counts
 from ..settings import Settings
 from .channel import ALL_METRICS, BEAT, LISTENS, METRICS, SIGNAL, ToWeb
 
-DIVIDED = (
-    "max_connections_per_address",
-    "queue_depth",
-    "queue_bytes",
-    "cache_bytes",
-    "cache_entries",
-    "job_streams",
-)
+DIVIDED = ("max_connections_per_address", "queue_depth", "cache_bytes")
 
 
 def share_of(settings: Settings, number: int, processes: int) -> Settings:
     """The settings of web process `number` of `processes`; open connections and held bytes are counted together instead.
 
-    Shares are rounded up, and a queue has room for the largest body.
+    Shares are rounded up. What is derived from `web_processes` is of one of them already.
     """
     least, more = divmod(settings.workers, processes)
     own: dict[str, Any] = {name: -(-getattr(settings, name) // processes) for name in DIVIDED}
-    own["queue_bytes"] = max(own["queue_bytes"], min(settings.queue_bytes, settings.max_body_bytes))
-    own["queue_seconds"] = settings.queue_seconds / processes
     own["workers"] = max(1, least + (number < more))
     return settings.model_copy(update=own)
 

@@ -28,6 +28,7 @@ from exactperm.ops.edge.parsing import (
 )
 from exactperm.ops.edge.protocol import MOST_EMPTY_LINES, HTTPProtocol
 from exactperm.settings import Settings
+from tests.settings_with import settings_with
 
 LIMIT = 8_192
 HOST = b"Host: localhost\r\n"
@@ -80,7 +81,7 @@ class Wire:
 
 def connected(application: Application, wire: Wire) -> HTTPProtocol:
     """A connection of a server that serves an application, in the running loop."""
-    settings = Settings(workers=1, max_header_bytes=LIMIT)
+    settings = settings_with(workers=1, max_header_bytes=LIMIT)
     config = Config(application, log_config=None, access_log=False, interface="asgi3", root_path="/below")
     config.load()
     edge = Edge(Limits.of(settings), lambda *_: ((), b"refused"), lambda reason: None)

@@ -10,9 +10,14 @@ from exactperm.web_processes.parent import DIVIDED, share_of
 
 @pytest.mark.parametrize("processes", [2, 3, 4])
 def test_shares_add_up_to_the_limit_and_are_rounded_up(processes: int) -> None:
-    settings = Settings(workers=8)
-    assert "job_streams" in DIVIDED  # each process had all of them
-    for name in DIVIDED:
-        limit = getattr(settings, name)
+    settings = Settings(workers=8, web_processes=processes)
+    alone = Settings(workers=8, web_processes=1)
+    for name in (*DIVIDED, "job_streams", "queue_seconds"):  # each process had all streams
+        limit = getattr(alone, name)
         shares = [getattr(share_of(settings, number, processes), name) for number in range(processes)]
-        assert limit <= sum(shares) < limit + processes or name == "queue_bytes"
+        assert limit - processes < sum(shares) < limit + processes
+
+
+def test_each_queue_has_room_for_the_largest_body() -> None:
+    settings = Settings(web_processes=16, bodies_bytes=2**28, max_body_bytes=2**27)
+    assert share_of(settings, 0, 16).queue_bytes == 2**27

@@ -203,10 +203,10 @@ class ChunkedBody:
         content = b"".join(self._parts)
         self._parts.clear()
         self._silent = 0 if content else self._silent + begin
-        if not self.over and self._wire > FREE_FRAMING_BYTES + 3 * self._content:
-            raise Refused(SMALL_CHUNKS)
         if not self.over and self._silent > self._most_trailer_bytes:  # a trailer that does not end
             raise Refused(LARGE_HEAD)
+        if not self.over and self._wire - self._silent > FREE_FRAMING_BYTES + 3 * self._content:
+            raise Refused(SMALL_CHUNKS)
         return content
 
     def _ends(self, data: bytes) -> Iterator[int]:

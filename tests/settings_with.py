@@ -1,0 +1,17 @@
+"""Settings with other values of what is fixed or derived: only tests choose those."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exactperm.settings import Settings
+
+
+def settings_with(**values: Any) -> Settings:
+    """Settings; those that are no environment variables are overridden in a class of its own."""
+    chosen = type("Chosen", (Settings,), {"__module__": __name__})
+    for name in values.keys() - Settings.model_fields.keys():
+        assert hasattr(Settings, name), name
+        setattr(chosen, name, values.pop(name))
+    settings: Settings = chosen(**values)
+    return settings
