@@ -8,13 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .client.clients import Client
     from .client.compare_requests import compare_files
-    from .client.compare_results import CompareResult
-    from .client.gate_results import GateResult
-    from .client.power_results import PowerResult
     from .client.requests import counts, effects, files, metric, predictions, scores
-    from .client.results import TestResult
-    from .client.sync_client import Client
+    from .client.results import CompareResult, GateResult, PowerResult, TestResult
     from .local.run import compare, gate, power, test
 
 __version__ = "0.1.0"

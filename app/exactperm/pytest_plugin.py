@@ -13,7 +13,7 @@ import pytest
 
 if TYPE_CHECKING:
     from .client import Client, GateResult
-    from .client.gate_results import MetricResult
+    from .client.results import MetricResult
     from .local.run import GateOptions
 
 
@@ -90,8 +90,8 @@ class Gates:
 
 def markdown(result: GateResult) -> str:
     """The verdict with its reason; each metric with its reason, where there are several, and its figures; what was read."""
-    from .client.notebook import VERDICTS, read_rows, test_sentence
     from .presentation.escaping import prose_for_markdown
+    from .presentation.words import VERDICTS, read_rows, test_sentence
 
     lines = [f"**{VERDICTS[result.verdict]}** – {prose_for_markdown(result.reason)}"]
     for metric in result.metrics:

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 import jsonschema_rs  # schemathesis's validator: it knows nothing of pydantic
 import pytest
 
-from exactperm.answers.gate import GateRecord, MetricRecord
+from exactperm.answers.gate import GateRecord
 from exactperm.answers.plan import PlanRecord
 from exactperm.answers.test import ReadingRecord, TestRecord
 from exactperm.service.problems import Problem
@@ -22,17 +22,6 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = json.loads((ROOT / "openapi" / "openapi.json").read_text(encoding="utf-8"))
 SCHEMAS = DOCUMENT["components"]["schemas"]
 SMALL = sorted((ROOT / "openapi" / "examples" / "small").glob("*.json"))
-TERMS = {"policy", "margin", "alpha", "higher_is_better"}
-E_VALUES = {"e_value", "log10_e_value", "p_anytime", "log10_p_anytime", "curtailed"}
-# Where a field of a record is not a member of its own name, and what is there instead.
-OTHERWISE: dict[tuple[type, str], set[str]] = {
-    (TestRecord, "digest"): {"id"},
-    (GateRecord, "digest"): {"id"},
-    (GateRecord, "terms"): TERMS,
-    (MetricRecord, "terms"): TERMS,
-    (ReadingRecord, "facts"): {"notes"},
-    **{(record, "sequential"): E_VALUES for record in (TestRecord, GateRecord, MetricRecord)},
-}
 
 
 def validator(component: str) -> Any:
@@ -133,11 +122,10 @@ def missing(record: Any, schema: Any) -> Iterator[str]:
     """The fields of a record, and of the records in it, that a schema lacks."""
     hints = get_type_hints(record)
     for field in dataclasses.fields(record):
-        for name in OTHERWISE.get((record, field.name), [field.name]):
-            if name not in schema["properties"] or name not in schema["required"]:
-                yield f"{record.__name__}.{name}"
+        if field.name not in schema["properties"] or field.name not in schema["required"]:
+            yield f"{record.__name__}.{field.name}"
         inner = record_in(hints[field.name])
-        if inner is not None and (record, field.name) not in OTHERWISE:
+        if inner is not None and (record, field.name) != (ReadingRecord, "notes"):  # written as sentences
             (there,) = resolved(schema["properties"][field.name])
             yield from missing(inner, there)
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exactperm.client.calls import compare_result
+from exactperm.client.responses import reader_of
+from exactperm.client.results import CompareResult
 
 RNG = np.random.default_rng(7)
 SCORES = (RNG.random((60, 4)) < [0.8, 0.6, 0.5, 0.3]).astype(int)
@@ -94,7 +95,7 @@ def test_both_tables_of_csv_count_what_is_not_listed(service: Any) -> None:
 
 
 def test_a_notebook_and_a_terminal_say_it(service: Any) -> None:
-    result = compare_result(answer(service, {**MAX_T, "pairs": "none"}))
+    result = reader_of(CompareResult)(answer(service, {**MAX_T, "pairs": "none"}))
     assert "2 exact, 2 bracketed, 2 sampled" in str(result)
     assert "2 sampled" in result._repr_html_()
     assert set(result.systems_frame()["certainty"]) == {"exact:2 bracketed:2 sampled:2"}

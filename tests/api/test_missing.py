@@ -19,10 +19,9 @@ from click.testing import CliRunner
 
 from exactperm.cli.commands import cli
 from exactperm.client import scores
-from exactperm.client.decode import decode
-from exactperm.client.gate_results import GateResult
 from exactperm.client.requests import TestRequest
-from exactperm.client.results import TestResult
+from exactperm.client.responses import decode
+from exactperm.client.results import GateResult, TestResult
 from tests.api.conftest import error_of
 from tests.oracles import by_signs
 

@@ -22,11 +22,11 @@ from exactperm.cli import compare_options
 from exactperm.cli.board_text import board_text
 from exactperm.cli.commands import cli
 from exactperm.cli.compare_arguments import _names_by_folder
-from exactperm.client.compare_results import CompareResult
-from exactperm.client.decode import decode
 from exactperm.client.errors import InvalidData
 from exactperm.client.folders import several
 from exactperm.client.requests import files
+from exactperm.client.responses import decode
+from exactperm.client.results import CompareResult
 from exactperm.inputs.alignment import OnMissingOnBoard
 from exactperm.reports.representations import BY_NAME, OF_A_COMPARISON
 from exactperm.service.compare.board import OF_QUERY, READER_OPTIONS

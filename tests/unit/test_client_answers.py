@@ -22,7 +22,7 @@ import pytest
 
 import exactperm.client
 from exactperm import files, metric, predictions
-from exactperm.answers import gate as gate_record, test
+from exactperm.answers import gate as gate_record
 from exactperm.answers.members import members_of
 from exactperm.api.openapi import schemas
 from exactperm.cli.local_transport import InProcess
@@ -32,16 +32,13 @@ from exactperm.client import (
     UnreadableAnswer,
     effects,
     gate,
-    gate_results,
-    power_results,
     results,
     scores,
 )
-from exactperm.client.decode import decode
-from exactperm.client.sync_client import BytesFormat, TextFormat, Theme
+from exactperm.client.clients import BytesFormat, TextFormat, Theme
+from exactperm.client.responses import decode
 from exactperm.reports.picture import canvas
 from exactperm.reports.representations import BY_NAME, OF_A_GATE
-from exactperm.service import answers as wire
 from exactperm.settings import Settings
 from loadtest import bench, figure1, figure1_bench, machine, readme_figures, results as stored, steadiness
 from loadtest.results import RESULTS, WHERE, Results, Section
@@ -51,18 +48,13 @@ from tests.unit.cli_asking import answer, run
 ROOT = Path(__file__).parents[2]
 U, V = [0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82]
 WIRE: dict[type[Any], type[Any]] = {
-    results.BinaryFraction: test.Fraction2,
-    results.Mass: test.Mass,
-    results.Null: test.NullRecord,
-    results.Evidence: test.SequentialRecord,
-    results.Reading: test.ReadingRecord,
-    results.Runtime: wire.Runtime,
-    results.Versions: wire.Versions,
     results.TestResult: schemas.TestAnswer,
-    gate_results.MetricResult: gate_record.MetricRecord,
-    gate_results.GateResult: schemas.GateAnswer,
-    gate_results.Plan: schemas.PlanAnswer,
-    power_results.PowerResult: schemas.PowerAnswer,
+    results.MetricResult: gate_record.MetricRecord,
+    results.GateResult: schemas.GateAnswer,
+    results.Plan: schemas.PlanAnswer,
+    results.ComparePlan: schemas.ComparePlanAnswer,
+    results.CompareResult: schemas.CompareAnswer,
+    results.PowerResult: schemas.PowerAnswer,
 }
 
 
@@ -74,11 +66,11 @@ def client() -> Client:
 def test_every_answer_of_the_client_is_on_the_list() -> None:
     defined = {
         one
-        for module in (results, gate_results, power_results)
+        for module in (results,)
         for one in vars(module).values()
         if dataclasses.is_dataclass(one) and isinstance(one, type) and one.__module__ == module.__name__
     }
-    assert defined == {*WIRE, gate_results.Meta}
+    assert defined == {*WIRE, results.Meta}
 
 
 def members_on_the_wire(kind: Any) -> set[str]:
@@ -117,6 +109,8 @@ def as_json(value: Any, like: Any) -> Any:
             part.name: getattr(value, part.name) for part in dataclasses.fields(value) if part.name != "raw"
         }
         return {name: as_json(one, like[name]) for name, one in members.items() if name in like}
+    if hasattr(value, "_asdict"):
+        return value._asdict()
     if isinstance(value, tuple):
         return [as_json(one, other) for one, other in zip(value, like, strict=True)]
     return dict(value) if isinstance(value, dict) else value
@@ -233,7 +227,7 @@ def test_what_a_server_can_do(client: Client) -> None:
         "tests": ["a"],
         "methods": ["b"],
     }
-    meta = decode(gate_results.Meta, said)
+    meta = decode(results.Meta, said)
     assert (meta.versions.algorithm, meta.limits, meta.methods) == ("7", {"workers": 2}, ("b",))
 
 

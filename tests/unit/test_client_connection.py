@@ -45,7 +45,7 @@ from exactperm.client import (
     power,
     scores,
 )
-from exactperm.client.retries import retry_after
+from exactperm.client.responses import retry_after
 from exactperm.errors import Flaw, InvalidTest as ServersInvalidTest
 from exactperm.main import create_app
 from exactperm.service import problems

@@ -34,8 +34,9 @@ from exactperm.client import (
     predictions,
     scores,
 )
-from exactperm.client.calls import JSON, NPY, gate_call, plan_call, test_call as call_of_test
+from exactperm.client.calls import NPY, gate_call, plan_call, test_call as call_of_test
 from exactperm.client.data import encoded, plain
+from exactperm.client.responses import JSON
 from exactperm.local.run import power
 from exactperm.local.transport import InProcess
 from exactperm.settings import Settings

@@ -17,7 +17,7 @@ import pytest
 
 from exactperm import compare as run_compare, compare_files, files, test as run_test
 from exactperm.client import AsyncClient, Client, InvalidData, InvalidTest, compare, scores
-from exactperm.client.compare_results import Board, CompareResult, PairResult
+from exactperm.client.results import Board, CompareResult, PairResult
 from exactperm.local.transport import InProcess
 from exactperm.main import create_app
 from exactperm.settings import Settings

@@ -54,8 +54,9 @@ from exactperm.client import (
     compare,
     scores as local_scores,
 )
-from exactperm.client.calls import JSON, NPY, compare_call
-from exactperm.client.compare_results import (
+from exactperm.client.calls import NPY, compare_call
+from exactperm.client.responses import JSON
+from exactperm.client.results import (
     Board,
     Certainty,
     CompareResult,

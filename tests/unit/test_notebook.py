@@ -28,11 +28,10 @@ from exactperm import (
     test as run,
 )
 from exactperm.client import Client, Plan
-from exactperm.client.compare_results import BoardPlan, ComparePlan
-from exactperm.client.notebook import test_sentence as sentence
-from exactperm.client.power_requests import power as question
-from exactperm.client.results import ResultWarning
+from exactperm.client.requests import power as question
+from exactperm.client.results import BoardPlan, ComparePlan, ResultWarning
 from exactperm.local.transport import InProcess
+from exactperm.presentation.words import test_sentence as sentence
 from exactperm.settings import Settings
 
 # How results show themselves in a notebook, and as data frames.

@@ -141,7 +141,7 @@ class BoardRecord:
 class CompareRecord(Flattened):
     """The answer of a comparison: one board; or, of several data sets, one for each and an overall one."""
 
-    digest: Annotated[str, identifier("c", FROM_REQUEST)]
+    id: Annotated[str, identifier("c", FROM_REQUEST)]
     statistic: str
     metric: str | None
     higher_is_better: bool

@@ -9,13 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from ..presentation.numbers import known_digits
-from .members import INLINE, Flattened, identifier
-from .reading import Note, sentences
+from .members import identifier
+from .reading import Note
 from .test import (
     Alternative,
     BoundsKind,
+    Curtailed,
+    EValue,
+    Log10PAnytime,
     Log10PValue,
+    PAnytime,
     PValue,
     SensitivityRecord,
     SequentialRecord,
@@ -39,6 +42,10 @@ class GateTerms:
     margin: float = 0.0
     alpha: float = 0.05
     higher_is_better: bool = True
+
+
+TERMS = tuple(GateTerms.__slots__)
+EVIDENCE = tuple(SequentialRecord.__slots__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +98,7 @@ class Decision(OneSidedTest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricRecord(Flattened):
+class MetricRecord:
     """One comparison of a gate: its verdict, what it had to show, the decision, and the test of no difference.
 
     `hypothesis` and `reason` are sentences. `test` is one-sided in the gate's direction, with estimates, interval and
@@ -105,40 +112,54 @@ class MetricRecord(Flattened):
     verdict: Verdict
     reason: str
     hypothesis: str
-    terms: Annotated[GateTerms, INLINE]
+    policy: Policy
+    margin: float
+    alpha: float
+    higher_is_better: bool
     decision: Decision
     sensitivity: Annotated[
         SensitivityRecord | None,
         "What the deciding test could have found, with a margin beyond it; null where that is not known or took too long.",
     ] = None
-    sequential: Annotated[SequentialRecord | None, INLINE] = None
+    e_value: EValue = None
+    log10_e_value: float | None = None
+    p_anytime: PAnytime = None
+    log10_p_anytime: Log10PAnytime = None
+    curtailed: Curtailed = None
     test: TestRecord
 
-
-def digits_of_decision(decision: Decision) -> int:
-    """The significant digits of its p-value that are worth printing."""
-    return known_digits(decision.p_value, decision.p_value_bounds_kind, *decision.p_value_bounds)
+    @property
+    def terms(self) -> GateTerms:
+        """What it had to show."""
+        return GateTerms(self.policy, self.margin, self.alpha, self.higher_is_better)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateRecord(Flattened):
+class GateRecord:
     """The answer of a gate: fail when a metric fails, else inconclusive when one is, else continue when one waits, else pass.
 
     The terms and the p-value are those of the metric that decided.
     """
 
-    digest: Annotated[str, identifier("g")]
+    id: Annotated[str, identifier("g")]
     verdict: Verdict
     passed: Annotated[
         bool, "Whether the status is 200: a pull request may go on, or more items are to come (continue)."
     ]
     reason: str
-    terms: Annotated[GateTerms, INLINE]
+    policy: Policy
+    margin: float
+    alpha: float
+    higher_is_better: bool
     on_inconclusive: OnInconclusive
     correction: Literal["holm"] | None
     p_value: Annotated[PValue, "The one that decided, adjusted."]
     log10_p_value: Log10PValue
-    sequential: Annotated[SequentialRecord | None, INLINE] = None
+    e_value: EValue = None
+    log10_e_value: float | None = None
+    p_anytime: PAnytime = None
+    log10_p_anytime: Log10PAnytime = None
+    curtailed: Curtailed = None
     metrics: tuple[MetricRecord, ...]
 
     @classmethod
@@ -154,18 +175,17 @@ class GateRecord(Flattened):
         """The record with everything that follows from the metrics and the verdict."""
         metric = deciding(metrics, verdict)
         return cls(
-            digest=digest,
+            id=f"g_{digest}",
             verdict=verdict,
             passed=verdict in {"pass", "continue"}
             or (verdict == "inconclusive" and on_inconclusive == "pass"),
             reason=reason,
-            terms=metric.terms,
             on_inconclusive=on_inconclusive,
             correction="holm" if len(metrics) > 1 else None,
             p_value=metric.decision.p_value_adjusted,
             log10_p_value=metric.decision.log10_p_value_adjusted,
-            sequential=metric.sequential,
             metrics=metrics,
+            **{name: getattr(metric, name) for name in (*TERMS, *EVIDENCE)},
         )
 
     @property
@@ -174,14 +194,9 @@ class GateRecord(Flattened):
         return family_of([metric.against for metric in self.metrics])
 
     @property
-    def facts(self) -> tuple[Note, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """How files were read, each note once even where several metrics have it."""
-        return tuple(dict.fromkeys(note for metric in self.metrics for note in metric.test.facts))
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """How files were read, in sentences."""
-        return sentences(self.facts)
+        return tuple(dict.fromkeys(note for metric in self.metrics for note in metric.test.notes))
 
     @property
     def deciding(self) -> MetricRecord:
@@ -213,8 +228,8 @@ def deciding(metrics: Sequence[MetricRecord], verdict: Verdict) -> MetricRecord:
     The first of several that tie.
     """
     deciders = [metric for metric in metrics if metric.verdict == verdict]
-    presumed = [metric for metric in deciders if metric.terms.policy == "no_regression"]
-    demanded = [metric for metric in deciders if metric.terms.policy != "no_regression"]
+    presumed = [metric for metric in deciders if metric.policy == "no_regression"]
+    demanded = [metric for metric in deciders if metric.policy != "no_regression"]
     if demanded and (verdict == "pass" or not presumed):
         return max(demanded, key=_log10_p)
     return min(presumed, key=_log10_p)

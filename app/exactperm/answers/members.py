@@ -14,6 +14,7 @@ from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 INLINE = object()
+ID_CHARS = 18
 # Integers of fewer bits are written as Python does.
 SHORT_BITS = 10_000
 LARGEST_EXACT = 2**53
@@ -22,20 +23,20 @@ LARGEST_COST = 1e300
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A member that JSON has as another type, which `write` makes; or under another name, too."""
+    """A member that JSON has as another type, which `write` makes."""
 
     type: Any
     write: Callable[[Any], Any]
-    name: str | None = None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> dict[str, Any]:
         return {"type": "any", "serialization": {"type": "function-plain", "function": self.write}}
 
 
 def identifier(letter: str, *notes: str) -> Form:
-    """The id of an answer, from the digest that says what it answers."""
-    kind = Annotated[str, {"pattern": f"^{letter}_[0-9a-f]{{16}}$"}, *notes]
-    return Form(kind, lambda digest: f"{letter}_{digest[:16]}", "id")
+    """The id of an answer: its letter, and a hash of what it answers, of which it is written with 16 of 64 digits."""
+    return Form(
+        Annotated[str, {"pattern": f"^{letter}_[0-9a-f]{{16}}$"}, *notes], lambda whole: whole[:ID_CHARS]
+    )
 
 
 def decimal(number: int) -> str:
@@ -67,7 +68,7 @@ class Member:
 
 
 class Flattened:
-    """Base of records with members that are not where their fields are, or have other names."""
+    """Base of records with members that are not where their fields are."""
 
     __slots__ = ()
 
@@ -105,8 +106,7 @@ def members_of(record: type) -> dict[str, Member]:
                     of = _or_null(member.type) if optional else member.type
                     members[inner] = Member((name, *member.path), of)
         else:
-            renamed = next((note.name for note in notes if isinstance(note, Form)), None)
-            members[renamed or name] = Member((name,), annotated)
+            members[name] = Member((name,), annotated)
     return members
 
 

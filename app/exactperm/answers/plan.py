@@ -15,8 +15,8 @@ class PlannedMethod:
 
     method: Annotated[str, Form(Method, str)]
     exact: bool
-    operations: Annotated[int, COST]
-    bytes: Annotated[int, COST]
+    operations: Annotated[float, COST]
+    bytes: Annotated[float, COST]
     seconds: Annotated[float, COST]
     reason: str
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from .members import FROM_REQUEST, Flattened, identifier
+from .members import FROM_REQUEST, identifier
 from .test import Alternative, WarningRecord
 
 Solve = Literal["power", "n", "effect"]
@@ -51,10 +51,10 @@ class PowerMethod:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PowerRecord(Flattened):
+class PowerRecord:
     """The answer to a question about power: a function of the request alone."""
 
-    digest: Annotated[str, identifier("w", FROM_REQUEST)]
+    id: Annotated[str, identifier("w", FROM_REQUEST)]
     solve: Solve
     solution: Solution
     wanted_power: Annotated[float | None, _CHANCE, "The power asked for; null where power was solved."]

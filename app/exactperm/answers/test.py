@@ -6,11 +6,12 @@ Every field is written by its name and in the order of this file, unless its `An
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from fractions import Fraction
+from typing import Annotated, Any, Literal, NamedTuple
 
-from .members import FROM_REQUEST, INLINE, Flattened, Form, decimal, identifier
+from .members import FROM_REQUEST, Form, decimal, identifier
 from .reading import Note, sentences
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -22,6 +23,13 @@ BoundsKind = Literal["certified", "confidence"]
 IntervalKind = Literal["exact", "bounded", "approximate", "sampled"]
 PValue = Annotated[float, {"gt": 0, "le": 1}]
 Log10PValue = Annotated[float, {"le": 0}]
+EValue = Annotated[float | None, "At least 1 / alpha is significant at any look; null beyond doubles."]
+PAnytime = Annotated[float | None, {"gt": 0, "le": 1}, "1 / e_value, at most 1: a p-value at any look."]
+Log10PAnytime = Annotated[float | None, {"le": 0}]
+Curtailed = Annotated[
+    bool | None,
+    "Whether no completion to planned_n items can change what the test of that size says; null without planned_n and max_difference.",
+]
 
 
 def members(record: Any) -> dict[str, Any]:
@@ -76,13 +84,42 @@ class MissingRecord:
 class Fraction2:
     """An exact probability: numerator / 2**log2_denominator."""
 
-    numerator: Annotated[
-        int,
-        Form(
-            Annotated[str, {"pattern": r"^\d+$"}, "In decimal, as a string: it may have any length."], decimal
-        ),
-    ]
+    numerator: int
     log2_denominator: int
+
+    def in_decimal(self) -> BinaryFraction:
+        """As answers have it."""
+        return BinaryFraction(decimal(self.numerator), self.log2_denominator)
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryFraction:
+    """An exact probability: numerator / 2**log2_denominator."""
+
+    numerator: Annotated[str, {"pattern": r"^\d+$"}, "In decimal, as a string: it may have any length."]
+    log2_denominator: int
+
+    @property
+    def value(self) -> Fraction:
+        """As a `Fraction`; raises ValueError beyond `sys.get_int_max_str_digits()` digits."""
+        return Fraction(int(self.numerator), 2**self.log2_denominator)
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """Milliseconds: in the engine, since the request arrived, and waiting for a worker."""
+
+    engine_ms: float
+    total_ms: float
+    queue_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The program, and the algorithms; equal algorithm versions give equal bytes."""
+
+    service: str
+    algorithm: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,15 +218,14 @@ class MethodRecord:
     monte_carlo: MonteCarloRecord | None
 
 
-@dataclass(frozen=True, slots=True)
-class Mass:
+class Mass(NamedTuple):
     """The probability of one bin of the null distribution."""
 
     value: float
     probability: float
 
 
-def _masses(pmf: tuple[tuple[float, float], ...] | None) -> list[dict[str, float]] | None:
+def _masses(pmf: tuple[Mass, ...] | None) -> list[dict[str, float]] | None:
     return None if pmf is None else [{"value": value, "probability": p} for value, p in pmf]
 
 
@@ -205,11 +241,8 @@ class NullRecord:
     sd: float
     min: float
     max: float
-    quantiles: Annotated[
-        tuple[tuple[str, float], ...] | None,
-        Form(dict[str, float] | None, lambda quantiles: None if quantiles is None else dict(quantiles)),
-    ]
-    pmf: Annotated[tuple[tuple[float, float], ...] | None, Form(tuple[Mass, ...] | None, _masses)]
+    quantiles: Mapping[str, float] | None
+    pmf: Annotated[tuple[Mass, ...] | None, Form(tuple[Mass, ...] | None, _masses)]
     pmf_bin_width: float | None
     range_exact: Annotated[
         bool,
@@ -272,17 +305,12 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingRecord(Flattened):
+class ReadingRecord:
     """How files were read: the notes list everything that was chosen, skipped or dropped."""
 
     format: Annotated[str, "The format that was read."]
     guessed: Annotated[bool, "Whether the format was guessed (format auto)."]
-    facts: Annotated[tuple[Note, ...], Form(tuple[str, ...], sentences, "notes")]
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The facts in words, as `notes` of the answer has them."""
-        return sentences(self.facts)
+    notes: Annotated[tuple[Note, ...], Form(tuple[str, ...], sentences)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,20 +339,17 @@ class SensitivityRecord:
 
 @dataclass(frozen=True, slots=True)
 class SequentialRecord:
-    """The evidence of a test that may be looked at after every item; null where it was not asked for."""
+    """The evidence of a test that may be looked at after every item: members of the answer under the same names."""
 
-    e_value: Annotated[float | None, "At least 1 / alpha is significant at any look; null beyond doubles."]
+    e_value: float | None
     log10_e_value: float
-    p_anytime: Annotated[PValue, "1 / e_value, at most 1: a p-value at any look."]
-    log10_p_anytime: Log10PValue
-    curtailed: Annotated[
-        bool | None,
-        "Whether no completion to planned_n items can change what the test of that size says; null without planned_n and max_difference.",
-    ] = None
+    p_anytime: float
+    log10_p_anytime: float
+    curtailed: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestRecord(Flattened):
+class TestRecord:
     """The result of a test: a function of the request alone.
 
     `confidence_interval`, `effect_size` and `moved` are there when a `confidence_level` was requested, `sensitivity` when a
@@ -333,12 +358,12 @@ class TestRecord(Flattened):
 
     __test__ = False  # pytest would collect it by its name
 
-    digest: Annotated[str, identifier("t", FROM_REQUEST)]
+    id: Annotated[str, identifier("t", FROM_REQUEST)]
     p_value: PValue
     log10_p_value: Annotated[Log10PValue, "Right where p_value underflows."]
     p_value_bounds: Annotated[tuple[float, float], "The true p-value lies between them."]
     p_value_bounds_kind: Annotated[BoundsKind, "certified: always; confidence: at 99 %."]
-    p_value_fraction: Fraction2 | None
+    p_value_fraction: BinaryFraction | None
     mid_p_value: Annotated[
         float | None,
         "p_value less half of the probability of a tie with the observed value, as exact as p_value; null where p_value is "
@@ -365,7 +390,11 @@ class TestRecord(Flattened):
     effect_size: EffectSize | None = None
     moved: Moved | None = None
     sensitivity: SensitivityRecord | None = None
-    sequential: Annotated[SequentialRecord | None, INLINE] = None
+    e_value: EValue = None
+    log10_e_value: float | None = None
+    p_anytime: PAnytime = None
+    log10_p_anytime: Log10PAnytime = None
+    curtailed: Curtailed = None
     reading: ReadingRecord | None = None
     warnings: tuple[WarningRecord, ...]
 
@@ -380,14 +409,9 @@ class TestRecord(Flattened):
         return self.names.v
 
     @property
-    def facts(self) -> tuple[Note, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """How files were read."""
-        return () if self.reading is None else self.reading.facts
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """How files were read, in sentences."""
-        return sentences(self.facts)
+        return () if self.reading is None else self.reading.notes
 
 
 def reported(

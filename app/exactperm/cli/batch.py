@@ -53,8 +53,8 @@ def batch(
     A request is {"kind": …, "request": …}, one a line, or all in one JSON object {"tests": [...]}.
     """
     from ..client import ExactpermError, ProblemError
-    from ..client.calls import Call, checked
-    from ..client.permalinks import permalink_of
+    from ..client.calls import Call
+    from ..client.responses import checked, permalink_of
     from .arguments import read
 
     if store:

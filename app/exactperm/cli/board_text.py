@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from ..client.compare_notebook import cells_of, compare_sentence, found, short, table
-from ..client.compare_results import Board, CompareResult
+from ..client.results import Board, CompareResult
+from ..presentation.words import cells_of, compare_sentence, found, short, table
 from .output import printable
 
 MAX_PAIRS = 50

@@ -11,7 +11,7 @@ from .output import FAILED, PASSED, Refused, write
 
 if TYPE_CHECKING:
     from ..client import Client
-    from ..client.jobs import Job
+    from ..client.responses import Job
 
 JOB = click.argument("job", metavar="JOB")
 URL = click.option(
@@ -55,7 +55,7 @@ def jobs() -> None:
 def submit(**given: Any) -> None:
     """Submit a JSON request and print the id of the job; - is standard input."""
     from ..client.calls import Call
-    from ..client.jobs import job_of
+    from ..client.responses import Job, reader_of
     from .arguments import read
 
     _, content = read(given["path"])
@@ -65,7 +65,9 @@ def submit(**given: Any) -> None:
         raise click.BadParameter("a key is letters, digits and signs of ASCII.", param_hint="--key")
     headers = (("idempotency-key", given["key"]),) if given["key"] is not None else ()
     with _client(given) as client:
-        job = _answered(lambda: job_of(client.send(Call("/v1/jobs", content=content, headers=headers))))
+        job = _answered(
+            lambda: reader_of(Job)(client.send(Call("/v1/jobs", content=content, headers=headers)))
+        )
         if not given["wait"]:
             click.echo(job.id)
             return
@@ -168,10 +170,10 @@ def _wait(client: Client, name: str, given: dict[str, Any]) -> None:
 
 
 def _write_result(client: Client, name: str, given: dict[str, Any]) -> None:
-    from ..client.calls import checked
-    from ..client.jobs import result_call
+    from ..client.calls import job_call
+    from ..client.responses import checked
 
-    response = _answered(lambda: checked(client.send(result_call(name))))
+    response = _answered(lambda: checked(client.send(job_call(name, part="/result"))))
     write(response.content, given["output"])
     click.get_current_context().exit(PASSED if response.is_success else FAILED)
 

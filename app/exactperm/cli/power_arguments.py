@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from ..client.power_requests import PowerRequest
-from ..client.requests import files as files_of
+from ..client.requests import PowerRequest, files as files_of
 from ..inputs.formats.number_text import is_tiny
 from .arguments import Form, form_of
 from .power_options import NUMBERS

@@ -14,9 +14,10 @@ import click
 import httpx
 
 from ..client import Client, ExactpermError, ProblemError, UnreadableAnswer
-from ..client.calls import VERDICT, Call, call_of, checked, compare_result, plan_call
-from ..client.permalinks import permalink_of
+from ..client.calls import Call, call_of, plan_call
 from ..client.requests import files as files_of, gate as gate_of
+from ..client.responses import VERDICT, checked, permalink_of, reader_of
+from ..client.results import CompareResult
 from ..presentation.numbers import SMALLEST_WRITTEN, number
 from ..reports.representations import BY_NAME, JSON
 from .arguments import PREFIX, Form, form_of, read
@@ -59,7 +60,7 @@ def run_command(what: str, given: Mapping[str, Any]) -> int:
         call, form = _call(what, given)
         if what != PLAN:
             chosen = {name: given[name] for name in ("picture", "table") if given.get(name) is not None}
-            call = call.in_format(format_, given["theme"], **chosen).kept(store)
+            call = call.in_format(format_, theme=given["theme"], **chosen).kept(store)
         try:
             response = _recognised(checked(_sent(call, given, progress)), what, format_)
             content = _shown(response, what, in_words=format_ == "text" or in_a_table)
@@ -151,7 +152,7 @@ def _shown(response: httpx.Response, what: str, *, in_words: bool) -> bytes:
     if what == COMPARE and in_words and response.headers["content-type"] == BY_NAME[JSON].media_type:
         from .board_text import board_text
 
-        return board_text(compare_result(response)).encode()
+        return board_text(reader_of(CompareResult)(response)).encode()
     return _plan_text(response) if what == PLAN and in_words else response.content
 
 

@@ -14,10 +14,9 @@ any name.
 True
 """
 
-from .async_client import AsyncClient
-from .batch import Answers
+from .clients import AsyncClient, Client
 from .compare_requests import compare, compare_files
-from .compare_results import Board, ComparePlan, CompareResult, PairResult, SystemResult
+from .connection import Retries
 from .errors import (
     DeadlineExceeded,
     ExactpermError,
@@ -39,14 +38,22 @@ from .errors import (
     UnreadableAnswer,
     UnsupportedMedia,
 )
-from .gate_results import GateResult, Meta, MetricResult, Plan
-from .jobs import Job
-from .power_requests import power
-from .power_results import PowerResult
-from .requests import counts, effects, files, gate, metric, predictions, scores
-from .results import Interval, TestResult
-from .retries import Retries
-from .sync_client import Client
+from .requests import counts, effects, files, gate, metric, power, predictions, scores
+from .responses import Answers, Job
+from .results import (
+    Board,
+    ComparePlan,
+    CompareResult,
+    GateResult,
+    Interval,
+    Meta,
+    MetricResult,
+    PairResult,
+    Plan,
+    PowerResult,
+    SystemResult,
+    TestResult,
+)
 
 __all__ = [
     "Answers",

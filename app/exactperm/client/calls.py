@@ -1,30 +1,23 @@
-"""Requests to HTTP calls, and responses to results; nothing is sent here."""
+"""Requests to HTTP calls; nothing is sent here."""
 
 from __future__ import annotations
 
 import json
-import re
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from http import client as http_client
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
 from .compare_requests import CompareRequest, compare_fields
-from .compare_results import ComparePlan, CompareResult
 from .data import board_npy, encoded, npy, table
-from .decode import decode
-from .errors import Flaw, InvalidData, ProblemError, UnreadableAnswer, kind_of
+from .errors import InvalidData
 from .frames import frame_of
-from .gate_results import GateResult, Meta, Plan
 from .indexed import by_index
-from .permalinks import permalink_of
-from .power_requests import PowerRequest
-from .power_results import PowerResult
-from .requests import IN_A_BODY_ONLY, GateRequest, Metric, TestRequest, file_of, form_fields
-from .results import TestResult
-from .retries import retry_after
+from .requests import IN_A_BODY_ONLY, GateRequest, Metric, PowerRequest, TestRequest, file_of, form_fields
+from .responses import JSON
 
 # A gate against several baselines: their columns beside the candidate's, or their files
 
@@ -93,13 +86,12 @@ def against_files(
     return [(ROLE, file_of(ROLE, file)) for file in files], [str(name) for name in against] if named else []
 
 
-JSON = "application/json"
 NPY = "application/x-npy"
-PROBLEM = "application/problem+json"
-ANSWER = re.compile(r'W/"[tgcw]_[0-9a-f]+"')  # the ETag of every answer: its id
-VERDICT = "x-verdict"
 STORE = "store"
 MAX_QUERY_CHARS = 4_000  # what every proxy lets through
+
+
+Request = TestRequest | GateRequest | CompareRequest | PowerRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +106,10 @@ class Call:
     timeout_s: float | None = None
     headers: tuple[tuple[str, str], ...] = ()
 
-    def in_format(
-        self, format_: str, theme: str | None = None, *, picture: str | None = None, table: str | None = None
-    ) -> Call:
-        """The same call, answered in another representation; `picture` and `table` choose those of a comparison."""
-        chosen = {"format": format_, "theme": theme, "picture": picture, "table": table}
-        extra = tuple((name, value) for name, value in chosen.items() if value)
-        return Call(
-            self.path, self.method, self.query + extra, self.content, self.content_type, self.timeout_s
-        )
+    def in_format(self, format_: str, **chosen: str | None) -> Call:
+        """The same call, answered in another representation: its `theme`; the `picture` and the `table` of a comparison."""
+        extra = tuple((name, value) for name, value in {"format": format_, **chosen}.items() if value)
+        return replace(self, query=self.query + extra)
 
     def kept(self, store: bool = True) -> Call:
         """The same call, whose answer the server is to keep; unless it asks for that anyway."""
@@ -213,7 +200,7 @@ def power_call(request: PowerRequest) -> Call:
     return Call("/v1/power", content=encoded(request.body), timeout_s=timeout_s)
 
 
-def call_of(request: TestRequest | GateRequest | CompareRequest | PowerRequest) -> Call:
+def call_of(request: Request) -> Call:
     """The call for a test, a gate, a comparison or a question about power."""
     if isinstance(request, PowerRequest):
         return power_call(request)
@@ -269,124 +256,51 @@ def _text(name: str, value: Any) -> str:
         raise InvalidData("This number is not finite.", pointer=f"/{name}") from None
 
 
-def checked(response: httpx.Response, *, here: bool = False) -> httpx.Response:
-    """The response if it is an answer, a failed gate included; raises ProblemError for anything else.
+# Many small requests in one, and jobs
 
-    `here` if nothing was sent: it was computed in this process.
+
+def batch_call(requests: Sequence[Request]) -> Call:
+    """The call that sends a list of requests."""
+    return Call("/v1/batch", content=_listed(requests))
+
+
+def _listed(requests: Sequence[Request]) -> bytes:
+    return b'{"tests":[' + b",".join(map(_wrapped, requests)) + b"]}"
+
+
+def _wrapped(request: Request) -> bytes:
+    """One element of a list: the kind of a request and its body; raises InvalidData for files."""
+    if isinstance(request, GateRequest | PowerRequest):
+        kind, call = "gate" if isinstance(request, GateRequest) else "power", call_of(request)
+        content = call.content if call.content_type == JSON else None
+    else:
+        kind = "compare" if isinstance(request, CompareRequest) else request.kind
+        content = None if request.kind == "files" else encoded(request.body)
+    if content is None:
+        raise InvalidData("Files cannot be sent in a list or as a job; read them into columns.")
+    return b'{"kind":"%b","request":%b}' % (kind.encode(), content)
+
+
+def submit_call(request: Request | Sequence[Request], key: str | None = None) -> Call:
+    """The call that submits one request, or a list of them, as a job.
+
+    It carries an idempotency key, so that sending it again after a lost connection makes no second job.
     """
-    if response.is_success or VERDICT in response.headers:
-        return response
-    raise problem_of(response, here=here)
+    if isinstance(request, Sequence):
+        content = b'{"kind":"batch","request":' + _listed(request) + b"}"
+    else:
+        content = _wrapped(request)
+    return Call("/v1/jobs", content=content, headers=(("idempotency-key", key or uuid.uuid4().hex),))
 
 
-def problem_of(response: httpx.Response, *, here: bool = False) -> ProblemError:
-    """The error that a response is."""
-    document = _object(response) if response.headers.get("content-type", "").startswith(PROBLEM) else {}
-    status, type_ = response.status_code, str(document.get("type", "about:blank"))
-    phrase = http_client.responses.get(status, "An unknown status")
-    media = response.headers.get("content-type", "nothing").partition(";")[0]
-    errors = document.get("errors", ())
-    return kind_of(status, type_)(
-        status=status,
-        type=type_,
-        title=str(document.get("title", phrase)),
-        detail=str(
-            document.get(
-                "detail",
-                f"The answer is {media}, not problem details: it may come from a proxy before the server.",
-            )
-        ),
-        instance=str(document.get("instance", response.headers.get("x-request-id", ""))),
-        errors=tuple(
-            Flaw(
-                str(one.get("pointer", "")),
-                str(one.get("code", "")),
-                str(one.get("detail", "")),
-                _choices(one),
-            )
-            for one in (errors if isinstance(errors, list) else ())
-            if isinstance(one, dict)
-        ),
-        retry_after_s=retry_after(response.headers.get("retry-after")),
-        raw=document,
-        here=here,
+def job_call(job: str, method: str = "GET", part: str = "") -> Call:
+    """The call for a job, or for a `part` of it: /result, /cancel."""
+    return Call(f"/v1/jobs/{quote(job, safe='')}{part}", method)
+
+
+def jobs_call(state: str | None = None, limit: int | None = None, after: str | None = None) -> Call:
+    """The call for the newest jobs: of one state, so many, older than the job `after`."""
+    given = {"state": state, "limit": limit, "after": after}
+    return Call(
+        "/v1/jobs", "GET", tuple((name, str(value)) for name, value in given.items() if value is not None)
     )
-
-
-def _choices(flaw: Mapping[str, Any]) -> tuple[dict[str, str], ...]:
-    """The fields of the choices that a flaw offers; what is no choice is left out."""
-    listed = flaw.get("choices")
-    fields = (
-        [one.get("fields") for one in listed or () if isinstance(one, dict)]
-        if isinstance(listed, list)
-        else []
-    )
-    return tuple(
-        {str(name): str(value) for name, value in one.items()} for one in fields if isinstance(one, dict)
-    )
-
-
-def _object(response: httpx.Response) -> dict[str, Any]:
-    try:
-        value = response.json()
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def json_of(response: httpx.Response) -> Any:
-    """The JSON of an answer; raises ProblemError or UnreadableAnswer."""
-    try:
-        return checked(response).json()
-    except ValueError:
-        raise UnreadableAnswer("The answer is not JSON. Is this the URL of an exactperm server?") from None
-
-
-def test_result(response: httpx.Response) -> TestResult:
-    """The result of a test; raises ProblemError or UnreadableAnswer, as all of these."""
-    return replace(decode(TestResult, json_of(response)), permalink=permalink_of(response))
-
-
-test_result.__test__ = False  # type: ignore[attr-defined]
-
-
-def gate_result(response: httpx.Response) -> GateResult:
-    """The result of a gate, whether it passed or failed."""
-    return replace(decode(GateResult, json_of(response)), permalink=permalink_of(response))
-
-
-def compare_result(response: httpx.Response) -> CompareResult:
-    """The result of a comparison."""
-    return replace(decode(CompareResult, json_of(response)), permalink=permalink_of(response))
-
-
-def compare_plan_result(response: httpx.Response) -> ComparePlan:
-    """The plan of a comparison."""
-    return decode(ComparePlan, json_of(response))
-
-
-def plan_result(response: httpx.Response) -> Plan:
-    """The plan of a test."""
-    return decode(Plan, json_of(response))
-
-
-def power_result(response: httpx.Response) -> PowerResult:
-    """The answer to a question about power."""
-    return replace(decode(PowerResult, json_of(response)), permalink=permalink_of(response))
-
-
-def meta_result(response: httpx.Response) -> Meta:
-    """What the server can do."""
-    return decode(Meta, json_of(response))
-
-
-def report_result(response: httpx.Response) -> str | bytes:
-    """A report: text/… and JSON as text, pictures and XML as bytes.
-
-    It is known by its ETag, so that a page of something else (a proxy's login, say) is not taken for a report.
-    """
-    content = checked(response).content
-    if not ANSWER.fullmatch(response.headers.get("etag", "")):
-        raise UnreadableAnswer("This is not an answer with an id. Is this the URL of an exactperm server?")
-    media = response.headers.get("content-type", "").partition(";")[0]
-    return content.decode() if media.startswith("text/") or media == JSON else content

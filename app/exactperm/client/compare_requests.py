@@ -283,7 +283,7 @@ def _of_tables(tables: Frame | Mapping[str, Frame], gold: Any, options: CompareO
     return compare_files(made[FILE] if isinstance(tables, Frame) else made, **fields)
 
 
-def given(
+def compare_request(
     systems: Any,
     scores: Any = None,
     *,

@@ -1,19 +1,102 @@
-"""What the synchronous and the asynchronous client share: the address, and requests and errors of httpx."""
+"""What the synchronous and the asynchronous client share: the address, requests and errors of httpx, and when to retry.
+
+It only decides; the clients send and sleep. An answer is a function of the request, so that sending it twice costs time
+and does no other harm.
+"""
 
 from __future__ import annotations
 
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
 from .calls import Call
 from .errors import NoAnswer
-from .retries import Retries
+from .responses import retry_after
 
 CONNECT_TIMEOUT_S = 5.0
 MAX_PORT = 65_535
 TIMEOUT_S = 75.0  # a server's own default deadline is 60 s
 GRACE_S = 15.0  # beyond the deadline that a request asks for
+RETRIED_STATUSES = frozenset({429, 503})
+# What a lost or refused connection looks like. Not a read that took too long: the server would compute it again.
+RETRIED_ERRORS = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.ReadError,
+    httpx.WriteError,
+    httpx.CloseError,
+    httpx.RemoteProtocolError,
+    httpx.PoolTimeout,
+)
+OVER = b"#deadline-exceeded"  # the same test would take as long again
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often and for how long to retry.
+
+    Attributes
+    ----------
+    attempts
+        How often a request is sent at most; 1 means no retry.
+    budget_s
+        Seconds from the first attempt within which every wait must end.
+    base_s, cap_s
+        The wait where the server gives none: about `base_s`, doubled each time, at most `cap_s`.
+    clock, today, chance
+        A monotonic clock, the time of day (for HTTP dates), and a number from 0 to 1.
+    """
+
+    attempts: int = 5
+    budget_s: float = 60.0
+    base_s: float = 0.25
+    cap_s: float = 8.0
+    clock: Callable[[], float] = time.monotonic
+    today: Callable[[], float] = time.time
+    chance: Callable[[], float] = random.random
+
+    def begin(self) -> Trial:
+        """Begin the attempts at one request."""
+        return Trial(self, self.clock())
+
+
+@dataclass(slots=True)
+class Trial:
+    """The attempts at one request."""
+
+    retries: Retries
+    started: float
+    made: int = 0
+
+    def after_answer(self, response: httpx.Response) -> float | None:
+        """Seconds to wait before sending it again; None when this is the answer. Its body must have been read."""
+        self.made += 1
+        if response.status_code not in RETRIED_STATUSES or OVER in response.content[:4096]:
+            return None
+        delay = retry_after(response.headers.get("retry-after"), self.retries.today)
+        return self._within_budget(self._backoff() if delay is None else delay + self._jitter())
+
+    def after_error(self, error: httpx.RequestError) -> float | None:
+        """Seconds to wait before sending it again; None when that is no use."""
+        self.made += 1
+        return self._within_budget(self._backoff()) if isinstance(error, RETRIED_ERRORS) else None
+
+    def _jitter(self) -> float:
+        """A little more, so that clients with the same Retry-After do not all come at once."""
+        return self.retries.base_s * self.retries.chance()
+
+    def _backoff(self) -> float:
+        longest = min(self.retries.cap_s, self.retries.base_s * 2.0 ** (self.made - 1))
+        return longest * (0.5 + 0.5 * self.retries.chance())
+
+    def _within_budget(self, wait: float) -> float | None:
+        over = self.retries.clock() - self.started + wait > self.retries.budget_s
+        return None if over or self.made >= self.retries.attempts else wait
 
 
 def _address(url: str) -> httpx.URL:

@@ -1,4 +1,4 @@
-"""The result of a test as frozen data: the fields of the HTTP answer under their own names.
+"""Results as frozen data: the records of answers, which are the fields of the HTTP answer under their own names, and more.
 
 `raw` holds the whole answer, including fields that a newer server adds; `permalink` is where the server keeps it, or None.
 """
@@ -7,28 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, Literal
 
+from ..answers.board import BoardRecord, CertaintyRecord, FamilyRecord, GroupsRecord, PairRecord, SystemRecord
+from ..answers.gate import EquivalenceRecord, GateRecord, MetricRecord
+from ..answers.plan import BoardPlanRecord, ComparePlanRecord, PlanRecord
+from ..answers.power import PowerRecord
 from ..answers.test import (
     ConfidenceInterval,
-    EffectSize,
-    ItemLevel,
     ItemsRecord,
     LatticeRecord,
     MethodRecord,
     MissingRecord,
     MonteCarloRecord,
-    Moved,
     NamesRecord,
+    NullRecord,
     PairingRecord,
+    ReadingRecord,
     RepeatsRecord,
+    Runtime,
     SensitivityRecord,
     SpreadRecord,
     StatisticRecord,
+    TestRecord,
+    Versions,
     WarningRecord,
 )
-from .notebook import TestInNotebook
+from ..presentation.escaping import single_line
+from ..presentation.words import compare_sentence, test_sentence
+from . import notebook
+
+Verdict = Literal["pass", "fail", "inconclusive", "continue"]
+Relation = Literal["better", "worse", "tied", "undecided", "untestable"]
 
 # Classes of answers that the client reads as they are.
 Statistic = StatisticRecord
@@ -44,111 +54,118 @@ Method = MethodRecord
 Interval = ConfidenceInterval
 Sensitivity = SensitivityRecord
 ResultWarning = WarningRecord
+Null = NullRecord
+Reading = ReadingRecord
+Equivalence = EquivalenceRecord
+SystemResult = SystemRecord
+PairResult = PairRecord
+Groups = GroupsRecord
+Certainty = CertaintyRecord
+FamilyOfTests = FamilyRecord
+Board = BoardRecord
+BoardPlan = BoardPlanRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BinaryFraction:
-    """numerator / 2**log2_denominator; the numerator is decimal text, as it may have any length."""
-
-    numerator: str
-    log2_denominator: int
-
-    @property
-    def value(self) -> Fraction:
-        """As a `Fraction`; raises ValueError beyond `sys.get_int_max_str_digits()` digits."""
-        return Fraction(int(self.numerator), 2**self.log2_denominator)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mass:
-    """The probability of one value, or bin, of the null distribution."""
-
-    value: float
-    probability: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Null:
-    """The null distribution of the statistic."""
-
-    mean: float
-    sd: float
-    min: float
-    max: float
-    quantiles: Mapping[str, float] | None = None
-    pmf: tuple[Mass, ...] | None = None
-    pmf_bin_width: float | None = None
-    range_exact: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """What holds however often one looks; None where `sequential` was not asked for."""
-
-    e_value: float | None = None
-    log10_e_value: float | None = None
-    p_anytime: float | None = None
-    log10_p_anytime: float | None = None
-    curtailed: bool | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """How files were read; the notes name every choice and everything that was skipped."""
-
-    format: str
-    guessed: bool
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Runtime:
-    """Milliseconds: in the engine, since the request arrived, and waiting for a worker."""
-
-    engine_ms: float
-    total_ms: float
-    queue_ms: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Versions:
-    """The server's version, and that of the algorithms."""
-
-    service: str
-    algorithm: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TestResult(TestInNotebook, Evidence):
+class TestResult(TestRecord):
     """The answer to a test; `runtime`, `versions` and `signature` are None for a test inside a gate."""
 
-    __test__: ClassVar[bool] = False  # not a test class, whatever pytest thinks of its name
+    runtime: Runtime | None = None
+    versions: Versions | None = None
+    signature: str | None = None
+    permalink: str | None = field(default=None, compare=False)
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return single_line(test_sentence(self))
+
+    def _repr_html_(self) -> str:
+        return notebook.test_html(self)
+
+    def to_frame(self) -> Any:
+        """A pandas.DataFrame of one row; its columns are those of the CSV report. Raises ImportError without pandas."""
+        return notebook.test_frame(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricResult(MetricRecord):
+    """One metric of a gate; or one against the baseline of this name, where there are several."""
+
+    test: TestResult
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult(GateRecord):
+    """The answer of a gate; `passed` is what a script should look at."""
+
+    metrics: tuple[MetricResult, ...]
+    runtime: Runtime | None = None
+    versions: Versions | None = None
+    signature: str | None = None
+    permalink: str | None = field(default=None, compare=False)
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return single_line(notebook.gate_sentence(self))
+
+    def _repr_html_(self) -> str:
+        return notebook.gate_html(self)
+
+    def to_frame(self) -> Any:
+        """A pandas.DataFrame with one row for each metric; its columns are those of the CSV report. Raises ImportError without pandas."""
+        return notebook.gate_frame(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(PlanRecord):
+    """The method and cost of a test, and the alternatives."""
+
+    kind: str
+    versions: Versions
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return notebook.plan_line(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.plan_html(self)
+
+    def to_frame(self) -> Any:
+        """A pandas.DataFrame with a row for each method, the chosen one first. Raises ImportError without pandas."""
+        return notebook.plan_frame(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meta:
+    """What a server can do and how far it goes; `raw` has statistics, formats and media types as well."""
+
+    versions: Versions
+    limits: Mapping[str, float]
+    tests: tuple[str, ...]
+    methods: tuple[str, ...]
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareResult:
+    """The answer of a comparison: one board, or those of `datasets` and the `overall` one over them.
+
+    Of several data sets, `systems`, `pairs`, `groups` and `family` are None: `board` is the overall one then.
+    """
 
     id: str
-    p_value: float
-    log10_p_value: float
-    p_value_bounds: tuple[float, float]
-    p_value_bounds_kind: str
-    p_value_fraction: BinaryFraction | None = None
-    mid_p_value: float | None = None
-    significant: bool
-    alpha: float
-    min_attainable_p: float | None
-    alternative: str
-    test: str
-    names: Names | None = None
-    statistic: Statistic
-    items: Items
-    pairing: Pairing | None = None
-    item_level: ItemLevel | None = None
-    repeats: Repeats | None = None
-    missing: Missing | None = None
-    method: Method
-    null: Null
-    confidence_interval: Interval | None = None
-    effect_size: EffectSize | None = None
-    moved: Moved | None = None
-    sensitivity: Sensitivity | None = None
+    statistic: str
+    metric: str | None = None
+    higher_is_better: bool
+    compare: str
+    baseline: str | None = None
+    systems: tuple[SystemResult, ...] | None = None
+    pairs: tuple[PairResult, ...] | None = None
+    groups: Groups | None = None
+    family: FamilyOfTests | None = None
+    datasets: Mapping[str, Board] | None = None
+    overall: Board | None = None
     reading: Reading | None = None
     warnings: tuple[ResultWarning, ...] = ()
     runtime: Runtime | None = None
@@ -156,3 +173,81 @@ class TestResult(TestInNotebook, Evidence):
     signature: str | None = None
     permalink: str | None = field(default=None, compare=False)
     raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+    @property
+    def boards(self) -> Mapping[str | None, Board]:
+        """All boards by data set; the only one, or the overall one, first, under None."""
+        only: Board | None = self.overall
+        if self.systems is not None and self.family is not None:
+            only = Board(systems=self.systems, pairs=self.pairs or (), groups=self.groups, family=self.family)
+        own: dict[str | None, Board] = {} if only is None else {None: only}
+        return own | dict(self.datasets or {})
+
+    @property
+    def board(self) -> Board:
+        """The only board, else the overall one, else that of the first data set."""
+        return next(iter(self.boards.values()))
+
+    def __str__(self) -> str:
+        return single_line(compare_sentence(self))
+
+    def _repr_html_(self) -> str:
+        return notebook.compare_html(self)
+
+    def picture(self) -> str:
+        """The main board as SVG: scores as dots, rank ranges as text. It is drawn here, without the server."""
+        return notebook.board_picture(self)
+
+    def systems_frame(self) -> Any:
+        """A pandas.DataFrame with a row for each system of each board, best first; its columns are those of the CSV report.
+
+        Raises ImportError without pandas.
+        """
+        return notebook.board_frame(self, "systems")
+
+    def pairs_frame(self) -> Any:
+        """A pandas.DataFrame with a row for each listed pair of each board; its columns are those of the CSV report.
+
+        Raises ImportError without pandas.
+        """
+        return notebook.board_frame(self, "pairs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparePlan(ComparePlanRecord):
+    """What a comparison would do and cost on one processor; `longest_seconds` is None where that is not known."""
+
+    kind: str = "compare"
+    versions: Versions
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return notebook.compare_plan_line(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.compare_plan_html(self)
+
+    def to_frame(self) -> Any:
+        """A pandas.DataFrame with a row for each board. Raises ImportError without pandas."""
+        return notebook.compare_plan_frame(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerResult(PowerRecord):
+    """Which true difference a test finds, how likely, and with how many items."""
+
+    runtime: Runtime | None = None
+    versions: Versions | None = None
+    signature: str | None = None
+    permalink: str | None = field(default=None, compare=False)
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return single_line(self.sentence)
+
+    def _repr_html_(self) -> str:
+        return notebook.power_html(self)
+
+    def to_frame(self) -> Any:
+        """A pandas.DataFrame with a row for each point of the curve; its columns are those of the CSV report. Raises ImportError without pandas."""
+        return notebook.power_frame(self)

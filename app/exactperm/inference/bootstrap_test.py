@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..answers.test import LatticeRecord, NullRecord
+from ..answers.test import LatticeRecord, Mass, NullRecord
 from ..engine.bootstrap import law as bootstrap, monte_carlo
 from ..engine.bootstrap.form import ResampleForm, resample_form, shifted_null, with_room
 from ..engine.bootstrap.quantiles import bootstrap_law, evaluations_for, law_cost
@@ -92,13 +92,15 @@ def null_of(form: ResampleForm, unit: Fraction, look: NullLook, options: Options
         seen = sampled_null_record(drawn, np.ones(len(drawn)), options.pmf)
         return replace(moments, quantiles=seen.quantiles, pmf=seen.pmf, pmf_bin_width=seen.pmf_bin_width)
     law = bootstrap_law(form, _law_looks(form))
-    quantiles = tuple((str(q), float((law.quantile(q) - form.observed) * unit)) for q in QUANTILES)
+    quantiles = {str(q): float((law.quantile(q) - form.observed) * unit) for q in QUANTILES}
     width = -(-(law.high - law.low + 1) // _BINS)
     edges = [law.low - 1 + width * index for index in range(_BINS + 1)]
     cumulative = [law.cumulative(edge) for edge in edges]
     middles = [edge + (width + 1) / 2 for edge in edges[:-1]]
     pmf = tuple(
-        (float((form.offset + form.step * middle - form.observed) * float(unit)), max(after - before, 0.0))
+        Mass(
+            float((form.offset + form.step * middle - form.observed) * float(unit)), max(after - before, 0.0)
+        )
         for middle, before, after in zip(middles, cumulative[:-1], cumulative[1:], strict=True)
         if after - before > 1e-12
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from ..answers.test import NullRecord
+from ..answers.test import Mass, NullRecord
 from ..engine.lattice import EXACT_DOUBLE, CanonicalForm, Integers, Reals
 from ..engine.one_sum.attainable import FEW
 from ..engine.one_sum.bins import binned, trimmed
@@ -83,7 +84,7 @@ def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absol
         return NullRecord(*moments, None, None, None, certain)
     doubled = law.doubled_quantiles(QUANTILES)
     top, below = unit.numerator, 2 * unit.denominator
-    quantiles = tuple((name, twice * top / below) for name, twice in zip(_NAMES, doubled, strict=True))
+    quantiles = {name: twice * top / below for name, twice in zip(_NAMES, doubled, strict=True)}
     spacing = spacing_of(form, law, absolute=absolute)
     pmf, width = _pmf(law, spacing, unit, detail, symmetric=not absolute)
     return NullRecord(*moments, quantiles, pmf, width, certain)
@@ -91,7 +92,7 @@ def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absol
 
 def _pmf(
     law: Law, spacing: int, unit: Fraction, detail: PmfDetail, *, symmetric: bool
-) -> tuple[tuple[tuple[float, float], ...], float]:
+) -> tuple[tuple[Mass, ...], float]:
     """(value, probability) pairs and the width of a bin; a value is the middle of its bin."""
     top, bottom = unit.numerator, unit.denominator
     if detail == "full":
@@ -100,14 +101,18 @@ def _pmf(
         listed = law.masses > 0.0
         # Integers divide with one rounding.
         points = [value * top / bottom for value in law.values[listed].tolist()]
-        return tuple(zip(points, law.masses[listed].tolist(), strict=True)), times(spacing, unit)
+        return _masses(points, law.masses[listed]), times(spacing, unit)
     bins = binned(trimmed(law), spacing)
     # Twice the middle of a bin is an integer.
     beyond = bins.width - spacing + law.width - 1
     values = _divided(2 * bins.first + beyond, top, 2 * bottom)
     # Added from the left, the masses of a bin round otherwise than those of its mirror image.
     masses = (bins.masses + bins.masses[::-1]) / 2.0 if symmetric else bins.masses
-    return tuple(zip(values, masses.tolist(), strict=True)), times(bins.width, unit)
+    return _masses(values, masses), times(bins.width, unit)
+
+
+def _masses(values: Iterable[float], probabilities: Reals) -> tuple[Mass, ...]:
+    return tuple(map(Mass, values, probabilities.tolist()))
 
 
 def _divided(numbers: Integers, top: int, bottom: int) -> list[float]:
@@ -157,7 +162,7 @@ def sampled_null_record(
         levels += values[order[positions]] / 2.0
     if symmetric:
         levels = (levels - levels[::-1]) / 2.0
-    quantiles = tuple(zip(_NAMES, levels.tolist(), strict=True))
+    quantiles = dict(zip(_NAMES, levels.tolist(), strict=True))
     pmf, width = _histogram(values, masses / total, (low, high), symmetric=symmetric)
     return NullRecord(mean, sd, low, high, quantiles, pmf, width)
 
@@ -170,11 +175,11 @@ def holding(null: NullRecord, observed: float, *, symmetric: bool) -> NullRecord
 
 def _histogram(
     values: Reals, masses: Reals, span: tuple[float, float], *, symmetric: bool
-) -> tuple[tuple[tuple[float, float], ...], float]:
+) -> tuple[tuple[Mass, ...], float]:
     """At most MAX_BINS bins of equal width; the middle of each with its probability."""
     low, high = span
     if high == low:
-        return ((low, 1.0),), 0.0
+        return (Mass(low, 1.0),), 0.0
     half, centre = MAX_BINS // 2, low + (high - low) / 2.0
     # Of the least doubles a bin would have no width: their bins are as wide as doubles are apart.
     width = max((high - low) / (MAX_BINS - 1), SMALLEST)
@@ -185,4 +190,4 @@ def _histogram(
         binned_masses = (binned_masses + binned_masses[::-1]) / 2.0
     filled = np.flatnonzero(binned_masses > 0.0)
     centres = (centre + (filled - half) * width).tolist()
-    return tuple(zip(centres, binned_masses[filled].tolist(), strict=True)), width
+    return _masses(centres, binned_masses[filled]), width

@@ -25,6 +25,7 @@ from ..answers.test import (
     StatisticRecord,
     TestRecord,
     WarningRecord,
+    members,
 )
 from ..engine.plan import Budget, Cost, Plan
 from ..errors import InvalidTest
@@ -328,12 +329,12 @@ def finish(prepared: Prepared) -> TestRecord:
     if prepared.sequential is not None:
         certain = prepared.sequential.rejects(options.alpha)
     return TestRecord(
-        digest=request_digest(prepared.data, prepared.spec, options, ALGORITHM_VERSION, changed),
+        id=f"t_{request_digest(prepared.data, prepared.spec, options, ALGORITHM_VERSION, changed)}",
         p_value=answer.p_value,
         log10_p_value=answer.log10_p_value,
         p_value_bounds=answer.bounds,
         p_value_bounds_kind="confidence" if answer.monte_carlo else "certified",
-        p_value_fraction=answer.fraction,
+        p_value_fraction=None if answer.fraction is None else answer.fraction.in_decimal(),
         mid_p_value=mid_p_value(answer),
         significant=certain,
         alpha=options.alpha,
@@ -367,7 +368,7 @@ def finish(prepared: Prepared) -> TestRecord:
         effect_size=sizes,
         moved=changed,
         sensitivity=None if prepared.sensitivity is None else prepared.sensitivity.solve(),
-        sequential=None if prepared.sequential is None else prepared.sequential.record(options.alpha),
+        **({} if prepared.sequential is None else members(prepared.sequential.record(options.alpha))),
     )
 
 

@@ -8,23 +8,30 @@ EXACTPERM_….
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, TypeVar, Unpack
 
 import httpx
 
-from ..client import compare_requests, power_requests, requests
-from ..client.calls import Call, call_of, checked, compare_result, gate_result, power_result, test_result
+from ..client import compare_requests, requests
+from ..client.calls import Call, Request, call_of
 from ..client.compare_requests import CompareOptions
-from ..client.compare_results import CompareResult
 from ..client.errors import ProblemError
-from ..client.gate_results import GateResult
-from ..client.power_requests import PowerRequest, Solve
-from ..client.power_results import PowerResult
-from ..client.requests import GateRequest, GateTerms, Metric, Options, Policy, TestRequest
-from ..client.results import TestResult
+from ..client.requests import (
+    GateRequest,
+    GateTerms,
+    Metric,
+    Options,
+    Policy,
+    PowerRequest,
+    Solve,
+    TestRequest,
+)
+from ..client.responses import checked, reader_of
+from ..client.results import CompareResult, GateResult, PowerResult, TestResult
 
 URL = "http://in-process"
 TERMS = frozenset(GateTerms.__optional_keys__)
+Result = TypeVar("Result")
 
 
 class GateOptions(Options, total=False):
@@ -65,7 +72,7 @@ def test(u: Any, v: Any = None, *, gold: Any = None, **options: Unpack[Options])
     >>> test([0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82]).p_value
     0.0625
     """
-    return test_result(_response(call_of(_request(u, v, gold, options))))
+    return _answer(TestResult, _request(u, v, gold, options))
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # not a test, whatever pytest makes of its name
@@ -93,7 +100,7 @@ def gate(
     >>> gate([0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82], policy="improve").verdict
     'pass'
     """
-    return gate_result(_response(call_of(gate_request(candidate, baseline, gold, options))))
+    return _answer(GateResult, gate_request(candidate, baseline, gold, options))
 
 
 def gate_request(candidate: Any, baseline: Any, gold: Any, options: GateOptions) -> GateRequest:
@@ -147,8 +154,8 @@ def compare(
     >>> board.groups.best_set, [(pair.u, pair.v, pair.p_adjusted) for pair in board.pairs][:2]
     (('A',), [('A', 'B', 0.03125), ('A', 'C', 0.0234375)])
     """
-    request = compare_requests.given(systems, scores, gold=gold, datasets=datasets, **options)
-    return compare_result(_response(call_of(request)))
+    request = compare_requests.compare_request(systems, scores, gold=gold, datasets=datasets, **options)
+    return _answer(CompareResult, request)
 
 
 def power(
@@ -172,7 +179,7 @@ def power(
     >>> power({"kind": "binary", "p10": 0.08, "p01": 0.05}, "n").solution.n
     1185
     """
-    return power_result(_response(call_of(power_requests.given(design, solve, given))))
+    return _answer(PowerResult, requests.power_request(design, solve, given))
 
 
 def _is_made(value: Any) -> bool:
@@ -196,14 +203,16 @@ def _refuse_more(v: Any, gold: Any, options: Any) -> None:
         )
 
 
-def _response(call: Call) -> httpx.Response:
+def _answer(kind: type[Result], request: Request) -> Result:
     from ..settings import Settings
     from .transport import InProcess
 
+    call = http_request(call_of(request))
     try:
-        return checked(InProcess(Settings()).handle_request(http_request(call)), here=True)
+        response = checked(InProcess(Settings()).handle_request(call), here=True)
     except ProblemError as error:
         raise error.with_traceback(None) from None
+    return reader_of(kind)(response)
 
 
 def http_request(call: Call) -> httpx.Request:

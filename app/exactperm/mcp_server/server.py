@@ -24,11 +24,11 @@ from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 
 from .. import __version__
-from ..client.calls import VERDICT, call_of
+from ..client.calls import Request, call_of
 from ..client.compare_requests import CompareRequest
 from ..client.errors import InvalidData
-from ..client.power_requests import PowerRequest
-from ..client.requests import GateRequest, Metric, TestRequest
+from ..client.requests import GateRequest, Metric, PowerRequest, TestRequest
+from ..client.responses import VERDICT
 from ..client.spelling import member, spelt
 from ..errors import BodyTooLarge, ExactpermError, InvalidTest, pointer_token, relocated
 from ..inputs.formats import number_text
@@ -48,7 +48,6 @@ from ..settings import Settings
 Given = dict[str, Any]
 Read = Callable[[Any, str], tuple[str, bytes]]
 Parts = tuple[tuple[str, tuple[str, bytes]], ...]
-Request = TestRequest | GateRequest | CompareRequest | PowerRequest
 
 PATH = {"type": "string", "description": "Path of a file below the root."}
 PATHS = {"type": "array", "items": PATH}

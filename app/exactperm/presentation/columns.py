@@ -51,9 +51,9 @@ class Column:
         return for_csv(found) if self.kind == "text" else str(found)
 
 
-def as_list(texts: Iterable[str]) -> str:
+def as_list(texts: Iterable[object]) -> str:
     """Ids or notes as a list of JSON."""
-    return json.dumps(list(map(single_line, texts)))
+    return json.dumps([single_line(str(text)) for text in texts])
 
 
 def values(columns: Iterable[Column], answer: Any) -> dict[str, Any]:

@@ -72,9 +72,9 @@ def _escaped(prose: str) -> str:
     return escaped.replace("://", "\\://").replace("www.", "www\\.")
 
 
-def what_was_read(notes: Iterable[str]) -> str:
+def what_was_read(notes: Iterable[object]) -> str:
     """How files were read, as the end of a description in plain text; empty without files."""
-    said = " ".join(map(single_line, notes))
+    said = " ".join(single_line(str(note)) for note in notes)
     return f" What was read: {said}" if said else ""
 
 

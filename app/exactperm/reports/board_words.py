@@ -10,9 +10,10 @@ from itertools import pairwise
 from ..answers.board import Adjust, BoardRecord, CompareRecord, PairRecord, Relation, SystemRecord
 from ..answers.test import WarningRecord
 from ..presentation.escaping import single_line
-from ..presentation.numbers import counted, exactly, known_digits, number, percent, probability
+from ..presentation.numbers import counted, exactly, number, percent
+from ..presentation.words import kinds, p_adjusted
 from ..statistics.measured import Say, direction, measured, metric_title
-from .sentences import Kind, by_name
+from .sentences import by_name
 
 ADJUSTMENTS: dict[Adjust, str] = {
     "bonferroni": "Bonferroni",
@@ -92,24 +93,9 @@ def scores_of(systems: Sequence[SystemRecord]) -> list[str]:
     return [shown[system.score] for system in systems]
 
 
-def range_text(system: SystemRecord) -> str:
-    """The ranks that a system may truly have: 1-3; empty where there are none."""
-    if system.rank_low is None or system.rank_high is None:
-        return ""
-    low, high = system.rank_low, system.rank_high
-    return str(low) if low == high else f"{low}\N{EN DASH}{high}"
-
-
 def confidence(alpha: float) -> str:
     """1 - alpha as a percentage."""
     return percent(float(1 - Decimal(repr(alpha))))
-
-
-def p_adjusted(pair: PairRecord, alpha: float) -> str:
-    """The adjusted p-value, on its own side of alpha; a sampled one with the digits of its interval."""
-    kind = "confidence" if pair.p_adjusted_certainty == "sampled" else "certified"
-    digits = known_digits(pair.p_adjusted, kind, *pair.p_adjusted_bounds)
-    return probability(pair.p_adjusted, pair.log10_p_adjusted, alpha, digits=digits)
 
 
 def p_and_kind(pair: PairRecord, alpha: float) -> str:
@@ -117,17 +103,6 @@ def p_and_kind(pair: PairRecord, alpha: float) -> str:
     return p_adjusted(pair, alpha) + (
         "" if pair.p_adjusted_certainty == "exact" else f" ({pair.p_adjusted_certainty})"
     )
-
-
-def kinds(board: BoardRecord) -> dict[Kind, int]:
-    """How many adjusted p-values are exact, bracketed and sampled, listed or not; those that there are."""
-    known = board.family.certainty
-    counts: dict[Kind, int] = {
-        "exact": known.exact,
-        "bracketed": known.bracketed,
-        "sampled": known.sampled,
-    }
-    return {kind: count for kind, count in counts.items() if count}
 
 
 def kinds_in_words(board: BoardRecord) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..answers.board import LEFT_OUT, BoardRecord, CompareRecord, PairRecord, SystemRecord
-from ..answers.gate import GateRecord, MetricRecord, Procedure, digits_of_decision
+from ..answers.gate import GateRecord, MetricRecord, Procedure
 from ..answers.power import PowerRecord, Solve
 from ..answers.test import (
     Alternative,
@@ -32,11 +32,13 @@ from ..presentation.numbers import (
     counted,
     enclosing,
     exactly,
+    known_digits,
     number,
     percent,
     probability,
     signed,
 )
+from ..presentation.words import decision_p_text, p_adjusted, p_text, ranks
 from ..statistics.measured import directed, direction
 from .board_words import (
     ADJUSTMENTS,
@@ -49,9 +51,7 @@ from .board_words import (
     kinds_in_words,
     named_boards,
     neighbours,
-    p_adjusted,
     p_and_kind,
-    range_text,
     score_head,
     scores_of,
     warned,
@@ -64,7 +64,6 @@ from .sentences import (
     VERDICTS,
     Names,
     by_name,
-    decision_p_text,
     head,
     interval_text,
     item_level_p_text,
@@ -78,7 +77,6 @@ from .sentences import (
     of_the_interval,
     of_the_p_value,
     over_items,
-    p_text,
     plain_probability,
     sentences,
     summary,
@@ -179,7 +177,7 @@ def _measured_and_better(record: TestRecord) -> str:
 def terms_group(metric: MetricRecord) -> Group:
     """The terms of one metric of a gate, and the test that decided."""
     terms, decision = metric.terms, metric.decision
-    digits = digits_of_decision(decision)
+    digits = known_digits(decision.p_value, decision.p_value_bounds_kind, *decision.p_value_bounds)
     p = probability(decision.p_value, decision.log10_p_value, terms.alpha, digits=digits)
     facts = [
         *([] if metric.against is None else [Fact("Baseline", short(metric.against))]),
@@ -311,7 +309,7 @@ def _null(record: TestRecord) -> Iterable[Fact]:
     yield Fact("Mean", number(null.mean))
     yield Fact("Standard deviation", number(null.sd))
     yield Fact("Smallest and largest", f"{number(null.min)} to {number(null.max)}")
-    for name, value in null.quantiles or ():
+    for name, value in (null.quantiles or {}).items():
         yield Fact(f"Quantile {name}", number(value))
 
 
@@ -332,7 +330,7 @@ def html(record: TestRecord, test_id: str, signature: str, picture: str) -> str:
         key=key_facts(record),
         signature=signature,
         id=test_id,
-        notes=[single_line(note) for note in record.notes],
+        notes=[single_line(str(note)) for note in record.notes],
         **_body(record, sentences(record, for_sentence), picture),
     )
 
@@ -355,7 +353,7 @@ def gate_html(gate: GateRecord, gate_id: str, pictures: Sequence[str]) -> str:
             for number, (metric, picture) in enumerate(zip(gate.metrics, pictures, strict=True), start=1)
         ],
         id=gate_id,
-        notes=[single_line(note) for note in gate.notes],
+        notes=[single_line(str(note)) for note in gate.notes],
     )
 
 
@@ -382,7 +380,7 @@ def _metric(metric: MetricRecord, picture: str, number: int) -> dict[str, Any]:
         "known": manner_of_decision(metric),
         "adjusted": metric.decision.p_value_adjusted != metric.decision.p_value,
         "shifted": terms.margin > 0.0,
-        "digest": record.digest[:16],
+        "digest": record.id[2:18],
         **body,
     }
 
@@ -455,7 +453,7 @@ def compare_html(record: CompareRecord, compare_id: str, signature: str, draw: D
         meanings=_meanings(record, main),
         certainty=certainty_sentences(main),
         warnings=[(warning.code, single_line(warned(of, warning))) for of, warning in all_warnings(record)],
-        notes=[] if record.reading is None else [single_line(note) for note in record.reading.notes],
+        notes=[] if record.reading is None else [single_line(str(note)) for note in record.reading.notes],
         signature=signature,
         id=compare_id,
     )
@@ -560,7 +558,7 @@ def _cells(board: BoardRecord, system: SystemRecord, score: str, below: dict[str
         counts = (system.cluster, system.tier, system.better_than, system.worse_than)
         cluster, tier, better, worse = ("" if count is None else str(count) for count in counts)
         next_p = "" if pair is None else p_and_kind(pair, board.family.alpha)
-        cells += [range_text(system), system.letters or "", cluster, tier, better, worse, next_p]
+        cells += [ranks(system), system.letters or "", cluster, tier, better, worse, next_p]
     return cells
 
 

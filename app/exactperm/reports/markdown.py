@@ -10,6 +10,7 @@ from ..answers.power import PowerRecord
 from ..answers.test import TestRecord, WarningRecord
 from ..presentation.escaping import for_markdown, prose_for_markdown
 from ..presentation.numbers import apart, counted, enclosing, exactly, number, percent, signed
+from ..presentation.words import decision_p_text, p_text, ranks
 from ..statistics.measured import NO_NAME, directed, metric_title
 from .board_words import (
     RELATIONS,
@@ -23,7 +24,6 @@ from .board_words import (
     named_boards,
     neighbours,
     p_and_kind,
-    range_text,
     score_head,
     scores_of,
     toward,
@@ -35,7 +35,6 @@ from .sentences import (
     SYMBOLS,
     VERDICTS,
     by_name,
-    decision_p_text,
     head,
     interval_text,
     item_level_p_text,
@@ -43,7 +42,6 @@ from .sentences import (
     manner_of_decision,
     metric_name,
     metric_sentences,
-    p_text,
     sentences,
     summary,
     undecided,
@@ -142,9 +140,9 @@ def folded(lines: Sequence[str], title: str = "Items that moved most") -> list[s
     return [f"<details><summary>{title}</summary>\n\n" + "\n".join(lines) + "\n\n</details>"]
 
 
-def reading(notes: Iterable[str]) -> list[str]:
+def reading(notes: Iterable[object]) -> list[str]:
     """How files were read, one note a line."""
-    return folded([f"* {prose_for_markdown(note)}" for note in notes], "What was read")
+    return folded([f"* {prose_for_markdown(str(note))}" for note in notes], "What was read")
 
 
 def quoted(warnings: Iterable[WarningRecord]) -> list[str]:
@@ -293,7 +291,7 @@ def _systems(record: CompareRecord, board: BoardRecord) -> str:
         below = neighbours(board)
         for row, system in zip(rows, board.systems, strict=True):
             pair = below.get(system.name)
-            row["rank range"] = range_text(system)
+            row["rank range"] = ranks(system)
             row["letters"] = system.letters or ""
             row["cluster"] = "" if system.cluster is None else str(system.cluster)
             row["p against the next"] = "" if pair is None else p_and_kind(pair, alpha)

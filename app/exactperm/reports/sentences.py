@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple
 
-from ..answers.gate import Decision, GateRecord, MetricRecord, Verdict, digits_of_decision
+from ..answers.gate import Decision, GateRecord, MetricRecord, Verdict
 from ..answers.test import ConfidenceInterval, ItemLevel, ItemsRecord, MonteCarloRecord, TestRecord
 from ..presentation.escaping import for_sentence
 from ..presentation.numbers import (
@@ -18,11 +18,11 @@ from ..presentation.numbers import (
     counted,
     enclosing,
     exactly,
-    known_digits,
     number,
     percent,
     probability,
 )
+from ..presentation.words import p_text
 from ..statistics.measured import Say, directed, measured, metric_title
 
 Kind = Literal["exact", "bracketed", "sampled", "asymptotic"]
@@ -66,12 +66,6 @@ def _is_controlled(record: TestRecord) -> bool:
     return drawn is not None and drawn.control is not None
 
 
-def p_text(record: TestRecord) -> str:
-    """The p-value, on its own side of alpha; a sampled one with the digits of its interval."""
-    digits = known_digits(record.p_value, record.p_value_bounds_kind, *record.p_value_bounds)
-    return probability(record.p_value, record.log10_p_value, record.alpha, digits=digits)
-
-
 def item_level_p_text(level: ItemLevel, alpha: float) -> str:
     """The p-value by item: a sampled one has no interval here."""
     return probability(level.p_value, level.log10_p_value, alpha, digits=6 if level.exact else 3)
@@ -82,12 +76,6 @@ def plain_probability(p: float | None, *landmarks: float) -> str:
     if p is None:
         return "unknown"
     return probability(p, math.log10(p), *landmarks)
-
-
-def decision_p_text(decision: Decision, alpha: float) -> str:
-    """The p-value behind a verdict, adjusted for several metrics, on its own side of alpha."""
-    digits = digits_of_decision(decision)
-    return probability(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha, digits=digits)
 
 
 def undecided(record: TestRecord) -> bool:

@@ -13,19 +13,10 @@ from ..answers.reading import Guessed, Note, Read
 from ..answers.test import TestRecord
 from ..presentation.escaping import for_line
 from ..presentation.numbers import apart, counted, enclosing, exactly, number
+from ..presentation.words import decision_p_text, kinds, p_text
 from ..statistics.measured import direction
-from .board_words import NamedBoard, all_warnings, kinds, named_boards, scores_of, toward
-from .sentences import (
-    VERDICTS,
-    decision_p_text,
-    ends,
-    head,
-    item_level_p_text,
-    manner,
-    manner_of_decision,
-    p_text,
-    undecided,
-)
+from .board_words import NamedBoard, all_warnings, named_boards, scores_of, toward
+from .sentences import VERDICTS, ends, head, item_level_p_text, manner, manner_of_decision, undecided
 
 
 def line(record: TestRecord, test_id: str) -> str:
@@ -47,7 +38,7 @@ def line(record: TestRecord, test_id: str) -> str:
         decided = "undecided"
     words.append(f"{decided} at {exactly(record.alpha)}")
     words += [f"[{warning.code}]" for warning in record.warnings]
-    return " ".join([*words, test_id, *read(record.facts)])
+    return " ".join([*words, test_id, *read(record.notes)])
 
 
 def _missing(record: TestRecord) -> list[str]:
@@ -104,7 +95,7 @@ def data_words(record: TestRecord) -> list[str]:
 
 def gate_line(gate: GateRecord, gate_id: str) -> str:
     """The verdict, then the test behind each metric, without the line end."""
-    notes = "".join(f" {word}" for word in read(gate.facts))
+    notes = "".join(f" {word}" for word in read(gate.notes))
     if len(gate.metrics) == 1:
         return f"{head(gate)}: {_metric(gate.metrics[0])} {gate_id}{notes}"
     metrics = "; ".join(
@@ -151,7 +142,7 @@ def compare_line(record: CompareRecord, compare_id: str) -> str:
         f"alpha={exactly(board.family.alpha)}",
         *(f"[{code}]" for code in dict.fromkeys(warning.code for _, warning in all_warnings(record))),
         compare_id,
-        *([] if record.reading is None else read(record.reading.facts)),
+        *([] if record.reading is None else read(record.reading.notes)),
     ]
     return " ".join(words)
 

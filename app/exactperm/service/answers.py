@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cache
 from typing import Any
 
@@ -14,33 +14,16 @@ from pydantic import ConfigDict, TypeAdapter
 from .. import __version__
 from ..answers.board import CompareRecord
 from ..answers.gate import GateRecord
+from ..answers.members import ID_CHARS
 from ..answers.plan import ComparePlanRecord, PlanRecord
 from ..answers.power import PowerRecord
-from ..answers.test import TestRecord
+from ..answers.test import Runtime, TestRecord, Versions
 from ..inference.paired_test import ALGORITHM_VERSION
 from ..reports.representations import BY_NAME, JSON, ReportContext
 from .messages import Job, RenderedResponse, WorkStats
 
 Record = TestRecord | GateRecord | CompareRecord | PowerRecord
 Content = tuple[bytes, bytes, bytes]  # before, own and after of `RenderedResponse`
-LETTERS: dict[type, str] = {TestRecord: "t", GateRecord: "g", CompareRecord: "c", PowerRecord: "w"}
-
-
-@dataclass(frozen=True, slots=True)
-class Runtime:
-    """Milliseconds: in the engine, since the request arrived, and waiting for a worker."""
-
-    engine_ms: float
-    total_ms: float
-    queue_ms: float
-
-
-@dataclass(frozen=True, slots=True)
-class Versions:
-    """The program, and the algorithms; equal algorithm versions give equal bytes."""
-
-    service: str
-    algorithm: str
 
 
 VERSIONS = Versions(__version__, ALGORITHM_VERSION)
@@ -53,7 +36,7 @@ def versions() -> dict[str, str]:
 
 def answer_id(record: Record) -> str:
     """Equal for equal requests under the same algorithm version."""
-    return f"{LETTERS[type(record)]}_{record.digest[:16]}"
+    return record.id[:ID_CHARS]
 
 
 def signature(record: Record) -> str:
@@ -73,7 +56,7 @@ def signature(record: Record) -> str:
         case TestRecord():
             parts = [record.test, record.statistic.name, record.alternative, record.method.name]
             parts.append(f"n:{record.items.n}")
-    return "|".join(["exactperm", f"alg:{ALGORITHM_VERSION}", *parts, f"sha:{record.digest[:8]}"])
+    return "|".join(["exactperm", f"alg:{ALGORITHM_VERSION}", *parts, f"sha:{record.id[2:10]}"])
 
 
 def render(record: Record, runtime: Runtime) -> Content:

@@ -64,7 +64,7 @@ def check_record(record: TestRecord, truth: Fraction, *, within: float = 1e-12) 
     log_p = record.log10_p_value * float(np.log(10.0))
     fraction = record.p_value_fraction
     found = Probability(
-        log_p, bound, None if fraction is None else (fraction.numerator, fraction.log2_denominator)
+        log_p, bound, None if fraction is None else (int(fraction.numerator), fraction.log2_denominator)
     )
     if truth >= Fraction(1, 2**1022):
         assert abs(Fraction(record.p_value) / truth - 1) <= min(within, bound)

@@ -14,6 +14,7 @@ from hypothesis import given, strategies as st
 from scipy.special import gammaln
 
 from exactperm.answers.gate import GateRecord, GateTerms, MetricRecord, Policy, Verdict, deciding
+from exactperm.answers.test import members
 from exactperm.engine.plan import Budget
 from exactperm.errors import InvalidTest, PlanTooLarge
 from exactperm.inference.gate.decision import holm, holm_log10
@@ -260,7 +261,7 @@ def parts(*kinds: tuple[Policy, Verdict, float]) -> tuple[MetricRecord, ...]:
         replace(
             blank,
             name=str(index),
-            terms=GateTerms(policy=policy),
+            **members(GateTerms(policy=policy)),
             verdict=verdict,
             decision=replace(blank.decision, log10_p_value_adjusted=log10),
         )

@@ -21,10 +21,11 @@ from exactperm.answers.test import (
     StatisticRecord,
     TestRecord,
     WarningRecord,
+    members,
 )
 
 RECORD = TestRecord(
-    digest="9f86d081884c7d65" * 4,
+    id=f"t_{'9f86d081884c7d65' * 4}",
     p_value=0.0625,
     log10_p_value=-1.2041199826559248,
     p_value_bounds=(0.0625, 0.0625),
@@ -130,9 +131,9 @@ def metric_of(
         verdict=verdict,
         reason=reason,
         hypothesis=wanted,
-        terms=GateTerms(**terms),
         decision=decision,
         test=test,
+        **members(GateTerms(**terms)),
     )
 
 

@@ -24,6 +24,7 @@ from PIL import Image, ImageFont
 from exactperm.answers.power import PowerMethod, PowerPoint, PowerRecord, Solution
 from exactperm.answers.test import (
     Alternative,
+    Mass,
     NamesRecord,
     NullRecord,
     StatisticRecord,
@@ -219,13 +220,13 @@ def test_labels_are_inert(record: Callable[..., TestRecord], label: str) -> None
     [
         NullRecord(0.0, 0.0, 0.0, 0.0, None, None, None),
         NullRecord(0.0, 0.02, -0.05, 0.05, None, None, None),
-        NullRecord(0.0, 0.0, 0.0, 0.0, (), ((0.0, 1.0),), 0.0),
-        NullRecord(0.0, 1e-200, -1e-200, 1e-200, (), ((-1e-200, 0.5), (1e-200, 0.5)), 2e-200),
-        NullRecord(0.0, 1e200, -1e200, 1e200, (), ((-1e200, 0.5), (1e200, 0.5)), 2e200),
-        NullRecord(0.0, math.inf, -1.7e308, 1.7e308, (), ((-1.7e308, 0.5), (1.7e308, 0.5)), 1e300),
+        NullRecord(0.0, 0.0, 0.0, 0.0, {}, (Mass(0.0, 1.0),), 0.0),
+        NullRecord(0.0, 1e-200, -1e-200, 1e-200, {}, (Mass(-1e-200, 0.5), Mass(1e-200, 0.5)), 2e-200),
+        NullRecord(0.0, 1e200, -1e200, 1e200, {}, (Mass(-1e200, 0.5), Mass(1e200, 0.5)), 2e200),
+        NullRecord(0.0, math.inf, -1.7e308, 1.7e308, {}, (Mass(-1.7e308, 0.5), Mass(1.7e308, 0.5)), 1e300),
         NullRecord(0.0, math.inf, -1.7e308, 1.7e308, None, None, None),
-        NullRecord(0.0, 0.0, -5e-324, 5e-324, (), ((-5e-324, 0.5), (5e-324, 0.5)), 5e-324),
-        NullRecord(0.0, 1.0, -3.0, 3.0, (), ((-1.0, 0.0), (1.0, 0.0)), 2.0),
+        NullRecord(0.0, 0.0, -5e-324, 5e-324, {}, (Mass(-5e-324, 0.5), Mass(5e-324, 0.5)), 5e-324),
+        NullRecord(0.0, 1.0, -3.0, 3.0, {}, (Mass(-1.0, 0.0), Mass(1.0, 0.0)), 2.0),
     ],
     ids=[
         "nothing",
@@ -414,7 +415,7 @@ def test_a_resampled_null_of_several_sums_is_drawn_and_said_to_be_sampled() -> N
 
 
 def test_values_out_of_the_range_of_an_axis_get_a_unit(record: Callable[..., TestRecord]) -> None:
-    null = NullRecord(0.0, float("inf"), -1e308, 1e308, (), ((-1e308, 0.5), (1e308, 0.5)), 1e306)
+    null = NullRecord(0.0, float("inf"), -1e308, 1e308, {}, (Mass(-1e308, 0.5), Mass(1e308, 0.5)), 1e306)
     told = scene(record(null=null, statistic=StatisticRecord("exp(x1)", 1e308, None, None)))
     assert told.statistic == "exp(x1) (in units of 1e308)"
     assert (told.observed, told.sd, told.beyond) == (1.0, 1.0, 0)
@@ -495,7 +496,7 @@ def test_a_wide_name_is_cut_to_the_paper(record: Callable[..., TestRecord], name
 
 def test_long_numbers_at_the_ends_of_an_axis_are_not_cut(record: Callable[..., TestRecord]) -> None:
     null = NullRecord(
-        99_999.99995, 5e-5, 99_999.9999, 100_000.0, None, ((99_999.9999, 0.5), (100_000.0, 0.5)), 1e-4
+        99_999.99995, 5e-5, 99_999.9999, 100_000.0, None, (Mass(99_999.9999, 0.5), Mass(100_000.0, 0.5)), 1e-4
     )
     assert_inside(svg(record(null=null, statistic=StatisticRecord("mean_difference", 99_999.9999, 0.0, 0.0))))
 
@@ -505,7 +506,7 @@ def test_long_numbers_at_the_ends_of_an_axis_are_not_cut(record: Callable[..., T
 def test_what_was_asked_about_power_is_on_the_paper(alpha: float, first: int) -> None:
     curve = tuple(PowerPoint(n, 0.0123456, 0.5 + 0.01 * (n - first)) for n in range(first, first + 10))
     record = PowerRecord(
-        digest="a" * 64, solve="n", solution=Solution(0.0123456, first + 9, None, 0.59), wanted_power=0.8123456,
+        id="w_" + "a" * 64, solve="n", solution=Solution(0.0123456, first + 9, None, 0.59), wanted_power=0.8123456,
         alpha=alpha, comparisons=1_000, alternative="two-sided", critical_difference=None, actual_alpha=None, curve=curve,
         method=PowerMethod("normal", False, "the sizes"), sentence="It has the power.",
     )  # fmt: skip
@@ -523,7 +524,7 @@ def test_what_was_asked_about_power_is_on_the_paper(alpha: float, first: int) ->
 @pytest.mark.parametrize("solve", ["n", "effect"])
 def test_an_answer_about_power_without_a_curve_or_with_a_flat_one_is_drawn(curve: Any, solve: Any) -> None:
     record = PowerRecord(
-        digest="a" * 64, solve=solve, solution=Solution(None, None, None, None), wanted_power=0.8, alpha=0.05,
+        id="w_" + "a" * 64, solve=solve, solution=Solution(None, None, None, None), wanted_power=0.8, alpha=0.05,
         comparisons=1, alternative="two-sided", critical_difference=None, actual_alpha=None, curve=curve,
         method=PowerMethod("normal", False, "the sizes"), sentence="It is out of reach.",
     )  # fmt: skip

@@ -19,9 +19,16 @@ from ...answers.gate import GateRecord
 from ...answers.members import Form, members_of
 from ...answers.plan import ComparePlanRecord, PlannedMethod, PlanRecord
 from ...answers.power import PowerRecord
-from ...answers.test import ConfidenceInterval, Fraction2, Mass, TestRecord, WarningRecord
+from ...answers.test import (
+    BinaryFraction,
+    ConfidenceInterval,
+    Mass,
+    Runtime,
+    TestRecord,
+    Versions,
+    WarningRecord,
+)
 from ...errors import Flaw
-from ...service.answers import Runtime, Versions
 from ...service.messages import TestKind
 from ...service.problems import Problem as ProblemRecord
 
@@ -30,7 +37,7 @@ NAMES: dict[type, str] = {
     WarningRecord: "WarningAnswer",
     ConfidenceInterval: "IntervalAnswer",
     Flaw: "ProblemError",
-    Fraction2: "FractionAnswer",
+    BinaryFraction: "FractionAnswer",
     TestRecord: "TestResult",
     **{record: record.__name__ for record in (Mass, PlannedMethod, ProblemRecord, Runtime, Versions)},
 }
@@ -74,7 +81,7 @@ def _member(annotation: Any) -> tuple[Any, Any]:
 
 def _json_type(kind: Any) -> Any:
     """A type of a record's field as the type of its JSON value: records as models, tuples of any length as lists."""
-    if is_dataclass(kind) and isinstance(kind, type):
+    if isinstance(kind, type) and (is_dataclass(kind) or kind is Mass):
         return model_of(kind)
     origin, parts = get_origin(kind), get_args(kind)
     if origin in {Union, UnionType}:

@@ -257,7 +257,7 @@ def finish_compare(prepared: PreparedCompare, tests: Sequence[PairTests] | None 
     alone = boards.pop(None, None)
     named = {name: record for name, record in boards.items() if name is not None} or None
     return CompareRecord(
-        digest=comparison_digest(comparison, ALGORITHM_VERSION),
+        id=f"c_{comparison_digest(comparison, ALGORITHM_VERSION)}",
         statistic=comparison.spec.name,
         metric=options.metric,
         higher_is_better=options.higher_is_better is not False,

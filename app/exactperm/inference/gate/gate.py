@@ -26,7 +26,7 @@ from ...answers.gate import (
     deciding,
     family_of,
 )
-from ...answers.test import SensitivityRecord, SequentialRecord, TestRecord
+from ...answers.test import SensitivityRecord, SequentialRecord, TestRecord, members
 from ...engine.plan import Budget
 from ...engine.power.paired_binary import binomial_masses, lower_tail
 from ...engine.probability import SMALLEST
@@ -485,14 +485,14 @@ def _metric_record(
     return MetricRecord(
         name=metric.name,
         against=metric.against,
-        terms=metric.terms,
         hypothesis=hypothesis(metric.terms, record.statistic, metric.against),
         verdict=verdict,
         reason=reason(metric.terms, judgement, record, family, metric.against, same=same),
         decision=judgement.decision,
         sensitivity=None if metric.sensitivity is None else metric.sensitivity.solve(),
-        sequential=metric.margin.record() if isinstance(metric.margin, AnytimeTest) else None,
         test=record,
+        **members(metric.terms),
+        **(members(metric.margin.record()) if isinstance(metric.margin, AnytimeTest) else {}),
     )
 
 
@@ -509,7 +509,8 @@ def _is_same(test: Prepared, record: TestRecord) -> bool:
 def _digest(metrics: Sequence[MetricRecord], on_inconclusive: OnInconclusive, algorithm: str) -> str:
     """SHA-256, in hex, of what the gate's answer is a function of: names, terms, tests, version."""
     requested = [
-        [metric.name, asdict(metric.terms), metric.test.digest, *_named(metric.against)] for metric in metrics
+        [metric.name, asdict(metric.terms), metric.test.id.removeprefix("t_"), *_named(metric.against)]
+        for metric in metrics
     ]
     settings = {"metrics": requested, "on_inconclusive": on_inconclusive, "algorithm": algorithm}
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()

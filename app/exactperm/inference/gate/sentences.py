@@ -12,11 +12,11 @@ from ...answers.gate import (
     OnInconclusive,
     Policy,
     Verdict,
-    digits_of_decision,
     family_of,
 )
 from ...answers.test import StatisticRecord, TestRecord
 from ...presentation.numbers import exactly, probability
+from ...presentation.words import decision_p_text
 from ...statistics.measured import direction, measured
 from .decision import Judgement
 
@@ -115,8 +115,7 @@ def _different(terms: GateTerms, judgement: Judgement, family: str | None, again
 
 def _comparison(terms: GateTerms, judgement: Judgement, family: str | None) -> str:
     decision, alpha = judgement.decision, terms.alpha
-    digits = digits_of_decision(decision)
-    p = probability(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha, digits=digits)
+    p = decision_p_text(decision, alpha)
     adjusted = f" (Holm-adjusted over {family})" if family is not None else ""
     if judgement.finding in {"bounds_straddle", "missing_straddle"}:
         low, high = judgement.bounds

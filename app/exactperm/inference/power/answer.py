@@ -67,7 +67,7 @@ def answer(question: Question, design: Design, digest: str) -> PowerRecord:
     method = design.method_at(first[0] if first is not None else design.own_n or 1)
     curve = points if len(points) > 1 else [*_around(design.rough, first, needed)]
     return PowerRecord(
-        digest=digest,
+        id=f"w_{digest}",
         solve=question.solve,
         solution=solution,
         wanted_power=None if question.solve == "power" else wanted,

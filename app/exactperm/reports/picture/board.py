@@ -15,14 +15,8 @@ from ...answers.board import BoardRecord, CompareRecord, PairRecord, SystemRecor
 from ...errors import InvalidTest
 from ...presentation.escaping import short, single_line
 from ...presentation.numbers import counted, exactly, number
-from ..board_words import (
-    NamedBoard,
-    adjustment,
-    kinds_in_words,
-    range_text,
-    what_was_measured,
-    which_is_better,
-)
+from ...presentation.words import ranks
+from ..board_words import NamedBoard, adjustment, kinds_in_words, what_was_measured, which_is_better
 from .canvas import BoardPalette
 
 MINUS = "\N{MINUS SIGN}"
@@ -136,7 +130,7 @@ def sentence_of(system: SystemRecord) -> str:
     """A system in words: its score, its ranks and its groups."""
     parts = [f"{short(system.name)}: score {number(system.score)}, rank {system.rank}"]
     if system.rank_low is not None:
-        parts.append(f"rank range {range_text(system)}")
+        parts.append(f"rank range {ranks(system)}")
     if system.letters:
         parts.append(f"letters {system.letters}")
     if system.cluster is not None:

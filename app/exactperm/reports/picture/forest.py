@@ -9,7 +9,8 @@ from ...answers.board import PairRecord, Relation
 from ...answers.test import ConfidenceInterval
 from ...presentation.escaping import short
 from ...presentation.numbers import counted, number, percent
-from ..board_words import RELATIONS, against, p_adjusted, toward
+from ...presentation.words import p_adjusted
+from ..board_words import RELATIONS, against, toward
 from .board import MINUS, MOST_NAME, BoardScene, refusal, short_p
 from .canvas import (
     LEAST_WIDTH,

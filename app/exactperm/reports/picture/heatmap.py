@@ -15,7 +15,8 @@ from itertools import groupby
 from ...answers.board import BoardRecord, PairRecord
 from ...presentation.escaping import short
 from ...presentation.numbers import counted, number
-from ..board_words import RELATIONS, p_adjusted, toward
+from ...presentation.words import p_adjusted
+from ..board_words import RELATIONS, toward
 from .board import BoardScene, limit_text, refusal, sentence_of, short_p
 from .canvas import (
     LEAST_WIDTH,

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 
-from ...answers.test import Alternative, TestRecord
+from ...answers.test import Alternative, Mass, TestRecord
 from ...presentation.escaping import single_line, what_was_read
 from ...presentation.numbers import number
+from ...presentation.words import p_text
 from ...statistics.measured import direction
-from ..sentences import kind, manner, measured_in, p_text
+from ..sentences import kind, manner, measured_in
 from .canvas import TEXT, Axis, Canvas, Drawing, Palette, Point, across, axis_of, fitted, upwards, width
 
 # The axis is stretched to the observed value while the null keeps at least this share of it.
@@ -118,7 +119,7 @@ def _bars_of(record: TestRecord) -> tuple[Bar, ...]:
     null, width = record.null, record.null.pmf_bin_width or 0.0
     pmf = null.pmf or ()
     if not pmf and null.min == null.max:  # a range of one value is a distribution that is known
-        pmf = ((null.min, 1.0),)
+        pmf = (Mass(null.min, 1.0),)
     if width == 0.0:  # a single value
         width = max(abs(record.statistic.observed), abs(null.mean), 1.0) / 50
     return tuple(Bar(value - width / 2, value + width / 2, mass, value) for value, mass in pmf)
@@ -238,7 +239,7 @@ def scaled(record: TestRecord) -> tuple[TestRecord, int]:
     def over(value: float) -> float:
         return float(Decimal(value).scaleb(-exponent))
 
-    pmf = None if null.pmf is None else tuple((over(value), mass) for value, mass in null.pmf)
+    pmf = None if null.pmf is None else tuple(Mass(over(value), mass) for value, mass in null.pmf)
     mean, sd = _moments(pmf) if pmf else (over(null.mean), over(null.sd))
     small = replace(
         null,

@@ -70,7 +70,7 @@ def png(record: TestRecord, theme: Theme = "light", note: str = "") -> bytes:
 
 def inline_svg(record: TestRecord, note: str = "", number: int = 0) -> str:
     """The null distribution for a page; `number` tells pictures of one record on one page apart."""
-    name = f"n{record.digest[:12]}" + (f"-{number}" if number else "")
+    name = f"n{record.id[2:14]}" + (f"-{number}" if number else "")
     return _inline(_null(record, note), PALETTES, name, "transparent")
 
 
@@ -86,7 +86,7 @@ def board_png(record: CompareRecord, picture: str, theme: Theme = "light") -> by
 
 def inline_board(record: CompareRecord, picture: str, named: NamedBoard, number: int = 0) -> str:
     """A board for a page; `number` tells pictures of one record on one page apart."""
-    name = f"{picture[0]}{record.digest[:12]}-{number}"
+    name = f"{picture[0]}{record.id[2:14]}-{number}"
     return _inline(_board(record, picture, named), BOARD_PALETTES, name, _CARDS)
 
 
@@ -102,7 +102,7 @@ def power_png(record: PowerRecord, theme: Theme = "light") -> bytes:
 
 def inline_power(record: PowerRecord) -> str:
     """Power for a page."""
-    return _inline(partial(power_curve, record), PALETTES, f"w{record.digest[:12]}", "transparent")
+    return _inline(partial(power_curve, record), PALETTES, f"w{record.id[2:14]}", "transparent")
 
 
 def _null(record: TestRecord, note: str) -> Draw[Palette]:

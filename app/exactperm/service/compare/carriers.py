@@ -105,7 +105,7 @@ def parse_form(job: Job, body: bytes | bytearray, control: Control) -> DecodedCo
     fields.reader.pop("sheet", None)
     found = one_file(files[FILE], fields, replace(options, sheet=None))
     assert found.reading is not None  # of a body alone there may be nothing to say
-    return replace(found, reading=replace(found.reading, facts=(*sheets, *found.reading.facts)))
+    return replace(found, reading=replace(found.reading, notes=(*sheets, *found.reading.notes)))
 
 
 def parse_body(job: Job, body: bytes | bytearray) -> DecodedCompare:
@@ -138,7 +138,7 @@ def _request_in(form: Form) -> DecodedCompare | None:
     with relocated(_in_file):
         decoded = of_json(file.value, file.context)
     note = "The file is a JSON request, as for POST /v1/compare, and was read as one."
-    record = ReadingRecord("json-request", guessed=True, facts=(note,))
+    record = ReadingRecord("json-request", guessed=True, notes=(note,))
     return replace(decoded, pointer_map=_in_file, reading=record)
 
 

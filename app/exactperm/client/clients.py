@@ -1,0 +1,455 @@
+"""The clients, synchronous and for asyncio: each call of a server is written once, and made or awaited."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, update_wrapper
+from types import TracebackType
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack, overload
+
+import httpx
+
+from . import compare_requests, requests, responses
+from .calls import Call, Request, batch_call, call_of, job_call, jobs_call, plan_call, submit_call
+from .compare_requests import CompareOptions, CompareRequest
+from .connection import TIMEOUT_S, Connection, Retries
+from .requests import (
+    FileLike,
+    GateRequest,
+    GateTerms,
+    Metric,
+    Options,
+    PowerRequest,
+    Solve,
+    TestRequest,
+)
+from .responses import PLACE, Answers, Job, Result, State, Stored, reader_of, stored_name
+from .results import ComparePlan, CompareResult, GateResult, Meta, Plan, PowerResult, TestResult
+
+P = ParamSpec("P")
+Read = TypeVar("Read")
+TextFormat = Literal["json", "text", "markdown", "csv", "html"]
+BytesFormat = Literal["svg", "png", "junit"]
+Theme = Literal["light", "dark"]
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 2.0
+
+
+class Chosen(TypedDict, total=False):
+    """Which of several reports: colours of pictures; and of a comparison which picture, and which table of CSV."""
+
+    theme: Theme | None
+    picture: str | None
+    table: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[Read]):
+    """A call, and what reads its response."""
+
+    call: Call
+    read: Callable[[httpx.Response], Read]
+
+
+class _Blocking:
+    """What sends a call at once."""
+
+    def send(self, call: Call) -> httpx.Response:
+        """Send a call, again where that may help; raises NoAnswer. The response is not inspected."""
+        raise NotImplementedError
+
+    def _answer(self, ask: Callable[[], Asked[Read]]) -> Read:
+        asked = ask()
+        return asked.read(self.send(asked.call))
+
+
+class _Awaited:
+    """What sends a call when it is awaited."""
+
+    async def send(self, call: Call) -> httpx.Response:
+        """As `Client.send`."""
+        raise NotImplementedError
+
+    async def _answer(self, ask: Callable[[], Asked[Read]]) -> Read:
+        asked = ask()
+        return asked.read(await self.send(asked.call))
+
+
+class method(Generic[P, Read]):  # noqa: N801  (used as a decorator)
+    """A method that asks a server: of a synchronous client it returns the answer, of the other one it is awaited."""
+
+    def __init__(self, ask: Callable[Concatenate[Any, P], Asked[Read]]) -> None:
+        self._ask = ask
+        update_wrapper(self, ask)  # type: ignore[arg-type]
+
+    @overload
+    def __get__(self, client: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, client: _Blocking, owner: type) -> Callable[P, Read]: ...
+    @overload
+    def __get__(self, client: _Awaited, owner: type) -> Callable[P, Coroutine[Any, Any, Read]]: ...
+    def __get__(self, client: Any, owner: type) -> Any:
+        if client is None:
+            return self
+
+        def asking(*given: P.args, **options: P.kwargs) -> Any:
+            return client._answer(partial(self._ask, client, *given, **options))  # noqa: SLF001
+
+        return update_wrapper(asking, self._ask)
+
+
+class _JobCalls:
+    """The jobs of this client's API key."""
+
+    @method
+    def submit(self, request: Request | Sequence[Request], *, key: str | None = None) -> Asked[Job]:
+        """Submit a request made by `scores`, `gate`, `compare` and so on, or a list of them; `key` makes it the same job."""
+        return Asked(submit_call(request, key), reader_of(Job))
+
+    @method
+    def status(self, job: str) -> Asked[Job]:
+        """A job as it is now."""
+        return Asked(job_call(job), reader_of(Job))
+
+    @method
+    def result(self, job: str) -> Asked[Result | list[Any]]:
+        """The result of a job that has succeeded; of a list as a list, where a wrong request has its error."""
+        return Asked(job_call(job, part="/result"), responses.result_of_job)
+
+    @method
+    def cancel(self, job: str) -> Asked[Job]:
+        """Cancel a job, any number of times."""
+        return Asked(job_call(job, "POST", "/cancel"), reader_of(Job))
+
+    @method
+    def list(
+        self, state: State | None = None, *, limit: int | None = None, after: str | None = None
+    ) -> Asked[Sequence[Job]]:
+        """The newest jobs of this key, the newest first: of one `state`; for the next ones, `after` the last job's id."""
+        return Asked(jobs_call(state, limit, after), responses.jobs_of)
+
+    @method
+    def delete(self, job: str) -> Asked[None]:
+        """Cancel a job and forget it, with its result."""
+        return Asked(job_call(job, "DELETE"), responses.nothing_of)
+
+
+def waits() -> Iterator[float]:
+    """Seconds between two looks at a job."""
+    wait = FIRST_WAIT_S
+    while True:
+        yield wait
+        wait = min(LONGEST_WAIT_S, 1.5 * wait)
+
+
+class Jobs(_JobCalls, _Blocking):
+    """The jobs of this client's API key: requests that outlive the connection."""
+
+    def __init__(self, client: Client) -> None:
+        self.send = client.send  # type: ignore[method-assign]
+        self._sleep = client.sleep
+
+    def wait(self, job: str, progress: Callable[[Job], None] | None = None) -> Job:
+        """Wait until a job has ended; `progress` is called at every look."""
+        for seconds in waits():
+            now = self.status(job)
+            if progress is not None:
+                progress(now)
+            if now.done:
+                return now
+            self._sleep(seconds)
+        raise AssertionError
+
+
+class AsyncJobs(_JobCalls, _Awaited):
+    """As `Jobs`, awaited."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self.send = client.send  # type: ignore[method-assign]
+        self._sleep = client.sleep
+
+    async def wait(self, job: str, progress: Callable[[Job], None] | None = None) -> Job:
+        """As `Jobs.wait`."""
+        for seconds in waits():
+            now = await self.status(job)
+            if progress is not None:
+                progress(now)
+            if now.done:
+                return now
+            await self._sleep(seconds)
+        raise AssertionError
+
+
+class _Calls(Connection):
+    """What both clients can ask."""
+
+    @method
+    def test(self, request: TestRequest, *, store: bool = False) -> Asked[TestResult]:
+        """Run a test made by `scores`, `counts`, `predictions`, `effects` or `files`."""
+        return Asked(call_of(request).kept(store), reader_of(TestResult))
+
+    @method
+    def effects(
+        self, stay: Any, swap: Any = None, *, store: bool = False, **options: Unpack[Options]
+    ) -> Asked[TestResult]:
+        """Test effects: the contribution of each item as observed, and with the systems exchanged."""
+        return Asked(call_of(requests.effects(stay, swap, **options)).kept(store), reader_of(TestResult))
+
+    @method
+    def scores(
+        self, u: Any, v: Any = None, *, store: bool = False, **options: Unpack[Options]
+    ) -> Asked[TestResult]:
+        """Test scores: vectors, lists, {id: number}, or one N x 2 array."""
+        return Asked(call_of(requests.scores(u, v, **options)).kept(store), reader_of(TestResult))
+
+    @method
+    def counts(
+        self, u: Any, v: Any = None, *, store: bool = False, **options: Unpack[Options]
+    ) -> Asked[TestResult]:
+        """Test counts: {name: [one per item]}, [{name: count}], {id: {name: count}}, or one N x 4 array."""
+        return Asked(call_of(requests.counts(u, v, **options)).kept(store), reader_of(TestResult))
+
+    @method
+    def predictions(
+        self, gold: Any, u: Any, v: Any, *, store: bool = False, **options: Unpack[Options]
+    ) -> Asked[TestResult]:
+        """Test the outputs of both systems against the gold standard."""
+        return Asked(call_of(requests.predictions(gold, u, v, **options)).kept(store), reader_of(TestResult))
+
+    @method
+    def files(self, /, **files_and_fields: FileLike | Any) -> Asked[TestResult]:
+        """Test evaluation files; keywords are those of `requests.files`, and `store`, which is a field of the form."""
+        return Asked(call_of(requests.files(**files_and_fields)), reader_of(TestResult))
+
+    @method
+    def gate(
+        self,
+        test: TestRequest | GateRequest | Sequence[Metric],
+        *,
+        store: bool = False,
+        **terms: Unpack[GateTerms],
+    ) -> Asked[GateResult]:
+        """Decide: U is the candidate, V the baseline. A failed gate is a result, not an error."""
+        request = test if isinstance(test, GateRequest) else requests.gate(test, **terms)
+        return Asked(call_of(request).kept(store), reader_of(GateResult))
+
+    @method
+    def compare(
+        self,
+        systems: Any = None,
+        scores: Any = None,
+        *,
+        gold: Any = None,
+        datasets: Mapping[str, Any] | None = None,
+        store: bool = False,
+        **options: Unpack[CompareOptions],
+    ) -> Asked[CompareResult]:
+        """Compare many systems: {name: column}, a data frame, names and an N x K array, or data sets of these.
+
+        Also what `requests.compare` and `requests.compare_files` made; see there.
+        """
+        request = compare_requests.compare_request(systems, scores, gold=gold, datasets=datasets, **options)
+        return Asked(call_of(request).kept(store), reader_of(CompareResult))
+
+    @method
+    def power(
+        self,
+        /,
+        design: Mapping[str, Any] | TestRequest | PowerRequest | None = None,
+        solve: Solve | None = None,
+        *,
+        store: bool = False,
+        **given: Any,
+    ) -> Asked[PowerResult]:
+        """Which true difference a test finds, how likely, or how many items that takes; see `requests.power`."""
+        request = requests.power_request(design, solve, given)
+        return Asked(call_of(request).kept(store), reader_of(PowerResult))
+
+    @method
+    def batch(self, requests: Sequence[Request], *, store: bool = False) -> Asked[Answers]:
+        """The answers to many small requests, in their order; a wrong request has its error in its place."""
+        return Asked(batch_call(requests).kept(store), responses.answers_of_list)
+
+    @method
+    def meta(self) -> Asked[Meta]:
+        """What the server can do: its limits, methods, statistics and formats."""
+        return Asked(Call("/v1/meta", "GET"), reader_of(Meta))
+
+    @method
+    def keep(self, request: Request, format: str = "json", **chosen: Unpack[Chosen]) -> Asked[str]:  # noqa: A002
+        """The permalink of an answer, or of the report that `report` would give: the server keeps it for a while."""
+        return Asked(_report_call(request, format, chosen).kept(), responses.place_of_answer)
+
+    @method
+    def stored(self, permalink: str) -> Asked[Stored]:
+        """What the server keeps under a permalink, or its last part: a result, answers to a list, or a report."""
+        return Asked(Call(PLACE + stored_name(permalink, self.url), "GET"), responses.stored_answer)
+
+
+def _report_call(request: Request, format_: str, chosen: Chosen) -> Call:
+    return call_of(request).in_format(format_, **chosen)
+
+
+def _plan_reader(request: TestRequest | CompareRequest) -> Callable[[httpx.Response], Any]:
+    return reader_of(ComparePlan if isinstance(request, CompareRequest) else Plan)
+
+
+class Client(_Calls, _Blocking):
+    """A client of one server.
+
+    With `store=True` the server keeps an answer for a while; the result's `permalink` is its URL.
+
+    Parameters
+    ----------
+    url
+        Where the server is; a path before `/v1` is kept.
+    api_key
+        Sent as a bearer token.
+    timeout
+        Seconds that one attempt may take; more where a request asks for a longer `timeout_s`.
+    retries
+        How often to retry when the server is busy (429, 503) or the connection fails; or a `Retries`.
+    transport
+        A transport of httpx instead of the network.
+    sleep
+        How to wait between attempts.
+
+    >>> with Client("localhost:8000", transport=DOCTEST_TRANSPORT) as client:
+    ...     result = client.scores([0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82])
+    >>> result.p_value, result.items.wins
+    (0.0625, 5)
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        api_key: str | None = None,
+        timeout: float = TIMEOUT_S,
+        retries: Retries | int = 4,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        super().__init__(url, api_key=api_key, timeout=timeout, retries=retries)
+        self._http = httpx.Client(transport=transport, **self._options())
+        self.sleep = sleep
+        self.jobs = Jobs(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._http.close()
+
+    def send(self, call: Call) -> httpx.Response:
+        """Send a call, again where that may help; raises NoAnswer. The response is not inspected."""
+        trial = self.retries.begin()
+        while True:
+            try:
+                response = self._http.send(self._request(call))
+            except httpx.RequestError as error:
+                wait = trial.after_error(error)
+                if wait is None:
+                    raise self._no_answer(error) from error
+            else:
+                wait = trial.after_answer(response)
+                if wait is None:
+                    return response
+            self.sleep(wait)
+
+    @overload
+    def plan(self, test: TestRequest) -> Plan: ...
+    @overload
+    def plan(self, test: CompareRequest) -> ComparePlan: ...
+    def plan(self, test: TestRequest | CompareRequest) -> Plan | ComparePlan:
+        """The method and the predicted cost of a test or a comparison, without running it."""
+        planned: Plan | ComparePlan = _plan_reader(test)(self.send(plan_call(test)))
+        return planned
+
+    @overload
+    def report(self, request: Request, format: TextFormat, **chosen: Unpack[Chosen]) -> str: ...
+    @overload
+    def report(self, request: Request, format: BytesFormat, **chosen: Unpack[Chosen]) -> bytes: ...
+    @overload
+    def report(self, request: Request, format: str, **chosen: Unpack[Chosen]) -> str | bytes: ...
+    def report(self, request: Request, format: str, **chosen: Unpack[Chosen]) -> str | bytes:  # noqa: A002
+        """The answer to a test, a gate or a comparison in another format: svg, png and junit as bytes, the others as text.
+
+        Of a comparison, `picture` is leaderboard, heatmap, bars or forest, and `table` (of CSV) systems or pairs.
+        Formats that a newer server has besides work, too; `meta().raw["representations"]` lists them.
+        """
+        return responses.report_of(self.send(_report_call(request, format, chosen)))
+
+
+class AsyncClient(_Calls, _Awaited):
+    """The client for asyncio: its methods are those of `Client`, awaited; see there for the parameters."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        api_key: str | None = None,
+        timeout: float = TIMEOUT_S,
+        retries: Retries | int = 4,
+        transport: httpx.AsyncBaseTransport | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        super().__init__(url, api_key=api_key, timeout=timeout, retries=retries)
+        self._http = httpx.AsyncClient(transport=transport, **self._options())
+        self.sleep = sleep
+        self.jobs = AsyncJobs(self)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close its connections."""
+        await self._http.aclose()
+
+    async def send(self, call: Call) -> httpx.Response:
+        """As `Client.send`."""
+        trial = self.retries.begin()
+        while True:
+            try:
+                response = await self._http.send(self._request(call))
+            except httpx.RequestError as error:
+                wait = trial.after_error(error)
+                if wait is None:
+                    raise self._no_answer(error) from error
+            else:
+                wait = trial.after_answer(response)
+                if wait is None:
+                    return response
+            await self.sleep(wait)
+
+    @overload
+    async def plan(self, test: TestRequest) -> Plan: ...
+    @overload
+    async def plan(self, test: CompareRequest) -> ComparePlan: ...
+    async def plan(self, test: TestRequest | CompareRequest) -> Plan | ComparePlan:
+        """As `Client.plan`."""
+        planned: Plan | ComparePlan = _plan_reader(test)(await self.send(plan_call(test)))
+        return planned
+
+    @overload
+    async def report(self, request: Request, format: TextFormat, **chosen: Unpack[Chosen]) -> str: ...
+    @overload
+    async def report(self, request: Request, format: BytesFormat, **chosen: Unpack[Chosen]) -> bytes: ...
+    @overload
+    async def report(self, request: Request, format: str, **chosen: Unpack[Chosen]) -> str | bytes: ...
+    async def report(self, request: Request, format: str, **chosen: Unpack[Chosen]) -> str | bytes:  # noqa: A002
+        """As `Client.report`."""
+        return responses.report_of(await self.send(_report_call(request, format, chosen)))
