@@ -20,6 +20,7 @@ from exactperm.api.openapi.schemas import CompareAnswer, ComparePlanAnswer, Plan
 from exactperm.settings import Settings
 from tests.api.conftest import Service, error_of, errors_of, problem, running
 from tests.oracles import by_signs, holm, share, signed_sums
+from tests.settings_with import settings_with
 
 PATH = "/v1/compare"
 BOARDS: dict[str, dict[str, list[str]]] = {
@@ -541,7 +542,7 @@ def test_a_picture_or_a_table_is_of_a_comparison_alone(service: Service) -> None
 @pytest.fixture(scope="module")
 def narrow() -> Iterator[Service]:
     yield from running(
-        Settings(
+        settings_with(
             workers=1,
             max_systems=3,
             max_comparisons=4,

@@ -12,6 +12,7 @@ from pydantic_core import from_json
 from exactperm.errors import BodyTooLarge, InputError, InvalidTest, MalformedBody
 from exactperm.settings import Settings
 from exactperm.statistics.paired import Repeated
+from tests.settings_with import settings_with
 
 from .shorthands import CSV, NDJSON, NPY, TSV, by_id, flaws, npy, of_body, only, parsed
 
@@ -683,7 +684,7 @@ def test_two_keys_of_one_name_are_refused() -> None:
 
 
 def test_limits() -> None:
-    settings = Settings(max_systems=2, max_comparisons=2, max_items=3)
+    settings = settings_with(max_systems=2, max_comparisons=2, max_items=3)
     with pytest.raises(InvalidTest) as many:
         parsed(scores(systems=THREE), settings)
     assert flaws(many.value) == [("/systems", "too_many_systems")]
