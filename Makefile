@@ -92,7 +92,7 @@ bench: .venv/.dev ## Measure, write loadtest/RESULTS.md and the figures of the p
 
 openapi: export PATH := $(PATH):$(CURDIR)/.venv/bin
 openapi: .venv/.main ## Write openapi/openapi.json, and the types of its clients where npm is
-	$(PY) -m exactperm.api.openapi.export
+	$(PY) -m exactperm.api.openapi_export
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory clients; \
 	else echo "the types of $(TYPESCRIPT) are as they were: there is no npm"; fi
 

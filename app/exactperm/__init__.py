@@ -7,6 +7,8 @@ first used, so that importing the package costs nothing.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .version import __version__ as __version__
+
 if TYPE_CHECKING:
     from .client.clients import Client
     from .client.compare_requests import compare_files
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from .client.results import CompareResult, GateResult, PowerResult, TestResult
     from .local.run import compare, gate, power, test
 
-__version__ = "0.1.0"
 __all__ = [
     "Client",
     "CompareResult",

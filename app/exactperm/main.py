@@ -14,7 +14,6 @@ from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from prometheus_client import disable_created_metrics
 
-from . import __version__
 from .api.exception_handlers import ErrorMiddleware
 from .api.routes import Application, add_routes
 from .errors import DeadlineExceeded, ExactpermError, WorkerLost
@@ -36,6 +35,7 @@ from .service.answers import versions
 from .service.messages import Body, Job, limits_of
 from .service.pipeline import KNOWN, self_test
 from .settings import Settings
+from .version import __version__
 from .worker_start import start_worker
 from .workers import executor_of
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from exactperm.api.meta import meta_of
-from exactperm.api.openapi.export import exported
+from exactperm.api.openapi_export import exported
 from exactperm.main import create_app
 from exactperm.reports.representations import BY_NAME, OF_A_TEST
 from exactperm.service.problems import all_types
@@ -140,7 +140,7 @@ def test_the_exported_document_is_up_to_date() -> None:
 def test_the_export_check_notices_a_difference(tmp_path: Path) -> None:
     stale = tmp_path / "openapi.json"
     stale.write_text("{}")
-    command = [sys.executable, "-m", "exactperm.api.openapi.export", "--check", str(stale)]
+    command = [sys.executable, "-m", "exactperm.api.openapi_export", "--check", str(stale)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "not up to date" in done.stderr

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from exactperm.api.openapi.export import exported
+from exactperm.api.openapi_export import exported
 from exactperm.jobs.model import KINDS
 from exactperm.service.batch import OF_A_LIST
 from tests.api.conftest import problem

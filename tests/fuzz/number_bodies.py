@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import jsonschema_rs
-
 from exactperm.api.openapi.export import exported
 
 BY_ID = {"q1": 0, "q2": 1, "q3": 1, "q4": 0, "q5": 1, "q6": 1}

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
-from .. import __version__
+from ..version import __version__
 from . import compare_options, options, power_options
 from .batch import batch
 from .jobs import jobs
@@ -227,7 +227,7 @@ def statistics() -> None:
 def openapi(output: str | None) -> None:
     """Print the OpenAPI document."""
     _require("server")
-    from ..api.openapi.export import exported
+    from ..api.openapi_export import exported
     from .output import write
 
     write(exported().encode(), output)

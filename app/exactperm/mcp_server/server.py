@@ -23,7 +23,6 @@ import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 
-from .. import __version__
 from ..client.calls import Request, call_of
 from ..client.compare_requests import CompareRequest
 from ..client.errors import InvalidData
@@ -41,6 +40,7 @@ from ..service.gate import FIELDS as OF_A_GATE
 from ..service.parse_files import FIELDS as OF_A_TEST, PARAMETERS
 from ..service.schema.requests import FIELDS as OF_POWER, Design
 from ..settings import Settings
+from ..version import __version__
 
 # What can be asked: the arguments of each tool, and the request that they make
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter
 
-from .. import __version__
 from ..answers.board import CompareRecord
 from ..answers.gate import GateRecord
 from ..answers.members import ID_CHARS
@@ -20,6 +19,7 @@ from ..answers.power import PowerRecord
 from ..answers.test import Runtime, TestRecord, Versions
 from ..inference.paired_test import ALGORITHM_VERSION
 from ..reports.representations import BY_NAME, JSON, ReportContext
+from ..version import __version__
 from .messages import Job, RenderedResponse, WorkStats
 
 Record = TestRecord | GateRecord | CompareRecord | PowerRecord

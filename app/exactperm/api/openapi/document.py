@@ -11,9 +11,9 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 from pydantic.json_schema import models_json_schema
 
-from ... import __version__
 from ...service.schema.compare import CompareRequest, Dataset, PlanEnvelope
 from ...service.schema.requests import REQUEST_MODELS, GateRequest, PowerRequest
+from ...version import __version__
 from .batch_operations import ANSWERS as LIST_ANSWERS, REQUESTS as LIST_REQUESTS, batch_operation
 from .compare_operations import compare_operation
 from .gate_operations import gate_operation

@@ -18,7 +18,7 @@ from typing import Protocol
 
 import uvicorn
 
-from ... import __version__
+from ...version import __version__
 from ..health import Drain
 
 LAST_PORT = 65_535

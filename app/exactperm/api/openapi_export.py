@@ -1,4 +1,4 @@
-"""`python -m exactperm.api.openapi.export [--check] [path]`: write `openapi/openapi.json`, or check that it is up to date."""
+"""`python -m exactperm.api.openapi_export [--check] [path]`: write `openapi/openapi.json`, or check that it is up to date."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
-from ...execution.executor import Executor
-from ...ops.health import Drain, HealthChecks
-from ...ops.metrics import Metrics
-from ...settings import Settings
-from ..routes import add_routes
-from .document import document
+from ..execution.executor import Executor
+from ..ops.health import Drain, HealthChecks
+from ..ops.metrics import Metrics
+from ..settings import Settings
+from .openapi.document import document
+from .routes import add_routes
 
 DEFAULT_PATH = Path("openapi/openapi.json")
 
@@ -44,7 +44,7 @@ def main() -> int:
         return 0
     if arguments.path.is_file() and arguments.path.read_text(encoding="utf-8") == text:
         return 0
-    print(f"{arguments.path} is not up to date; run: python -m exactperm.api.openapi.export", file=sys.stderr)
+    print(f"{arguments.path} is not up to date; run: python -m exactperm.api.openapi_export", file=sys.stderr)
     return 1
 
 

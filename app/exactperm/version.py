@@ -1,0 +1,3 @@
+"""The version of exactperm; pyproject.toml and the Dockerfile have the same."""
+
+__version__ = "0.1.0"
