@@ -143,7 +143,7 @@ def _named(*names: str) -> dict[str, dict[str, Any]]:
     return {name.replace("_", "-"): {"name": name} for name in names}
 
 
-# One of every statistic that needs no other package: `examples/small/`, where tests/api/test_small_examples.py looks.
+# One of every statistic that needs no other package: `examples/small/`, where tests/api/test_examples.py looks.
 STATISTICS: Mapping[str, dict[str, Any]] = {
     **_each("scores", DECIMALS, _named("mean_difference", "sum_difference", "sign", "signed_rank", "median_difference")),
     **_each("scores", DECIMALS, {"quantile-difference": {"name": "quantile_difference", "q": 0.9}}),

@@ -19,7 +19,7 @@ import pytest
 from exactperm.api.openapi.schemas import CompareAnswer, ComparePlanAnswer, PlanAnswer
 from exactperm.settings import Settings
 from tests.api.conftest import Service, error_of, errors_of, problem, running
-from tests.oracles import by_signs, holm, share, signed_sums
+from tests.enumeration import by_signs, holm, share, signed_sums
 from tests.settings_with import settings_with
 
 PATH = "/v1/compare"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.api.conftest import error_of, errors_of
-from tests.oracles import share, signed_sums
+from tests.enumeration import share, signed_sums
 
 REPEATS = ("mean", "all", "any")
 BY_HAND: Mapping[str, Callable[[list[int]], Fraction]] = {

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.api.conftest import codes_of, error_of, problem
-from tests.oracles import by_swaps
+from tests.enumeration import by_swaps
 
 PATH = "/v1/tests/counts"
 U = {"tp": [8, 3, 7, 0, 2], "incorrect": [2, 3, 1, 0, 2]}

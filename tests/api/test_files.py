@@ -1,4 +1,4 @@
-"""Evaluation files as multipart: one curl line each, and every mistake told by file, line and field."""
+"""Evaluation files as multipart: one curl line each, every mistake told by file, line and field; rows in another order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from exactperm.api.openapi.schemas import TestAnswer
 from exactperm.inputs.formats import catalogue
 from exactperm.inputs.formats.roles import ROLES
 from exactperm.service.parse_files import FIELDS
-from tests.api.conftest import error_of, problem
+from tests.api.conftest import codes_of, error_of, problem
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -381,3 +381,34 @@ def test_the_document_and_meta_know_every_field_file_and_format(service: Any) ->
     said = service.get("/v1/meta").json()["formats"]
     assert [entry["name"] for entry in said["known"]] == list(catalogue.FORMATS)
     assert all(entry["summary"] and entry["files"] for entry in said["known"])
+
+
+Rows = list[tuple[str, float]]
+ROWS: Rows = [(f"k{n}", n / 20) for n in range(20)]
+
+
+def table(rows: Rows) -> bytes:
+    return "".join(["ticket,score\n", *(f"{key},{score}\n" for key, score in rows)]).encode()
+
+
+def json_lines(rows: Rows) -> bytes:
+    return "".join(json.dumps({"ticket": key, "score": score}) + "\n" for key, score in rows).encode()
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize("route", ["/v1/tests/files", "/v1/gate"])
+def test_files_in_another_order_are_not_paired_by_it(service: Any, form: str, route: str) -> None:
+    written = table if form == "csv" else json_lines
+
+    def sent(u: Rows, v: Rows, **fields: str) -> Any:
+        files = {"u": ("u", written(u)), "v": ("v", written(v))}
+        return service.request("POST", route, files=files, data={"format": form, **fields})
+
+    others = [(f"{key}?", score) for key, score in ROWS]
+    for v in (ROWS[::-1], ROWS[1:] + ROWS[:1]):  # the same set of texts in both, each once
+        assert sent(ROWS, v).json()["p_value"] == 1.0
+    for u, v in ((ROWS, [*ROWS[1:], ("k20", 1.0)]), (ROWS[:4], ROWS[3::-1])):
+        assert codes_of(sent(u, v)) == ["choose_id_column"]
+    assert sent(ROWS, ROWS[::-1], id_column="ticket").json()["p_value"] == 1.0
+    assert sent(ROWS, ROWS).status_code == 200
+    assert sent(ROWS, others).status_code == 200  # texts, of which no two are the same

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.oracles import by_signs
+from tests.enumeration import by_signs
 from tests.tool_files import RIGHT, SCORES, TOOLS
 
 from .conftest import Service, error_of, problem

@@ -17,7 +17,7 @@ from statsmodels.stats.multitest import multipletests
 
 from exactperm.api.openapi.schemas import GateAnswer
 from tests.api.conftest import Service, error_of, errors_of, problem
-from tests.oracles import by_signs, holm
+from tests.enumeration import by_signs, holm
 
 BETTER = {"u": [1, 1, 1, 1, 1, 1, 0, 1], "v": [0, 0, 0, 0, 0, 0, 0, 1]}
 WORSE = {"u": BETTER["v"], "v": BETTER["u"]}

@@ -1,14 +1,17 @@
-"""Jobs through the routes, while no worker takes them: limits, hostile requests, what other keys see, what expires."""
+"""Jobs through the routes, while no worker takes them: limits, hostile requests, what other keys see, what expires, none at all."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import gzip
+import json
 import os
 import random
 import re
 import sqlite3
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,8 +23,11 @@ import httpx
 import pytest
 
 from exactperm.api.bodies import SLICE_BYTES
+from exactperm.api.openapi_export import exported
 from exactperm.execution.memory import resident_bytes
+from exactperm.jobs.model import KINDS
 from exactperm.ops.keys import new_key
+from exactperm.service.batch import OF_A_LIST
 from exactperm.settings import Settings
 from tests.api.conftest import Service, error_of, errors_of, problem, running
 from tests.api.test_hostile_corpus import TEXTS
@@ -394,3 +400,36 @@ def held_bytes() -> int:
     held = resident_bytes(os.getpid())
     assert held is not None
     return held
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/v1/jobs"), ("GET", "/v1/jobs"), ("GET", "/v1/jobs/j_1"), ("DELETE", "/v1/jobs/j_1"),
+        ("POST", "/v1/jobs/j_1/cancel"), ("GET", "/v1/jobs/j_1/events"), ("GET", "/v1/jobs/j_1/result"),
+        ("GET", "/v1/results/r_1"),
+    ],
+)  # fmt: skip
+def test_jobs_are_off_without_a_database(service: Any, method: str, path: str) -> None:
+    said = problem(service.request(method, path, json={} if method == "POST" else None), 501)
+    assert said["type"] == "/docs/problems#jobs-off"
+    assert "EXACTPERM_JOBS_URL" in said["detail"]
+
+
+def test_the_document_names_the_kinds_that_there_are() -> None:
+    schemas = json.loads(exported())["components"]["schemas"]
+    assert schemas["JobRequest"]["properties"]["kind"]["enum"] == list(KINDS)
+    assert schemas["ListedRequest"]["properties"]["kind"]["enum"] == list(OF_A_LIST)
+
+
+@pytest.mark.slow
+def test_the_service_does_not_load_the_engine_of_jobs() -> None:
+    code = (
+        "import sys; from exactperm.main import create_app; from exactperm.settings import Settings; "
+        "create_app(Settings(workers=1)); "
+        "sys.exit(bool({'dbos', 'sqlalchemy', 'psycopg', 'exactperm.jobs.queue'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

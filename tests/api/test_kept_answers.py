@@ -1,7 +1,9 @@
-"""Answers that are kept, and a self-test that fails."""
+"""Answers that are kept, whatever names they hold, and a self-test that fails."""
 
 from __future__ import annotations
 
+import json
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -100,3 +102,46 @@ def test_a_wrong_self_test_refuses_readiness_with_the_reason_and_no_answer_is_tr
 
 def test_readiness_is_there_after_a_right_one(service: Service) -> None:
     assert service.get("/readyz").json() == {"status": "ok"}
+
+
+CHANCE = random.Random(0)
+U, V = [CHANCE.random() for _ in range(300)], [0.5] * 300
+NAMES = ('"runtime":{', 'x"runtime":{"queue_ms":1}y', '"instance": "', "{}", 'NaN "runtime":{}')
+OF_TESTS = ("json", "text", "markdown", "csv", "html", "svg")
+FORMATS: dict[str, tuple[str, ...]] = {"/v1/tests/scores": OF_TESTS, "/v1/gate": (*OF_TESTS, "junit")}
+
+
+@pytest.fixture(scope="module")
+def keeping_all() -> Iterator[Service]:
+    yield from running(Settings(workers=1, inplace_share=0))
+
+
+def asked(path: str, name: str) -> object:
+    test = {"u": U, "v": V, "names": {"u": name, "v": "V"}}
+    if path == "/v1/gate":
+        return {"metrics": [{"name": name, "kind": "scores", "request": test, "higher_is_better": True}]}
+    return test
+
+
+def of_the_request_alone(response: httpx.Response) -> object:
+    """The content without what says how long this request took."""
+    if response.headers["content-type"] != "application/json":
+        return response.content
+    return {name: value for name, value in response.json().items() if name != "runtime"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("path", "form"), [(path, form) for path in FORMATS for form in FORMATS[path]])
+def test_a_kept_answer_is_the_computed_one_whatever_the_names_say(
+    keeping_all: Service, path: str, form: str, name: str
+) -> None:
+    first, second = (keeping_all.post(f"{path}?format={form}", asked(path, name)) for _ in range(2))
+    assert first.status_code == second.status_code
+    assert first.status_code in {200, 409}, first.text
+    assert "hit" in second.headers["server-timing"]
+    assert of_the_request_alone(second) == of_the_request_alone(first)
+    if form == "json":
+        assert second.json()["runtime"]["engine_ms"] == 0.0
+        assert list(second.json()) == list(first.json())
+        text = json.dumps(second.json()["runtime"], separators=(",", ":"))
+        assert second.text.count(f'"runtime":{text},"versions":') == 1

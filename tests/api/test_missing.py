@@ -23,7 +23,7 @@ from exactperm.client.requests import TestRequest
 from exactperm.client.responses import decode
 from exactperm.client.results import GateResult, TestResult
 from tests.api.conftest import error_of
-from tests.oracles import by_signs
+from tests.enumeration import by_signs
 
 PATH = "/v1/tests/scores"
 U, V = [1, 1, None, 1, 1, 0], [0, 0, 0, None, 0, 0]

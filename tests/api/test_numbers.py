@@ -23,7 +23,7 @@ import exactperm
 from exactperm.cli.commands import cli
 from exactperm.client.errors import InvalidData, InvalidTest
 from tests.api.conftest import Service, error_of, errors_of, problem
-from tests.oracles import by_resamples, by_signs, share, signed_sums
+from tests.enumeration import by_resamples, by_signs, share, signed_sums
 
 DUSTY = {"u": [0.30000000000000004, 0.4, 0.1], "v": [0.2, 0.3, 0.2]}
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.api.conftest import error_of
-from tests.oracles import by_signs
+from tests.enumeration import by_signs
 
 ANYTIME = {"mode": "anytime"}
 U, V = [1] * 10 + [0] * 2, [0] * 10 + [1] * 2
