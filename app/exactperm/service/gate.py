@@ -1,7 +1,10 @@
-"""A gate's body becomes its metrics: a parsed test for each, and what it has to show.
+"""A gate's body becomes its metrics: a parsed test for each against each baseline, and what it has to show.
 
 A form has the gate's terms as fields, and `metrics`: names, or a JSON list of the fields that differ by metric. A name is that of
 a statistic, else of a metric of the files: `acc,acc_norm` is `[{"metric": "acc"}, {"metric": "acc_norm"}]`.
+
+With several baselines the candidate is tested against each, and what is wrong with any of them is said of all at once. In JSON
+`against` has a column under each baseline's name, in the place of `v`; in a form every file `against` is a baseline.
 
 A test can be read either way; a verdict cannot: a gate that does not know which system is the candidate, or which direction is
 better, is refused. A request that contradicts the names is followed, with a warning.
@@ -9,27 +12,30 @@ better, is refused. A request that contradicts the names is followed, with a war
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, get_args
+
+from pydantic import create_model
 
 from ..answers.gate import GateRecord, GateTerms, OnInconclusive
 from ..answers.test import TestRecord, WarningRecord, reported
 from ..engine.plan import Budget
-from ..errors import InvalidTest, MalformedBody, relocated
+from ..errors import Flaw, InvalidTest, MalformedBody, pointer_token, relocated
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.gate.gate import Metric, PreparedMetric, finish_gate, prepare_metric
 from ..inference.paired_test import ALGORITHM_VERSION
 from ..inputs import json_text
 from ..inputs.formats.reader import Reading, UploadedFile
 from ..inputs.formats.roles import ROLES, roles_of
+from ..inputs.formats.tasks import stem
 from ..inputs.quoting import quoted
 from ..statistics.direction import of_name
 from ..statistics.paired import Effects, Scores
 from ..statistics.statistic import DEFAULT_EXPRESSION
-from . import baselines as against
-from .compare.board import NAMES
+from .compare.board import NAMES, listed, names_of_files, require_names
 from .documents import ROLE as FILE, Fields, RequestFile, json_of, kind_of, put_once, request_in, with_fields
 from .messages import INSIDE, MULTIPART, Job, TestKind, refuse_to_store, store_of
 from .parse import (
@@ -38,15 +44,17 @@ from .parse import (
     parse_files,
     parse_request,
     read_from_file,
+    refuse_long_name,
     sequential_of,
     settled,
     unit_findings,
     with_picture_data,
 )
-from .parse_files import METRICS, in_form, option_pointer, read_form
+from .parse_files import METRICS, Form, in_form, option_pointer, read_form
 from .query import ELSEWHERE, PointerMap, chained, in_query, literal, once, option_of, options_of_query
-from .schema.requests import GateFields, GateMetric, GateRequest, Terms
-from .validation import validated
+from .schema.fields import ON_MISSING, CountColumns, LabelColumn, SampleColumn, Wire
+from .schema.requests import REQUEST_MODELS, AnyRequest, GateFields, GateMetric, GateRequest, Terms
+from .validation import beside_statistic, validated
 
 FAILED = 409
 SINGLE = ("kind", "request", "against")  # members of a gate without metrics
@@ -57,6 +65,9 @@ TERMS = ("policy", "margin", "higher_is_better")
 OF_A_METRIC = ("name", *TERMS)
 FIELDS = (*TERMS, "on_inconclusive", "fail_status", "store")
 MOST_DROPPED = 2  # items of which one may be left
+AGAINST = "against"  # the part of each baseline's file, repeated
+NAME_V = "name_v"
+COLUMNS: dict[str, Any] = {"scores": SampleColumn, "counts": CountColumns, "predictions": LabelColumn}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,51 +127,62 @@ def _gate(
     for text in [value for name, value in job.query if name == "fail_status"]:
         with relocated(in_query):
             status = validated(GateFields, {"fail_status": literal(text)}).fail_status
-    flat = tuple(metric for each in metrics for metric in each)
     return ParsedGate(
-        flat, common.on_inconclusive or "pass", FAILED if status is None else status, store_of(common)
+        tuple(metric for each in metrics for metric in each),
+        common.on_inconclusive or "pass",
+        FAILED if status is None else status,
+        store_of(common),
     )
 
 
+def _refuse_too_many(n: int, job: Job, pointer: str) -> None:
+    most = job.limits.max_gate_metrics
+    if n > most:
+        counted = ", every baseline of each counted" if AGAINST in pointer else ""
+        detail = f"A gate has at most {most} metrics{counted}; this one has {n:,}."
+        raise InvalidTest.at(pointer, "too_many_metrics", detail)
+
+
+# A JSON request
+
+
 def _parse_request(job: Job, value: Any, context: dict[str, Any]) -> ParsedGate:
-    """A gate's decoded JSON request."""
     gate = validated(GateRequest, value)
     if gate.metrics is None:
-        _refuse_too_many(len(gate.against or ()), job, f"/{against.ROLE}")
-        metrics = [_parse_metric(job, gate, _single(gate), "", context)]
-    else:
-        baselines = [len(metric.against or ()) or 1 for metric in gate.metrics]
-        _refuse_too_many(sum(baselines), job, "/metrics")
-        given = next((name for name in SINGLE if getattr(gate, name) is not None), None)
-        if given is not None:
-            where = (
-                "against inside each of them" if given == against.ROLE else "no kind and request beside them"
+        _refuse_too_many(len(gate.against or ()), job, f"/{AGAINST}")
+        if gate.kind is None or gate.request is None:
+            detail = (
+                'Give kind and request ({"kind": "scores", "request": {"u": […], "v": […]}}), or metrics.'
             )
-            detail = f"Give either kind and request, or metrics; with metrics, {where}."
-            raise InvalidTest.at(f"/{given}", "redundant", detail)
-        metrics = [
-            _parse_metric(job, gate, metric, f"/metrics/{index}", context)
-            for index, metric in enumerate(gate.metrics)
-        ]
+            raise InvalidTest.at("/kind" if gate.kind is None else "/request", "missing", detail)
+        single = GateMetric(kind=gate.kind, request=gate.request, against=gate.against)
+        return _gate(job, [_parse_metric(job, gate, single, "", context)], gate, "/metrics")
+    _refuse_too_many(sum(len(metric.against or ()) or 1 for metric in gate.metrics), job, "/metrics")
+    given = next((name for name in SINGLE if getattr(gate, name) is not None), None)
+    if given is not None:
+        where = "against inside each of them" if given == AGAINST else "no kind and request beside them"
+        detail = f"Give either kind and request, or metrics; with metrics, {where}."
+        raise InvalidTest.at(f"/{given}", "redundant", detail)
+    metrics = [
+        _parse_metric(job, gate, metric, f"/metrics/{index}", context)
+        for index, metric in enumerate(gate.metrics)
+    ]
     return _gate(job, metrics, gate, "/metrics")
-
-
-def _single(gate: GateRequest) -> GateMetric:
-    if gate.kind is None or gate.request is None:
-        detail = 'Give kind and request ({"kind": "scores", "request": {"u": […], "v": […]}}), or metrics.'
-        raise InvalidTest.at("/kind" if gate.kind is None else "/request", "missing", detail)
-    return GateMetric(kind=gate.kind, request=gate.request, against=gate.against)
 
 
 def _parse_metric(
     job: Job, gate: GateRequest, metric: GateMetric, prefix: str, context: dict[str, Any]
 ) -> list[ParsedMetric]:
     """The metric against its baseline, or against each of several."""
-    pointer_map = partial(_in_metric, metric, prefix)
-    refusals, metrics = against.Refusals(), []
-    for one in against.requests_of(metric, prefix, context, job.limits):
-        with refusals.of(one.against, one.where):
-            test = parse_request(metric.kind, one.request, one.pointer_map, job)
+
+    def pointer_map(pointer: str) -> str:
+        """A term is with the metric that sets it, else next to the policy."""
+        return prefix + pointer if getattr(metric, pointer[1:], None) is not None else pointer
+
+    refusals, metrics = Refusals(), []
+    for name, request, in_request, where in _requests_of(job, metric, prefix, context):
+        with refusals.of(name, where):
+            test = parse_request(metric.kind, request, in_request, job)
             options = test.options
             if gate.alpha is not None:
                 if "alpha" in test.given and options.alpha != gate.alpha:
@@ -172,21 +194,186 @@ def _parse_metric(
                     detail = "sequential is given twice: give it once, next to the policy."
                     raise InvalidTest.at(f"{prefix}/request/sequential", "given_twice", detail)
                 options = replace(options, sequential=sequential_of(gate.sequential))
-                test = replace(test, pointer_map=partial(_unless_sequential, test.pointer_map))
+                test = replace(test, pointer_map=_but(test.pointer_map, ("sequential",), str))
             test = replace(test, options=options)
-            metrics.append(_metric(job, metric, gate, test, pointer_map, test.given, one.against))
+            metrics.append(_metric(job, metric, gate, test, pointer_map, test.given, name))
     refusals.raise_all()
     return metrics
 
 
-def _in_metric(metric: GateMetric, prefix: str, pointer: str) -> str:
-    """Where a term is: with the metric that sets it, else next to the policy."""
-    return prefix + pointer if getattr(metric, pointer[1:], None) is not None else pointer
+def _but(pointer_map: PointerMap, names: Collection[str], others: PointerMap) -> PointerMap:
+    """The map, but that members of these names have another one."""
+    return lambda pointer: (others if pointer[1:].partition("/")[0] in names else pointer_map)(pointer)
 
 
-def _unless_sequential(inside: PointerMap, pointer: str) -> str:
-    """The map of a test whose looks stand next to the policy."""
-    return pointer if pointer.startswith("/sequential") else inside(pointer)
+def _requests_of(
+    job: Job, metric: GateMetric, prefix: str, context: dict[str, Any]
+) -> list[tuple[str | None, AnyRequest, PointerMap, str]]:
+    """The request of a metric, or one for each baseline by its name; the map of its pointers, and where its baseline is.
+
+    Requests of several baselines share everything but v.
+
+    Raises InvalidTest: a request is invalid, or gives its baseline twice; pointers are `<prefix>/request/…` and
+    `<prefix>/against/<name>/…`.
+    """
+    inside, model, given = f"{prefix}/request", REQUEST_MODELS[metric.kind], metric.request
+
+    def below(of_v: str) -> PointerMap:
+        return lambda pointer: _moved(pointer, "/v", of_v) or inside + pointer
+
+    if metric.against is None:
+        request = validated(model, given, prefix=inside, context=context)
+        return [(None, request, chained(beside_statistic(given), below(f"{inside}/v")), inside)]
+    against = f"{prefix}/{AGAINST}"
+    if metric.kind == "effects":
+        detail = "Effects are differences between two systems already: against goes with scores, counts and predictions."
+        raise InvalidTest.at(against, "no_baseline", detail)
+    if "v" in given:
+        detail = "Give the baseline as v, or several in against; not both."
+        raise InvalidTest.at(f"{inside}/v", "redundant", detail)
+    places = {name: f"{against}/{pointer_token(name)}" for name in metric.against}
+    _require_baselines(metric.against, lambda name: f"{against}/{pointer_token(name)}", job)
+    refusals, tests = Refusals(), list[tuple[str | None, AnyRequest, PointerMap, str]]()
+    for name, column in metric.against.items():
+        with refusals.of(name, places[name]), relocated(below(places[name])):
+            if not tests and not refusals.errors:
+                request = validated(model, {**given, "v": column}, context=context)
+            else:
+                beside = {**context, ON_MISSING: given.get("on_missing")}
+                own: Any = validated(_column_model(metric.kind), {"v": column}, context=beside)
+                request = tests[0][1].model_copy(update={"v": own.v}) if tests else own
+            tests.append((name, request, chained(beside_statistic(given), below(places[name])), places[name]))
+    refusals.raise_all()
+    if "v" in tests[0][1].names.model_fields_set:
+        detail = "against names the baselines: leave names.v out."
+        raise InvalidTest.at(f"{inside}/names/v", "redundant", detail)
+    return tests
+
+
+@cache
+def _column_model(kind: str) -> type[Wire]:
+    """One baseline's column by itself, so that what all share is validated once."""
+    return create_model("Baseline", __base__=Wire, v=(COLUMNS[kind], ...))
+
+
+def _moved(pointer: str, inside: str, to: str) -> str | None:
+    """A pointer to `inside`, or below it, as one to `to`; None for others."""
+    return to + pointer.removeprefix(inside) if f"{pointer}/".startswith(f"{inside}/") else None
+
+
+# Several baselines
+
+
+@dataclass(slots=True)
+class Refusals:
+    """What is wrong with each of several baselines; nothing is decided while there is any of it."""
+
+    errors: list[InvalidTest] = field(default_factory=list)
+
+    @contextmanager
+    def of(self, name: str | None, where: str) -> Iterator[None]:
+        """Keep a refusal for later; what is wrong at `where` says which baseline v is."""
+        try:
+            yield
+        except InvalidTest as error:
+            flaws = error.flaws if name is None else tuple(_named(flaw, name, where) for flaw in error.flaws)
+            same = flaws == error.flaws
+            named = error if same else InvalidTest(f"{error.detail} (v is {quoted(name)})", flaws=flaws)
+            self.errors.append(named)
+
+    def raise_all(self) -> None:
+        """Raise InvalidTest with everything that was kept, if there is any."""
+        if len(self.errors) == 1:
+            raise self.errors[0]
+        if self.errors:
+            flaws = dict.fromkeys(flaw for error in self.errors for flaw in error.flaws)
+            first, *others = dict.fromkeys(error.detail for error in self.errors)
+            have = "baseline has" if len(others) == 1 else "baselines have"
+            more = f" {len(others)} more {have} errors." if others else ""
+            raise InvalidTest(f"{first}{more}", flaws=tuple(flaws))
+
+
+def _named(flaw: Flaw, name: str, where: str) -> Flaw:
+    """The flaw with the baseline's name; ids that it lacks are its flaw, and not the candidate's."""
+    if _moved(flaw.pointer, where, "") is not None:
+        return replace(flaw, detail=f"{flaw.detail} (v is {quoted(name)})")
+    if flaw.code == "unmatched_ids" and flaw.pointer.endswith(("/request/u", "/files/u")):
+        _, _, ids = flaw.detail.partition("Without a counterpart:")
+        return replace(flaw, pointer=where, detail=f"{quoted(name)} lacks ids of u:{ids}")
+    return flaw
+
+
+def _require_baselines(names: Collection[str], pointer: PointerMap, job: Job) -> None:
+    require_names(names, "baseline", pointer, job.limits.max_name_chars)
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineFile:
+    """The file of one baseline; None where the form has its systems in other roles."""
+
+    file: UploadedFile | None = None
+    where: str = ""
+
+    def pointer_map(self, pointer: str) -> str:
+        """The map into the form: this baseline's file was read as v."""
+        moved = None if self.file is None else _moved(pointer, "/files/v", self.where)
+        return pointer if moved is None else moved
+
+    @property
+    def called(self) -> str | None:
+        """What the file is called."""
+        return None if self.file is None else stem(self.file.name)
+
+
+def _files_of(form: Form) -> list[BaselineFile]:
+    """The baselines' files in their order, or one that stands for v; raises InvalidTest for a second way to give them."""
+    if not form.repeated:
+        return [BaselineFile()]
+    for role in ("v", "file"):
+        if role in form.files:
+            detail = f"Give the candidate as u and every baseline as {AGAINST}: {role} is for a gate with one baseline."
+            raise InvalidTest.at(f"/files/{role}", "unused_file", detail)
+    if any(name == NAME_V for name, _ in form.fields):
+        detail = f"The baselines are named by their files, or by {NAMES}: leave {NAME_V} out."
+        raise InvalidTest.at(option_pointer(NAME_V), "redundant", detail)
+    if len(form.repeated) > 1:  # the candidate is read beside each
+        form.files.update({role: replace(file, memo={}) for role, file in form.files.items()})
+    return [BaselineFile(file, f"/files/{AGAINST}/{index}") for index, file in enumerate(form.repeated)]
+
+
+def _names_of(
+    given: str | None, baselines: Sequence[BaselineFile], readings: Sequence[Reading | None], job: Job
+) -> list[str | None]:
+    """The baselines' names: those in the field `names`, else those that all files have in them, else their files'.
+
+    Raises InvalidTest: a name is empty or too long, or two look the same; at `/options/names` or the file.
+    """
+    files, at_names = [one for one in baselines if one.file is not None], option_pointer(NAMES)
+    names = None if given is None else listed(NAMES, given, at_names)
+    if names is not None and len(names) != len(files):
+        detail = f"`names` has {len(names):,} names for {len(files):,} files {AGAINST}: give one for each, in their order."
+        raise InvalidTest.at(at_names, "wrong_number", detail)
+    if not files:
+        return [None]
+    if names is None:
+        inside = [None if one is None or one.names is None else one.names[1] for one in readings]
+        names = names_of_files([str(one.called) for one in files], inside)
+    places = {
+        name: at_names if given is not None else one.where for name, one in zip(names, files, strict=True)
+    }
+    _require_baselines(
+        names, lambda name: places.get(name, f"/files/{AGAINST}" if given is None else at_names), job
+    )
+    return list(names)
+
+
+def _read_as(test: ParsedTest) -> tuple[object, ...]:
+    reading, options = test.reading, test.options
+    of_u = None if reading is None else (reading.format, reading.score_names and reading.score_names[0])
+    return test.kind, test.spec, options.metric, options.higher_is_better, of_u
+
+
+# A form
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +383,6 @@ class MetricForm:
     index: int
     own: Mapping[str, str]
     common: Sequence[tuple[str, str]]
-
-    @property
-    def terms(self) -> GateFields:
-        """Its terms; raises InvalidTest."""
-        terms = {name: text for name, text in self.own.items() if name in OF_A_METRIC}
-        return _fields_of(terms, f"/options/metrics/{self.index}")
 
     @property
     def fields(self) -> list[tuple[str, str]]:
@@ -223,6 +404,31 @@ class MetricForm:
         return f"/options/metrics/{self.index}/{name}" if own else pointer
 
 
+def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGate:
+    """Files and fields; each of `metrics` is a form of its own that replaces some of the common fields."""
+    form = read_form(job, body, control, AGAINST)
+    request = None if form.repeated else request_in(form.files, form.fields)
+    if request is not None:
+        return _parse_file(job, request, form.fields)
+    terms, fields = once(form.fields, (*FIELDS, METRICS, NAMES), option_pointer)
+    several, names_given = terms.pop(METRICS, None), terms.pop(NAMES, None)
+    overrides = [{}] if several is None else _overrides(several)
+    common, baselines = _fields_of(terms, "/options"), _files_of(form)
+    counted = "/options/metrics" if len(overrides) > 1 else f"/files/{AGAINST}"
+    _refuse_too_many(len(overrides) * len(baselines), job, counted)
+    metrics, names = [], None
+    for index, override in enumerate(overrides):
+        own_terms = {name: text for name, text in override.items() if name in OF_A_METRIC}
+        own = _fields_of(own_terms, f"/options/metrics/{index}")
+        metric, tests = _tests_by_name(job, form.files, MetricForm(index, override, fields), baselines)
+        if names is None:
+            names = _names_of(names_given, baselines, [test.reading for test in tests], job)
+        place, given = chained(in_form, metric.place), {name for test in tests for name in test.given}
+        named = zip(tests, names, strict=True)
+        metrics.append([_metric(job, own, common, test, place, given, name) for test, name in named])
+    return _gate(job, metrics, common, "/options/metrics")
+
+
 def _fields_of(texts: Mapping[str, str], prefix: str) -> GateFields:
     values = {name: text if name in TEXTS else literal(text) for name, text in texts.items()}
     return validated(GateFields, values, prefix=prefix)
@@ -230,18 +436,23 @@ def _fields_of(texts: Mapping[str, str], prefix: str) -> GateFields:
 
 def _overrides(text: str) -> list[dict[str, str]]:
     """`metrics`: names between commas, or a JSON list of names, and of objects whose members are fields of a form."""
+
+    def refusal(below: str = "") -> InvalidTest:
+        detail = '`metrics` is a list of names, such as upos,las, or a JSON list of objects: [{"metric": "acc", "margin": 0.01}].'
+        return InvalidTest.at(f"/options/metrics{below}", "not_metrics", detail)
+
     try:
         is_json = text.lstrip()[:1] in {"[", "{"}
         value: Any = json_text.decode(text.encode()).value if is_json else text.split(",")
     except MalformedBody:
-        raise _not_metrics("/options/metrics") from None
+        raise refusal() from None
     if not isinstance(value, list) or not value:
-        raise _not_metrics("/options/metrics")
+        raise refusal()
     names = ("name", "statistic")
     value = [dict.fromkeys(names, one.strip()) if isinstance(one, str) else one for one in value]
     for index, member in enumerate(value):
         if not isinstance(member, dict) or member.get("name") == "":
-            raise _not_metrics(f"/options/metrics/{index}")
+            raise refusal(f"/{index}")
         for name in member:
             if name in ROLES or name in (METRICS, NAMES):
                 detail = f"{quoted(name)} cannot differ by metric."
@@ -252,38 +463,8 @@ def _overrides(text: str) -> list[dict[str, str]]:
     ]
 
 
-def _not_metrics(pointer: str) -> InvalidTest:
-    detail = '`metrics` is a list of names, such as upos,las, or a JSON list of objects: [{"metric": "acc", "margin": 0.01}].'
-    return InvalidTest.at(pointer, "not_metrics", detail)
-
-
-def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGate:
-    """Files and fields; each of `metrics` is a form of its own that replaces some of the common fields."""
-    form = read_form(job, body, control, against.ROLE)
-    request = None if form.repeated else request_in(form.files, form.fields)
-    if request is not None:
-        return _parse_file(job, request, form.fields)
-    terms, fields = once(form.fields, (*FIELDS, METRICS, NAMES), option_pointer)
-    several, names_given = terms.pop(METRICS, None), terms.pop(NAMES, None)
-    overrides = [{}] if several is None else _overrides(several)
-    common, baselines = _fields_of(terms, "/options"), against.files_of(form)
-    counted = "/options/metrics" if len(overrides) > 1 else f"/files/{against.ROLE}"
-    _refuse_too_many(len(overrides) * len(baselines), job, counted)
-    metrics, names = [], None
-    for index, override in enumerate(overrides):
-        metric = MetricForm(index, override, fields)
-        own = metric.terms
-        metric, tests = _tests_by_name(job, form.files, metric, baselines)
-        if names is None:
-            names = against.names_of(names_given, baselines, [test.reading for test in tests], job.limits)
-        place, given = chained(in_form, metric.place), {name for test in tests for name in test.given}
-        named = zip(tests, names, strict=True)
-        metrics.append([_metric(job, own, common, test, place, given, name) for test, name in named])
-    return _gate(job, metrics, common, "/options/metrics")
-
-
 def _tests_by_name(
-    job: Job, files: Mapping[str, UploadedFile], metric: MetricForm, baselines: Sequence[against.BaselineFile]
+    job: Job, files: Mapping[str, UploadedFile], metric: MetricForm, baselines: Sequence[BaselineFile]
 ) -> tuple[MetricForm, list[ParsedTest]]:
     """The tests of one metric; a name that is not a statistic of the files may be a metric that they hold."""
     try:
@@ -303,24 +484,43 @@ def _tests_by_name(
 
 
 def _tests_of_files(
-    job: Job, files: Mapping[str, UploadedFile], metric: MetricForm, baselines: Sequence[against.BaselineFile]
+    job: Job, files: Mapping[str, UploadedFile], metric: MetricForm, baselines: Sequence[BaselineFile]
 ) -> list[ParsedTest]:
-    """One metric of files, against each baseline."""
-    refusals, tests = against.Refusals(), []
+    """One metric of files, against each baseline; all are read alike, as else u would not be the same candidate."""
+    refusals, tests = Refusals(), []
     for baseline in baselines:
         pointer_map = chained(metric.place, baseline.pointer_map)
         with refusals.of(baseline.called, baseline.where), relocated(pointer_map):
-            test = parse_files(baseline.beside(files), metric.fields, job)
+            beside = {} if baseline.file is None else {"v": baseline.file}
+            test = parse_files({**files, **beside}, metric.fields, job)
             assert test.reading is not None
             _require_certain(test.reading)
             tests.append(replace(test, pointer_map=chained(in_form, pointer_map)))
     refusals.raise_all()
-    against.require_alike(tests, baselines)
+    for test, baseline in zip(tests, baselines, strict=True):
+        if _read_as(test) != _read_as(tests[0]):
+            detail = (
+                "This file and the candidate's were read as another format, metric or direction than with the first "
+                "baseline: set format, metric or statistic, so that all are compared by the same."
+            )
+            raise InvalidTest.at(baseline.where, "baselines_differ", detail)
     return tests
 
 
+def _require_certain(reading: Reading) -> None:
+    """Refuse files that do not show which system is the candidate, or what else is not certain; raises InvalidTest that asks."""
+    if reading.role_question is not None:
+        question = reading.role_question
+        raise InvalidTest.at("/options/system_u", "choose_roles", question.detail, question.choices)
+    for finding in reading.findings:
+        raise InvalidTest.at(finding.pointer, finding.code, finding.detail, finding.choices)
+
+
+# A JSON request that is a file
+
+
 def _parse_file(job: Job, file: RequestFile, fields: Fields) -> ParsedGate:
-    """A JSON request, of a gate or of a test, sent as a file.
+    """The request of a gate or of a test, sent as a file.
 
     Fields of the gate become members next to `request` or `metrics`; all others go into the request of every metric.
     """
@@ -334,21 +534,23 @@ def _parse_file(job: Job, file: RequestFile, fields: Fields) -> ParsedGate:
         value["metrics"] = [_with_fields(metric, others) for metric in value["metrics"]]
     else:
         value = _with_fields(value, others)
-    pointer_map = partial(_in_file, {name for name, _ in fields}, file.wrapped)
+    names = {name for name, _ in fields}
+
+    def pointer_map(pointer: str) -> str:
+        _, below, inside = pointer.rpartition("/request")
+        if option_of(inside) in names:
+            return in_form(inside)
+        return f"/files/{FILE}{inside if below and not file.wrapped else pointer}"
+
     with relocated(pointer_map):
         gate = _parse_request(job, value, file.context)
-
-    tests = [read_from_file(metric.test) for metric in gate.metrics]
-    tests = [replace(test, pointer_map=chained(test.pointer_map, pointer_map)) for test in tests]
-    metrics = zip(gate.metrics, tests, strict=True)
-    return replace(gate, metrics=tuple(replace(metric, test=test) for metric, test in metrics))
-
-
-def _in_file(names: Collection[str], wrapped: bool, pointer: str) -> str:
-    _, below, inside = pointer.rpartition("/request")
-    if option_of(inside) in names:
-        return in_form(inside)
-    return f"/files/{FILE}{inside if below and not wrapped else pointer}"
+    metrics = []
+    for metric in gate.metrics:
+        test = read_from_file(metric.test)
+        metrics.append(
+            replace(metric, test=replace(test, pointer_map=chained(test.pointer_map, pointer_map)))
+        )
+    return replace(gate, metrics=tuple(metrics))
 
 
 def _with_fields(metric: Any, fields: Fields) -> Any:
@@ -358,6 +560,9 @@ def _with_fields(metric: Any, fields: Fields) -> Any:
     if type(metric.get("request")) is not dict:
         return metric
     return {**metric, "request": with_fields(metric["request"], fields, metric["kind"])}
+
+
+# What a metric has to show
 
 
 def _metric(
@@ -372,7 +577,8 @@ def _metric(
     """The metric with what a gate's reports need: names, an interval that fits its level, a picture's data."""
     with relocated(test.pointer_map):
         refuse_to_store(test.store, INSIDE)
-    terms = {name: _term(own, common, name) for name in TERMS}
+    both = {name: (getattr(own, name), getattr(common, name)) for name in TERMS}
+    terms = {name: of_all if of_own is None else of_own for name, (of_own, of_all) in both.items()}
     _require_items(test)
     higher, turned = _direction(terms.pop("higher_is_better"), test, pointer_map)
     # Where lower is better they are no shares.
@@ -387,33 +593,16 @@ def _metric(
     if "confidence_level" not in given and 0.0 < 1 - 2 * alpha < 1.0:
         # The two-sided interval at 1 - 2 alpha decides a one-sided test at alpha.
         changes["confidence_level"] = 1 - 2 * alpha
-    name = own.name
-    if name is not None and len(name) > job.limits.max_name_chars:
-        detail = f"A name has at most {job.limits.max_name_chars} characters; this one has {len(name):,}."
-        raise InvalidTest.at(pointer_map("/name"), "name_too_long", detail)
-    place = partial(_in_terms, pointer_map, test.pointer_map)
+    if own.name is not None:
+        refuse_long_name(own.name, job.limits, pointer_map("/name"))
+    place = _but(test.pointer_map, TERMS, pointer_map)
     test = replace(test, options=replace(test.options, **changes), pointer_map=place)
     test = with_picture_data(test, job.representation)
-    name = name or _name(test)
-    asked = Metric(
-        name if baseline is None else f"{name} {against.ROLE} {baseline}",
-        test.data,
-        test.spec,
-        test.options,
-        GateTerms(alpha=alpha, higher_is_better=higher, **shown),
-        baseline,
-    )
+    name = own.name or _name(test)
+    name = name if baseline is None else f"{name} {AGAINST} {baseline}"
+    of_gate = GateTerms(alpha=alpha, higher_is_better=higher, **shown)
+    asked = Metric(name, test.data, test.spec, test.options, of_gate, baseline)
     return ParsedMetric(asked, test, "confidence_level" in given, (*turned, *_swapped(test)))
-
-
-def _in_terms(of_terms: PointerMap, of_test: PointerMap, pointer: str) -> str:
-    return (of_terms if pointer[1:].partition("/")[0] in TERMS else of_test)(pointer)
-
-
-def _term(own: Terms, common: Terms, name: str) -> Any:
-    """A term of the metric, else of the gate; None where neither has it."""
-    value = getattr(own, name)
-    return getattr(common, name) if value is None else value
 
 
 def _name(test: ParsedTest) -> str:
@@ -423,23 +612,6 @@ def _name(test: ParsedTest) -> str:
         return statistic
     usual = test.reading is not None and statistic == test.reading.default_statistic.name
     return metric if usual else f"{metric} ({statistic})"
-
-
-def _refuse_too_many(n: int, job: Job, pointer: str) -> None:
-    most = job.limits.max_gate_metrics
-    if n > most:
-        counted = ", every baseline of each counted" if against.ROLE in pointer else ""
-        detail = f"A gate has at most {most} metrics{counted}; this one has {n:,}."
-        raise InvalidTest.at(pointer, "too_many_metrics", detail)
-
-
-def _require_certain(reading: Reading) -> None:
-    """Refuse files that do not show which system is the candidate, or what else is not certain; raises InvalidTest that asks."""
-    if reading.role_question is not None:
-        question = reading.role_question
-        raise InvalidTest.at("/options/system_u", "choose_roles", question.detail, question.choices)
-    for finding in reading.findings:
-        raise InvalidTest.at(finding.pointer, finding.code, finding.detail, finding.choices)
 
 
 def _require_items(test: ParsedTest) -> None:
@@ -462,21 +634,19 @@ def _direction(
 ) -> tuple[bool, tuple[WarningRecord, ...]]:
     """Whether higher is better: as requested, else by the metric's name or the statistic, else the default of scores.
 
-    Raises InvalidTest: nothing decides it, at `higher_is_better`.
+    Of scores without a name, and plain effects, higher is better, as documented. Raises InvalidTest: nothing decides it, at
+    `higher_is_better`.
     """
-    what = test.options.metric or test.spec.name
-    question = None if test.reading is None else test.reading.direction_question
-    return settled(
-        requested, test.options.higher_is_better, what, "gate", pointer_map("/higher_is_better"), plain=_plain(test), question=question
-    )  # fmt: skip
-
-
-def _plain(test: ParsedTest) -> bool:
-    """Scores without a name, and plain effects: of these higher is better, as documented."""
+    options, reading = test.options, test.reading
     if isinstance(test.data, Effects):
-        return str(test.spec.parameters.get("expression", DEFAULT_EXPRESSION)) == DEFAULT_EXPRESSION
-    named = of_name(test.options.name_u) is False and of_name(test.options.name_v) is False
-    return isinstance(test.data, Scores) and test.options.metric is None and not named
+        plain = str(test.spec.parameters.get("expression", DEFAULT_EXPRESSION)) == DEFAULT_EXPRESSION
+    else:
+        named = of_name(options.name_u) is False and of_name(options.name_v) is False
+        plain = isinstance(test.data, Scores) and options.metric is None and not named
+    return settled(
+        requested, options.higher_is_better, options.metric or test.spec.name, "gate", pointer_map("/higher_is_better"),
+        plain=plain, question=None if reading is None else reading.direction_question,
+    )  # fmt: skip
 
 
 def _swapped(test: ParsedTest) -> tuple[WarningRecord, ...]:
@@ -523,8 +693,9 @@ def run_gate(parsed: ParsedGate, prepared: PreparedGate) -> GateRecord:
     """Run every metric and decide."""
     gate = finish_gate(prepared.metrics, parsed.on_inconclusive, ALGORITHM_VERSION)
     both = zip(parsed.metrics, gate.metrics, strict=True)
-    metrics = tuple(replace(metric, test=_test(asked, metric.test)) for asked, metric in both)
-    return replace(gate, metrics=metrics)
+    return replace(
+        gate, metrics=tuple(replace(metric, test=_test(asked, metric.test)) for asked, metric in both)
+    )
 
 
 def _test(parsed: ParsedMetric, record: TestRecord) -> TestRecord:

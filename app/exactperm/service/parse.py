@@ -410,10 +410,15 @@ def _refuse_excess(request: Choices, limits: Limits) -> None:
     if request.samples > limits.max_samples:
         detail = f"At most {limits.max_samples:,} samples are allowed."
         raise InvalidTest.at("/samples", "too_many_samples", detail)
-    for which, name in (("u", request.names.u), ("v", request.names.v)):
-        if len(name) > limits.max_name_chars:
-            detail = f"A name has at most {limits.max_name_chars} characters; this one has {len(name):,}."
-            raise InvalidTest.at(f"/names/{which}", "name_too_long", detail)
+    refuse_long_name(request.names.u, limits, "/names/u")
+    refuse_long_name(request.names.v, limits, "/names/v")
+
+
+def refuse_long_name(name: str, limits: Limits, pointer: str) -> None:
+    """Refuse a name of too many characters; raises InvalidTest at the pointer."""
+    if len(name) > limits.max_name_chars:
+        detail = f"A name has at most {limits.max_name_chars} characters; this one has {len(name):,}."
+        raise InvalidTest.at(pointer, "name_too_long", detail)
 
 
 def sequential_of(choice: SequentialChoice | None) -> Sequential | None:
