@@ -21,8 +21,7 @@ from exactperm.inference.compare.comparison import Comparison
 from exactperm.inference.compare.pair_data import pair_data
 from exactperm.inference.options import Options
 from exactperm.inference.paired_test import run_test
-from exactperm.statistics.paired import Column, StatisticSpec
-from exactperm.statistics.systems import Systems
+from exactperm.statistics.paired import Column, StatisticSpec, Systems
 from loadtest.server import running_server
 from loadtest.table import Table, duration, ratio
 

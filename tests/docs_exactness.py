@@ -20,8 +20,8 @@ from exactperm.inference.paired_test import prepare, run_test
 from exactperm.service.messages import TestKind
 from exactperm.service.schema.fields import STATISTIC_MODELS, entries
 from exactperm.settings import Settings
+from exactperm.statistics.catalogue import DATA_OF_KIND, Data, Statistic
 from exactperm.statistics.paired import Counts, Effects, Paired, Predictions, Scores, StatisticSpec
-from exactperm.statistics.statistic import DATA_OF_KIND, Data, Statistic
 
 SIZES = (100, 1_000, 10_000)
 BUDGET = Budget(Settings().engine_budget_operations, Settings().engine_budget_bytes)

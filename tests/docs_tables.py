@@ -17,8 +17,7 @@ from exactperm.main import create_app
 from exactperm.service import problems
 from exactperm.service.schema.fields import STATISTIC_MODELS, entries
 from exactperm.settings import Settings
-from exactperm.statistics.catalogue import ENTRIES
-from exactperm.statistics.statistic import DATA, QUESTIONS, Parameter, by_data_and_question
+from exactperm.statistics.catalogue import DATA, ENTRIES, QUESTIONS, Parameter, by_data_and_question
 from tests import docs_exactness
 from tests.tool_files import TOOLS
 

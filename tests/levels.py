@@ -24,6 +24,7 @@ from exactperm.inference.compare.comparison import Comparison
 from exactperm.inference.gate.gate import Metric, finish_gate, prepare_metric
 from exactperm.inference.options import Options, Sequential
 from exactperm.inference.paired_test import run_test
+from exactperm.statistics.numbers import weights_of
 from exactperm.statistics.paired import (
     Counts,
     Effects,
@@ -34,9 +35,8 @@ from exactperm.statistics.paired import (
     Scores,
     Segments,
     StatisticSpec,
+    Systems,
 )
-from exactperm.statistics.systems import Systems
-from exactperm.statistics.weights import weights_of
 
 ALPHA, SETS = 0.05, 2_000
 LIMIT = ALPHA + 3 * math.sqrt(ALPHA * (1 - ALPHA) / SETS)

@@ -12,7 +12,7 @@ from sklearn import metrics
 from exactperm.service.messages import TestKind
 from exactperm.service.schema.fields import STATISTIC_MODELS, entries
 from exactperm.statistics.catalogue import STATISTICS
-from exactperm.statistics.pairwise.gold import PAIRWISE
+from exactperm.statistics.pairwise.data import PAIRWISE
 from tests.api.conftest import error_of, errors_of
 from tests.enumeration import by_swaps
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from exactperm.answers.board import Adjust, Aggregate, Combine, Family, ListedPairs
 from exactperm.answers.test import Alternative
 from exactperm.inference.options import Method
-from exactperm.statistics.pairwise.gold import PAIRWISE
+from exactperm.statistics.pairwise.data import PAIRWISE
 
 NAMES = ["A", "B", "C", "a/b~", "", "ü", "<script>", "=cmd()", "A" * 300, "NaN"]
 NUMBERS = st.sampled_from(

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from exactperm.answers.gate import OnInconclusive, Policy
 from exactperm.answers.test import Alternative, Resampling
 from exactperm.inference.options import Method, PmfDetail, Significance
-from exactperm.statistics.catalogue import ENTRIES
-from exactperm.statistics.pairwise.gold import PAIRWISE
-from exactperm.statistics.statistic import Parameter, Statistic
+from exactperm.statistics.catalogue import ENTRIES, Parameter, Statistic
+from exactperm.statistics.pairwise.data import PAIRWISE
 
 Draw = Callable[..., Any]
 VALUES: dict[str, list[Any]] = {

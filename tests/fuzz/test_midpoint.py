@@ -15,10 +15,10 @@ from exactperm.engine.plan import Budget
 from exactperm.errors import InvalidTest
 from exactperm.inference.options import Options
 from exactperm.inference.paired_test import run_test
-from exactperm.statistics.joint_problem import Joint
+from exactperm.statistics.midpoint import Strip
+from exactperm.statistics.problems import Joint
 from exactperm.statistics.reducers import reduce
-from exactperm.statistics.remainder.remainder import Remainder, midpoint_of
-from exactperm.statistics.remainder.spread import Strip
+from exactperm.statistics.remainder import Remainder, midpoint_of
 from tests.fuzz.amount import GENERATED, examples
 from tests.fuzz.midpoint_cases import midpoint_case, p_values
 

@@ -30,11 +30,10 @@ import numpy as np
 
 from ..engine.lattice import Integers
 from . import formula
-from .additive_problem import Additive
-from .joint_problem import Joint
+from .labels import coded
 from .paired import Predictions, StatisticSpec
+from .problems import Additive, Joint
 from .reduction import difference_of_scores
-from .tokens import coded
 
 
 def reduce_pi(data: Predictions, spec: StatisticSpec) -> Additive | Joint:

@@ -36,8 +36,7 @@ from exactperm.service.gate import FIELDS as GATE_FIELDS
 from exactperm.service.messages import OFFERED
 from exactperm.service.parse_files import FIELDS
 from exactperm.settings import Settings
-from exactperm.statistics.catalogue import ENTRIES
-from exactperm.statistics.statistic import DATA as KINDS, DATA_OF_KIND, QUESTIONS
+from exactperm.statistics.catalogue import DATA as KINDS, DATA_OF_KIND, ENTRIES, QUESTIONS
 from tests.unit.cli_asking import ASR, CONLLU, DATA, LM_EVAL, TREC, answer, run, scores, turned
 
 # `exactperm test`, `gate` and `plan` in this process: answers and exit statuses.

@@ -24,8 +24,8 @@ from ..service.parse import AVAILABLE_TESTS
 from ..service.schema.compare import CompareKind
 from ..service.schema.fields import STATISTIC_MODELS, entries
 from ..settings import Settings
-from ..statistics import metrics
-from ..statistics.statistic import DATA, QUESTIONS
+from ..statistics import names
+from ..statistics.catalogue import DATA, QUESTIONS
 
 PUBLIC_LIMITS = (
     "max_body_bytes",
@@ -81,7 +81,7 @@ def meta_of(settings: Settings) -> dict[str, Any]:
             "tables": list(get_args(BoardTable)),
         },
         "jobs": jobs_of(settings),
-        "metrics": metrics.described(),
+        "metrics": names.described(),
         "formats": formats(),
         "extras": {name: is_installed(name) for name in EXTRAS},
         "media_types": {

@@ -11,8 +11,7 @@ import click
 from ..inputs.formats.options import READER_OPTIONS
 from ..reports.picture.canvas import Theme
 from ..reports.representations import REPRESENTATIONS
-from ..statistics.catalogue import ENTRIES
-from ..statistics.statistic import Parameter
+from ..statistics.catalogue import ENTRIES, Parameter
 
 
 def option_of(name: str) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..statistics.catalogue import ENTRIES
-from ..statistics.statistic import DATA, QUESTIONS, by_data_and_question
+from ..statistics.catalogue import DATA, ENTRIES, QUESTIONS, by_data_and_question
 
 _WIDTH = 22
 

@@ -15,7 +15,7 @@ from ..engine.plan import Budget, Cost, Plan
 from ..engine.probability import Region, region, ties_of, without_half
 from ..engine.real.form import items_up
 from ..errors import InvalidTest
-from ..statistics.additive_problem import Additive
+from ..statistics.problems import Additive
 from .certificate import certified_by
 from .items import additive_items, statistic_record
 from .null_record import null_record, null_seconds, require_listable, times

@@ -25,11 +25,9 @@ from ..engine.planner import choose
 from ..engine.probability import IMPOSSIBLE, SMALLEST, UNIT_ROUNDOFF, Alternative, Region
 from ..engine.real.bounds import Bracket
 from ..errors import InvalidTest
-from ..statistics.additive_problem import Additive
-from ..statistics.decisions import compared, exact_value
-from ..statistics.finite import values_of
-from ..statistics.joint_problem import Joint, SumFunction
-from ..statistics.linear_forms import in_linear_forms
+from ..statistics.decisions import compared, exact_value, values_of
+from ..statistics.problems import Additive, Joint, SumFunction
+from ..statistics.reduction import in_linear_forms
 from ..statistics.sum_function import FunctionOf
 from .certificate import certified_by
 from .exactness import MOST_ERROR

@@ -14,8 +14,8 @@ from ..engine.intervals.interval import Ends, IntervalPlan, NotAnIntervalError, 
 from ..engine.lattice import exact_total
 from ..engine.paired_proportions import tango_interval
 from ..engine.plan import Budget
-from ..statistics.additive_problem import Additive
-from ..statistics.paired_binary import PairedBinary
+from ..statistics.problems import Additive
+from ..statistics.scores import PairedBinary
 from .options import Options
 from .prepared import Result
 

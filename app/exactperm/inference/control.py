@@ -13,8 +13,8 @@ from ..engine.joint.form import JointForm
 from ..engine.lattice import MAX_TOTAL
 from ..engine.one_sum import planner
 from ..engine.plan import Budget, Cost, Plan
-from ..statistics.joint_problem import Joint
 from ..statistics.midpoint import Linearisation, linearise, rounded_line
+from ..statistics.problems import Joint
 from .certificate import flaw_of
 from .p_value import certified
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from ..errors import InvalidTest
+from ..statistics.columns import summary_warning
 from ..statistics.counts import totals_warning
-from ..statistics.label_match import label_warnings
+from ..statistics.labels import label_warnings
+from ..statistics.numbers import weights_warning
 from ..statistics.paired import Counts, DataWarning, Paired, Pairing, Predictions, Scores, StatisticSpec
-from ..statistics.pairwise.gold import PAIRWISE
-from ..statistics.pairwise.tied import pair_warnings
-from ..statistics.summary_rows import summary_warning
-from ..statistics.weights import weights_warning
+from ..statistics.pairwise.data import PAIRWISE, pair_warnings
 
 
 def data_warnings(data: Paired, spec: StatisticSpec) -> tuple[DataWarning, ...]:

@@ -13,10 +13,10 @@ import numpy as np
 from ..answers.test import Discordant, EffectSize
 from ..engine.lattice import MAX_TOTAL, Whole
 from ..engine.paired_proportions import clopper_pearson
-from ..statistics.additive_problem import Additive, clustered
 from ..statistics.paired import Column, Effects, Paired, Repeated, Scores, StatisticSpec
-from ..statistics.paired_binary import PairedBinary, paired_binary
-from ..statistics.problem import Problem
+from ..statistics.problems import Additive, clustered
+from ..statistics.reducers import Problem
+from ..statistics.scores import PairedBinary, paired_binary
 from .float_dust import ULPS
 from .items import additive_differences
 

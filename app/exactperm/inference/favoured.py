@@ -15,8 +15,8 @@ from ..answers.test import Alternative
 from ..engine.lattice import Integers, Reals
 from ..engine.plan import Budget
 from ..errors import InvalidTest, PlanTooLarge
-from ..statistics.joint_problem import Joint
-from ..statistics.quantiles import Quantiles
+from ..statistics.problems import Joint
+from ..statistics.scores import Quantiles
 from .additive_test import AdditiveTest
 from .bootstrap_test import BootstrapTest, JointBootstrap, bootstrap_test
 from .correlation_test import CorrelationTest, correlation_test

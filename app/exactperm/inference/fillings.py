@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..answers.test import MissingRecord, WarningRecord
 from ..errors import InvalidTest
 from ..presentation.numbers import number
-from ..statistics.gaps import filled, missing_outcomes, require_bounded
+from ..statistics.columns import filled, missing_outcomes, require_bounded
 from ..statistics.paired import Paired, Scores, StatisticSpec
 from .certificate import require
 from .options import Options

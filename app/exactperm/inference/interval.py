@@ -22,10 +22,9 @@ from ..engine.lattice import Reals
 from ..engine.one_sum.monte_carlo import blocks
 from ..engine.plan import Budget
 from ..presentation.numbers import number
-from ..statistics.joint_problem import Joint
-from ..statistics.paired_binary import binary_of
 from ..statistics.pairwise.correlation import Correlation
-from ..statistics.quantiles import Quantiles
+from ..statistics.problems import Joint
+from ..statistics.scores import Quantiles, binary_of
 from .bootstrap_test import BootstrapTest, JointBootstrap
 from .confidence import (
     IntervalResult,

@@ -7,14 +7,13 @@ import numpy as np
 from ..answers.test import ItemsRecord, Moved, StatisticRecord
 from ..engine.lattice import CanonicalForm, Reals, Whole
 from ..engine.probability import Alternative
-from ..statistics.additive_problem import Additive
-from ..statistics.finite import values_of
-from ..statistics.joint_problem import Joint
+from ..statistics.decisions import values_of
 from ..statistics.paired import Paired, Pairing, Scores, StatisticSpec
 from ..statistics.pairwise.correlation import Correlation
-from ..statistics.problem import Problem
-from ..statistics.quantiles import Quantiles, own_differences
+from ..statistics.problems import Additive, Joint
+from ..statistics.reducers import Problem
 from ..statistics.repeats import item_scores, per_item, unit_of
+from ..statistics.scores import Quantiles, own_differences
 
 # Values of a unit that are so much alike may differ by rounding alone: of the first of them it is decided exactly.
 _NEARLY, _MOST_NEAR = 1e-12, 200

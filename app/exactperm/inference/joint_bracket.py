@@ -23,11 +23,10 @@ from ..engine.plan import Cost
 from ..engine.probability import Alternative
 from ..engine.real.bounds import Bracket
 from ..statistics.decisions import as_float, exact_value
-from ..statistics.exact_value import ball, sign_of
-from ..statistics.joint_problem import Joint
-from ..statistics.midpoint import rounded_line
-from ..statistics.remainder.remainder import Midpoint, Remainder, midpoint_of
-from ..statistics.remainder.spread import Strip
+from ..statistics.evaluation import ball, sign_of
+from ..statistics.midpoint import Strip, rounded_line
+from ..statistics.problems import Joint
+from ..statistics.remainder import Midpoint, Remainder, midpoint_of
 from ..statistics.sum_function import FunctionOf
 from .options import Options
 

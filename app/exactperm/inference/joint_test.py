@@ -21,9 +21,9 @@ from ..engine.plan import Budget, Cost, Plan
 from ..engine.planner import impatient
 from ..engine.probability import SMALLEST
 from ..errors import InvalidTest, PlanTooLarge
-from ..statistics.finite import values_of
-from ..statistics.joint_problem import Deciding, Joint, Price
-from ..statistics.linear_forms import in_linear_forms
+from ..statistics.decisions import values_of
+from ..statistics.problems import Deciding, Joint, Price
+from ..statistics.reduction import in_linear_forms
 from .certificate import certified_by
 from .control import PlannedControl, controlled_plan, planned_control, with_control
 from .items import joint_items, statistic_record

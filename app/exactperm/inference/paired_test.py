@@ -29,17 +29,15 @@ from ..answers.test import (
 )
 from ..engine.plan import Budget, Cost, Plan
 from ..errors import InvalidTest
+from ..statistics.columns import complete, in_order_of_ids
 from ..statistics.corpus import counted, counting_seconds
-from ..statistics.gaps import complete
-from ..statistics.item_order import in_order_of_ids
-from ..statistics.joint_problem import Joint
 from ..statistics.paired import DataWarning, Paired, Pairing, Scores, Segments, StatisticSpec
 from ..statistics.pairwise.correlation import Correlation
-from ..statistics.pairwise.price import reduction_seconds
-from ..statistics.problem import Problem
-from ..statistics.quantiles import Quantiles
-from ..statistics.reducers import reduce
+from ..statistics.pairwise.data import reduction_seconds
+from ..statistics.problems import Joint
+from ..statistics.reducers import Problem, reduce
 from ..statistics.repeats import spread_of
+from ..statistics.scores import Quantiles
 from .additive_test import AdditiveTest, additive_test
 from .bootstrap_test import bootstrap_test, refuse_pairs
 from .certificate import require

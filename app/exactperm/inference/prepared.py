@@ -8,7 +8,7 @@ from typing import Protocol
 from ..answers.test import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
 from ..engine.lattice import Reals
 from ..engine.plan import Cost, Plan
-from ..statistics.problem import Problem
+from ..statistics.reducers import Problem
 from .p_value import Answer
 
 

@@ -15,7 +15,7 @@ from ..engine.quantiles import methods, planner, swaps
 from ..engine.quantiles.form import QuantileForm, quantile_form, swapping
 from ..engine.quantiles.staircase import Profile, profile
 from ..errors import InvalidTest
-from ..statistics.quantiles import Quantiles, own_differences
+from ..statistics.scores import Quantiles, own_differences
 from .certificate import certified_by
 from .items import items_record, statistic_record
 from .null_record import sampled_null_record

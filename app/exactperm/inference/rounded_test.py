@@ -20,7 +20,7 @@ from ..engine.real import bounds
 from ..engine.real.form import RealForm, RealRegion
 from ..engine.real.price import steps_and_bytes
 from ..engine.real.rounded_form import real_problem
-from ..statistics.additive_problem import Additive, Rounding
+from ..statistics.problems import Additive, Rounding
 from .certificate import certified_by
 from .items import items_record, statistic_record
 from .null_record import holding, null_record, null_seconds, times

@@ -8,7 +8,7 @@ from ..answers.test import Alternative, SensitivityRecord
 from ..engine.plan import Budget, Cost
 from ..engine.power.tilted_sum import LevelTest
 from ..errors import InvalidTest, relocated
-from ..statistics.problem import Problem
+from ..statistics.reducers import Problem
 from .options import Significance
 from .power.pilot import PilotDesign
 from .power.sizes import ROUGH_LAW, sizes_of

@@ -20,9 +20,9 @@ from ..engine.one_sum.planner import fft_cost
 from ..engine.power.resizing import centred
 from ..engine.probability import SMALLEST, region
 from ..errors import InvalidTest
-from ..statistics.additive_problem import Additive
-from ..statistics.problem import Problem
-from ..statistics.shift import NotShiftableError, shifted
+from ..statistics.problems import Additive
+from ..statistics.reducers import Problem
+from ..statistics.scores import NotShiftableError, shifted
 from .options import Sequential
 
 POINTER = "/sequential"

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Flaw, InvalidTest, choices_of, pointer_token
-from ..statistics.item_order import taken
+from ..statistics.columns import taken
 from ..statistics.paired import Column, Gaps, Pairing, Repeated, Scores
 from .quoting import quoted, some
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BodyTooLarge, InvalidTest
-from ..statistics.direction import of_name, says_nothing
+from ..statistics.names import of_name, says_nothing
 from .names import CONTEXT, FREQUENCY, INDEX, find, is_one_of
 from .quoting import quoted
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import Choice, InvalidTest, choices_of, marked
-from ..statistics.direction import of_name
-from ..statistics.summary_rows import summary_rows
+from ..statistics.columns import summary_rows
+from ..statistics.names import of_name
 from .formats.number_text import parsed
 from .formats.reader import ReaderOptions, choose
 from .frame import Frame, Rows, taken_rows

@@ -12,7 +12,7 @@ from ..answers.test import WarningRecord
 from ..presentation.escaping import single_line
 from ..presentation.numbers import counted, exactly, number, percent
 from ..presentation.words import kinds, p_adjusted
-from ..statistics.measured import Say, direction, measured, metric_title
+from ..statistics.names import Say, direction, measured, metric_title
 from .sentences import by_name
 
 ADJUSTMENTS: dict[Adjust, str] = {

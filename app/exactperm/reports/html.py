@@ -39,7 +39,7 @@ from ..presentation.numbers import (
     signed,
 )
 from ..presentation.words import decision_p_text, p_adjusted, p_text, ranks
-from ..statistics.measured import directed, direction
+from ..statistics.names import directed, direction
 from .board_words import (
     ADJUSTMENTS,
     RELATIONS,

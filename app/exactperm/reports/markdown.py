@@ -11,7 +11,7 @@ from ..answers.test import TestRecord, WarningRecord
 from ..presentation.escaping import for_markdown, prose_for_markdown
 from ..presentation.numbers import apart, counted, enclosing, exactly, number, percent, signed
 from ..presentation.words import decision_p_text, p_text, ranks
-from ..statistics.measured import NO_NAME, directed, metric_title
+from ..statistics.names import NO_NAME, directed, metric_title
 from .board_words import (
     RELATIONS,
     NamedBoard,

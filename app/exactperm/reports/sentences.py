@@ -23,7 +23,7 @@ from ..presentation.numbers import (
     probability,
 )
 from ..presentation.words import p_text
-from ..statistics.measured import Say, directed, measured, metric_title
+from ..statistics.names import Say, directed, measured, metric_title
 
 Kind = Literal["exact", "bracketed", "sampled", "asymptotic"]
 

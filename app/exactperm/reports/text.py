@@ -14,7 +14,7 @@ from ..answers.test import TestRecord
 from ..presentation.escaping import for_line
 from ..presentation.numbers import apart, counted, enclosing, exactly, number
 from ..presentation.words import decision_p_text, kinds, p_text
-from ..statistics.measured import direction
+from ..statistics.names import direction
 from .board_words import NamedBoard, all_warnings, named_boards, scores_of, toward
 from .sentences import VERDICTS, ends, head, item_level_p_text, manner, manner_of_decision, undecided
 

@@ -32,9 +32,9 @@ from ..inputs.formats.reader import Reading, UploadedFile
 from ..inputs.formats.roles import ROLES, roles_of
 from ..inputs.formats.tasks import stem
 from ..inputs.quoting import quoted
-from ..statistics.direction import of_name
+from ..statistics.catalogue import DEFAULT_EXPRESSION
+from ..statistics.names import of_name
 from ..statistics.paired import Effects, Scores
-from ..statistics.statistic import DEFAULT_EXPRESSION
 from .compare.board import NAMES, listed, names_of_files, require_names
 from .documents import ROLE as FILE, Fields, RequestFile, json_of, kind_of, put_once, request_in, with_fields
 from .messages import INSIDE, MULTIPART, Job, TestKind, refuse_to_store, store_of

@@ -40,8 +40,9 @@ from ..inputs.quoting import quoted
 from ..reports.representations import BY_NAME
 from ..statistics import direction
 from ..statistics.catalogue import STATISTICS
+from ..statistics.columns import taken
 from ..statistics.corpus import counting_seconds
-from ..statistics.item_order import taken
+from ..statistics.numbers import weights_of
 from ..statistics.paired import (
     Counts,
     Effects,
@@ -53,9 +54,7 @@ from ..statistics.paired import (
     StatisticSpec,
     Weights,
 )
-from ..statistics.pairwise.gold import PAIRWISE
-from ..statistics.pairwise.price import reduction_seconds
-from ..statistics.weights import weights_of
+from ..statistics.pairwise.data import PAIRWISE, reduction_seconds
 from .documents import Document, document_of, document_of_file, request_in, test_kind
 from .messages import CSV, MULTIPART, TSV, Job, Limits, TestKind, store_of
 from .parse_files import in_body, in_form, read_files, read_form

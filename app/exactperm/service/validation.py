@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 from ..errors import MAX_FLAWS, Flaw, InvalidTest, marked, pointer_token, relocated
 from ..inputs.quoting import quoted
 from ..statistics.catalogue import STATISTICS
-from ..statistics.metrics import METRICS
+from ..statistics.names import METRICS
 from .schema.fields import Wire
 
 Model = TypeVar("Model", bound=Wire)

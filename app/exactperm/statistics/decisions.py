@@ -22,13 +22,12 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.lattice import Integers
+from ..engine.lattice import Integers, Reals
 from ..engine.probability import Alternative
 from ..errors import InvalidTest, PlanTooLarge
-from .approximation import Approximation
-from .exact_value import Exact, Ratios, UnresolvedError, magnitude, minus, sign_of
-from .quantity import Quantity
-from .state_cost import PRECISIONS, StateCost
+from .evaluation import Approximation, Exact, Ratios, UnresolvedError, magnitude, minus, sign_of
+from .problems import SumFunction
+from .quantity import PRECISIONS, Quantity, StateCost
 
 _U = 2.0**-52
 _LARGEST = sys.float_info.max
@@ -243,3 +242,36 @@ def settled(
         margin = result.error + (_U * np.abs(value) + (2.0 * _U * abs(aim) + radius))
         gap = aim - value if side == "less" else value - aim
         return gap > margin, gap < -margin
+
+
+# Values that no double holds: refused, never infinite or a wrong number
+
+
+# Beyond this a difference, a mean or a spread of values would overflow.
+LARGEST = 1e307
+# Of values smaller than this, doubles keep no digits.
+SMALLEST = 1e-290
+
+
+def values_of(function: SumFunction, sums: Sequence[Integers]) -> Reals:
+    """The statistic's values where the `sums` broadcast against each other; raises InvalidTest where one is too large."""
+    values = np.asarray(function.values(sums))
+    if values.size and float(np.abs(values).max()) > LARGEST:
+        raise too_large("/statistic", "under some assignment of the items")
+    return values
+
+
+def require_representable(value: Exact, pointer: str) -> None:
+    """Refuse a value that no double holds; raises InvalidTest."""
+    size = as_float(magnitude(value))
+    if size > LARGEST:
+        raise too_large(pointer, "for the data as observed")
+    if size < SMALLEST and (value > 0 or value < 0):
+        detail = "The statistic is smaller than 1e-290 for the data as observed: multiply it by a constant, which changes no p-value."
+        raise InvalidTest.at(pointer, "value_too_small", detail)
+
+
+def too_large(pointer: str, where: str) -> InvalidTest:
+    """The refusal of a value beyond `LARGEST`."""
+    detail = f"The statistic is beyond 1e307 {where}: divide it by a constant, which changes no p-value."
+    return InvalidTest.at(pointer, "value_too_large", detail)

@@ -16,7 +16,7 @@ from typing import NoReturn
 from ..errors import InvalidTest
 from . import formula
 from .formula import FUNCTIONS, FunctionName, Linear, Node
-from .state_cost import require_small
+from .quantity import require_small
 
 POINTER = "/statistic/expression"
 MAX_CHARS = 2000

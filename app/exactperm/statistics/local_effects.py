@@ -10,15 +10,13 @@ import numpy as np
 from ..engine.lattice import Integers, Whole, Wide, largest_size
 from ..errors import InvalidTest
 from . import formula
-from .additive_problem import Additive, clustered, require_items, require_same_length
+from .catalogue import DEFAULT_EXPRESSION
 from .expression import POINTER, parse
 from .formula import Call, Linear, Node
-from .joint_problem import Joint
-from .numbers import effects_on, in_digits, on_lattices
+from .numbers import effects_on, in_digits, on_lattices, on_one_unit
 from .paired import Column, Effects, Pairing, StatisticSpec
+from .problems import Additive, Joint, clustered, require_items, require_same_length
 from .reduction import function_of_sums
-from .statistic import DEFAULT_EXPRESSION
-from .weights import on_one_unit
 
 _ITSELF, _ONE = formula.variable(0), Fraction(1)
 _SMALL_SUM = 1 << 56

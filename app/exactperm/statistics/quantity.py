@@ -1,30 +1,36 @@
-"""A function of integer sums that is computed fast with a bound on its error, and exactly."""
+"""A function of integer sums that is computed fast with a bound on its error, and exactly; and what one state of it costs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 import flint
 
 from ..engine.lattice import Integers
+from ..errors import InvalidTest
 from . import formula
-from .approximation import Approximation, approximate
-from .exact_value import Exact, Ratios, ratios, ratios_on, value_at
-from .formula import Linear, Node, Product, Quotient, Sum
-from .gradient import Tangent, tangent
-from .state_cost import StateCost, state_cost
-
-# A rational formula at one state, in Python's integers
+from .evaluation import (
+    Approximation,
+    Exact,
+    Ratios,
+    Tangent,
+    approximate,
+    ratios,
+    ratios_on,
+    tangent,
+    value_at,
+)
+from .formula import Call, Linear, Node, Product, Quotient, Sum, children, is_rational
 
 
 def ratio_at(node: Node, row: Sequence[int]) -> tuple[int, int]:
     """Numerator and denominator at one state, shape (k,), not in lowest terms; a denominator of 0 means undefined.
 
-    The same as `exact_value.ratios` for a single row, without arrays. A denominator other than 0 is positive.
+    The same as `evaluation.ratios` for a single row, without arrays. A denominator other than 0 is positive.
     """
     if isinstance(node, Linear):
         return node.constant + sum(
@@ -144,3 +150,181 @@ class Formula(Quantity):
     def tangent(self, point: Sequence[flint.arb]) -> Tangent:
         """See Quantity."""
         return tangent(self.node, point)
+
+
+# What one state of a formula costs, in nanoseconds, from the sizes of the numbers that it can meet: the double-precision
+# filter, the comparison in integers of a rational formula, and one evaluation in balls of another. Rates were measured on an ordinary
+# core with CPython 3.11, NumPy 2 and python-flint 0.8.
+
+
+# Bits of the balls in which irrational values are compared, one after the other while they do not tell.
+PRECISIONS = (256, 4096)
+# Costs of the last formulas: the price and the decisions of a test ask for the same.
+_KEPT = 8
+# Numerators and denominators of more digits than some 5,000 take milliseconds for each state, and no double holds a
+# thirteenth of them: nobody means such a statistic.
+MAX_BITS = 1 << 14
+INT64_BITS = 61
+
+# Whatever the formula, for each of its nodes and terms, for those that no longer fit the cache, and for functions.
+_FILTER, _FILTER_NODE, _FILTER_BEYOND, _FILTER_FUNCTION = 8.0, 2.0, 4.0, 6.0
+_CACHED = 40
+_CALL_NODE = 15_000.0
+_OBJECT = 60.0
+_DIGIT_BITS, _DIGIT_NS, _KARATSUBA = 30, 0.9, 70
+_GCD_NS = 0.4
+# Bounds on sizes are seldom reached: what integers really take of what they might.
+_USUAL = 0.4
+_FRACTION = 800.0
+# Of one node of a ball formula, and of an exponential or logarithm of something long or short, at each of PRECISIONS.
+_BALL_NODE = (1_400.0, 2_400.0)
+_TRANSCENDENTAL = (800.0, 45_000.0)
+_TRANSCENDENTAL_OF_SHORT = (1_000.0, 9_000.0)
+_SHORT_BITS = 64
+# Sorting the states, and looking up those that were decided before.
+_STATE = 3_500.0
+
+
+@dataclass(frozen=True, slots=True)
+class StateCost:
+    """Nanoseconds for one state; `call` for one call of the filter, of however few states.
+
+    `filter` in double precision; `exact` where that does not tell and values are fractions (None when they are not);
+    `balls` at each of `PRECISIONS` where values are not fractions (empty when they are).
+    """
+
+    filter: float
+    exact: float | None
+    balls: tuple[float, ...] = ()
+    call: float = 0.0
+
+    @property
+    def undecided(self) -> float:
+        """The most that a state costs that the filter leaves open."""
+        return sum(self.balls) if self.exact is None else self.exact
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """Bits of numerator and denominator, the most bits of anything on the way, and the integer work so far."""
+
+    numerator: int
+    denominator: int
+    largest: int
+    work: float
+
+
+@lru_cache(maxsize=_KEPT)
+def state_cost(node: Node, peaks: tuple[int, ...]) -> StateCost:
+    """The cost of a formula whose sums x_i are at most peaks[i] in size."""
+    nodes, functions = _counted(node)
+    first = _FILTER + _FILTER_NODE * nodes + _FILTER_BEYOND * max(nodes - _CACHED, 0)
+    first += _FILTER_FUNCTION * functions
+    call = _CALL_NODE * nodes
+    if is_rational(node):
+        size = _size(node, peaks)
+        if size.largest < INT64_BITS - 2:
+            return StateCost(first, 20.0 * nodes + 100.0, call=call)
+        compared = 2.0 * _product(size.largest, size.largest) + _OBJECT
+        return StateCost(first, _USUAL * (size.work + compared), call=call)
+    fractions = _fraction_work(node, peaks)
+    short = _short_arguments(node, peaks)
+    balls = tuple(
+        _STATE + fractions + at_node * nodes + of_long * (functions - short) + of_short * short
+        for at_node, of_long, of_short in zip(
+            _BALL_NODE, _TRANSCENDENTAL, _TRANSCENDENTAL_OF_SHORT, strict=True
+        )
+    )
+    return StateCost(first, None, balls, call)
+
+
+def require_small(node: Node, peaks: Sequence[int], pointer: str) -> None:
+    """Refuse a formula some of whose exact values may have numerators or denominators of more than MAX_BITS bits."""
+    bits = _largest(node, peaks)
+    if bits > MAX_BITS:
+        detail = (
+            f"Exact values of this expression may have numerators or denominators of {bits:,} bits; at most "
+            f"{MAX_BITS:,} are worked with. Use smaller constants or fewer factors: a constant factor common to all "
+            "values changes no p-value."
+        )
+        raise InvalidTest.at(pointer, "expression_too_large", detail)
+
+
+def _counted(node: Node) -> tuple[int, int]:
+    """How many nodes and terms a formula has, and how many roots, logarithms and exponentials."""
+    own = 1 + max(len(node.terms) - 1, 0) if isinstance(node, Linear) else 1
+    functions = int(isinstance(node, Call) and node.function in {"log", "exp"})
+    for child in children(node):
+        more, calls = _counted(child)
+        own, functions = own + more, functions + calls
+    return own, functions
+
+
+def _short_arguments(node: Node, peaks: Sequence[int]) -> int:
+    """How many of the exponentials and logarithms are of short fractions."""
+    count = sum(_short_arguments(child, peaks) for child in children(node))
+    if isinstance(node, Call) and node.function in {"log", "exp"} and is_rational(node.arguments[0]):
+        count += _size(node.arguments[0], peaks).largest <= _SHORT_BITS
+    return count
+
+
+def _largest(node: Node, peaks: Sequence[int]) -> int:
+    """The most bits of any integer in the parts of the formula that are worked out in fractions."""
+    if is_rational(node):
+        return _size(node, peaks).largest
+    return max(_largest(child, peaks) for child in children(node))
+
+
+def _fraction_work(node: Node, peaks: Sequence[int]) -> float:
+    """What the rational parts of an irrational formula cost beside the nodes: fractions are reduced at each."""
+    if is_rational(node):
+        nodes, _ = _counted(node)
+        digits = _size(node, peaks).largest / _DIGIT_BITS
+        return nodes * (_FRACTION + _GCD_NS * digits * digits)
+    return sum(_fraction_work(child, peaks) for child in children(node))
+
+
+def _size(node: Node, peaks: Sequence[int]) -> _Size:
+    if isinstance(node, Linear):
+        bits = (
+            max([abs(node.constant).bit_length(), *(_bits(c) + _bits(peaks[i]) for i, c in node.terms)])
+            + len(node.terms).bit_length()
+        )
+        below = node.divisor.bit_length()
+        return _Size(bits, below, max(bits, below), _OBJECT * (len(node.terms) + 1))
+    parts = [_size(child, peaks) for child in children(node)]
+    total = parts[0]
+    if len(parts) == 1:
+        return _Size(total.numerator, total.denominator, total.largest, total.work + _OBJECT)
+    for part in parts[1:]:
+        total = _joined(node, total, part)
+    return total
+
+
+def _bits(number: int) -> int:
+    return abs(number).bit_length()
+
+
+def _joined(node: Node, one: _Size, other: _Size) -> _Size:
+    """The size and the work of two parts of a product, a quotient, a sum, or of min and max."""
+    crossed = _product(one.numerator, other.denominator) + _product(other.numerator, one.denominator)
+    work = one.work + other.work
+    if isinstance(node, Product):
+        above, below = one.numerator + other.numerator, one.denominator + other.denominator
+        work += _product(one.numerator, other.numerator) + _product(one.denominator, other.denominator)
+    elif isinstance(node, Quotient):
+        above, below = one.numerator + other.denominator, one.denominator + other.numerator
+        work += crossed + 8.0 * _OBJECT
+    else:
+        above = max(one.numerator + other.denominator, other.numerator + one.denominator) + 1
+        below = one.denominator + other.denominator
+        more = _OBJECT if isinstance(node, Sum) else 6.0 * _OBJECT
+        work += crossed + _product(one.denominator, other.denominator) + more
+    return _Size(above, below, max(above, below, one.largest, other.largest), work)
+
+
+def _product(one: int, other: int) -> float:
+    """Nanoseconds of a product of two Python integers of so many bits: by digits, then Karatsuba's way."""
+    long, short = max(one, other) / _DIGIT_BITS + 1.0, min(one, other) / _DIGIT_BITS + 1.0
+    steps = short if short < _KARATSUBA else _KARATSUBA**0.415 * short**0.585
+    return _OBJECT + _DIGIT_NS * long * steps

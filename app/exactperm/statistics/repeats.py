@@ -13,12 +13,9 @@ import numpy as np
 
 from ..engine.lattice import EXACT_DOUBLE, Integers, Whole
 from ..errors import Choice, InvalidTest, marked
-from .additive_problem import require_items, require_same_length
 from .numbers import MAX_INTEGER, MAX_WIDE_ITEMS, Lattice, on_lattice, total_of
 from .paired import Column, Repeated, Scores, StatisticSpec
-
-# One exact number per item
-
+from .problems import require_items, require_same_length
 
 # Farther from a multiple of the unit than this share of it is not rounding.
 TOLERANCE = Fraction(1, 4)
@@ -148,7 +145,7 @@ def _rounded_means(values: Whole, lengths: Integers | None, unit: Fraction) -> C
     return np.array([float(Fraction(s, n) * unit) for s, n in zip(sums, sizes.tolist(), strict=True)])
 
 
-# Repeated samples of right-or-wrong items: right every time (pass^k), right at least once (pass@k)
+# Samples of right-or-wrong items: right every time (pass^k), right at least once (pass@k)
 
 
 # What a right sample scores; a wrong one has 0.

@@ -1,18 +1,22 @@
-"""One score or mean per item and system: differences of means and sums, the sign test, signed ranks."""
+"""One score or mean per item and system: differences of means, sums, medians and quantiles, the sign test, signed ranks."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from ..engine.lattice import Integers, Reals, Whole
+from ..engine.lattice import MAX_TOTAL, Integers, Reals, Whole, exact_total
 from ..errors import InvalidTest
-from .additive_problem import Additive, clustered, single_items
-from .numbers import effects_on, total_of
-from .paired import Scores, StatisticSpec
+from .labels import items_right
+from .numbers import MAX_SHARES, Lattice, effects_on, require_unweighted, times, total_of
+from .paired import Column, Paired, Predictions, Repeated, Scores, StatisticSpec, Weights
+from .problems import Additive, Rounding, clustered, require_same_length, single_items
 from .repeats import item_scores, per_item, samples_of, unit_of
-from .weights import require_unweighted, weighted
 
 # What a right item scores; a wrong one has 0.
 _RIGHT = (Fraction(1), Fraction(100))
@@ -123,3 +127,242 @@ def doubled_midranks(values: Whole | Reals) -> Integers:
     _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((2 * last - counts + 1)[where], dtype=np.int64)
+
+
+def weighted(lattice: Lattice, data: Scores, weights: Weights, spec: StatisticSpec) -> Additive:
+    """The difference of weighted means or sums, of scores with one number per item on a lattice."""
+    u, v = lattice.columns
+    require_same_length(len(weights), len(u), "/weights", ("weights", "u"))
+    mean = spec.name == "mean_difference"
+    base = lattice.unit / total_of(weights.values) if mean else lattice.unit * weights.unit
+    shares = clustered(weights.values, data.pairing)
+    sizes = np.asarray(shares, dtype=np.int64) if total_of(shares) < MAX_SHARES else None
+    heaviest = max(shares.tolist(), default=1)
+    effects = clustered(times(weights.values, u - v), data.pairing)
+    unit, (stay,), rounding = effects_on(base, effects, error=lattice.error * heaviest)
+    return Additive(
+        name=spec.name,
+        stay=stay,
+        swap=None,
+        unit=unit,
+        items=len(u),
+        clusters=data.pairing.n_clusters,
+        score_u=total_of(times(weights.values, u)) * base,
+        score_v=total_of(times(weights.values, v)) * base,
+        samples=samples_of(data),
+        sizes=sizes,
+        shiftable=sizes is not None,
+        rounding=rounding,
+    )
+
+
+# Right or wrong on every item: what McNemar's, Tango's and Newcombe's methods count
+
+
+@dataclass(frozen=True, slots=True)
+class PairedBinary:
+    """How many of `items` only U was right on, and only V; both and neither are the rest.
+
+    `all_right` is the statistic if U were right on all of them and V on none: 1, or `items` for a sum.
+    """
+
+    items: int
+    only_u: int
+    only_v: int
+    all_right: Fraction = Fraction(1)
+
+
+def paired_binary(data: Paired, spec: StatisticSpec) -> PairedBinary | None:
+    """The counts when every item is right or wrong, each by itself; None for anything else, or with clusters."""
+    if data.pairing.clusters is not None:
+        return None
+    if isinstance(data, Scores):
+        data = per_item(data, spec)
+        u, v = data.u, data.v
+        if isinstance(u, Repeated) or isinstance(v, Repeated) or not (_zero_or_one(u) and _zero_or_one(v)):
+            return None
+        right_u, right_v = u == 1, v == 1
+    elif isinstance(data, Predictions) and spec.name in {"accuracy", "exact_match"}:
+        if spec.name == "accuracy" and any(isinstance(item, list | tuple) for item in data.gold):
+            return None
+        right_u, right_v = items_right(data.gold, data.u) == 1, items_right(data.gold, data.v) == 1
+    else:
+        return None
+    return PairedBinary(len(right_u), int((right_u & ~right_v).sum()), int((right_v & ~right_u).sum()))
+
+
+def binary_of(problem: Additive) -> PairedBinary | None:
+    """The counts of an additive problem whose every unit is a single item, right or wrong; None for any other."""
+    if problem.all_right is None:
+        return None
+    stay = problem.stay
+    return PairedBinary(len(stay), int((stay > 0).sum()), int((stay < 0).sum()), problem.all_right)
+
+
+def _zero_or_one(column: Column) -> bool:
+    return bool(((column == 0) | (column == 1)).all()) and np.asarray(column).ndim == 1
+
+
+# Medians and quantiles
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """t = Q(U) - Q(V), Q = (1 - share) x_(place) + share x_(place + 1), the items of a cluster swapped together.
+
+    `u` and `v`, shape (N,), are in `unit`; `place` counts from 1; `codes`, shape (N,), are clusters, None where every item
+    swaps by itself. `samples` as in `Additive`.
+    """
+
+    name: str
+    u: Whole
+    v: Whole
+    unit: Fraction
+    q: Fraction
+    interpolation: str
+    place: int
+    share: Fraction
+    score_u: Fraction
+    score_v: Fraction
+    codes: Integers | None = None
+    clusters: int | None = None
+    samples: tuple[int, int] | None = None
+
+    @property
+    def items(self) -> int:
+        """N."""
+        return len(self.u)
+
+
+def reduce_quantiles(data: Scores, spec: StatisticSpec) -> Quantiles:
+    """The test behind `median_difference` and `quantile_difference`; raises InvalidTest."""
+    if data.weights is not None:
+        require_unweighted(spec.name)
+    q = Fraction(1, 2) if spec.name == "median_difference" else _q_of(spec.parameters)
+    interpolation = str(spec.parameters.get("interpolation") or "linear")
+    data = per_item(data, spec)
+    lattice = item_scores(data, unit_of(spec.parameters.get("unit")), exactly=True)
+    if lattice.error:
+        detail = "The means of so many repeated samples cannot be ordered exactly: give one score per item."
+        raise InvalidTest.at("/u", "not_ranked", detail)
+    u, v = lattice.columns
+    codes = data.pairing.clusters
+    if codes is not None:
+        require_same_length(len(u), len(codes), "/clusters", ("The data", "clusters"))
+    place, share = place_of(q, len(u), interpolation)
+    return Quantiles(
+        spec.name, u, v, lattice.unit, q, interpolation, place, share,
+        quantile(u, place, share) * lattice.unit,
+        quantile(v, place, share) * lattice.unit,
+        codes, data.pairing.n_clusters, samples_of(data),
+    )  # fmt: skip
+
+
+def _q_of(parameters: Mapping[str, Any]) -> Fraction:
+    """q as it was written: 0.95 is 19/20 here."""
+    given = parameters.get("q")
+    if given is None:
+        detail = "The statistic quantile_difference needs the parameter q, such as 0.95."
+        raise InvalidTest.at("/statistic/q", "missing", detail)
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0.0 <= given <= 1.0:
+        raise InvalidTest.at("/statistic/q", "out_of_range", "q must be a number from 0 to 1.")
+    return Fraction(repr(given))
+
+
+def place_of(q: Fraction, count: int, interpolation: str) -> tuple[int, Fraction]:
+    """(place, share) of the q-th quantile of `count` values, as `numpy.quantile` has them, q taken as a fraction.
+
+    inverted_cdf is the ceil(count q)-th smallest value; linear lies (count - 1) q steps above the smallest (Hyndman & Fan
+    1996, *The American Statistician* 50, definitions 1 and 7).
+    """
+    if interpolation == "inverted_cdf":
+        return max(math.ceil(count * q), 1), Fraction(0)
+    above = (count - 1) * q
+    return math.floor(above) + 1, above - math.floor(above)
+
+
+def quantile(values: Whole, place: int, share: Fraction) -> Fraction:
+    """The quantile of integers, shape (N,)."""
+    ordered = np.sort(values)
+    low = int(ordered[place - 1])
+    return low + share * (int(ordered[place]) - low) if share else Fraction(low)
+
+
+def own_differences(problem: Quantiles) -> Integers:
+    """The sign of each unit's own quantile of u less that of v, shape (M,)."""
+    if problem.codes is None:
+        return np.asarray((problem.u > problem.v).astype(np.int64) - (problem.u < problem.v))
+    order = np.argsort(problem.codes, kind="stable")
+    ends = np.cumsum(np.bincount(problem.codes, minlength=problem.clusters or 0))
+    signs = []
+    for at in np.split(order, ends[:-1]):
+        place = place_of(problem.q, len(at), problem.interpolation)
+        first, second = quantile(problem.u[at], *place), quantile(problem.v[at], *place)
+        signs.append(int(first > second) - int(first < second))
+    return np.array(signs, dtype=np.int64)
+
+
+def shifted_quantiles(problem: Quantiles, difference: Fraction) -> Quantiles:
+    """The test of the hypothesis that the difference is `difference`: U's values less it, as quantiles shift with all values.
+
+    The shift model is that of `shifted`.
+    """
+    steps = Fraction(difference) / problem.unit
+    u, v = (column.astype(object) * steps.denominator for column in (problem.u, problem.v))
+    u = u - steps.numerator
+    largest = max(abs(int(value)) for value in (*u, *v))
+    kind = np.int64 if largest < 1 << 59 else object
+    return replace(
+        problem,
+        u=u.astype(kind),
+        v=v.astype(kind),
+        unit=problem.unit / steps.denominator,
+        score_u=problem.score_u - difference,
+    )
+
+
+# A hypothesised difference other than zero: every unit's effect less its share of it
+
+
+class NotShiftableError(ValueError):
+    """The statistic has no shift: its effects are not differences of means or sums."""
+
+
+def shifted(problem: Additive, difference: Fraction) -> Additive:
+    """The test of the hypothesis that the statistic's true value is `difference`.
+
+    Under the shift model U = V + constant, the effects less their shares of the constant are exchangeable in
+    sign, so that the paired-permutation test of them is exact (Lehmann 1975, *Nonparametrics*, section 2.5 on
+    the shift model; Tritchler 1984 inverts it). A unit of `sizes[i]` items has the share sizes[i] / sum(sizes).
+    The lattice becomes finer by the denominator of the shift.
+
+    Raises
+    ------
+        NotShiftableError: effects that are not symmetric (`swap` is given, or |S| is tested), or that are signs or
+            ranks; or the finer lattice overflows 2**62.
+    """
+    if problem.swap is not None or problem.absolute or not problem.shiftable:
+        raise NotShiftableError(f"{problem.name} has no shift")
+    sizes = np.ones(len(problem.stay), dtype=np.int64) if problem.sizes is None else problem.sizes
+    if problem.rounding is not None:
+        return _shifted_exactly(problem, problem.rounding, sizes, Fraction(difference))
+    step = Fraction(difference) / (problem.unit * exact_total(sizes))
+    most = int(np.abs(problem.stay).max(initial=0)) * step.denominator + int(sizes.max()) * abs(
+        step.numerator
+    )
+    if most * len(sizes) >= MAX_TOTAL:
+        raise NotShiftableError("the shifted effects cannot be summed exactly")
+    stay: Integers = problem.stay * step.denominator - sizes * step.numerator
+    return replace(problem, stay=stay, unit=problem.unit / step.denominator)
+
+
+def _shifted_exactly(
+    problem: Additive, rounding: Rounding, sizes: Integers, difference: Fraction
+) -> Additive:
+    """The same of effects that outgrow 60 bits; they may no longer do so when shifted."""
+    if rounding.exact is None:
+        raise NotShiftableError("the shifted effects cannot be summed exactly")
+    step = difference / (rounding.exact_unit * exact_total(sizes))
+    wide = rounding.exact[0] * step.denominator - sizes.astype(object) * step.numerator
+    unit, (stay,), left = effects_on(rounding.exact_unit / step.denominator, wide)
+    return replace(problem, stay=stay, unit=unit, rounding=left)

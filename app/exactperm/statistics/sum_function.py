@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 
 from ..engine.lattice import Integers, Reals
 from ..engine.probability import Alternative
-from .approximation import Approximation, to_double
 from .decisions import Decisions, as_float, exact_value, nearest, settled
-from .exact_value import UnresolvedError, ball
+from .evaluation import Approximation, UnresolvedError, ball, to_double
 from .formula import Call, Linear, Node, Product, Quotient, Sum
-from .joint_problem import Price
-from .quantity import Formula, Quantity
-from .state_cost import StateCost
+from .problems import Price
+from .quantity import Formula, Quantity, StateCost
 
 # What it costs to decide and to value states of a test, predicted before any method runs
 
@@ -204,7 +202,7 @@ def _applied(node: Call, arguments: list[Range]) -> Range:
     return _known(_wider(apply(first.low), apply(first.high)), first.low > 0.0)
 
 
-# `FunctionOf` a vector of sums: the statistic's values, and which states are as extreme as the obs
+# The function
 
 
 _U = 2.0**-52
@@ -219,7 +217,7 @@ _DIGITS, _LOST, _EXACT_NS = 2.0**-40, 1e-300, 5e7
 
 @dataclass(frozen=True)
 class FunctionOf:
-    """t = h(S) of a vector of sums, as the engine takes it (`joint.SumFunction`)."""
+    """t = h(S) of a vector of sums, as the engine takes it (`problems.SumFunction`)."""
 
     quantity: Quantity
 
@@ -276,7 +274,7 @@ class FunctionOf:
         return [as_float(Fraction(above, below)) if below else 0.0 for above, below in pairs]
 
     def undefined(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
-        """See `joint.SumFunction`."""
+        """See `problems.SumFunction`."""
         result = self.quantity.approximate(sums)
         none = np.zeros(result.value.shape, dtype=bool)
         if result.undefined is not None:
@@ -287,7 +285,7 @@ class FunctionOf:
         return none
 
     def price(self, stay: Integers, swap: Integers, side: Alternative) -> Price:
-        """See `joint.SumFunction`."""
+        """See `problems.SumFunction`."""
         return price_of(self.quantity, stay, swap, side)
 
     def extreme(self, sums: Sequence[Integers], observed: Integers, side: Alternative) -> NDArray[np.bool_]:
@@ -302,7 +300,7 @@ class FunctionOf:
         allowance_ns: float,
         observed: Integers | None = None,
     ) -> _Deciding:
-        """See `joint.SumFunction`."""
+        """See `problems.SumFunction`."""
         cost: StateCost = self.quantity.cost(peaks_of(stay, swap))
         sums = stay.sum(axis=0) if observed is None else observed
         decisions = Decisions(self.quantity, sums.tolist(), side, cost, allowance_ns)

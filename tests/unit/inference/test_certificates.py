@@ -35,8 +35,8 @@ from exactperm.inference.options import Method, Options
 from exactperm.inference.p_value import Answer, bracketed, certified
 from exactperm.inference.paired_test import Prepared, plan_record, prepare, run_test
 from exactperm.inference.rounded_test import RoundedTest
-from exactperm.statistics.additive_problem import Additive
 from exactperm.statistics.paired import Counts, Effects, Paired, Predictions, Scores, StatisticSpec
+from exactperm.statistics.problems import Additive
 from tests.refusals import refused_alone
 
 # No number leaves without a certificate, whatever a method returns: p-value, bounds, fraction or rubbish.

@@ -22,7 +22,7 @@ from exactperm.inference.gate.gate import Metric, finish_gate, prepare_metric
 from exactperm.inference.gate.margin import Question, TangoTest
 from exactperm.inference.gate.sentences import short
 from exactperm.statistics.paired import Counts, Effects
-from exactperm.statistics.paired_binary import PairedBinary
+from exactperm.statistics.scores import PairedBinary
 from tests.refusals import refused
 
 from .gate_shorthands import decide, metric, of_data

@@ -26,8 +26,16 @@ from exactperm.reports.html import groups
 from exactperm.reports.markdown import markdown
 from exactperm.reports.sentences import of_the_p_value
 from exactperm.reports.text import line
-from exactperm.statistics.paired import Counts, Effects, Paired, Pairing, Predictions, Scores, StatisticSpec
-from exactperm.statistics.systems import Systems
+from exactperm.statistics.paired import (
+    Counts,
+    Effects,
+    Paired,
+    Pairing,
+    Predictions,
+    Scores,
+    StatisticSpec,
+    Systems,
+)
 
 from .run_shorthands import effects, score
 

@@ -16,7 +16,7 @@ from exactperm.errors import InputError, InvalidTest, MalformedBody
 from exactperm.inputs import json_text
 from exactperm.inputs.columns import MAX_COUNT_NAMES, counts_by_item, named_counts, samples, tuples
 from exactperm.inputs.json_text import decode, items, may_hold_booleans, records
-from exactperm.statistics.item_order import taken
+from exactperm.statistics.columns import taken
 from exactperm.statistics.paired import Repeated, Scores
 from tests.refusals import refused, refused_alone
 

@@ -12,8 +12,7 @@ from exactperm.engine.plan import Budget
 from exactperm.inference.compare.compare import finish_compare, prepare_compare
 from exactperm.inference.compare.comparison import Comparison
 from exactperm.inference.options import Options
-from exactperm.statistics.paired import StatisticSpec
-from exactperm.statistics.systems import Systems
+from exactperm.statistics.paired import StatisticSpec, Systems
 
 Matrix = Any  # of scores, a row for each system
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from exactperm.statistics.additive_problem import Additive
-from exactperm.statistics.joint_problem import Joint
 from exactperm.statistics.paired import Paired, StatisticSpec
+from exactperm.statistics.problems import Additive, Joint
 from exactperm.statistics.reducers import reduce as reduce_any
 
 

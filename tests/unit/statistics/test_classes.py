@@ -20,9 +20,8 @@ from exactperm.engine.probability import Alternative
 from exactperm.inference.joint_test import JointTest
 from exactperm.inference.options import Options
 from exactperm.inference.paired_test import prepare, run_test
-from exactperm.statistics.additive_problem import Additive
-from exactperm.statistics.joint_problem import Joint
 from exactperm.statistics.paired import Counts, Paired, Pairing, Predictions, StatisticSpec
+from exactperm.statistics.problems import Additive, Joint
 from exactperm.statistics.reducers import reduce
 from tests.refusals import refused
 

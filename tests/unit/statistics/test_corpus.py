@@ -18,11 +18,10 @@ from hypothesis import given, settings, strategies as st
 
 from exactperm.engine.probability import Alternative
 from exactperm.errors import InvalidTest
-from exactperm.statistics.additive_problem import Additive
-from exactperm.statistics.corpus_scores import Bleu, Chrf
-from exactperm.statistics.exact_value import ball
-from exactperm.statistics.joint_problem import Joint
+from exactperm.statistics.corpus import Bleu, Chrf
+from exactperm.statistics.evaluation import ball
 from exactperm.statistics.paired import Counts, Pairing, Segments, StatisticSpec
+from exactperm.statistics.problems import Additive, Joint
 from tests.refusals import refused
 from tests.unit.statistics.of_sums import reduce
 

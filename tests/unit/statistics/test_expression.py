@@ -17,16 +17,14 @@ from exactperm.engine.lattice import Integers
 from exactperm.engine.probability import Alternative
 from exactperm.errors import InvalidTest
 from exactperm.statistics import formula
-from exactperm.statistics.additive_problem import Additive
-from exactperm.statistics.approximation import approximate
 from exactperm.statistics.decisions import exact_value
-from exactperm.statistics.exact_value import UnresolvedError, ball, ratios, ratios_on, value_at
+from exactperm.statistics.evaluation import UnresolvedError, approximate, ball, ratios, ratios_on, value_at
 from exactperm.statistics.expression import MAX_CHARS, parse
-from exactperm.statistics.joint_problem import Joint
-from exactperm.statistics.linear_forms import in_linear_forms
 from exactperm.statistics.paired import Counts, Effects, StatisticSpec
+from exactperm.statistics.problems import Additive, Joint
 from exactperm.statistics.quantity import Formula, ratio_at
 from exactperm.statistics.reducers import reduce
+from exactperm.statistics.reduction import in_linear_forms
 from exactperm.statistics.sum_function import FunctionOf, range_of
 from tests.fuzz.expressions import small
 from tests.refusals import refused

@@ -16,7 +16,7 @@ from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
 from exactperm.inference.paired_test import run_test
 from exactperm.statistics.catalogue import ENTRIES, STATISTICS
-from exactperm.statistics.direction import (
+from exactperm.statistics.names import (
     CAUTIOUS,
     COUNTING,
     CURRENCIES,

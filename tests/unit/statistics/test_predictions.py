@@ -24,16 +24,14 @@ from exactperm.engine.plan import Budget
 from exactperm.errors import InvalidTest
 from exactperm.inference.options import Options
 from exactperm.inference.paired_test import run_test
-from exactperm.statistics.additive_problem import Additive
-from exactperm.statistics.joint_problem import Joint
-from exactperm.statistics.label_match import reduce_predictions
+from exactperm.statistics.labels import entities, reduce_predictions
 from exactperm.statistics.paired import Pairing, Predictions, StatisticSpec
 from exactperm.statistics.pairwise import blocks, reduce as module
 from exactperm.statistics.pairwise.kernels import Gold, prefix_counts
+from exactperm.statistics.pairwise.order import Placed, placed, sign_of
 from exactperm.statistics.pairwise.reduce import worth_of
-from exactperm.statistics.pairwise.standardized import Placed, placed, sign_of
+from exactperm.statistics.problems import Additive, Joint
 from exactperm.statistics.reducers import reduce as reduce_problem
-from exactperm.statistics.spans import entities
 from tests.refusals import refused, refused_alone
 
 from .of_sums import reduce

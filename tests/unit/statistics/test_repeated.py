@@ -19,10 +19,10 @@ from exactperm.engine.plan import Budget
 from exactperm.errors import InvalidTest
 from exactperm.inference.options import Options
 from exactperm.inference.paired_test import run_test
-from exactperm.statistics.additive_problem import Additive
+from exactperm.statistics.numbers import weights_of
 from exactperm.statistics.paired import Repeated, Scores, StatisticSpec
+from exactperm.statistics.problems import Additive
 from exactperm.statistics.reducers import reduce
-from exactperm.statistics.weights import weights_of
 from tests.refusals import refused, refused_alone
 
 # Repeated samples are averaged exactly; printed scores go back on the unit they were rounded from.

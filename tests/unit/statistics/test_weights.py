@@ -17,15 +17,15 @@ from exactperm.answers.test import TestRecord
 from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
 from exactperm.inference.paired_test import run_test
-from exactperm.statistics.corpus_scores import Bleu, Chrf, Difference
+from exactperm.statistics.corpus import Bleu, Chrf, Difference
 from exactperm.statistics.expression import parse
-from exactperm.statistics.joint_problem import Joint
 from exactperm.statistics.midpoint import Linearisation, linearise, rounded_line
+from exactperm.statistics.numbers import joined_weights, taken_weights, weights_of
 from exactperm.statistics.paired import Pairing, Repeated, Scores, StatisticSpec
+from exactperm.statistics.problems import Joint
 from exactperm.statistics.quantity import Formula, Quantity
 from exactperm.statistics.reduction import difference_of_scores
 from exactperm.statistics.sum_function import FunctionOf
-from exactperm.statistics.weights import joined_weights, taken_weights, weights_of
 from tests.refusals import refused
 
 # Item weights: weighted means and sums are exact, for weights as they are written.

@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...engine.lattice import Integers, Reals
-from ...statistics.additive_problem import single_items
-from ...statistics.label_match import items_right
+from ...statistics.labels import items_right
 from ...statistics.numbers import on_lattice
-from ...statistics.paired import Column, Item, StatisticSpec
-from ...statistics.systems import Systems
+from ...statistics.paired import Column, Item, StatisticSpec, Systems
+from ...statistics.problems import single_items
 from ..options import Options
 from .binomial_tests import binomial_seconds, binomial_tests, quotients
 from .pair_tests import PairTests

@@ -16,9 +16,8 @@ from ...answers.test import WarningRecord
 from ...engine.lattice import Integers
 from ...engine.plan import Budget, Cost, Plan as MethodPlan
 from ...errors import InvalidTest, relocated
-from ...statistics.paired import Paired, Repeated, Scores, StatisticSpec
-from ...statistics.systems import Systems
-from ...statistics.weights import WEIGHTED, require_unweighted
+from ...statistics.numbers import WEIGHTED, require_unweighted
+from ...statistics.paired import Paired, Repeated, Scores, StatisticSpec, Systems
 from ..digest import canonical, options_by_name
 from ..float_dust import planned_dust
 from ..options import Options

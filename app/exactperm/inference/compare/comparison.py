@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...answers.board import Adjust, Aggregate, Combine, Design, Family, ListedPairs
-from ...statistics.paired import StatisticSpec
-from ...statistics.systems import Systems
+from ...statistics.paired import StatisticSpec, Systems
 from ..options import Options
 
 

@@ -13,13 +13,12 @@ from ...engine.lattice import Integers
 from ...engine.plan import Budget
 from ...engine.probability import SMALLEST
 from ...errors import relocated
-from ...statistics.additive_problem import Additive
-from ...statistics.paired import StatisticSpec
+from ...statistics.paired import StatisticSpec, Systems
 from ...statistics.pairwise.correlation import Correlation
-from ...statistics.pairwise.price import seconds_of
-from ...statistics.problem import Problem
-from ...statistics.quantiles import Quantiles
-from ...statistics.systems import Systems
+from ...statistics.pairwise.data import seconds_of
+from ...statistics.problems import Additive
+from ...statistics.reducers import Problem
+from ...statistics.scores import Quantiles
 from ..additive_test import AdditiveTest
 from ..certificate import require
 from ..joint_test import JointTest

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...engine.lattice import EXACT_DOUBLE, Integers, decimal_lattice, sum_by_cluster
-from ...statistics.additive_problem import is_integral, single_items
 from ...statistics.numbers import MAX_INTEGER
-from ...statistics.paired import Column, StatisticSpec
+from ...statistics.paired import Column, StatisticSpec, Systems
+from ...statistics.problems import is_integral, single_items
 from ...statistics.scores import signed_ranks
-from ...statistics.systems import Systems
 
 _STATISTICS = ("mean_difference", "sum_difference", "sign", "signed_rank")
 

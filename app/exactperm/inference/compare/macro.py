@@ -7,15 +7,12 @@ from functools import cached_property
 
 from ...engine import methods
 from ...engine.plan import Budget
-from ...statistics.additive_problem import Additive
-from ...statistics.joint_problem import Joint
-from ...statistics.mean_of_problems import mean_of
-from ...statistics.paired import Predictions, StatisticSpec
+from ...statistics.paired import Predictions, StatisticSpec, Systems
 from ...statistics.pairwise.correlation import Correlation, joined
 from ...statistics.pairwise.reduce import correlation_of
-from ...statistics.quantiles import Quantiles
-from ...statistics.reducers import reduce
-from ...statistics.systems import Systems
+from ...statistics.problems import Additive, Joint
+from ...statistics.reducers import mean_of, reduce
+from ...statistics.scores import Quantiles
 from ..additive_test import AdditiveTest
 from ..options import Options
 from ..p_value import certified

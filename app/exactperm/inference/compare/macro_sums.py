@@ -20,8 +20,7 @@ from ...engine.real import bounds
 from ...engine.real.form import RealForm, RealRegion
 from ...engine.real.price import steps_and_bytes
 from ...engine.real.rounded_form import grouped_problem
-from ...statistics.numbers import MAX_INTEGER
-from ...statistics.weights import on_one_unit
+from ...statistics.numbers import MAX_INTEGER, on_one_unit
 from ..certificate import flaw_of
 from ..p_value import bracketed, most_steps
 from .binary import BinarySystems

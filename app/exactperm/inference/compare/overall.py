@@ -17,13 +17,12 @@ from ...engine.lattice import EXACT_DOUBLE, Integers, Reals
 from ...engine.plan import Budget
 from ...engine.probability import SMALLEST
 from ...errors import InvalidTest
-from ...statistics.item_order import joined
-from ...statistics.label_match import is_sequence
-from ...statistics.mean_of_problems import mean_score
-from ...statistics.paired import Pairing, StatisticSpec
-from ...statistics.pairwise.gold import PAIRWISE
-from ...statistics.systems import SystemColumn, Systems
-from ...statistics.weights import joined_weights
+from ...statistics.columns import joined
+from ...statistics.labels import is_sequence
+from ...statistics.numbers import joined_weights
+from ...statistics.paired import Pairing, StatisticSpec, SystemColumn, Systems
+from ...statistics.pairwise.data import PAIRWISE
+from ...statistics.reducers import mean_score
 from ..options import Options
 from .comparison import Comparison
 from .exact_values import Listed

@@ -9,8 +9,9 @@ from typing import Any, cast
 import numpy as np
 
 from ...engine.lattice import Integers
+from ...statistics.columns import first_seen, order_of_ids, taken, taken_pairing
 from ...statistics.corpus import counted
-from ...statistics.item_order import first_seen, order_of_ids, taken, taken_pairing
+from ...statistics.numbers import taken_weights
 from ...statistics.paired import (
     Column,
     Counts,
@@ -21,9 +22,9 @@ from ...statistics.paired import (
     Scores,
     Segments,
     StatisticSpec,
+    SystemColumn,
+    Systems,
 )
-from ...statistics.systems import SystemColumn, Systems
-from ...statistics.weights import taken_weights
 
 
 def pair_data(systems: Systems, u: str, v: str) -> Paired | None:

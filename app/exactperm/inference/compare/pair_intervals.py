@@ -12,8 +12,7 @@ from ...answers.test import ConfidenceInterval, WarningRecord
 from ...engine.lattice import Integers
 from ...engine.plan import Budget
 from ...errors import relocated
-from ...statistics.paired import StatisticSpec
-from ...statistics.systems import Systems
+from ...statistics.paired import StatisticSpec, Systems
 from ..confidence import PlannedInterval
 from ..interval import interval_of, planned_interval
 from ..options import Options

@@ -7,8 +7,7 @@ from typing import Protocol
 from ...engine.lattice import Integers
 from ...engine.plan import Budget
 from ...errors import InvalidTest
-from ...statistics.paired import StatisticSpec
-from ...statistics.systems import Systems
+from ...statistics.paired import StatisticSpec, Systems
 from ..options import Options
 from .binary import BinaryPairs, BinarySystems, binary_systems
 from .general import GeneralPairs

@@ -8,7 +8,7 @@ from functools import partial
 from ...answers.test import ReadingRecord, WarningRecord
 from ...engine.lattice import Integers
 from ...errors import pointer_token, relocated
-from ...statistics.systems import Systems
+from ...statistics.paired import Systems
 from .adjustment import FEW
 from .comparison import Comparison
 from .max_t import PlannedMaxT

@@ -10,10 +10,9 @@ import numpy as np
 from ...engine.lattice import Integers, exact_total
 from ...engine.max_t.family import SignedSums, signed_sums
 from ...errors import InvalidTest, relocated
-from ...statistics.additive_problem import Additive
-from ...statistics.paired import StatisticSpec
+from ...statistics.paired import StatisticSpec, Systems
+from ...statistics.problems import Additive
 from ...statistics.reducers import reduce
-from ...statistics.systems import Systems
 from .binary import BinarySystems
 from .integer_systems import IntegerSystems
 from .pair_data import common_items, pair_data

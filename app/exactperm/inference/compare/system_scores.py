@@ -9,9 +9,8 @@ import numpy as np
 
 from ...engine.lattice import Integers
 from ...errors import InvalidTest, pointer_token, relocated
-from ...statistics.paired import StatisticSpec
+from ...statistics.paired import StatisticSpec, SystemColumn, Systems
 from ...statistics.reducers import reduce
-from ...statistics.systems import SystemColumn, Systems
 from .pair_data import counted_systems, pair_data
 
 Score = Fraction | float

@@ -16,7 +16,7 @@ from .outcome import MarginTest, Outcome, greatest_known
 class OverFillings:
     """One question put to the filling that is worst for U and to the one that is best.
 
-    One-sided p-values are monotone in every outcome (`statistics.gaps`), so that those of all fillings lie between the two.
+    One-sided p-values are monotone in every outcome (`statistics.columns`), so that those of all fillings lie between the two.
     """
 
     worst: MarginTest

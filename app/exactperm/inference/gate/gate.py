@@ -32,12 +32,11 @@ from ...engine.power.paired_binary import binomial_masses, lower_tail
 from ...engine.probability import SMALLEST
 from ...engine.root import root
 from ...errors import InvalidTest
-from ...statistics.evenness import is_even
+from ...statistics.catalogue import DEFAULT_EXPRESSION
 from ...statistics.expression import POINTER, parse
-from ...statistics.formula import Call
+from ...statistics.formula import Call, is_even
 from ...statistics.paired import Effects, Paired, StatisticSpec
-from ...statistics.problem import Problem
-from ...statistics.statistic import DEFAULT_EXPRESSION
+from ...statistics.reducers import Problem
 from ..additive_test import AdditiveTest
 from ..data_warnings import refuse_undecidable
 from ..favoured import Favoured, favoured

@@ -14,9 +14,7 @@ from ...engine.paired_proportions import tango_test
 from ...engine.plan import Budget
 from ...engine.probability import LN10, SMALLEST
 from ...errors import InvalidTest
-from ...statistics.paired_binary import PairedBinary, binary_of
-from ...statistics.quantiles import shifted_quantiles
-from ...statistics.shift import NotShiftableError, shifted
+from ...statistics.scores import NotShiftableError, PairedBinary, binary_of, shifted, shifted_quantiles
 from ..additive_test import AdditiveTest, additive_test
 from ..certificate import require
 from ..engine_errors import engine_errors

@@ -17,7 +17,7 @@ from ...answers.gate import (
 from ...answers.test import StatisticRecord, TestRecord
 from ...presentation.numbers import exactly, probability
 from ...presentation.words import decision_p_text
-from ...statistics.measured import direction, measured
+from ...statistics.names import direction, measured
 from .decision import Judgement
 
 _NAME_CHARS = 80

@@ -14,11 +14,10 @@ from ...engine.lattice import MAX_TOTAL, CanonicalForm, canonical_form
 from ...engine.power.parts import parts_of
 from ...engine.power.resizing import coarser, resized
 from ...errors import InvalidTest
-from ...statistics.additive_problem import Additive
-from ...statistics.joint_problem import Joint
 from ...statistics.midpoint import linearise, rounded_line
 from ...statistics.pairwise.correlation import Correlation
-from ...statistics.problem import Problem
+from ...statistics.problems import Additive, Joint
+from ...statistics.reducers import Problem
 
 EXACT = PowerMethod(
     "tilted_sum",

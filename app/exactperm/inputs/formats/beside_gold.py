@@ -21,7 +21,7 @@ import numpy as np
 
 from ...answers.reading import LeftOut, Read, Remark
 from ...errors import InvalidTest, relocated
-from ...statistics.item_order import taken
+from ...statistics.columns import taken
 from ...statistics.paired import Predictions, StatisticSpec
 from .. import names
 from ..alignment import BOUNDS, GOLD, MENDED, ById, Gapped, Given, align, coded, system_pointer

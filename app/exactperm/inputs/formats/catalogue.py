@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from ...answers.reading import Guessed
 from ...errors import InvalidTest, choices_of, marked
 from ...statistics.catalogue import STATISTICS
-from ...statistics.direction import of_name
+from ...statistics.names import of_name
 from ...statistics.paired import Predictions, Scores
-from ...statistics.pairwise.gold import PAIRWISE
+from ...statistics.pairwise.data import PAIRWISE
 from ..alignment import BOUNDS
 from ..outcomes import refuse_metrics_for_ids
 from ..quoting import quoted

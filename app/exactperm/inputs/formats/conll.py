@@ -25,9 +25,8 @@ import numpy as np
 
 from ...answers.reading import Remark
 from ...errors import InvalidTest, marked
-from ...statistics.label_match import SPANS
+from ...statistics.labels import SPANS, Scheme, forms, is_tag
 from ...statistics.paired import Counts, Pairing, Predictions, Scores, StatisticSpec
-from ...statistics.spans import Scheme, forms, is_tag
 from ..alignment import coded
 from ..frame import table
 from ..quoting import quoted, quoted_apart

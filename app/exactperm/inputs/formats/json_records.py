@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ...errors import InvalidTest, MalformedBody
-from ...statistics.direction import of_name
+from ...statistics.names import of_name
 from .. import json_text
 from ..columns import MAX_COLUMNS
 from ..names import ID, SCORE, SYSTEM

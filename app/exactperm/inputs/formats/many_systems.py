@@ -15,8 +15,8 @@ import numpy as np
 
 from ...answers.reading import LeftOut
 from ...errors import Choice, InvalidTest, choices_of
-from ...statistics.direction import of_name
-from ...statistics.summary_rows import is_summary
+from ...statistics.columns import is_summary
+from ...statistics.names import of_name
 from ..frame import Frame, Rows
 from ..names import INDEX, SCORE, gold_among, is_cost, is_one_of
 from ..quoting import quoted, some

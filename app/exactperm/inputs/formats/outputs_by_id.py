@@ -11,10 +11,10 @@ import numpy as np
 
 from ...answers.reading import LeftOut, Read
 from ...errors import Choice, Flaw, InvalidTest, relocated
-from ...statistics.item_order import taken
+from ...statistics.columns import taken
+from ...statistics.numbers import weights_of
 from ...statistics.paired import Column, Counts, Repeated, StatisticSpec
 from ...statistics.repeats import unequal_runs
-from ...statistics.weights import weights_of
 from .. import columns
 from ..alignment import BOUNDS, DROP, NAMED_IDS, Aligned, ById, Positions, align, bounded_scores
 from ..quoting import quoted

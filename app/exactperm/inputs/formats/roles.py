@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import MAX_CHOICE_CHARS, Choice, InvalidTest, choices_of, marked
-from ...statistics.direction import GENERIC, negated, of_name, says_nothing, words_of
+from ...statistics.names import GENERIC, negated, of_name, says_nothing, words_of
 from ...statistics.paired import Column, Repeated
 from ..columns import MAX_COLUMNS
 from ..names import CONTEXT, DATASET, SURELY_GOLD, folded

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...answers.reading import Read, Remark
 from ...errors import InvalidTest, choices_of, marked, relocated
-from ...statistics.item_order import taken
+from ...statistics.columns import taken
 from ...statistics.paired import Column, Counts, Repeated, Scores, StatisticSpec
 from .. import columns, delimited, outcomes
 from ..alignment import Positions, align, numbered

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from ...answers.reading import Note, Read, Remark
 from ...errors import InvalidTest, marked, pointer_token, relocated
-from ...statistics.item_order import joined
+from ...statistics.columns import joined
+from ...statistics.numbers import joined_weights
 from ...statistics.paired import Counts, Gaps, Paired, Pairing, Predictions, Scores, Segments
-from ...statistics.weights import joined_weights
 from ..alignment import BOUNDS
 from ..quoting import quoted, some
 from .reader import ReaderOptions, Reading, UploadedFile

@@ -13,7 +13,7 @@ from ...answers.test import Alternative, Mass, TestRecord
 from ...presentation.escaping import single_line, what_was_read
 from ...presentation.numbers import number
 from ...presentation.words import p_text
-from ...statistics.measured import direction
+from ...statistics.names import direction
 from ..sentences import kind, manner, measured_in
 from .canvas import TEXT, Axis, Canvas, Drawing, Palette, Point, across, axis_of, fitted, upwards, width
 

@@ -33,14 +33,12 @@ from ...inputs.formats.reader import OPTION_NAMES, Finding
 from ...inputs.formats.tables import CHOOSE_RUNS
 from ...inputs.names import CLUSTER, INDEX, RUN, WEIGHT, find, gold_among, is_key, is_one_of
 from ...inputs.quoting import quoted
+from ...statistics.columns import summary_warning, taken
 from ...statistics.counts import board_totals_warning
-from ...statistics.item_order import taken
-from ...statistics.label_match import UNSEEN, GoldLabels
-from ...statistics.paired import NamedCounts, StatisticSpec
-from ...statistics.pairwise.gold import PAIRWISE
+from ...statistics.labels import UNSEEN, GoldLabels
+from ...statistics.paired import NamedCounts, StatisticSpec, Systems, SystemsKind
+from ...statistics.pairwise.data import PAIRWISE
 from ...statistics.repeats import per_item_systems
-from ...statistics.summary_rows import summary_warning
-from ...statistics.systems import Systems, SystemsKind
 from ..messages import Limits
 from ..parse import (
     TEXT_STATISTICS,

@@ -17,9 +17,8 @@ from ...inputs.alignment import system_pointer
 from ...inputs.formats.roles import two_metrics, unit_mismatch
 from ...inputs.quoting import quoted
 from ...statistics.corpus import counting_seconds
-from ...statistics.direction import of_kind, of_name
-from ...statistics.paired import Segments
-from ...statistics.systems import Systems
+from ...statistics.names import of_kind, of_name
+from ...statistics.paired import Segments, Systems
 from ..documents import json_of
 from ..messages import CSV, JSON, MULTIPART, NDJSON, TSV, Job, Limits, store_of
 from ..parse import settled

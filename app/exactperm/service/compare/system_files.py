@@ -32,7 +32,7 @@ from ...inputs.formats.tasks import (
 )
 from ...inputs.formats.workbook import as_text, refuse_others
 from ...inputs.quoting import quoted, some
-from ...statistics.item_order import taken
+from ...statistics.columns import taken
 from ...statistics.paired import Counts, NamedCounts, Predictions, Scores, Segments
 from ..parse_files import Form, option_pointer, spec_of_reading
 from ..schema.compare import CompareKind

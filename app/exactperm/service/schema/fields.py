@@ -22,9 +22,8 @@ from pydantic_core import PydanticCustomError
 from ...errors import Flaw, InvalidTest, pointer_token
 from ...inputs import columns
 from ...inputs.alignment import ById, Gapped, Given
-from ...statistics.catalogue import STATISTICS
+from ...statistics.catalogue import STATISTICS, Kind, Parameter, Statistic
 from ...statistics.paired import NamedCounts, StatisticSpec
-from ...statistics.statistic import Kind, Parameter, Statistic
 from ..messages import TestKind
 
 # Set in the validation context when the decoder knows that the body has no true or false.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...engine.lattice import Integers
 from .kernels import Gold, midranks_by_group
-from .standardized import Placed
+from .order import Placed
 
 # Items of a group, so that differences of twice the ranks stay within 127.
 MOST = 64

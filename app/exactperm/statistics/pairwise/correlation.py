@@ -24,7 +24,7 @@ from .. import formula
 from ..quantity import Formula
 from ..sum_function import FunctionOf
 from .kernels import Gold, kendall, midranks_by_group
-from .standardized import Placed
+from .order import Placed
 
 # A group of more items is counted swap by swap: a table of all its pairs would take 64 MB.
 _MOST_IN_A_TABLE = 4_000

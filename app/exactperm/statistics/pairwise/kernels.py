@@ -15,10 +15,7 @@ from numpy.typing import NDArray
 
 from ...engine.lattice import Integers
 from ..scores import doubled_midranks
-from .standardized import Placed
-
-# Counts of points below and left of others
-
+from .order import Placed
 
 Indices = NDArray[np.int32]
 

@@ -25,16 +25,14 @@ from numpy.typing import NDArray
 
 from ...engine.lattice import Integers, Whole
 from ...errors import InvalidTest
-from ..additive_problem import Additive, clustered, require_items, require_same_length
 from ..numbers import MAX_INTEGER, effects_on
 from ..paired import Predictions, StatisticSpec
+from ..problems import Additive, clustered, require_items, require_same_length
 from . import blocks, kernels
 from .correlation import Correlation
-from .gold import gold_of, scores_of
+from .data import gold_of, measure_of, scores_of
 from .kernels import Gold, Kernel
-from .standardized import Placed, placed
-
-# What items are worth against all others
+from .order import Placed, placed
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +106,6 @@ def correlation_of(data: Predictions, spec: StatisticSpec) -> Correlation:
     found = _reduced(data, spec, as_sum=False)
     assert isinstance(found, Correlation)
     return found
-
-
-def measure_of(spec: StatisticSpec) -> str | None:
-    """Which correlation has a denominator of its own: rho, tau_b, tau_c; None for the other statistics."""
-    if spec.name == "spearman":
-        return "rho"
-    variant = spec.parameters.get("variant") or "b"
-    return f"tau_{variant}" if spec.name == "kendall" and variant != "a" else None
 
 
 def _reduced(data: Predictions, spec: StatisticSpec, *, as_sum: bool) -> Additive | Correlation:

@@ -21,8 +21,7 @@ from exactperm.inference.compare.comparison import Comparison
 from exactperm.inference.compare.pair_tests import PairTests
 from exactperm.inference.compare.rounding import exact_alpha
 from exactperm.inference.options import Options
-from exactperm.statistics.paired import Pairing, StatisticSpec
-from exactperm.statistics.systems import Systems
+from exactperm.statistics.paired import Pairing, StatisticSpec, Systems
 from tests.refusals import refused
 from tests.unit.inference.compare import definitions
 

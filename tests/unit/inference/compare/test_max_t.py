@@ -16,8 +16,7 @@ from exactperm.errors import PlanTooLarge
 from exactperm.inference.compare.compare import finish_compare, prepare_compare
 from exactperm.inference.compare.comparison import Comparison
 from exactperm.inference.options import Options
-from exactperm.statistics.paired import Pairing, Repeated, StatisticSpec
-from exactperm.statistics.systems import Systems
+from exactperm.statistics.paired import Pairing, Repeated, StatisticSpec, Systems
 from tests.refusals import refused
 
 Table = Sequence[Sequence[int]]

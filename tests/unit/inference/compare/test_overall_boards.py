@@ -17,8 +17,7 @@ from exactperm.engine.plan import Budget
 from exactperm.inference.compare.compare import finish_compare, prepare_compare
 from exactperm.inference.compare.comparison import Comparison
 from exactperm.inference.options import Options
-from exactperm.statistics.paired import Pairing, StatisticSpec, Weights
-from exactperm.statistics.systems import Systems
+from exactperm.statistics.paired import Pairing, StatisticSpec, Systems, Weights
 from tests.refusals import refused
 
 Numbers = Sequence[float]

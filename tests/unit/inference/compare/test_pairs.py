@@ -24,8 +24,7 @@ from exactperm.inference.compare.pair_tests import PairTests
 from exactperm.inference.compare.pairs import plan_pairs
 from exactperm.inference.options import Options
 from exactperm.inference.paired_test import run_test
-from exactperm.statistics.paired import Pairing, Repeated, StatisticSpec
-from exactperm.statistics.systems import Systems
+from exactperm.statistics.paired import Pairing, Repeated, StatisticSpec, Systems
 
 # Systems for tests, and the p-values of their pairs from all 2**n exchanges, in fractions.
 

@@ -15,7 +15,7 @@ from exactperm.errors import InputError
 from exactperm.service.compare.parse import ParsedCompare, parse_compare
 from exactperm.service.messages import Body, Job, limits_of
 from exactperm.settings import Settings
-from exactperm.statistics.systems import Systems
+from exactperm.statistics.paired import Systems
 
 Part = tuple[str, str, bytes]  # role, file name, content
 CSV, TSV, NDJSON, NPY = "text/csv", "text/tab-separated-values", "application/x-ndjson", "application/x-npy"

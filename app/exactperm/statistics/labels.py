@@ -1,7 +1,8 @@
-"""Labels that cannot match: of another type than gold's, or written in another way.
+"""Labels against gold: how many are right, the entities that sequences of tags make, and labels that cannot match.
 
-Nothing is converted. `1` and `"1"` are different labels, `yes` and `Yes` too, and a system that writes them differently
-from gold is never right: its score of 0 says nothing about the system.
+`BIO` reads tags as conlleval and seqeval's default do: an I- that continues nothing begins an entity, E- ends one, and S- is
+one by itself; L- and U- are read as E- and S-. `IOB2`, `IOBES` and `BILOU` are seqeval's strict mode: only B- begins an entity (or S-, U-),
+a stray I- is none, and in the last two neither is one that does not end with E- (L-).
 """
 
 from __future__ import annotations
@@ -10,21 +11,67 @@ import json
 import operator
 import re
 import unicodedata
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from ..engine.lattice import Integers
 from ..errors import InvalidTest
-from .additive_problem import Additive, clustered, require_items, require_same_length, single_items
-from .paired import DataWarning, Item, Predictions, StatisticSpec
-from .spans import BEGIN, scheme_of
-from .tokens import as_tokens, require_aligned
+from .expression import parse
+from .paired import DataWarning, Item, Label, Predictions, StatisticSpec
+from .problems import Additive, Joint, clustered, require_items, require_same_length, single_items
+from .reduction import difference_of_scores
 
-# Raw predictions against gold: which items, or tokens of them, each system got right
+
+@dataclass(frozen=True, slots=True)
+class CodedLabels:
+    """Every label of gold, u and v as a code, shape (T,) each; `unit` is the item that a token belongs to."""
+
+    labels: tuple[Label, ...]
+    gold: Integers
+    u: Integers
+    v: Integers
+    unit: Integers
+    items: int
+
+
+def coded(data: Predictions) -> CodedLabels:
+    """Number the labels in order of first appearance; raises InvalidTest when lengths differ."""
+    require_aligned(data)
+    unit = [index for index, item in enumerate(data.gold) for _ in as_tokens(item)]
+    codes: dict[Label, int] = {}
+    columns = [
+        [codes.setdefault(label, len(codes)) for item in items for label in as_tokens(item)]
+        for items in (data.gold, data.u, data.v)
+    ]
+    if not unit:
+        raise InvalidTest.at("/gold", "empty", "Every sequence is empty: there is no label to score.")
+    gold, u, v = (np.array(column, dtype=np.int64) for column in columns)
+    return CodedLabels(tuple(codes), gold, u, v, np.array(unit, dtype=np.int64), len(data.gold))
+
+
+def require_aligned(data: Predictions) -> None:
+    """Refuse systems that do not have a label for every label of gold."""
+    require_items(len(data.gold), "/gold")
+    for pointer, system in (("/u", data.u), ("/v", data.v)):
+        require_same_length(len(data.gold), len(system), pointer, ("gold", pointer[1:]))
+        for index, (truth, predicted) in enumerate(zip(data.gold, system, strict=True)):
+            expected, given = len(as_tokens(truth)), len(as_tokens(predicted))
+            if expected != given:
+                detail = f"Item {index} has {given} tokens in {pointer[1:]} and {expected} in gold."
+                raise InvalidTest.at(f"{pointer}/{index}", "length_mismatch", detail)
+
+
+def as_tokens(item: Item) -> Sequence[Label]:
+    """The labels of an item: itself when it is a single one."""
+    return item if isinstance(item, list | tuple) else (item,)
+
+
+# Which items, or tokens of them, each system got right
 
 
 def reduce_predictions(data: Predictions, spec: StatisticSpec) -> Additive:
@@ -77,7 +124,117 @@ def tokens_right(gold: Sequence[Item], system: Sequence[Item]) -> Integers:
     return np.fromiter((sum(map(operator.eq, *pair)) for pair in pairs), dtype=np.int64, count=len(gold))
 
 
-# Labels that cannot match: of another type than gold's, or written in another way
+# Entities: precision, recall and F1 of exact spans with their types
+
+
+Scheme = Literal["BIO", "IOB2", "IOBES", "BILOU"]
+# The letters of tags, beside O.
+LETTERS: Mapping[Scheme, str] = {"BIO": "BIESLU", "IOB2": "BI", "IOBES": "BIES", "BILOU": "BILU"}
+BEGIN: Mapping[Scheme, tuple[str, ...]] = {
+    "BIO": tuple("BIESLU"), "IOB2": ("B",), "IOBES": ("B", "S"), "BILOU": ("B", "U"),
+}  # fmt: skip
+# BILOU's names of the last token and of an entity of one.
+SAME = {"L": "E", "U": "S"}
+UNTYPED = "_"
+# (first token, last token, type)
+Span = tuple[int, int, str]
+_SCORES = {
+    "span_f1": "2 * tp / (predicted + gold)",
+    "span_precision": "tp / predicted",
+    "span_recall": "tp / gold",
+}
+
+
+def reduce_spans(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
+    """The test of a span score over the summed counts of all items; raises InvalidTest."""
+    scheme = scheme_of(spec)
+    types = _types(spec)
+    require_aligned(data)
+    gold, *systems = (
+        _spans_of(items, pointer, scheme, types)
+        for items, pointer in ((data.gold, "/gold"), (data.u, "/u"), (data.v, "/v"))
+    )
+    if types is not None and not any(map(any, (gold, *systems))):
+        detail = "No entity of these types occurs in gold, u or v."
+        raise InvalidTest.at("/statistic/labels", "unknown_label", detail)
+    u, v = (_counts(gold, system) for system in systems)
+    node = parse(_SCORES[spec.name], ("tp", "predicted", "gold"))
+    return difference_of_scores(spec.name, node, u, v, data.pairing)
+
+
+def scheme_of(spec: StatisticSpec) -> Scheme:
+    """The scheme by which a statistic reads tags."""
+    given = spec.parameters.get("scheme")
+    return next((scheme for scheme in LETTERS if scheme == given), "BIO")
+
+
+def _types(spec: StatisticSpec) -> frozenset[str] | None:
+    labels = spec.parameters.get("labels")
+    if labels is None:
+        return None
+    if not isinstance(labels, list | tuple) or not labels or not all(isinstance(x, str) for x in labels):
+        detail = "labels must be a list of at least one entity type."
+        raise InvalidTest.at("/statistic/labels", "not_labels", detail)
+    return frozenset(labels)
+
+
+def _counts(gold: Sequence[set[Span]], system: Sequence[set[Span]]) -> Integers:
+    """(tp, predicted, gold) of each item, shape (N, 3)."""
+    rows = [
+        (len(truth & predicted), len(predicted), len(truth))
+        for truth, predicted in zip(gold, system, strict=True)
+    ]
+    return np.array(rows, dtype=np.int64)
+
+
+def _spans_of(
+    items: Sequence[Item], pointer: str, scheme: Scheme, types: Collection[str] | None
+) -> list[set[Span]]:
+    spans: list[set[Span]] = []
+    for index, item in enumerate(items):
+        if not isinstance(item, list | tuple):
+            detail = f"Item {index} is not a sequence of tags: a span score needs one tag per token."
+            raise InvalidTest.at(f"{pointer}/{index}", "not_a_sequence", detail)
+        for position, tag in enumerate(item):
+            if not is_tag(tag, scheme):
+                detail = f"Token {position} of item {index} is not a tag of the form {forms(scheme)}."
+                raise InvalidTest.at(f"{pointer}/{index}/{position}", "not_a_tag", detail)
+        spans.append({span for span in entities(item, scheme) if types is None or span[2] in types})
+    return spans
+
+
+def is_tag(tag: object, scheme: Scheme) -> bool:
+    """Whether a scheme has such a tag: O, or one of its letters, with a type after a hyphen or without one."""
+    if not isinstance(tag, str) or not tag:
+        return False
+    return tag == "O" or (tag[0] in LETTERS[scheme] and tag[1:2] in {"", "-"})
+
+
+def forms(scheme: Scheme) -> str:
+    """The tags of a scheme in words: O, B-type or I-type."""
+    *others, last = (f"{letter}-type" for letter in LETTERS[scheme])
+    return f"O, {', '.join(others)} or {last}"
+
+
+def entities(tags: Sequence[str], scheme: Scheme) -> list[Span]:
+    """The entities of one sequence of tags, in order."""
+    spans: list[Span] = []
+    start, kind, before = -1, "", "O"
+    for position, tag in enumerate([*tags, "O"]):
+        letter, here = SAME.get(tag[0], tag[0]), tag[2:] or UNTYPED
+        if start >= 0 and letter in "IE" and before in "BI" and here == kind:
+            before = letter
+            continue
+        if start >= 0 and (before in "ES" or scheme in {"BIO", "IOB2"}):
+            spans.append((start, position - 1, kind))
+        start, kind = (position, here) if tag[0] in BEGIN[scheme] else (-1, "")
+        before = letter
+    return spans
+
+
+# Labels that cannot match: of another type than gold's, or written in another way. Nothing is converted. `1` and `"1"` are
+# different labels, `yes` and `Yes` too, and a system that writes them differently from gold is never right: its score of 0 says
+# nothing about the system.
 
 
 SPANS = frozenset({"span_f1", "span_precision", "span_recall"})

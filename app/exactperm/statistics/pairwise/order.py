@@ -1,10 +1,4 @@
-"""Standardized values of two systems in one order: numbers with two different square roots, compared exactly.
-
-With integers x of a common unit and X = n x - sum(x), Q = sum(X^2), the z-score is X sqrt(n / Q). Within a system
-integers are compared. Between two, X of one lies below Y of the other if sgn(X) X^2 Q_y < sgn(Y) Y^2 Q_x; with an
-epsilon, integers nearest to an expression of two roots are found from brackets, and by squaring where a bracket holds
-an integer.
-"""
+"""The values of two systems in one order, on the scale where they are exchanged; decided exactly."""
 
 from __future__ import annotations
 
@@ -14,14 +8,47 @@ from math import isqrt
 
 import numpy as np
 
-from ...engine.lattice import Integers, Reals, Whole, Wide
+from ...engine.decimals import printed
+from ...engine.lattice import EXACT_DOUBLE, Integers, Reals, Whole, Wide, decimal_lattice
 from ...errors import InvalidTest
 from ..numbers import MAX_INTEGER
 from ..paired import Column
 from ..scores import doubled_midranks
-from .printed import as_printed
 
-# The values of two systems in one order, on the scale where they are exchanged; decided exactly
+# Scores as the decimals that they print as, whatever their digits, on one lattice. Sums read a score of more than 15 digits as the
+# double it is, as its last digits are of arithmetic. Comparisons have no such digits of their own, and an epsilon of 0.1 means the
+# decimal: 0.3 and 0.2 are 0.1 apart, also beside a 1/3.
+
+
+def as_printed(*columns: Column) -> tuple[Fraction, tuple[Whole, ...]]:
+    """(unit, the columns in units), shape (n,) each: int64 up to 2**59 in size, or Python integers."""
+    if all(column.dtype == np.int64 for column in columns):
+        if all(_largest(column) <= MAX_INTEGER for column in columns):
+            return Fraction(1), tuple(column.astype(np.int64) for column in columns)
+    elif all(column.dtype == np.float64 or _largest(column) < EXACT_DOUBLE for column in columns):
+        plain = decimal_lattice(*(column.astype(np.float64) for column in columns))
+        if plain is not None:
+            return plain
+    distinct = [np.unique(column, return_inverse=True) for column in columns]
+    parts = [
+        [(x, 0) if isinstance(x, int) else printed(x) for x in values.tolist()] for values, _ in distinct
+    ]
+    finest = max((places for part in parts for _, places in part), default=0)
+    wide = (
+        np.array([digits * 10 ** (finest - places) for digits, places in part], dtype=object)
+        for part in parts
+    )
+    return Fraction(10) ** -finest, tuple(
+        own[where.reshape(-1)] for own, (_, where) in zip(wide, distinct, strict=True)
+    )
+
+
+def _largest(column: Column) -> int:
+    """The largest size of integers; Python integers, as |-2**63| has no int64."""
+    return max(-int(column.min()), int(column.max())) if len(column) else 0
+
+
+# The three scales
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +103,10 @@ def _on_integers(u: Whole | Reals, v: Whole | Reals, within: int) -> tuple[Place
     return Placed(code[:n], below[:n], upto[:n]), Placed(code[n:], below[n:], upto[n:])
 
 
-# Standardized values of two systems in one order: numbers with two different square roots, compare
+# Standardized values: numbers with two different square roots, compared exactly. With integers x of a common unit and
+# X = n x - sum(x), Q = sum(X^2), the z-score is X sqrt(n / Q). Within a system integers are compared. Between two, X of one lies
+# below Y of the other if sgn(X) X^2 Q_y < sgn(Y) Y^2 Q_x; with an epsilon, integers nearest to an expression of two roots are found
+# from brackets, and by squaring where a bracket holds an integer.
 
 
 Places = tuple[Integers, Integers, Integers]  # code, below, upto
@@ -93,7 +123,7 @@ class _Centred:
 
 
 def standardized(u: Column, v: Column, epsilon: Fraction) -> tuple[Places, Places]:
-    """`order.Placed` of both systems; raises InvalidTest at /u or /v where all values of a system are equal."""
+    """`Placed` of both systems; raises InvalidTest at /u or /v where all values of a system are equal."""
     n = len(u)
     _, columns = as_printed(u, v)
     one, other = (

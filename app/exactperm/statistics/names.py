@@ -1,14 +1,160 @@
-"""Which direction is better: of a statistic in the registry, and of a metric that is known by its name."""
+"""What names of metrics and statistics mean: the words people know them by, and which direction is better."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
-from .measured import statistic_of
-from .paired import Paired, StatisticSpec, kind_of
-from .statistic import Kind
+from .catalogue import ENTRIES, Kind, statistic_of
 
-# The words that names of metrics are made of, as data; `direction.py` reads names by them
+if TYPE_CHECKING:
+    from .paired import StatisticSpec
+
+# What people call a metric that files name otherwise
+
+
+class Metric(NamedTuple):
+    """`title` is what a sentence calls it, `hint` what it measures."""
+
+    title: str
+    hint: str
+
+
+_ACCURACY = Metric("accuracy", "How much is right.")
+_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)  # those of trec_eval
+
+
+def _at(name: str, title: str, hint: str, cutoffs: tuple[int, ...] = _CUTOFFS) -> dict[str, Metric]:
+    """A measure of the first documents of a ranking, by trec_eval's names."""
+    return {f"{name}_{cutoff}": Metric(f"{title}@{cutoff}", hint) for cutoff in cutoffs}
+
+
+METRICS: Mapping[str, Metric] = {
+    "acc": _ACCURACY,
+    "correct": _ACCURACY,
+    "is_correct": _ACCURACY,
+    "wer": Metric("WER", "Word error rate: errors over reference words, summed first; less is better."),
+    "utterance_accuracy": Metric("utterance accuracy", "How many utterances are wholly right."),
+    "upos": Metric("UPOS", "Universal part-of-speech tags that are right."),
+    "xpos": Metric("XPOS", "Language-specific tags that are right."),
+    "lemma": Metric("lemma accuracy", "Lemmas that are right."),
+    "uas": Metric("UAS", "Heads that are right."),
+    "las": Metric("LAS", "Heads and relations that are right, without subtypes."),
+    "las_full": Metric("LAS with subtypes", "Heads and whole relations that are right."),
+    "cer": Metric("CER", "Character error rate; less is better."),
+    "bleu": Metric("BLEU", "How many n-grams are those of a reference."),
+    "chrf": Metric("chrF", "How many character n-grams are those of a reference."),
+    "chrf2": Metric("chrF2", "chrF with recall weighing twice as much."),
+    "ter": Metric("TER", "Edits to the reference over its length; less is better."),
+    "f1": Metric("F1", "The harmonic mean of precision and recall."),
+    "map": Metric("MAP", "The mean of average precision over the queries."),
+    "recip_rank": Metric("MRR", "The mean of one over the rank of the first relevant document."),
+    "Rprec": Metric("R-precision", "Precision at as many documents as are relevant."),
+    "ndcg": Metric("nDCG", "Gain of the whole ranking, less the further down, over the best possible."),
+    **_at("ndcg_cut", "nDCG", "Gain of the first documents, less the further down, over the best possible."),
+    **_at("P", "P", "How many of the first documents are relevant."),
+    **_at("recall", "R", "How many of the relevant documents are among the first."),
+    **_at("map_cut", "MAP", "The mean of average precision at a cutoff."),
+    **_at("success", "Success", "Queries with a relevant document among the first.", (1, 5, 10)),
+}
+# Each of these has a metric of whole sentences, too.
+_OF_WORDS = ("upos", "xpos", "lemma", "uas", "las", "las_full")
+
+
+def title_of(name: str) -> str | None:
+    """What people call a metric, by its name in files; None where that is its name.
+
+    >>> title_of("ndcg_cut_10"), title_of("wer"), title_of("las_sentence"), title_of("helpfulness")
+    ('nDCG@10', 'WER', 'LAS, whole sentences', None)
+    """
+    metric = METRICS.get(name)
+    if metric is not None:
+        return metric.title
+    stem = name.removesuffix("_sentence")
+    return f"{METRICS[stem].title}, whole sentences" if stem != name and stem in _OF_WORDS else None
+
+
+def described() -> list[dict[str, str]]:
+    """As `GET /v1/meta` shows them; CoNLL-U has each of its metrics by whole sentences, too."""
+    words = {name: (_label(metric.title), metric.hint) for name, metric in METRICS.items()}
+    for stem in _OF_WORDS:
+        name = f"{stem}_sentence"
+        words[name] = (_label(title_of(name) or name), "Counts sentences that are wholly right.")
+    return [{"name": name, "title": title, "hint": hint} for name, (title, hint) in words.items()]
+
+
+def _label(title: str) -> str:
+    """With a capital, by itself; names such as chrF and nDCG keep their own."""
+    return title if any(char.isupper() for char in title) else title[0].upper() + title[1:]
+
+
+# What a test is of, in words
+
+
+Say = Callable[[str], str]  # escapes a label for its output
+
+# Scores are named after their metric, and an expression is a label.
+_TITLES = {
+    entry.name: entry.title
+    for entry in ENTRIES
+    if entry.kind not in {"effects", "scores"} and entry.name != "expression"
+}
+# What a statistic of scores makes of them; a mean needs no word.
+_OF_SCORES = {
+    "mean_difference": "{}",
+    "sum_difference": "total {}",
+    "sign": "{}, wins and losses",
+    "signed_rank": "{}, signed ranks",
+    "median_difference": "median {}",
+    "quantile_difference": "quantile of {}",
+}
+NO_NAME = "score"  # of scores that nothing names
+
+
+def statistic_title(name: str, say: Say) -> str:
+    """A known metric or statistic as people call it, any other name as a label."""
+    return title_of(name) or _TITLES.get(name) or say(name)
+
+
+def metric_title(statistic: str, metric: str | None, say: Say) -> str:
+    """What was measured, by its own name: the metric of the files, else the statistic; `score` where neither is a name.
+
+    >>> metric_title("ratio", "wer", str), metric_title("span_f1", None, str), metric_title("sign", None, str)
+    ('WER', 'entity F1', 'score')
+    """
+    if metric is not None:
+        return statistic_title(metric, say)
+    return NO_NAME if statistic in _OF_SCORES else statistic_title(statistic, say).removeprefix("the ")
+
+
+def measured(statistic: str, metric: str | None, say: Say) -> str:
+    """What a difference is of.
+
+    >>> measured("mean_difference", "ndcg_cut_10", str), measured("mean_difference", None, str)
+    ('nDCG@10', 'mean score')
+    >>> measured("sum_difference", "cost", str), measured("accuracy", "las", str)
+    ('total cost', 'LAS')
+    """
+    if statistic == "mean_difference" and metric is None:
+        return f"mean {NO_NAME}"
+    return _OF_SCORES.get(statistic, "{}").replace("{}", metric_title(statistic, metric, say))
+
+
+def direction(higher_is_better: bool | None) -> str:
+    """Which direction is better; empty where that is not known."""
+    if higher_is_better is None:
+        return ""
+    return "higher is better" if higher_is_better else "lower is better"
+
+
+def directed(name: str, higher_is_better: bool | None) -> str:
+    """A metric's name with its direction, where that is known: WER (lower is better)."""
+    better = direction(higher_is_better)
+    return f"{name} ({better})" if better else name
+
+
+# Which direction is better: the words that names of metrics are made of
 
 
 def _words(text: str) -> frozenset[str]:
@@ -190,16 +336,11 @@ def of_name(name: str) -> bool | None:
     return found.pop() if len(found) == 1 and left <= _KNOWN else None
 
 
-def of_test(data: Paired, spec: StatisticSpec, metric: str | None) -> bool | None:
+def of_kind(kind: Kind, spec: StatisticSpec, metric: str | None) -> bool | None:
     """Whether a larger statistic is better for the system that has it; None where nothing tells.
 
     `metric` is what the items' scores measure, where that is known. The direction of a ratio follows from the name of its numerator.
     """
-    return of_kind(kind_of(data), spec, metric)
-
-
-def of_kind(kind: Kind, spec: StatisticSpec, metric: str | None) -> bool | None:
-    """The same of any data of a kind."""
     if kind == "scores":
         return None if metric is None else of_name(metric)
     entry = statistic_of(kind, spec.name)

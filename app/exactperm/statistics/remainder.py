@@ -1,7 +1,7 @@
-"""The linear part of a difference of scores, and how far the difference is from it at the most.
+"""The linear part of a difference of scores, and how far the difference is from it at the most: proven bounds.
 
 t = f(m + s) - f(m - s) with m the midpoint of both systems' sums, which no swap changes: t / 2 is the odd part of f, and
-`arithmetic` carries its slope l and the bounds of |t / 2 - l . s| through the formula of f.
+`Arithmetic` carries its slope l and the bounds of |t / 2 - l . s| through the formula of f.
 """
 
 from __future__ import annotations
@@ -13,17 +13,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...engine.lattice import EXACT_DOUBLE, Integers, Reals
-from .. import formula
-from ..corpus_scores import BLEU_ORDERS, Bleu, Chrf, Difference
-from ..formula import Call, Linear, Node, Product, Quotient, Sum
-from ..joint_problem import Joint
-from ..quantity import Formula, Quantity
-from ..reduction import totals
-from ..sum_function import FunctionOf
-from .spread import Reaches, Spread, Strip, spread_of
-
-# The even and the odd part of a function of the sums about a midpoint
+from ..engine.lattice import EXACT_DOUBLE, Integers, Reals
+from . import formula
+from .corpus import BLEU_ORDERS, Bleu, Chrf, Difference
+from .formula import Call, Linear, Node, Product, Quotient, Sum
+from .midpoint import Reaches, Spread, Strip, spread_of
+from .problems import Joint
+from .quantity import Formula, Quantity
+from .reduction import totals
+from .sum_function import FunctionOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +71,6 @@ class Part:
     def constant(self) -> bool:
         """Whether nothing moves it."""
         return self.reach == 0.0 and self.rest.nothing
-
-
-# The linear part of a difference of scores, and how far the difference is from it at the most
 
 
 # Corpus scores as formulas
@@ -143,7 +138,7 @@ def _chrf(score: Chrf, middle: Sequence[int]) -> Node | None:
     return formula.divide(formula.number(100 * (1 + factor) * mean), below)
 
 
-# Arithmetic of even and odd parts: what an operation makes of the bounds of `part.Part`
+# Arithmetic of even and odd parts: what an operation makes of the bounds of a `Part`
 
 
 # Eight roundings of a number.
@@ -369,7 +364,7 @@ class Arithmetic:
         return self._square(x, most_x).times(0.5 * balance).plus(self._square(y, most_y).times(0.5 / balance))
 
 
-# The linear part of a difference of scores, and how far the difference is from it at the most
+# The bounds of a problem
 
 
 # Covariances of more sums, or of so many units, take long (additions), and so do longer formulas.

@@ -1,1 +1,0 @@
-"""How far a statistic of several sums is from its linear part: proven bounds."""
