@@ -25,12 +25,11 @@ from exactperm.statistics.names import (
     LOWER,
     SCOPES,
     TIME_UNITS,
+    of_kind,
     of_name,
-    of_test,
 )
 from exactperm.statistics.paired import (
     Counts,
-    Effects,
     Paired,
     Pairing,
     Predictions,
@@ -347,11 +346,6 @@ def answered(data: Paired, spec: StatisticSpec) -> TestRecord:
 # Which direction is better: names that tell, names that do not, and every statistic of the catalogue.
 
 
-ONES = np.ones(3, dtype=np.int64)
-SCORES = Scores(ONES, ONES, Pairing())
-COUNTS = Counts({"errors": ONES, "words": ONES}, {"errors": ONES, "words": ONES}, Pairing())
-
-
 @pytest.mark.parametrize(
     "name",
     ["wer", "WER", "cer", "TER", "errors", "error_rate", "errorRate", "Error Rate", "loss", "eval_loss", "log_loss", "perplexity", "word_perplexity", "ppl", "latency", "latency_ms", "p95-latency", "time", "time_to_first_token", "wall_time_s", "cost", "cost_usd", "rmse", "bits_per_byte", "brier_score", "nll", "neg_log_likelihood", "incorrect"],
@@ -486,9 +480,9 @@ def test_the_catalogue_knows_every_statistic_that_has_a_direction_of_its_own() -
 
 def test_scores_are_told_by_their_metric_alone() -> None:
     for name in ("mean_difference", "sign", "signed_rank", "median_difference", "quantile_difference"):
-        assert of_test(SCORES, StatisticSpec(name), None) is None
-        assert of_test(SCORES, StatisticSpec(name), "latency") is False
-        assert of_test(SCORES, StatisticSpec(name), "accuracy") is True
+        assert of_kind("scores", StatisticSpec(name), None) is None
+        assert of_kind("scores", StatisticSpec(name), "latency") is False
+        assert of_kind("scores", StatisticSpec(name), "accuracy") is True
 
 
 @pytest.mark.parametrize(
@@ -497,9 +491,9 @@ def test_scores_are_told_by_their_metric_alone() -> None:
 )  # fmt: skip
 def test_a_ratio_is_told_by_what_it_counts(numerator: str, denominator: str, expected: bool | None) -> None:
     spec = StatisticSpec("ratio", {"numerator": numerator, "denominator": denominator})
-    assert of_test(COUNTS, spec, None) is expected
+    assert of_kind("counts", spec, None) is expected
 
 
 def test_expressions_and_effects_do_not_tell() -> None:
-    assert of_test(COUNTS, StatisticSpec("expression", {"expression": "errors / words"}), None) is None
-    assert of_test(Effects(ONES, None, Pairing()), StatisticSpec("expression"), None) is None
+    assert of_kind("counts", StatisticSpec("expression", {"expression": "errors / words"}), None) is None
+    assert of_kind("effects", StatisticSpec("expression"), None) is None
