@@ -38,10 +38,10 @@ from ..inputs.formats.tables import OF_TABLES
 from ..inputs.outcomes import refuse_metrics_for_ids
 from ..inputs.quoting import quoted
 from ..reports.representations import BY_NAME
-from ..statistics import direction
 from ..statistics.catalogue import STATISTICS
 from ..statistics.columns import taken
 from ..statistics.corpus import counting_seconds
+from ..statistics.names import of_kind
 from ..statistics.numbers import weights_of
 from ..statistics.paired import (
     Counts,
@@ -53,6 +53,7 @@ from ..statistics.paired import (
     Segments,
     StatisticSpec,
     Weights,
+    kind_of,
 )
 from ..statistics.pairwise.data import PAIRWISE, reduction_seconds
 from .documents import Document, document_of, document_of_file, request_in, test_kind
@@ -441,7 +442,7 @@ def _options(request: Choices, data: Paired, spec: StatisticSpec, reading: Readi
             metric = None if reading.metric is None else reading.metric[:MOST_METRIC_CHARS]
             higher = reading.higher_is_better
     if higher is None:
-        higher = direction.of_test(data, spec, metric)
+        higher = of_kind(kind_of(data), spec, metric)
     chosen = {name: getattr(request, name) for name in _CHOSEN if name != "sequential"}
     return Options(
         **chosen, sequential=sequential_of(request.sequential), name_u=names[0], name_v=names[1], metric=metric,
