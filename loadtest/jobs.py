@@ -31,7 +31,7 @@ from exactperm.execution.ipc import ONE_THREAD, Unbounded
 from exactperm.execution.worker import NICENESS
 from exactperm.jobs import worker
 from exactperm.service import pipeline
-from exactperm.service.compare.run import slices_of
+from exactperm.service.compare.comparison import slices_of
 from exactperm.service.messages import Body, Job as Call, limits_of
 from exactperm.settings import Settings
 

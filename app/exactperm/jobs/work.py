@@ -32,8 +32,7 @@ from ..inference.compare.prepared import PreparedCompare
 from ..inference.compare.sum_values import SumValues
 from ..service import pipeline, problems
 from ..service.batch import Item, call_of, chunk_count, runs_of
-from ..service.compare.parse import ParsedCompare
-from ..service.compare.run import slices_of
+from ..service.compare.comparison import ParsedCompare, slices_of
 from ..service.messages import JSON, OFFERED, Job as Call, Kind, Limits, RenderedResponse
 from ..service.parse import inflated
 from ..service.query import prefixed

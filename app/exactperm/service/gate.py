@@ -304,7 +304,7 @@ def _named(flaw: Flaw, name: str, where: str) -> Flaw:
 
 
 def _require_baselines(names: Collection[str], pointer: PointerMap, job: Job) -> None:
-    require_names(names, "baseline", pointer, job.limits.max_name_chars)
+    require_names(names, "baseline", pointer, job.limits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -407,11 +407,16 @@ def n_items(data: Paired) -> int:
 
 
 def _refuse_excess(request: Choices, limits: Limits) -> None:
-    if request.samples > limits.max_samples:
-        detail = f"At most {limits.max_samples:,} samples are allowed."
-        raise InvalidTest.at("/samples", "too_many_samples", detail)
+    refuse_samples(request.samples, limits)
     refuse_long_name(request.names.u, limits, "/names/u")
     refuse_long_name(request.names.v, limits, "/names/v")
+
+
+def refuse_samples(samples: int, limits: Limits) -> None:
+    """Refuse more samples than the limits allow; raises InvalidTest at `/samples`."""
+    if samples > limits.max_samples:
+        detail = f"At most {limits.max_samples:,} samples are allowed."
+        raise InvalidTest.at("/samples", "too_many_samples", detail)
 
 
 def refuse_long_name(name: str, limits: Limits, pointer: str) -> None:
@@ -486,8 +491,8 @@ def paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
     if bounds:
         assert isinstance(request, ScoresRequest)
         return _bounded(request, aligned), named or order
-    taken = {name: _taken(column, aligned.order[f"/{name}"]) for name, column in given.items()}
-    return _data(request, taken, aligned), named or order
+    ordered = {name: values_at(column, aligned.order[f"/{name}"]) for name, column in given.items()}
+    return _data(request, ordered, aligned), named or order
 
 
 def _in_order(columns: dict[str, Any]) -> bool:
@@ -513,7 +518,7 @@ def _names(column: Any, order: Positions | None) -> list[str] | None:
     return None if order is None else list(map(str, order.tolist()))
 
 
-def _taken(column: Any, order: Positions | None) -> Any:
+def values_at(column: Any, order: Positions | None) -> Any:
     """The values of a column at these positions."""
     values = column.values if isinstance(column, ById | Gapped) else column
     return values if order is None else taken(values, order)
@@ -533,7 +538,7 @@ def _bounded(request: ScoresRequest, aligned: Aligned) -> Scores:
     """Scores of which the missing ones have bounds."""
 
     def take(name: str, order: Positions | None) -> Any:
-        values = _taken(request.u if name == "/u" else request.v, order)
+        values = values_at(request.u if name == "/u" else request.v, order)
         return values if request.decimals is None else to_decimals(values, request.decimals)
 
     data = bounded_scores(aligned, take, request.missing_range or DEFAULT_RANGE)

@@ -28,8 +28,8 @@ from ..reports.representations import BY_NAME, JSON
 from ..statistics.paired import Counts, Effects, Predictions, Repeated, Scores, StatisticSpec
 from . import problems
 from .answers import answer_id, content_of, render_plan, rendered
-from .compare import carriers, run as boards
-from .compare.parse import ParsedCompare, comparison_of, parse_compare
+from .compare import carriers, comparison as boards
+from .compare.comparison import ParsedCompare, comparison_of, parse_compare
 from .documents import Document, json_of
 from .gate import ParsedGate, PreparedGate, parse_gate, prepare_gate, run_gate
 from .messages import JSON as JSON_BODY, MULTIPART, Job, RenderedResponse, asking, store_of

@@ -37,7 +37,7 @@ from exactperm.jobs.store import PARTS, RESULTS, Heart, Store, live_hosts
 from exactperm.jobs.work import Submission, plan_job
 from exactperm.main import jobs_of
 from exactperm.service.batch import chunk_count, runs_of
-from exactperm.service.compare.run import slices_of
+from exactperm.service.compare.comparison import slices_of
 from exactperm.settings import Settings
 
 # What is kept of jobs: once, for a while, and not without its place in the queue.

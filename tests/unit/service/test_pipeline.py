@@ -26,11 +26,11 @@ from exactperm.inference.options import Method
 from exactperm.reports.representations import BY_NAME
 from exactperm.service import pipeline, problems
 from exactperm.service.answers import Runtime, render
-from exactperm.service.compare.parse import parse_compare
-from exactperm.service.compare.run import (
+from exactperm.service.compare.comparison import (
     Slice,
     Whole,
     joined,
+    parse_compare,
     prepare_comparison,
     slices_of,
     solved,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...answers.reading import Guessed
@@ -97,7 +97,7 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     name, found = _format_of(by_role, format_, options)
     reader = FORMATS[name]
     only(by_role, reader.roles, name)
-    _refuse_unused(options.given(), reader.uses | ALWAYS, name)
+    refuse_unused(sorted(options.given()), reader.uses | ALWAYS, name)
     if options.on_missing == ZERO and not reader.zero:
         detail = f"The format {name} does not count missing items 0: that is of trec, as trec_eval -c, and of inspect. Set `on_missing=drop`, or add them."
         raise InvalidTest.at("/options/on_missing", "no_zero", detail)
@@ -275,8 +275,9 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(first[:NAMED]) + (f" and {more} more, which docs/files.md lists" if more > 0 else "")
 
 
-def _refuse_unused(given: Collection[str], uses: Collection[str], name: str) -> None:
-    for option in sorted(given):
+def refuse_unused(given: Iterable[str], uses: Collection[str], name: str) -> None:
+    """Refuse the first option that a format does not use; raises InvalidTest at `/options/<name>`."""
+    for option in given:
         if option not in uses:
             detail = f"The format {name} does not use {marked(option)}; it uses: {', '.join(map(marked, sorted(uses)))}."
             raise InvalidTest.at(f"/options/{option}", "unused_option", detail)

@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from ...answers.test import ReadingRecord, WarningRecord
-from ...errors import BodyTooLarge, InvalidTest, pointer_token, relocated
+from ...errors import InvalidTest, pointer_token, relocated
 from ...inputs.alignment import (
     GOLD,
     Aligned,
@@ -32,8 +32,8 @@ from ...inputs.formats.options import OF_TWO
 from ...inputs.formats.reader import OPTION_NAMES, Finding
 from ...inputs.formats.tables import CHOOSE_RUNS
 from ...inputs.names import CLUSTER, INDEX, RUN, WEIGHT, find, gold_among, is_key, is_one_of
-from ...inputs.quoting import quoted
-from ...statistics.columns import summary_warning, taken
+from ...inputs.quoting import quoted, some
+from ...statistics.columns import summary_warning
 from ...statistics.counts import board_totals_warning
 from ...statistics.labels import UNSEEN, GoldLabels
 from ...statistics.paired import NamedCounts, StatisticSpec, Systems, SystemsKind
@@ -45,7 +45,10 @@ from ..parse import (
     events_for,
     groups_for,
     outputs_of,
+    refuse_long_name,
+    refuse_too_many,
     require_taken,
+    values_at,
     warnings_of,
     weights_for,
 )
@@ -66,7 +69,6 @@ from ..query import (
 from ..schema.compare import CompareChoices, CompareKind
 from ..validation import validated
 
-NAMED_SYSTEMS = 5
 # Where an item of a column stands (its position there, the rest of the pointer); the whole column, where the item is None.
 Place = Callable[[str, int | None, Sequence[str]], str]
 # A value for each item, by position or by id.
@@ -155,7 +157,7 @@ class DecodedCompare:
 # Names
 
 
-def require_names(names: Iterable[str], what: str, pointer: Callable[[str], str], most_chars: int) -> None:
+def require_names(names: Iterable[str], what: str, pointer: Callable[[str], str], limits: Limits) -> None:
     """Refuse names that cannot be told apart in a report; raises InvalidTest at `pointer(name)`."""
     seen: dict[str, str] = {}
     for name in names:
@@ -163,9 +165,7 @@ def require_names(names: Iterable[str], what: str, pointer: Callable[[str], str]
         if not shown:
             detail = f"A {what} has an empty name: give each a name of its own."
             raise InvalidTest.at(pointer(name), "empty_name", detail)
-        if len(name) > most_chars:
-            detail = f"A name has at most {most_chars} characters; this one has {len(name):,}."
-            raise InvalidTest.at(pointer(name[:40]), "name_too_long", detail)
+        refuse_long_name(name, limits, pointer(name[:40]))
         if shown in seen and seen[shown] == name:
             detail = f"Two {what}s are called {quoted(name)}: give each a name of its own."
             raise InvalidTest.at(pointer(name), "duplicate_name", detail)
@@ -261,16 +261,14 @@ def require_systems(board: GivenBoard, kind: CompareKind, limits: Limits) -> Non
     if n > limits.max_systems:
         detail = f"There are {n:,} systems; this server compares at most {limits.max_systems:,}."
         raise InvalidTest.at("/systems", "too_many_systems", detail)
-    require_names(board.systems, "system", system_pointer, limits.max_name_chars)
+    require_names(board.systems, "system", system_pointer, limits)
     if kind == "predictions" and board.gold is None:
         raise InvalidTest.at("/gold", "missing", "Predictions need gold: give the items' gold labels.")
     if kind != "predictions" and board.gold is not None:
         detail = f"gold goes with predictions; {kind} are already scored. Leave gold out, or set kind to predictions."
         raise InvalidTest.at("/gold", "superfluous", detail)
     for column in board.systems.values():
-        if len(column) > limits.max_items:
-            detail = f"A system has {len(column):,} items; at most {limits.max_items:,} are allowed."
-            raise BodyTooLarge(detail)
+        refuse_too_many("A system has", len(column), limits)
 
 
 def board_of(
@@ -326,10 +324,7 @@ def board_of(
 
 def _taken(given: Given, aligned: Aligned, pointer: str, decimals: int | None) -> Any:
     """The values of a column in the common order."""
-    values: Any = given.values if isinstance(given, ById | Gapped) else given
-    order = aligned.order[pointer]
-    if order is not None:
-        values = taken(values, order)
+    values = values_at(given, aligned.order[pointer])
     if isinstance(values, NamedCounts):
         return values.columns
     return values if decimals is None else to_decimals(values, decimals)
@@ -374,11 +369,8 @@ def _of_items(systems: Systems, aligned: Aligned, on_missing: OnMissingOnBoard) 
             detail += " The rest may not be representative: check that the ids are spelled the same and that no run stopped early."
         warnings.append(WarningRecord("items_left_out", detail))
     if systems.present:
-        names = ", ".join(quoted(name) for name in list(systems.present)[:NAMED_SYSTEMS])
-        others = len(systems.present) - NAMED_SYSTEMS
-        more = f" and {others:,} more" if others > 0 else ""
         detail = (
-            f"Not all systems have all {aligned.n:,} items (on_missing: pairwise): {names}{more}. Each pair is tested on the "
+            f"Not all systems have all {aligned.n:,} items (on_missing: pairwise): {some(list(systems.present))}. Each pair is tested on the "
             "items that both have, and each score is over a system's own items, so that scores may be of different items."
         )
         warnings.append(WarningRecord("items_differ", detail))

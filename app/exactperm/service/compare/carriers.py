@@ -43,8 +43,8 @@ from ..parse_files import (
     reader_options,
     spec_of_kind,
 )
-from ..query import OF_A_BOARD, prefixed
-from ..schema.compare import Columns, CompareKind, CompareRequest, Dataset
+from ..query import ELSEWHERE, OF_A_BOARD, prefixed
+from ..schema.compare import Columns, CompareChoices, CompareKind, CompareRequest, Dataset
 from ..schema.fields import ON_MISSING, CountColumns, OutputColumn, SampleColumn
 from ..validation import beside_statistic, flaws_of, validated
 from .board import (
@@ -57,6 +57,8 @@ from .board import (
     beside_files,
     fields_of,
     in_form,
+    in_query,
+    options_of_board,
     without_ids,
 )
 from .system_files import each_file
@@ -167,10 +169,7 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Deco
         )
         raise InvalidTest.at(f"/files/{FILE}", "one_system", detail)
     uses = catalogue.FORMATS[format_].uses | catalogue.ALWAYS
-    for name in fields.reader:
-        if name not in uses:
-            detail = f"The format {format_} does not use {marked(name)}; it uses: {', '.join(map(marked, sorted(uses - set(OF_TWO))))}."
-            raise InvalidTest.at(option_pointer(name), "unused_option", detail)
+    catalogue.refuse_unused(fields.reader, uses - set(OF_TWO), format_)
     options = replace(options, on_missing=fields.on_missing)
     if format_ in beside_gold.OUTPUTS:
         beside = beside_gold.read_systems(source, options, fields.systems, format_, untold=untold)
@@ -392,14 +391,22 @@ def _columns(rows: list[Any], n: int) -> list[Given]:
     return made
 
 
-def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_missing: bool) -> Boards:
-    """The board of an N x K array; raises InputError with pointers `/<row>/<column>`, from zero.
+def of_array(job: Job, body: bytes | bytearray) -> DecodedCompare:
+    """An N x K array with the options in the query; raises InputError with pointers `/<row>/<column>`, from zero.
 
     NaN is missing where `on_missing` says what to do about it.
     """
-    if systems is None:
-        detail = "Name the columns of the array: `systems=A,B,C`, as many as it has."
-        raise InvalidTest.at("/systems", "missing", detail)
+    with relocated(in_query):
+        known = (SYSTEMS, *ELSEWHERE, *OF_A_BOARD)
+        members, systems = options_of_board(job.query, lambda name: f"/?{name[:40]}", extra=known)
+        choices = validated(CompareChoices, members)
+        if systems is None:
+            detail = "Name the columns of the array: `systems=A,B,C`, as many as it has."
+            raise InvalidTest.at("/systems", "missing", detail)
+        return DecodedCompare(choices, _of_array(body, systems, choices.on_missing != "error"), beside_body)
+
+
+def _of_array(body: bytes | bytearray, systems: Sequence[str], may_be_missing: bool) -> Boards:
     arrays = numpy_files.columns_of(body, len(systems), may_be_missing=may_be_missing)
     board, ids = _of_columns(dict(zip(systems, arrays, strict=True)), (), "/?systems", "/{0}/{1}")
     columns: dict[str, Given] = {}

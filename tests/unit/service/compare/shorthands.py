@@ -12,7 +12,7 @@ import httpx
 import numpy as np
 
 from exactperm.errors import InputError
-from exactperm.service.compare.parse import ParsedCompare, parse_compare
+from exactperm.service.compare.comparison import ParsedCompare, parse_compare
 from exactperm.service.messages import Body, Job, limits_of
 from exactperm.settings import Settings
 from exactperm.statistics.paired import Systems

@@ -670,7 +670,7 @@ def test_refused_with_a_pointer_of_refusals(case: str) -> None:
 
 
 def test_two_keys_of_one_name_are_refused() -> None:
-    from exactperm.service.compare.parse import parse_compare
+    from exactperm.service.compare.comparison import parse_compare
     from tests.unit.service.compare.shorthands import job
 
     with pytest.raises(InvalidTest, match='"A" occurs twice'):

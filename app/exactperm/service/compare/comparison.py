@@ -1,43 +1,44 @@
-"""A body and its query become a `ParsedCompare`: what is compared, as inference takes it."""
+"""A comparison of many systems: from a body and its query to what inference takes, and to parts for several workers."""
 
 from __future__ import annotations
 
+import math
+import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from ...answers.board import MOST_LISTED, Aggregate, Design
+from ...answers.plan import BoardPlanRecord, ComparePlanRecord
 from ...answers.test import ReadingRecord, WarningRecord
-from ...errors import Choice, InvalidTest, choices_of, pointer_token, relocated
-from ...execution.ipc import UNBOUNDED, Control
+from ...engine.plan import Budget
+from ...errors import Choice, InputError, InvalidTest, choices_of, pointer_token, relocated
+from ...execution.ipc import UNBOUNDED, Control, Function, Part, Split
+from ...inference.compare.columns import concatenated
+from ...inference.compare.compare import prepare_compare
 from ...inference.compare.comparison import Comparison
 from ...inference.compare.pair_data import pair_data
+from ...inference.compare.pair_tests import PairTests
+from ...inference.compare.prepared import PreparedCompare
 from ...inference.options import Options
 from ...inputs.alignment import system_pointer
 from ...inputs.formats.roles import two_metrics, unit_mismatch
-from ...inputs.quoting import quoted
+from ...inputs.quoting import quoted, some
 from ...statistics.corpus import counting_seconds
 from ...statistics.names import of_kind, of_name
 from ...statistics.paired import Segments, Systems
 from ..documents import json_of
-from ..messages import CSV, JSON, MULTIPART, NDJSON, TSV, Job, Limits, store_of
-from ..parse import settled
+from ..messages import JSON, MULTIPART, NPY, Job, Limits, store_of
+from ..parse import refuse_samples, settled
 from ..query import ELSEWHERE, OF_A_BOARD, PointerMap, chained, options_of_query
 from ..schema.compare import CompareChoices
 from ..schema.fields import STATISTIC_MODELS, spec_of
 from ..validation import validated
 from . import carriers
-from .board import (
-    SYSTEMS,
-    Board,
-    DecodedCompare,
-    beside_body,
-    board_of,
-    in_query,
-    options_of_board,
-    require_names,
-    require_systems,
-)
+from .board import Board, DecodedCompare, board_of, require_names, require_systems
 
 NAMED_SYSTEMS = 5
 MOST_NAMES = 1_000  # of more systems the names are not looked at
@@ -73,35 +74,29 @@ class ParsedCompare:
         """Predicted seconds for counting the texts of all systems, which comes before a plan; else 0."""
         seconds = 0.0
         for systems in self.comparison.datasets.values():
-            some = pair_data(systems, *systems.names[:2]) if systems.kind == "segments" else None
-            if isinstance(some, Segments):
+            first = pair_data(systems, *systems.names[:2]) if systems.kind == "segments" else None
+            if isinstance(first, Segments):
                 # Each system is counted once; where systems lack items, for each of its pairs.
                 k = len(systems.names)
                 times = k * (k - 1) / 2 if systems.present else k / 2
-                seconds += times * counting_seconds(some, self.comparison.spec)
+                seconds += times * counting_seconds(first, self.comparison.spec)
         return seconds
 
 
 def parse_compare(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedCompare:
     """Decode, validate and align a body without content coding; raises InputError."""
-    return comparison_of(_decoded(job, body, control), job)
-
-
-def _decoded(job: Job, body: bytes | bytearray, control: Control) -> DecodedCompare:
     media_type = job.body.media_type
-    if media_type in (CSV, TSV, NDJSON):
-        return carriers.parse_body(job, body)
     if media_type in (JSON, MULTIPART):
         options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
-        if media_type == MULTIPART:
-            return carriers.parse_form(job, body, control)
-        return carriers.of_json(*json_of(body))
-    with relocated(in_query):
-        known = (SYSTEMS, *ELSEWHERE, *OF_A_BOARD)
-        members, systems = options_of_board(job.query, lambda name: f"/?{name[:40]}", extra=known)
-        choices = validated(CompareChoices, members)
-        boards = carriers.of_array(body, systems, may_be_missing=choices.on_missing != "error")
-    return DecodedCompare(choices, boards, beside_body)
+    if media_type == MULTIPART:
+        decoded = carriers.parse_form(job, body, control)
+    elif media_type == JSON:
+        decoded = carriers.of_json(*json_of(body))
+    elif media_type == NPY:
+        decoded = carriers.of_array(job, body)
+    else:
+        decoded = carriers.parse_body(job, body)
+    return comparison_of(decoded, job)
 
 
 def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
@@ -109,9 +104,7 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
     choices, limits = decoded.choices, job.limits
     several = None not in decoded.boards
     with relocated(decoded.pointer_map):
-        if choices.samples > limits.max_samples:
-            detail = f"At most {limits.max_samples:,} samples are allowed."
-            raise InvalidTest.at("/samples", "too_many_samples", detail)
+        refuse_samples(choices.samples, limits)
         _require_sense(choices, several=several)
         spec = decoded.spec
         if spec is None:
@@ -119,21 +112,15 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
             spec = spec_of(validated(model, choices.statistic or {}, prefix="/statistic"), choices.kind)
         if several:
             names = [name for name in decoded.boards if name is not None]
-            require_names(
-                names, "data set", lambda name: f"/datasets/{pointer_token(name)}", limits.max_name_chars
-            )
+            require_names(names, "data set", lambda name: f"/datasets/{pointer_token(name)}", limits)
         for name, given in decoded.boards.items():
             with relocated(_in_dataset(name)), relocated(given.whole):
                 require_systems(given, choices.kind, limits)
         systems = {name: tuple(given.systems) for name, given in decoded.boards.items()}
         if several:  # A in one data set and "A " in another would be two systems
             every = {one: name for name, own in systems.items() for one in own}
-            require_names(
-                sorted(every),
-                "system",
-                lambda one: _in_dataset(every[one])(system_pointer(one)),
-                limits.max_name_chars,
-            )
+            place = {one: _in_dataset(name)(system_pointer(one)) for one, name in every.items()}
+            require_names(sorted(every), "system", lambda one: place.get(one, "/systems"), limits)
         design, pairs, aggregate, n = _designed(choices, systems, limits)
         boards: dict[str | None, Board] = {}
         for name, given in decoded.boards.items():
@@ -278,9 +265,7 @@ def _require(name: str, names: Names, pointer: str, choices: tuple[Choice, ...] 
     lacking = [dataset for dataset, own in names.items() if name not in own]
     if lacking and len(lacking) == len(names):
         known = sorted({one for own in names.values() for one in own})
-        shown = ", ".join(quoted(one) for one in known[:NAMED_SYSTEMS])
-        more = f" and {len(known) - NAMED_SYSTEMS:,} more" if len(known) > NAMED_SYSTEMS else ""
-        detail = f"There is no system {quoted(name)}; there are {shown}{more}."
+        detail = f"There is no system {quoted(name)}; there are {some(known)}."
         raise InvalidTest.at(pointer, "unknown_system", detail, choices)
     if lacking:
         where = ", ".join(quoted(dataset) for dataset in lacking[:NAMED_SYSTEMS])
@@ -330,3 +315,139 @@ def _named(warnings: Iterable[tuple[str | None, WarningRecord]]) -> Iterator[War
     """Warnings about data sets, which are named where there are several."""
     for name, warning in warnings:
         yield warning if name is None else replace(warning, detail=f"{quoted(name)}: {warning.detail}")
+
+
+# Running, or some of its pairs: a long one in parts, by several workers. The first decodes and plans; the plan is what the others get
+
+
+# A comparison is split when it is this many times as long as a short call may be.
+_LONG = 2.0
+# Every part reads the plan: at most this share of its time.
+_MOST_AGAIN = 0.25
+_CALL_SECONDS = 2e-3
+_SECONDS_PER_BYTE = 1e-8
+
+
+def prepare_comparison(job: Job, parsed: ParsedCompare) -> PreparedCompare:
+    """Validate and plan the tests of all pairs; raises InputError."""
+    budget = Budget(job.limits.engine_budget_operations, job.limits.engine_budget_bytes)
+    with relocated(parsed.pointer_map):
+        prepared = prepare_compare(parsed.comparison, budget)
+    return replace(prepared, reading=parsed.reading, warnings=(*parsed.warnings, *prepared.warnings))
+
+
+def plan_of_comparison(prepared: PreparedCompare) -> ComparePlanRecord:
+    """What the comparison would do and cost, without doing it."""
+    longest = prepared.longest_seconds
+    return ComparePlanRecord(
+        tests=prepared.tests,
+        seconds=prepared.seconds,
+        longest_seconds=longest if math.isfinite(longest) else None,
+        boards=tuple(
+            BoardPlanRecord(board.name, len(board.names), board.tests, board.planned.methods, board.seconds)
+            for board in prepared.boards
+        ),
+    )
+
+
+# In parts
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Some of the pairs of a board, by their position in its plan."""
+
+    board: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What the last call needs besides the results: the plan (pickled), and since when it is computed (monotonic)."""
+
+    job: Job
+    prepared: bytes
+    parts: tuple[tuple[Slice, ...], ...]
+    started: float
+    planning: float
+
+
+def split_of(
+    job: Job,
+    prepared: PreparedCompare,
+    calls: tuple[Function, Function],
+    started: float,
+    planning: float,
+) -> Split | None:
+    """The parts; None where one worker is as quick.
+
+    `calls` run one part and join all; `started` and `planning` are when decoding and planning began.
+    """
+    boards = [(board.tests, board.planned.seconds) for board in prepared.boards]
+    seconds = sum(own for _, own in boards)
+    long_s, workers = job.limits.long_test_seconds, job.limits.workers
+    if workers < 2 or not _LONG * long_s < seconds < math.inf:
+        return None
+    pickled = pickle.dumps(prepared, pickle.HIGHEST_PROTOCOL)
+    again = _CALL_SECONDS + _SECONDS_PER_BYTE * len(pickled)
+    # Parts that are short calls themselves may run in all workers, and calls of others come in between.
+    share = max(long_s / 2, again / _MOST_AGAIN)
+    at_once = workers if again + share <= long_s else workers - 1
+    parts = slices_of(boards, min(math.ceil(seconds / share), prepared.tests))
+    if min(len(parts), at_once) < 2:
+        return None
+    each = again + seconds / len(parts)
+    function, join = calls
+    return Split(
+        function=function,
+        parts=tuple(Part(slices, each) for slices in parts),
+        body=pickled,
+        join=join,
+        job=Whole(job, pickled, parts, started, planning),
+        at_once=at_once,
+        seconds=len(parts) * each,
+        join_seconds=again + prepared.seconds - seconds,  # intervals, adjustment, groups
+    )
+
+
+def slices_of(boards: Sequence[tuple[int, float]], wanted: int) -> tuple[tuple[Slice, ...], ...]:
+    """At most `wanted` parts of about the same predicted seconds; `boards` are numbers of tests, and their seconds."""
+    share = sum(seconds for _, seconds in boards) / wanted
+    parts: list[list[Slice]] = [[] for _ in range(wanted)]
+    before = 0.0
+    for board, (tests, seconds) in enumerate(boards):
+        # A pair is in the part in which the middle of its time lies.
+        middles = before + seconds * (np.arange(tests) + 0.5) / max(tests, 1)
+        part_of = np.zeros(tests, np.int64) if share <= 0.0 else (middles / share).astype(np.int64)
+        part_of = np.minimum(part_of, wanted - 1)
+        edges = [0, *(np.flatnonzero(np.diff(part_of)) + 1).tolist(), tests]
+        for start, stop in pairwise(edges if tests else []):
+            parts[int(part_of[start])].append(Slice(board, start, stop))
+        before += seconds
+    return tuple(tuple(part) for part in parts if part)
+
+
+def solved(plan: bytes | bytearray, slices: Sequence[Slice]) -> bytes | InputError:
+    """The tests of one part, pickled, or why there are none: the web process passes both on as they are."""
+    prepared: PreparedCompare = pickle.loads(plan)  # noqa: S301  (written by `split_of`)
+    try:
+        tests = [prepared.boards[each.board].solve(each.start, each.stop) for each in slices]
+    except InputError as error:
+        return error
+    return pickle.dumps(tests, pickle.HIGHEST_PROTOCOL)
+
+
+def joined(whole: Whole, results: Sequence[bytes | InputError]) -> tuple[PreparedCompare, list[PairTests]]:
+    """The plan, and the tests of all parts by board; raises what a part was refused with."""
+    prepared: PreparedCompare = pickle.loads(whole.prepared)  # noqa: S301  (written by `split_of`)
+    boards: list[list[PairTests]] = [[] for _ in prepared.boards]
+    for slices, result in zip(whole.parts, results, strict=True):
+        if isinstance(result, InputError):
+            raise result
+        for each, tests in zip(slices, pickle.loads(result), strict=True):  # noqa: S301  (written by `solved`)
+            boards[each.board].append(tests)
+    return prepared, [
+        concatenated(tests) if tests else board.solve(0, 0)
+        for tests, board in zip(boards, prepared.boards, strict=True)
+    ]
