@@ -21,7 +21,7 @@ from typing import Any, get_args
 import pytest
 
 import exactperm.client
-from exactperm import files, metric, predictions
+from exactperm import files, gate as decide, metric, predictions
 from exactperm.answers import gate as gate_record
 from exactperm.answers.members import members_of
 from exactperm.api.openapi import schemas
@@ -270,7 +270,7 @@ def test_a_line_is_never_on_the_wrong_side_of_alpha(client: Client) -> None:
 
 
 def test_the_client_needs_nothing_else_of_the_program() -> None:
-    code = "import sys, exactperm.client; print([m for m in sys.modules if m.startswith('exactperm.') and not m.startswith(('exactperm.answers', 'exactperm.client', 'exactperm.presentation'))])"
+    code = "import sys, exactperm.client; print([m for m in sys.modules if m.startswith('exactperm.') and not m.startswith(('exactperm.answers', 'exactperm.client', 'exactperm.presentation', 'exactperm.version'))])"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
 
@@ -487,15 +487,15 @@ def folder(tmp_path: Path) -> Path:
 
 def test_data_requests_metrics_and_files_give_the_same(folder: Path) -> None:
     against = {"main": MAIN, "v1.2": OLD}
-    assert adjusted(gate(NEW, against=against, policy="improve")) == EXPECTED
-    assert adjusted(gate(scores(NEW), against=against, policy="improve")) == EXPECTED
-    assert adjusted(gate([metric("a", scores(NEW), against=against)], policy="improve")) == EXPECTED
+    assert adjusted(decide(NEW, against=against, policy="improve")) == EXPECTED
+    assert adjusted(decide(scores(NEW), against=against, policy="improve")) == EXPECTED
+    assert adjusted(decide([metric("a", scores(NEW), against=against)], policy="improve")) == EXPECTED
     paths = {name: folder / f"{name}.csv" for name in against}
-    assert adjusted(gate(files(u=folder / "new.csv"), against=paths, policy="improve")) == EXPECTED
+    assert adjusted(decide(files(u=folder / "new.csv"), against=paths, policy="improve")) == EXPECTED
     renamed = {"a,b": paths["main"], "c": paths["v1.2"]}
-    found = gate(files(u=folder / "new.csv"), against=renamed, policy="improve")
+    found = decide(files(u=folder / "new.csv"), against=renamed, policy="improve")
     assert [one.against for one in found.metrics] == ["a,b", "c"]
-    labels = gate(predictions(NEW, NEW), against=against, policy="improve")
+    labels = decide(predictions(NEW, NEW), against=against, policy="improve")
     assert [one.against for one in labels.metrics] == ["main", "v1.2"]
 
 
@@ -503,20 +503,20 @@ def test_frames_are_paired_by_their_index_and_never_by_chance() -> None:
     pd = pytest.importorskip("pandas")
     index = [f"q{n}" for n in range(8)]
     new, main, old = (pd.Series(values, index=index) for values in (NEW, MAIN, OLD))
-    assert adjusted(gate(new, against={"main": main, "v1.2": old}, policy="improve")) == EXPECTED
+    assert adjusted(decide(new, against={"main": main, "v1.2": old}, policy="improve")) == EXPECTED
     with pytest.raises(InvalidData):
-        gate(new, against={"main": main, "v1.2": old[::-1]})
+        decide(new, against={"main": main, "v1.2": old[::-1]})
     with pytest.raises(InvalidData, match="index"):
-        gate(new, against={"main": main, "v1.2": OLD})
+        decide(new, against={"main": main, "v1.2": OLD})
     with pytest.raises(InvalidData, match="baseline already"):
-        gate(pd.DataFrame({"u": NEW, "v": MAIN}), against={"main": MAIN})
+        decide(pd.DataFrame({"u": NEW, "v": MAIN}), against={"main": MAIN})
 
 
 def test_a_baseline_given_twice_is_refused() -> None:
     with pytest.raises(InvalidData, match="has a baseline already"):
-        gate(NEW, MAIN, against={"v1.2": OLD})
+        decide(NEW, MAIN, against={"v1.2": OLD})
     with pytest.raises(InvalidData, match="metric"):
-        gate([metric("a", scores(NEW, MAIN))], against={"v1.2": OLD})
+        decide([metric("a", scores(NEW, MAIN))], against={"v1.2": OLD})
 
 
 def test_the_command_line(folder: Path) -> None:

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from exactperm import compare, compare_files, test as run_test
+from exactperm import compare, compare_files, gate as decide, test as run_test
 from exactperm.client import (
     InvalidData,
     InvalidTest,
@@ -343,14 +343,14 @@ def test_a_column_of_ids_pairs_and_is_no_score(way: str) -> None:
     wanted = run_test(MERGED.score_new, MERGED.score_old)
     assert told(run_test(new, old)) == told(wanted)
     assert wanted.p_value < 1e-9
-    refused = gate(new, old)
-    assert (refused.verdict, refused.p_value) == ("fail", gate(MERGED.score_new, MERGED.score_old).p_value)
+    refused = decide(new, old)
+    assert (refused.verdict, refused.p_value) == ("fail", decide(MERGED.score_new, MERGED.score_old).p_value)
     both = WAYS[way](columns_of(MERGED))
     assert told(run_test(both)) == told(wanted)
     assert run_test(both).raw["names"] == {"u": "score_new", "v": "score_old"}
     if way == "pandas by its first column":  # columns, which are given in one order
         new = new.sort_index()
-    against = gate(new, against={"main": old, "again": old})
+    against = decide(new, against={"main": old, "again": old})
     assert [one.against for one in against.metrics] == ["main", "again"]
     assert against.verdict == "fail"
 
@@ -533,8 +533,8 @@ def test_a_missing_score_is_left_out_where_that_is_asked_for(u: Any) -> None:
     wanted = run_test([1, 1, 1, 0], [0, 0, 0, 0])
     assert told(run_test(u, v, on_missing="drop")) == told(wanted)
     assert (
-        gate(u, v, on_missing="drop", policy="improve").p_value
-        == gate([1, 1, 1, 0], [0] * 4, policy="improve").p_value
+        decide(u, v, on_missing="drop", policy="improve").p_value
+        == decide([1, 1, 1, 0], [0] * 4, policy="improve").p_value
     )
     assert run_test(u, v, on_missing="bounds").missing is not None
     with pytest.raises((InvalidData, InvalidTest)) as refused:
@@ -560,16 +560,16 @@ def test_items_that_are_left_out_take_clusters_and_weights_along() -> None:
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "sets": (lambda: run_test({0.9, 0.1, 0.5}, {0.2, 0.3, 0.4}), "no order"),
     "a set of a board": (lambda: compare({"A": {1, 2}, "B": {3, 4}}), "no order"),
-    "frozen sets": (lambda: gate(frozenset({1}), frozenset({2})), "no order"),
+    "frozen sets": (lambda: decide(frozenset({1}), frozenset({2})), "no order"),
     "a path": (lambda: run_test(Path("a.jsonl"), Path("b.jsonl")), "files(u="),
-    "the name of a file": (lambda: gate("a.jsonl", "b.jsonl"), "files(u="),
+    "the name of a file": (lambda: decide("a.jsonl", "b.jsonl"), "files(u="),
     "a query": (lambda: run_test(LazyFrame(), LazyFrame()), ".collect()"),
     "a query of a board": (lambda: compare(LazyFrame()), ".collect()"),
     "a function": (lambda: run_test([1, 2], [0, 1], statistic=cast("Any", np.mean)), "formula"),
     "a table and a column": (lambda: run_test(NEW, OLD["score"]), "a column"),
     "two columns of one name": (lambda: compare(pd.concat([OLD, OLD], axis=1)), "Two columns"),
     "a name of SciPy": (lambda: run_test([1], [2], statistic="wilcoxon"), "signed_rank"),
-    "metrics of tables": (lambda: gate([metric("a", scores(NEW, OLD)), metric("b", scores(NEW, OLD))]), "metrics="),
+    "metrics of tables": (lambda: decide([metric("a", scores(NEW, OLD)), metric("b", scores(NEW, OLD))]), "metrics="),
     "a list of tables": (lambda: scores(NEW, OLD).body, "no JSON form"),
 }  # fmt: skip
 

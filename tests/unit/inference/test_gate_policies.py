@@ -244,7 +244,7 @@ def test_on_inconclusive_decides_whether_it_may_go_on_and_nothing_else() -> None
     assert lenient.verdict == strict.verdict == "inconclusive"
     assert (lenient.passed, strict.passed) == (True, False)
     assert lenient.metrics == strict.metrics
-    assert lenient.digest != strict.digest
+    assert lenient.id != strict.id
 
 
 def test_identical_systems() -> None:

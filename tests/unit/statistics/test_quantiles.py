@@ -107,7 +107,7 @@ def test_p_is_that_of_all_swaps(n: int, interpolation: str) -> None:
             check_record(record, truth)
             fraction = record.p_value_fraction
             assert fraction is not None
-            assert Fraction(fraction.numerator, 1 << fraction.log2_denominator) == truth
+            assert fraction.value == truth
             assert record.statistic.observed == float(values[0])
 
 
@@ -140,7 +140,7 @@ def test_doubles_are_within_their_bound_of_the_fraction(shift: float, clustered:
             exact = answered((u + shift).round(1).tolist(), v.tolist(), {"q": q}, method="rational", **asked)
             fraction = exact.p_value_fraction
             assert fraction is not None
-            check_record(record, Fraction(fraction.numerator, 1 << fraction.log2_denominator), within=1e-10)
+            check_record(record, fraction.value, within=1e-10)
 
 
 def test_deep_tails_keep_their_digits() -> None:
@@ -154,7 +154,7 @@ def test_deep_tails_keep_their_digits() -> None:
         fraction = exact.p_value_fraction
         assert fraction is not None
         assert record.log10_p_value == pytest.approx(
-            math.log10(fraction.numerator) - fraction.log2_denominator * math.log10(2), rel=1e-12
+            math.log10(int(fraction.numerator)) - fraction.log2_denominator * math.log10(2), rel=1e-12
         )
         bound = record.method.relative_error_bound
         assert bound is not None
@@ -221,7 +221,7 @@ def test_a_median_between_two_values_is_within_its_bound_of_the_fraction(n: int)
         if n <= 128:
             fraction = answered(u, v, linear, method="rational").p_value_fraction
             assert fraction is not None
-            check_record(record, Fraction(fraction.numerator, 1 << fraction.log2_denominator), within=1e-6)
+            check_record(record, fraction.value, within=1e-6)
         low, high = answered(u, v, linear, method="monte_carlo", samples=4000).p_value_bounds
         assert low <= record.p_value <= high
 

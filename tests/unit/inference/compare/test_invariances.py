@@ -156,7 +156,7 @@ def test_parts_of_many_pairs_are_the_same_numbers() -> None:
 
 def test_numbers_that_are_equal_have_one_identity() -> None:
     floats = {name: column.astype(np.float64) for name, column in GRADES.items()}
-    assert compared(GRADES).digest == compared(floats).digest
+    assert compared(GRADES).id == compared(floats).id
 
 
 @pytest.mark.parametrize(
@@ -173,13 +173,13 @@ def test_numbers_that_are_equal_have_one_identity() -> None:
     ids=str,
 )
 def test_another_request_has_another_identity(change: Any) -> None:
-    assert compared(GRADES, **change).digest != compared(GRADES).digest
+    assert compared(GRADES, **change).id != compared(GRADES).id
 
 
 def test_another_value_or_name_has_another_identity() -> None:
-    digests = {compared(GRADES).digest}
-    digests.add(compared({**GRADES, "a": GRADES["a"] + (np.arange(40) == 3)}).digest)
-    digests.add(compared({**{name: GRADES[name] for name in "abc"}, "e": GRADES["d"]}).digest)
+    digests = {compared(GRADES).id}
+    digests.add(compared({**GRADES, "a": GRADES["a"] + (np.arange(40) == 3)}).id)
+    digests.add(compared({**{name: GRADES[name] for name in "abc"}, "e": GRADES["d"]}).id)
     assert len(digests) == 3
 
 
@@ -192,7 +192,7 @@ def test_sets_are_boards_of_their_own_or_one_family() -> None:
     assert apart.datasets is not None
     assert together.datasets is not None
     assert apart.datasets["one"] == compared(GRADES).board
-    assert finish_compare(prepare_compare(turned, Budget())).digest == apart.digest
+    assert finish_compare(prepare_compare(turned, Budget())).id == apart.id
     assert [board.family.size for board in together.datasets.values()] == [16, 16]
     for name in sets:
         for alone, joint in zip(apart.datasets[name].pairs, together.datasets[name].pairs, strict=True):
