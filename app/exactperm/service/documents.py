@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, cast
 
 from pydantic_core import from_json
@@ -29,7 +28,6 @@ from .query import (
     FIELD,
     PointerMap,
     chained,
-    in_line,
     in_query,
     item_of,
     known_of,
@@ -148,50 +146,54 @@ def _lines(options: Options, body: bytes | bytearray, kind: TestKind) -> Documen
     if kind == "scores" and not json_text.has_fields(body, (*required, *optional)):
         return None
     columns, lines = json_text.items(body, required, optional)
-    return Document(kind, {**options, **columns}, partial(in_line, lines))
+    place = _in_items(
+        len(lines), lambda item, column, rest: "/".join(["/line", str(lines[item]), column, *rest])
+    )
+    return Document(kind, {**options, **columns}, place)
 
 
 def _array(options: Options, body: bytes | bytearray, kind: TestKind) -> Document:
     table = numpy_files.table_of(body, may_be_missing=options.get("on_missing", "error") != "error")
     if isinstance(table["u"], dict) != (kind == "counts"):
-        needed = (
-            "four columns (tp_u, incorrect_u, tp_v, incorrect_v)"
-            if kind == "counts"
-            else "two columns (u, v)"
-        )
-        raise InvalidTest.at("", "wrong_shape", f"The array needs {needed} here.")
+        four = "four columns (tp_u, incorrect_u, tp_v, incorrect_v)"
+        detail = f"The array needs {four if kind == 'counts' else 'two columns (u, v)'} here."
+        raise InvalidTest.at("", "wrong_shape", detail)
     names = ("u", "v") if kind == "scores" else delimited.HEADERLESS_COUNTS
-    place = _in_rows(names, len(body), lambda row, column: f"/{row}/{column}")
-    return Document(kind, {**options, **table}, place)
+    return Document(kind, {**options, **table}, _in_rows(names, len(body), "/{0}/{1}", 0))
 
 
 def _table(
     options: Options, body: bytes | bytearray, kind: TestKind, delimiter: delimited.Delimiter
 ) -> Document | None:
     """The usual table, cut at C speed; None for any other."""
-    names: Sequence[str] = ("u", "v") if kind == "scores" else delimited.HEADERLESS_COUNTS
-    header = False
     plain = delimited.plain_counts if kind == "counts" else delimited.plain_table
     columns = plain(body, delimiter)
     if columns is None:
         return None
-    if kind != "counts":
-        first = bytes(body).partition(b"\n")[0].decode("ascii", "replace")
-        named = [name.strip().lower() for name in first.split(delimiter)]
-        names, header = (named, True) if "u" in named else (names, False)
-    place = _in_rows(names, len(body), lambda row, column: f"/line/{row + 1 + header}/{column + 1}")
+    names: Sequence[str] = ("u", "v") if kind == "scores" else delimited.HEADERLESS_COUNTS
+    first = b"" if kind == "counts" else bytes(body).partition(b"\n")[0]
+    named = [name.strip().lower() for name in first.decode("ascii", "replace").split(delimiter)]
+    header = "u" in named
+    place = _in_rows(named if header else names, len(body), "/line/{0}/{1}", 1, header)
     return Document(kind, {**options, **columns}, place)
 
 
-def _in_rows(names: Sequence[str], most: int, place: Callable[[int, int], str]) -> PointerMap:
-    """The map for at most so many rows of the columns with these names, with options in the query."""
+def _in_rows(names: Sequence[str], most: int, cell: str, base: int, header: bool = False) -> PointerMap:
+    """The map for rows of the columns with these names, counted from `base`, after a header."""
+
+    def place(row: int, column: str, rest: Sequence[str]) -> str:
+        at = names.index(f"{rest[0]}_{column}" if rest else column)
+        return cell.format(row + base + header, at + base)
+
+    return _in_items(most, place)
+
+
+def _in_items(most: int, place: Callable[[int, str, Sequence[str]], str]) -> PointerMap:
+    """The map for at most so many items, each at a place, with options in the query."""
 
     def pointer_map(pointer: str) -> str:
         item = item_of(pointer, most)
-        if item is None:
-            return in_query(pointer)
-        column, row, rest = item
-        return place(row, names.index(f"{rest[0]}_{column}" if rest else FIELD.get(column, column)))
+        return in_query(pointer) if item is None else place(item[1], FIELD.get(item[0], item[0]), item[2])
 
     return pointer_map
 
@@ -275,12 +277,12 @@ def document_of_file(file: RequestFile, fields: Fields) -> Document:
         kind, value, below = envelope.kind, envelope.request, "/request"
     else:
         kind = kind_of(value)
-    place = partial(_in_form_or_file, {name for name, _ in fields}, below, beside_statistic(value))
+    names, in_value = {name for name, _ in fields}, beside_statistic(value)
+
+    def place(pointer: str) -> str:
+        return in_form(pointer) if option_of(pointer) in names else f"/files/{ROLE}{below}{in_value(pointer)}"
+
     return Document(kind, with_fields(value, fields, kind), place, file.context)
-
-
-def _in_form_or_file(names: Collection[str], below: str, in_value: PointerMap, pointer: str) -> str:
-    return in_form(pointer) if option_of(pointer) in names else f"/files/{ROLE}{below}{in_value(pointer)}"
 
 
 def with_fields(value: dict[str, Any], fields: Fields, kind: TestKind) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from .documents import Document, json_of
 from .gate import ParsedGate, PreparedGate, parse_gate, prepare_gate, run_gate
 from .messages import JSON as JSON_BODY, MULTIPART, Job, RenderedResponse, asking, store_of
 from .parse import ParsedTest, inflated, n_items, parse_document, parse_test
-from .power import ParsedPower, PreparedPower, parse_power, prepare_power, run_power
+from .power import ParsedPower, PreparedPower, parse_power, prepare_power
 from .query import ELSEWHERE, chained, options_of_query, prefixed
 from .schema.compare import PlanEnvelope
 from .validation import validated
@@ -275,7 +275,7 @@ def _run_gate(parsed: ParsedGate, prepared: PreparedGate) -> Ran:
 
 
 def _run_power(parsed: ParsedPower, prepared: PreparedPower) -> Ran:
-    power = run_power(prepared)
+    power = prepared.run()
     return Ran(power, ("power", power.solution.n or 0))
 
 

@@ -178,39 +178,43 @@ _SUMS, _CURVE, _SEARCHED, _GALLOPED, _MULTIPLES = 40, 18, 45, 20, (1, 16, 1_024)
 class PreparedPower:
     """A question with its design, and what answering it is predicted to take."""
 
-    parsed: ParsedPower
+    question: Question
     design: Design
+    digest: str
     seconds: float
 
     @property
     def longest_seconds(self) -> float:
         """A search may take as long as it takes: only single numbers are certain to be quick."""
-        return float("inf") if self.parsed.question.solve == "n" else self.seconds
+        return float("inf") if self.question.solve == "n" else self.seconds
+
+    def run(self) -> PowerRecord:
+        """Answer it; raises InvalidTest."""
+        return answer(self.question, self.design, self.digest)
 
 
 def prepare_power(job: Job, parsed: ParsedPower) -> PreparedPower:
     """Reduce the pilot, if there is one; raises InputError."""
-    numbers = max(len(parsed.question.n), 1)
+    question, digest = parsed.question, parsed.digest
     if parsed.design is not None:
-        most = max(parsed.question.n, default=10_000)
-        each = _SECONDS_OF_SUM + _SECONDS_OF_TERM * 20.0 * most**0.5
-        sums = _SUMS * 10 if parsed.question.solve == "n" else _SUMS * numbers
-        return PreparedPower(parsed, parsed.design, each * (sums + _CURVE))
+        each = _SECONDS_OF_SUM + _SECONDS_OF_TERM * 20.0 * max(question.n, default=10_000) ** 0.5
+        sums = _SUMS * (10 if question.solve == "n" else max(len(question.n), 1))
+        return PreparedPower(question, parsed.design, digest, each * (sums + _CURVE))
     assert parsed.pilot is not None
     pilot, limits = parsed.pilot, job.limits
     budget = Budget(limits.engine_budget_operations, limits.engine_budget_bytes)
     with relocated(pilot.pointer_map):
         test = planned_test(pilot.data, pilot.spec, pilot.options, budget)
     sizes = sizes_of(test.problem)
-    side: Alternative = "two-sided" if parsed.question.alternative == "two-sided" else "greater"
-    design = PilotDesign(sizes, LevelTest(parsed.question.level, side))
+    side: Alternative = "two-sided" if question.alternative == "two-sided" else "greater"
+    design = PilotDesign(sizes, LevelTest(question.level, side))
     if design.own_n == 0:
         raise InvalidTest.at(REQUEST, "empty", "The pilot has no items.")
-    costs, seconds = _costs(parsed.question, design)
+    costs, seconds = _costs(question, design)
     if not all(cost.fits(budget) for cost in costs):
         detail = "The pilot's differences take too many digits or items for so many laws of their sum: round them (`decimals`)."
         raise PlanTooLarge(detail, flaws=())
-    return PreparedPower(parsed, design, seconds)
+    return PreparedPower(question, design, digest, seconds)
 
 
 def _costs(question: Question, design: PilotDesign) -> tuple[list[Cost], float]:
@@ -229,9 +233,3 @@ def _costs(question: Question, design: PilotDesign) -> tuple[list[Cost], float]:
         costs = [design.cost(own * times, solved=False) for times in tried]
         seconds = _SEARCHED * rough + _GALLOPED * max(cost.seconds for cost in costs)
     return costs, seconds + (_CURVE * rough if len(numbers) == 1 else 0.0)
-
-
-def run_power(prepared: PreparedPower) -> PowerRecord:
-    """Answer it; raises InvalidTest."""
-    parsed = prepared.parsed
-    return answer(parsed.question, prepared.design, parsed.digest)

@@ -5,9 +5,7 @@ Unknown parameters and repeated ones are refused: an option that silently does n
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from pydantic_core import from_json
@@ -155,16 +153,12 @@ NAME_PARAMETERS = {role: name for name, role in NAMES.items()}
 
 def prefixed(prefix: str) -> PointerMap:
     """The map for a request that stands inside another document."""
-    return partial(operator.add, prefix)
+    return lambda pointer: prefix + pointer
 
 
 def chained(first: PointerMap, second: PointerMap) -> PointerMap:
     """Both maps, one after the other."""
-    return partial(_in_turn, first, second)
-
-
-def _in_turn(first: PointerMap, second: PointerMap, pointer: str) -> str:
-    return second(first(pointer))
+    return lambda pointer: second(first(pointer))
 
 
 def option_of(pointer: str) -> str | None:
@@ -182,24 +176,13 @@ def option_of(pointer: str) -> str | None:
 def part_of_option(pointer: str) -> str | None:
     """The parameter that holds an option, and the part of it where the parameter is a JSON object: `sequential/scale`."""
     option = option_of(pointer)
-    if option not in OBJECTS:
-        return option
-    return pointer[1:]
+    return pointer[1:] if option in OBJECTS else option
 
 
 def in_query(pointer: str) -> str:
     """The map for options sent as query parameters."""
     option = part_of_option(pointer)
     return pointer if option is None else f"/?{option}"
-
-
-def in_line(lines: Sequence[int], pointer: str) -> str:
-    """The map for items sent one per line, with options in the query; `lines` are the items' line numbers."""
-    item = item_of(pointer, len(lines))
-    if item is None:
-        return in_query(pointer)
-    column, index, rest = item
-    return "/".join(["/line", str(lines[index]), FIELD.get(column, column), *rest])
 
 
 def by_id(ids: Mapping[str, Sequence[str]], item_first: bool, pointer: str) -> str:

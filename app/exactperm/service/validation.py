@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
-from functools import cache, partial
+from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -18,6 +18,7 @@ from ..statistics.catalogue import STATISTICS
 from ..statistics.names import METRICS
 from .schema.fields import Wire
 
+PointerMap = Callable[[str], str]
 Model = TypeVar("Model", bound=Wire)
 
 SENTENCES = {
@@ -82,23 +83,25 @@ def with_statistic(value: dict[str, Any], parameters: Collection[str], prefix: s
     return {name: one for name, one in value.items() if name not in beside} | {"statistic": inside | beside}
 
 
-def beside_statistic(value: Any, prefix: str = "") -> Callable[[str], str]:
+def beside_statistic(value: Any, prefix: str = "") -> PointerMap:
     """The map for a request that names its statistic by a text, or has parameters of it beside it."""
     if not isinstance(value, Mapping):
         return str
-    name_alone = isinstance(value.get("statistic"), str)
-    return partial(_beside_statistic, f"{prefix}/statistic/", prefix, name_alone, frozenset(value))
+    inside, name_alone, members = (
+        f"{prefix}/statistic/",
+        isinstance(value.get("statistic"), str),
+        frozenset(value),
+    )
 
+    def pointer_map(pointer: str) -> str:
+        name, _, rest = pointer.removeprefix(inside).partition("/")
+        if not pointer.startswith(inside):
+            return pointer
+        if name == "name" and name_alone:
+            return inside[:-1]
+        return "/".join([prefix, name, *([rest] if rest else [])]) if name in members else pointer
 
-def _beside_statistic(
-    inside: str, prefix: str, name_alone: bool, members: Collection[str], pointer: str
-) -> str:
-    name, _, rest = pointer.removeprefix(inside).partition("/")
-    if not pointer.startswith(inside):
-        return pointer
-    if name == "name" and name_alone:
-        return inside[:-1]
-    return "/".join([prefix, name, *([rest] if rest else [])]) if name in members else pointer
+    return pointer_map
 
 
 def _unknown(model: type[BaseModel], value: dict[str, Any], prefix: str) -> list[Flaw]:
