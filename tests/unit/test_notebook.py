@@ -27,7 +27,7 @@ from exactperm import (
     scores,
     test as run,
 )
-from exactperm.client import Client, Plan
+from exactperm.client import Client, Plan, compare as comparison
 from exactperm.client.requests import power as question
 from exactperm.client.results import BoardPlan, ComparePlan, ResultWarning
 from exactperm.local.transport import InProcess
@@ -215,7 +215,7 @@ def plan(client: Client) -> Plan:
 @pytest.fixture(scope="module")
 def board(client: Client) -> ComparePlan:
     columns = {"a": [1, 0, 1, 1], "b": [0, 0, 1, 0], HOSTILE: [0, 0, 0, 1]}
-    return client.plan(compare(datasets={HOSTILE: columns, "two\nlines": columns}))
+    return client.plan(comparison(datasets={HOSTILE: columns, "two\nlines": columns}))
 
 
 def test_power_is_a_sentence_facts_points_and_a_curve(many: PowerResult) -> None:
