@@ -1,28 +1,6 @@
 """The exception tree of exactperm; `exactperm.service.problems` alone turns it into HTTP.
 
-ExactpermError
-├── InputError                 the caller can fix it
-│   ├── Unauthorized           no API key, or an unknown one
-│   ├── BodyTooSlow            the body did not arrive in time
-│   ├── MalformedBody          the bytes cannot be parsed at all
-│   ├── UnsupportedMedia       unknown media type or content coding
-│   ├── NotAcceptable          no representation that the client accepts
-│   ├── BodyTooLarge           more bytes or items than the server accepts
-│   ├── InvalidTest            parseable, but not a valid test
-│   ├── PlanTooLarge           valid, but its exact cost is over the budget
-│   ├── NotThere               there is no such job or stored answer, or it is another key's
-│   ├── JobExpired             the job was kept for a while, and is gone
-│   ├── KeyConflict            the idempotency key came with another request
-│   └── JobsOff                the service has no database for jobs
-└── CapacityError              the caller can only try again
-    ├── Overloaded             the queue is full
-    ├── TooManyJobs            too much work of this key waits
-    ├── JobNotFinished         the job has no result yet, or has none at all
-    ├── StoreUnreachable       the database of jobs is away
-    ├── TooManyConnections     too many connections are open
-    ├── DeadlineExceeded       the requested or allowed time is over
-    ├── OutOfMemory            the worker reached its memory limit
-    └── WorkerLost             the worker died
+An `InputError` is for the caller to fix; after a `CapacityError` it can only try again.
 """
 
 from __future__ import annotations

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
@@ -32,11 +30,10 @@ from .ops.shared_counters import Together
 from .ops.tracing import spans_to
 from .service import pipeline
 from .service.answers import versions
-from .service.messages import Body, Job, limits_of
 from .service.pipeline import KNOWN, self_test
 from .settings import Settings
 from .version import __version__
-from .worker_start import start_worker
+from .worker_start import first_job, set_warm_up
 from .workers import executor_of
 
 if TYPE_CHECKING:
@@ -64,9 +61,8 @@ def create_app(
     settings = Settings() if settings is None else settings
     silence_libraries()
     disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the number of series, unused
-    first = _first(settings)
     executor = executor_of(settings) if executor is None else executor
-    executor.warm_up_with(partial(start_worker, settings.log_format, settings.log_tracebacks), first)
+    set_warm_up(executor, settings)
     drain = Drain()
     health = HealthChecks(executor, drain)
     metrics = Metrics(executor, versions())
@@ -77,7 +73,7 @@ def create_app(
         try:
             await executor.start()
             await _test(executor, health, settings)
-            pipeline.warm_up(first, b"", Unbounded())  # small tests run in this process, too
+            pipeline.warm_up(first_job(settings), b"", Unbounded())  # small tests run in this process, too
             watching = asyncio.create_task(give_back_after_peaks(metrics.held_bytes))
             yield
             watching.cancel()
@@ -132,12 +128,7 @@ def jobs_of(settings: Settings) -> Jobs | None:
 
 def warm_up(settings: Settings) -> None:
     """Use everything once, so that processes which are forked from this one need not."""
-    pipeline.warm_up(_first(settings), b"", Unbounded())
-
-
-def _first(settings: Settings) -> Job:
-    now = time.monotonic()
-    return Job("scores", Body("application/json"), (), "json", "warm-up", now, now, limits_of(settings))
+    pipeline.warm_up(first_job(settings), b"", Unbounded())
 
 
 async def _test(executor: Executor, health: HealthChecks, settings: Settings) -> None:

@@ -123,7 +123,7 @@ class Results:
         etag = f'"{row.id}"'
         if matches(request.headers.get("if-none-match"), etag):
             return _unchanged(etag)
-        count, largest = await self._asked(jobs, lambda: jobs.ready().measured(row.id))
+        count, largest, _ = await self._asked(jobs, lambda: jobs.ready().measured(row.id))
         if count < row.chunks:
             raise NotThere("There is no such job: it was deleted a moment ago.")
         at_once = max(1, min(PARTS_AT_ONCE, SLICE_BYTES // max(largest, 1)))
@@ -228,12 +228,10 @@ class JobEndpoint:
             found = await self._asked(lambda: jobs.ready().replayed(owner, key, sha))
             if found is not None:
                 return await self._accepted(found, owner, replayed=True)
-        from ..jobs.gateway import cutting_of
-        from ..jobs.work import Submission, plan_job
+        from ..jobs.gateway import submission
+        from ..jobs.work import plan_job
 
-        asked = Submission(
-            representation, coding, cutting_of(self.settings), str(request.scope.get("request_id", ""))
-        )
+        asked = submission(self.settings, representation, coding, str(request.scope.get("request_id", "")))
         self.executor.refuse_unless_room(object(), len(body))
         # A submission has no timeout_s by which its client could ask for more.
         plan = await self.executor.run(plan_job, asked, body, self.settings.max_timeout_s)

@@ -16,7 +16,7 @@ from .database import engine_of, reachable
 from .model import JobPlan, Shares, StoreAway, Stored
 from .queue import Queue
 from .store import Store, live_hosts
-from .work import Cutting
+from .work import Submission
 
 log = logging.getLogger(__name__)
 
@@ -30,13 +30,16 @@ def job_limits(settings: Settings) -> Limits:
     return replace(limits_of(settings), max_timeout_s=settings.job_timeout_s, workers=1)
 
 
-def cutting_of(settings: Settings) -> Cutting:
-    """How requests are cut into chunks."""
-    return Cutting(
+def submission(
+    settings: Settings, representation: str, coding: str | None = None, request_id: str = ""
+) -> Submission:
+    """A request for a job under these settings."""
+    return Submission(
+        representation,
+        coding,
+        request_id,
         job_limits(settings),
         settings.job_chunk_seconds,
-        settings.job_max_chunks,
-        settings.job_max_tests,
         settings.job_max_seconds,
     )
 

@@ -7,7 +7,7 @@ import secrets
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -153,6 +153,14 @@ def insert(connection: sa.Connection, table: sa.Table) -> Any:
     return (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
 
 
+class Measured(NamedTuple):
+    """How many chunks have their result, and the bytes of the largest result and of all."""
+
+    chunks: int
+    largest: int
+    size: int
+
+
 class Store:
     """Jobs, their inputs and results. All methods block, and raise what the driver raises when the database is away."""
 
@@ -260,12 +268,10 @@ class Store:
         with self.engine.connect() as connection:
             return list(connection.execute(wanted.order_by(PARTS.c.chunk)).scalars())
 
-    def measured(self, job: str) -> tuple[int, int]:
-        """How many chunks have their result, and the bytes of the largest."""
-        wanted = sa.select(sa.func.count(), sa.func.max(sa.func.length(PARTS.c.content)))
+    def measured(self, job: str) -> Measured:
+        """How many chunks of a job have their result, and how large those are."""
         with self.engine.connect() as connection:
-            count, largest = connection.execute(wanted.where(PARTS.c.job == job)).one()
-            return int(count), int(largest or 0)
+            return _measured(connection, job)
 
     def keep(self, owner: str, answer: Stored, most: int) -> str:
         """Keep an answer for the retention time; its id. Raises NoRoom beyond `most` bytes that are kept for this owner."""
@@ -319,12 +325,6 @@ class Store:
                 JOBS.update().where(JOBS.c.id == job, JOBS.c.state == "queued").values(state="running")
             )
 
-    def has_part(self, job: str, chunk: int) -> bool:
-        """Whether a chunk has its result."""
-        wanted = sa.select(PARTS.c.chunk).where(PARTS.c.job == job, PARTS.c.chunk == chunk)
-        with self.engine.connect() as connection:
-            return connection.execute(wanted).first() is not None
-
     def put_part(self, job: str, chunk: int, content: bytes, tests: int, host: str) -> bool:
         """Keep the result of a chunk, once, while the job is active; whether this was the one."""
         with self.engine.begin() as connection:
@@ -337,23 +337,12 @@ class Store:
             put = insert(connection, PARTS).values(values).on_conflict_do_nothing()
             return connection.execute(put.returning(PARTS.c.chunk)).first() is not None
 
-    def part_count(self, job: str) -> int:
-        """How many chunks have their result."""
-        wanted = sa.select(sa.func.count()).select_from(PARTS).where(PARTS.c.job == job)
-        with self.engine.connect() as connection:
-            return int(connection.execute(wanted).scalar_one())
-
-    def part_bytes(self, job: str) -> int:
-        """How many bytes the results of a job's chunks take."""
-        with self.engine.connect() as connection:
-            return _bytes_of_parts(connection, job)
-
     def succeed(self, job: str, answer: Stored | None) -> bool:
         """The end of a job, with its answer unless its parts are that; whether this was it."""
         with self.engine.begin() as connection:
             if not self._end(connection, job, "succeeded", None):
                 return False
-            kept = _bytes_of_parts(connection, job) if answer is None else answer.size
+            kept = _measured(connection, job).size if answer is None else answer.size
             connection.execute(JOBS.update().where(JOBS.c.id == job).values(kept=kept))
             if answer is not None:
                 owner = connection.execute(sa.select(JOBS.c.owner).where(JOBS.c.id == job)).scalar_one()
@@ -413,9 +402,10 @@ def _of_key(connection: sa.Connection, owner: str, key: str, sha: str, at: float
     return None if found is None else str(found.job)
 
 
-def _bytes_of_parts(connection: sa.Connection, job: str) -> int:
-    wanted = sa.select(sa.func.sum(sa.func.length(PARTS.c.content))).where(PARTS.c.job == job)
-    return int(connection.execute(wanted).scalar() or 0)
+def _measured(connection: sa.Connection, job: str) -> Measured:
+    size = sa.func.length(PARTS.c.content)
+    wanted = sa.select(sa.func.count(), sa.func.max(size), sa.func.sum(size)).where(PARTS.c.job == job)
+    return Measured(*(int(number or 0) for number in connection.execute(wanted).one()))
 
 
 def _rows(connection: sa.Connection, rows: Sequence[Any]) -> Iterator[JobRow]:

@@ -36,6 +36,7 @@ from ..service.compare.comparison import ParsedCompare, slices_of
 from ..service.messages import JSON, OFFERED, Job as Call, Kind, Limits, RenderedResponse
 from ..service.parse import inflated
 from ..service.query import prefixed
+from ..settings import Settings
 from .model import BATCH, Envelope, JobPlan, kind_of
 
 CLASSES: dict[str, type[Any]] = {
@@ -191,17 +192,6 @@ CONSTANT_S = 3e-4  # of any test: decoding, planning, rendering
 
 
 @dataclass(frozen=True, slots=True)
-class Cutting:
-    """How a request becomes a job: the settings' limits, and how long chunks are."""
-
-    limits: Limits
-    chunk_seconds: float
-    most_chunks: int
-    most_tests: int
-    most_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class Task:
     """One call of a worker for a job: which chunk, or the last call with the results of all chunks."""
 
@@ -215,17 +205,19 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What there is of `POST /v1/jobs` besides its body: which representation of the answer, and the limits."""
+    """What there is of `POST /v1/jobs` besides its body, and the settings that cut it into chunks."""
 
     representation: str
     coding: str | None
-    cutting: Cutting
     request_id: str
+    limits: Limits
+    chunk_seconds: float
+    most_seconds: float
 
 
 def plan_job(asked: Submission, body: bytes | bytearray, control: Control) -> JobPlan | RenderedResponse:
     """The plan of a job; or the answer that says what is wrong."""
-    cutting, request_id = asked.cutting, asked.request_id
+    request_id = asked.request_id
     head = {
         "kind": "plan",
         "body": {"media_type": JSON, "coding": asked.coding},
@@ -233,20 +225,20 @@ def plan_job(asked: Submission, body: bytes | bytearray, control: Control) -> Jo
         "representation": "json",
     }
     try:
-        body = inflated(call_of(head, cutting.limits, request_id), body, cutting.limits.max_body_bytes)
+        body = inflated(call_of(head, asked.limits, request_id), body, asked.limits.max_body_bytes)
         envelope = Envelope(kind_of(body), asked.representation)
         offered = OFFERED_OF_A_LIST if envelope.kind == BATCH else OFFERED[cast("Kind", envelope.kind)]
         if asked.representation not in offered:
             detail = f"For this kind, format is one of {', '.join(offered)}."
             raise InvalidTest.at("/?format", "unknown_format", detail)
         if envelope.kind == BATCH:
-            plan = _plan_of_list(envelope, cutting, body)
+            plan = _plan_of_list(envelope, asked, body)
         else:
-            plan = _plan_of_one(envelope, cutting, body, request_id)
-        if plan.seconds > cutting.most_seconds:
+            plan = _plan_of_one(envelope, asked, body)
+        if plan.seconds > asked.most_seconds:
             detail = (
                 f"This job is predicted to take {plan.seconds:.3g} processor seconds; at most "
-                f"{cutting.most_seconds:.3g} are allowed. Send it as several jobs, or choose a cheaper method."
+                f"{asked.most_seconds:.3g} are allowed. Send it as several jobs, or choose a cheaper method."
             )
             raise PlanTooLarge(detail)
     except ExactpermError as error:
@@ -254,9 +246,9 @@ def plan_job(asked: Submission, body: bytes | bytearray, control: Control) -> Jo
     return plan
 
 
-def _plan_of_one(envelope: Envelope, cutting: Cutting, body: bytes | bytearray, request_id: str) -> JobPlan:
+def _plan_of_one(envelope: Envelope, asked: Submission, body: bytes | bytearray) -> JobPlan:
     item = envelope.only(body)
-    call = call_of(item.head, cutting.limits, request_id)
+    call = call_of(item.head, asked.limits, asked.request_id)
     with relocated(prefixed("/request")):
         _, prepared, _ = pipeline.planned(call, item.content, Unbounded())
     chunks: tuple[Any, ...] = (None,)
@@ -265,19 +257,21 @@ def _plan_of_one(envelope: Envelope, cutting: Cutting, body: bytes | bytearray, 
         tests = prepared.tests
         boards = [(board.tests, board.planned.seconds) for board in prepared.boards]
         wanted = chunk_count(
-            sum(own for _, own in boards), cutting.chunk_seconds, min(cutting.most_chunks, max(tests, 1))
+            sum(seconds for _, seconds in boards),
+            asked.chunk_seconds,
+            min(Settings.job_max_chunks, max(tests, 1)),
         )
         if wanted > 1:
             slices = slices_of(boards, wanted)
             chunks = tuple([[each.board, each.start, each.stop] for each in part] for part in slices)
-    seconds = min(float(prepared.seconds), cutting.most_seconds * 2)
+    seconds = min(float(prepared.seconds), asked.most_seconds * 2)
     return JobPlan(envelope.kind, item.head, tests, seconds, chunks, (zlib.compress(item.content, 1),))
 
 
-def _plan_of_list(envelope: Envelope, cutting: Cutting, body: bytes | bytearray) -> JobPlan:
-    items = envelope.items(body, cutting.most_tests)
-    costs = _costs(items, cutting.limits)
-    lengths = runs_of(costs, cutting.chunk_seconds, cutting.most_chunks)
+def _plan_of_list(envelope: Envelope, asked: Submission, body: bytes | bytearray) -> JobPlan:
+    items = envelope.items(body, Settings.job_max_tests)
+    costs = _costs(items, asked.limits)
+    lengths = runs_of(costs, asked.chunk_seconds, Settings.job_max_chunks)
     pieces, start = [], 0
     for length in lengths:
         pieces.append(_piece(items[start : start + length]))

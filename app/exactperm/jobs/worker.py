@@ -20,7 +20,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import partial
 from typing import Any, TypeVar
 
 from ..errors import ExactpermError, Flaw, PlanTooLarge, WorkerLost
@@ -28,9 +27,9 @@ from ..execution.executor import Executor
 from ..execution.pool import NotStarted
 from ..inference.paired_test import ALGORITHM_VERSION
 from ..service import problems
-from ..service.messages import JSON, OF_THE_CALL, Body, Job as Call, Limits, RenderedResponse, limits_of
+from ..service.messages import JSON, OF_THE_CALL, RenderedResponse
 from ..settings import Settings
-from ..worker_start import start_worker
+from ..worker_start import set_warm_up
 from .database import engine_of, identity_of, reachable
 from .gateway import job_limits
 from .model import ACTIVE, BATCH, StoreAway, Stored, Work
@@ -68,19 +67,16 @@ class Chunks:
         queue: Queue,
         executor: Executor,
         loop: asyncio.AbstractEventLoop,
-        limits: Limits,
+        settings: Settings,
         host: str,
-        timeout_s: float,
-        result_bytes: int,
     ) -> None:
         self._store = store
         self._queue = queue
         self._executor = executor
         self._loop = loop
-        self._limits = limits
+        self._limits = job_limits(settings)
         self._host = host
-        self._timeout_s = timeout_s
-        self._result_bytes = result_bytes
+        self._result_bytes = settings.job_result_bytes
         self._ending = False
         self._running: dict[tuple[str, int], concurrent.futures.Future[Any]] = {}
         self._inputs: OrderedDict[tuple[str, int], bytes] = OrderedDict()
@@ -122,7 +118,7 @@ class Chunks:
             if work.state == "queued":
                 insist(lambda: self._store.begin(job))
             computed = 0
-            if not insist(lambda: self._store.has_part(job, number)):
+            if not insist(lambda: self._store.parts(job, number, 1)):
                 computed = self._computed(job, number, work)
             self._close(job, work)
         except concurrent.futures.CancelledError:
@@ -157,11 +153,12 @@ class Chunks:
         if isinstance(result, RenderedResponse):
             self._answered(job, result)
             return 1
-        tests = work.chunks[number] if work.kind == BATCH else _tests(work.chunks[number])
+        cut = work.chunks[number]
+        tests = cut if work.kind == BATCH else sum(stop - start for _, start, stop in cut)
         kept = insist(lambda: self._store.put_part(job, number, result, tests, self._host))
         if not kept:
             log.info("a late result was not kept: %s:%d", job, number)
-        self._require_room(insist(lambda: self._store.part_bytes(job)))
+        self._require_room(insist(lambda: self._store.measured(job)).size)
         return 1
 
     def _require_room(self, size: int) -> None:
@@ -175,7 +172,7 @@ class Chunks:
 
     def _close(self, job: str, work: Work) -> None:
         """Join the chunks once all are there; two hosts may do it at once, and one of them ends the job."""
-        if insist(lambda: self._store.part_count(job)) < len(work.chunks):
+        if insist(lambda: self._store.measured(job)).chunks < len(work.chunks):
             return
         if work.kind == BATCH:
             insist(lambda: self._store.succeed(job, None))
@@ -207,7 +204,7 @@ class Chunks:
 
     def _run(self, job: str, number: int, task: Task, body: bytes) -> Any:
         """In a process; raises CancelledError when the job was cancelled."""
-        call = self._executor.run(compute, task, body, self._timeout_s)
+        call = self._executor.run(compute, task, body, self._limits.max_timeout_s)
         future = asyncio.run_coroutine_threadsafe(call, self._loop)
         with self._lock:
             self._running[job, number] = future
@@ -236,10 +233,6 @@ def stored_of(answer: RenderedResponse) -> Stored:
     """An answer without what is about this one sending of it."""
     headers = tuple((name, value) for name, value in answer.headers if name not in OF_THE_CALL)
     return Stored(answer.status, headers, answer.before, answer.own, answer.after)
-
-
-def _tests(slices: Any) -> int:
-    return sum(stop - start for _, start, stop in slices)
 
 
 NICENESS = 5  # tests of the service come first
@@ -273,9 +266,7 @@ async def _work(settings: Settings, executor: Executor, *, with_parent: bool) ->
         loop.add_signal_handler(number, ended.set)
     if with_parent:
         threading.Thread(target=_until_alone, args=(loop, ended), daemon=True).start()
-    at = time.monotonic()
-    first = Call("scores", Body("application/json"), (), "json", "warm-up", at, at, limits_of(settings))
-    executor.warm_up_with(partial(start_worker, settings.log_format, settings.log_tracebacks), first)
+    set_warm_up(executor, settings)
     try:
         await executor.start()
     except NotStarted as error:
@@ -327,10 +318,7 @@ class Host:
         self._store = Store(self._engine, settings.retention_s)
         self._queue = Queue(self._engine, ALGORITHM_VERSION)
         self._heart = Heart(self._engine, name, settings.workers, ALGORITHM_VERSION, settings.job_silent_s)
-        self._chunks = Chunks(
-            self._store, self._queue, executor, loop, job_limits(settings), name, settings.job_timeout_s,
-            settings.job_result_bytes,
-        )  # fmt: skip
+        self._chunks = Chunks(self._store, self._queue, executor, loop, settings, name)
         self._name = name
         self._executor = executor
         self._still = 0  # heartbeats in a row in which nothing had moved

@@ -21,7 +21,7 @@ from exactperm.inference.compare.exact_values import Joined, Listed
 from exactperm.inference.compare.sum_values import SumValues
 from exactperm.jobs import store as module, work as codec
 from exactperm.jobs.database import engine_of, reachable
-from exactperm.jobs.gateway import cutting_of
+from exactperm.jobs.gateway import submission
 from exactperm.jobs.model import (
     Envelope,
     JobPlan,
@@ -34,7 +34,7 @@ from exactperm.jobs.model import (
     kind_of,
 )
 from exactperm.jobs.store import PARTS, RESULTS, Heart, Store, live_hosts
-from exactperm.jobs.work import Submission, plan_job
+from exactperm.jobs.work import plan_job
 from exactperm.main import jobs_of
 from exactperm.service.batch import chunk_count, runs_of
 from exactperm.service.compare.comparison import slices_of
@@ -111,7 +111,7 @@ def test_a_chunk_counts_once_and_never_after_the_end(store: Store) -> None:
     assert not store.put_part(job, 1, b"x", 3, "h1")
     assert not store.succeed(job, ANSWER)
     assert not store.cancel(job, "a")
-    assert store.part_count(job) == 0
+    assert store.measured(job).chunks == 0
     assert store.input(job, 0) is None
 
 
@@ -391,9 +391,9 @@ def test_a_list_cannot_hide_what_it_costs() -> None:
     }
     cheap = {"kind": "effects", "request": {"stay": [1] * 50}}
     tests = [cheap if at % 10 == 0 else {"kind": "scores", "request": dear} for at in range(1_000)]
-    cutting = cutting_of(Settings())
-    alone = plan_job(Submission("json", None, cutting, "x"), written("scores", dear), Unbounded())
-    whole = plan_job(Submission("json", None, cutting, "x"), written("batch", {"tests": tests}), Unbounded())
+    asked = submission(Settings(), "json")
+    alone = plan_job(asked, written("scores", dear), Unbounded())
+    whole = plan_job(asked, written("batch", {"tests": tests}), Unbounded())
     assert isinstance(alone, JobPlan)
     assert isinstance(whole, JobPlan)
     assert whole.seconds == pytest.approx(900 * alone.seconds, rel=0.5)
