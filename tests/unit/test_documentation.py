@@ -202,7 +202,7 @@ def test_every_goal_of_operation_names_tests_that_there_are() -> None:
 
 def test_every_finding_names_tests_that_there_are() -> None:
     text = (ROOT / "tests/FINDINGS.md").read_text(encoding="utf-8")
-    rows = [line for line in text.splitlines() if re.match(r"\| [NHFA] ", line)]
+    rows = [line for line in text.splitlines() if re.match(r"\| [NHFA] |\|.*`tests/.*::", line)]
     assert len(rows) > 60
     for row in rows:
         path, named = "", re.findall(r"`(tests/[\w/]+\.py)?::(test_\w+)`", row)
@@ -210,6 +210,21 @@ def test_every_finding_names_tests_that_there_are() -> None:
         for found, test in named:
             path = found or path
             assert f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"), (path, test)
+
+
+def test_the_map_of_the_tests_has_every_file() -> None:
+    rows = [
+        re.findall(r"`(tests/[^`]+)`", line)
+        for line in docs_pages.read("tests/README.md").splitlines()
+        if line.startswith("| ")
+    ]
+    patterns = [pattern for row in rows for pattern in row]
+    shown = {
+        pattern: {path.relative_to(ROOT).as_posix() for path in ROOT.glob(pattern)} for pattern in patterns
+    }
+    assert [pattern for pattern in patterns if not shown[pattern]] == []
+    files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("*.py")}
+    assert files - set().union(*shown.values()) == set()
 
 
 def test_the_constants_of_the_planner_are_where_the_page_says() -> None:
