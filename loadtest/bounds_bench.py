@@ -8,7 +8,7 @@ from exactperm.engine.lattice import canonical_form
 from exactperm.engine.one_sum import meet_in_the_middle
 from exactperm.engine.probability import region
 from exactperm.engine.real import bounds
-from exactperm.engine.real.rounded_form import real_problem
+from exactperm.engine.real.form import real_problem
 from exactperm.statistics.numbers import on_lattice
 from loadtest import workload
 from loadtest.measure import Contender, interleave

@@ -10,8 +10,7 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 from exactperm.answers.test import Alternative
-from exactperm.engine.errors import EngineError
-from exactperm.engine.plan import Budget
+from exactperm.engine.plan import Budget, EngineError
 from exactperm.errors import InvalidTest
 from exactperm.inference.options import Options
 from exactperm.inference.paired_test import run_test

@@ -11,8 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .errors import EngineError, MethodDoesNotApply, NothingFits, OverBudget, TooManySteps
-from .plan import INEXACT_METHODS, Budget, Cost, Plan
+from .plan import (
+    INEXACT_METHODS,
+    Budget,
+    Cost,
+    EngineError,
+    MethodDoesNotApply,
+    NothingFits,
+    OverBudget,
+    Plan,
+    TooManySteps,
+)
 
 # An exact method that takes longer than LONG_S, and TIMES_LONGER as long as a bracket, runs only if the bracket does not
 # decide about alpha.

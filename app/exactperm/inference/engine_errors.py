@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..engine.errors import (
+from ..engine.plan import (
+    Budget,
+    Cost,
     EngineError,
     FractionOverBudget,
     MethodDoesNotApply,
@@ -10,7 +12,6 @@ from ..engine.errors import (
     OverBudget,
     TooManySteps,
 )
-from ..engine.plan import Budget, Cost
 from ..errors import Flaw, InvalidTest, PlanTooLarge
 
 

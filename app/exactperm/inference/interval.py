@@ -16,8 +16,8 @@ import numpy as np
 from ..answers.test import ConfidenceInterval
 from ..engine.bootstrap import monte_carlo
 from ..engine.bootstrap.form import ResampleForm
+from ..engine.bootstrap.law import WindowTooLongError
 from ..engine.bootstrap.quantiles import bootstrap_law, evaluations_for, law_cost
-from ..engine.bootstrap.spectrum import WindowTooLongError
 from ..engine.lattice import Reals
 from ..engine.one_sum.monte_carlo import blocks
 from ..engine.plan import Budget

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..answers.test import Alternative, Fraction2, LatticeRecord, NullRecord, StatisticRecord
-from ..engine.joint import enumeration, law, methods, planner, reach
+from ..engine.joint import enumeration, law, methods, planner
 from ..engine.joint.form import JointForm, joint_form
 from ..engine.joint.grid.price import box_of
-from ..engine.joint.law import JointLawPlan
-from ..engine.joint.least import smallest_attainable
+from ..engine.joint.law import JointLawPlan, smallest_attainable
 from ..engine.lattice import Integers, LatticeOverflowError, Reals
 from ..engine.plan import Budget, Cost, Plan
 from ..engine.planner import impatient
@@ -88,7 +87,7 @@ class JointTest:
         calls = 1e-9 * _CALLS * self.price.call_ns
         looked = self.look.seconds + self._least_seconds
         if self._range_is_sought:
-            looked += reach.seconds(self.form, self.price.value_ns)
+            looked += planner.listing_seconds(self.form, self.price.value_ns)
         return self.plan.chosen.seconds + fraction + looked + calls + by_item * self.problem.items
 
     @property
@@ -206,7 +205,9 @@ class JointTest:
             return record
         if not self._range_is_sought:
             return replace(record, range_exact=False)
-        low, high = reach.value_range(self.form, lambda sums: np.asarray(self.reduced.function.values(sums)))
+        low, high = planner.value_range(
+            self.form, lambda sums: np.asarray(self.reduced.function.values(sums))
+        )
         if mirrored:
             low, high = -max(-low, high), max(-low, high)
         return replace(record, min=low, max=high)
@@ -214,7 +215,7 @@ class JointTest:
     @property
     def _range_is_sought(self) -> bool:
         """Whether all states that can be reached are looked at, where the law is sampled, or leaves out what is unlikely."""
-        return self.look.way in {"box", "sampled"} and reach.is_small(self.form)
+        return self.look.way in {"box", "sampled"} and planner.can_list_states(self.form)
 
     def _lattice(self) -> LatticeRecord:
         spans = (self.form.high - self.form.low).tolist()

@@ -12,15 +12,16 @@ import numpy as np
 from ..answers.test import Mass, NullRecord
 from ..engine.lattice import EXACT_DOUBLE, CanonicalForm, Integers, Reals
 from ..engine.one_sum.attainable import FEW
-from ..engine.one_sum.bins import binned, trimmed
 from ..engine.one_sum.enumeration import subset_sums
 from ..engine.one_sum.summary import (
     MAX_BINS,
     Law,
+    binned,
     law_of_sum,
     points_listed,
     predicted_nanoseconds,
     spacing_of,
+    trimmed,
 )
 from ..engine.probability import SMALLEST
 from ..errors import InvalidTest

@@ -12,8 +12,7 @@ from ..engine.lattice import Reals, Whole
 from ..engine.plan import Budget, Cost, Plan
 from ..engine.probability import SMALLEST
 from ..engine.quantiles import methods, planner, swaps
-from ..engine.quantiles.form import QuantileForm, quantile_form, swapping
-from ..engine.quantiles.staircase import Profile, profile
+from ..engine.quantiles.form import Profile, QuantileForm, profile, quantile_form, swapping
 from ..errors import InvalidTest
 from ..statistics.scores import Quantiles, own_differences
 from .certificate import certified_by

@@ -6,20 +6,18 @@ import math
 from dataclasses import dataclass, replace
 
 from ..answers.test import LatticeRecord, NullRecord, StatisticRecord
-from ..engine.errors import FractionOverBudget
 from ..engine.lattice import CanonicalForm, Whole, exact_total
 from ..engine.one_sum import monte_carlo, wide_sums
 from ..engine.one_sum.attainable import FEW
 from ..engine.one_sum.enumeration import ways_to_sums
 from ..engine.one_sum.planner import costs
 from ..engine.one_sum.wide_sums import WideForm, wide_form
-from ..engine.plan import Budget, Cost, Plan
+from ..engine.plan import Budget, Cost, FractionOverBudget, Plan
 from ..engine.planner import choose
 from ..engine.probability import SMALLEST, Region, region
 from ..engine.real import bounds
-from ..engine.real.form import RealForm, RealRegion
+from ..engine.real.form import RealForm, RealRegion, real_problem
 from ..engine.real.price import steps_and_bytes
-from ..engine.real.rounded_form import real_problem
 from ..statistics.problems import Additive, Rounding
 from .certificate import certified_by
 from .items import items_record, statistic_record

@@ -17,7 +17,7 @@ from ..engine.e_value import EValue, e_value, reaches
 from ..engine.lattice import MAX_TOTAL, CanonicalForm, LatticeOverflowError, canonical_form, exact_total
 from ..engine.one_sum import fft
 from ..engine.one_sum.planner import fft_cost
-from ..engine.power.resizing import centred
+from ..engine.power.parts import centred
 from ..engine.probability import SMALLEST, region
 from ..errors import InvalidTest
 from ..statistics.problems import Additive

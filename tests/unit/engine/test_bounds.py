@@ -19,12 +19,10 @@ from exactperm.engine.lattice import canonical_form
 from exactperm.engine.one_sum import fft
 from exactperm.engine.probability import Alternative, region
 from exactperm.engine.real import bounds
-from exactperm.engine.real.bounds import Bracket
+from exactperm.engine.real.bounds import Bracket, tail_bracket
 from exactperm.engine.real.form import RealForm, RealRegion, Tail, from_lattice, items_up
-from exactperm.engine.real.majorant import Sawtooth
 from exactperm.engine.real.price import fixed_steps, steps_and_bytes
-from exactperm.engine.real.spectrum import Circle, characteristic, retained
-from exactperm.engine.real.tail_bracket import tail_bracket
+from exactperm.engine.real.spectrum import Circle, Sawtooth, characteristic, retained
 from exactperm.engine.real.tilt import deviations, real_tilt_at, real_tilt_towards
 
 from .cases import ALTERNATIVES

@@ -22,13 +22,12 @@ from exactperm.engine.decimals import (
     wide_binaries,
 )
 from exactperm.engine.joint import enumeration, law as joint_law
-from exactperm.engine.joint.form import JointForm, joint_form
+from exactperm.engine.joint.form import JointForm, columns_of, joint_form, lattice_of
 from exactperm.engine.joint.grid import dp, grid, small, spectrum
 from exactperm.engine.joint.grid.box import Extreme, bounding_box
 from exactperm.engine.joint.grid.price import box_of, grid_cost
-from exactperm.engine.joint.grid.product import products
 from exactperm.engine.joint.grid.screening import log_below, retained
-from exactperm.engine.joint.lattice import columns_of, lattice_of
+from exactperm.engine.joint.grid.spectrum import products
 from exactperm.engine.joint.tilt import tilted, untilted
 from exactperm.engine.lattice import (
     EXACT_DOUBLE,
@@ -44,7 +43,7 @@ from exactperm.engine.one_sum import wide_sums
 from exactperm.engine.one_sum.enumeration import subset_sums
 from exactperm.engine.one_sum.wide_sums import WideForm, wide_form
 from exactperm.engine.real import bounds
-from exactperm.engine.real.rounded_form import real_problem
+from exactperm.engine.real.form import real_problem
 from exactperm.statistics.expression import parse
 from exactperm.statistics.quantity import Formula
 from exactperm.statistics.sum_function import FunctionOf

@@ -13,11 +13,8 @@ from scipy.sparse import csgraph
 
 from exactperm.engine.max_t import sampling
 from exactperm.engine.max_t.family import Family, signed_sums
-from exactperm.engine.max_t.forest import heaviest_forest
-from exactperm.engine.max_t.inequalities import dawson_sankoff, hunter_worsley
-from exactperm.engine.max_t.marginals import marginals
-from exactperm.engine.max_t.step_down import step_down
-from exactperm.engine.max_t.unions import both
+from exactperm.engine.max_t.step_down import dawson_sankoff, heaviest_forest, hunter_worsley, step_down
+from exactperm.engine.max_t.unions import both, marginals
 from exactperm.engine.plan import Budget
 
 

@@ -15,19 +15,11 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from exactperm.engine import methods
-from exactperm.engine.errors import (
-    FractionOverBudget,
-    MethodDoesNotApply,
-    NothingFits,
-    OverBudget,
-    TooManySteps,
-)
 from exactperm.engine.joint import planner
 from exactperm.engine.joint.form import JointForm, joint_form
-from exactperm.engine.joint.grid import dp as grid_dp, grid, small, sum as grid_sum, tilted
-from exactperm.engine.joint.grid.allowance import Allowance
+from exactperm.engine.joint.grid import dp as grid_dp, grid, small, sum as grid_sum
 from exactperm.engine.joint.grid.box import Extreme
-from exactperm.engine.joint.grid.price import allowance_of, deep_price, transform_price
+from exactperm.engine.joint.grid.price import Allowance, allowance_of, deep_price, transform_price
 from exactperm.engine.lattice import CanonicalForm, Integers, canonical_form
 from exactperm.engine.one_sum import dp, enumeration, fft, meet_in_the_middle
 from exactperm.engine.one_sum.planner import (
@@ -38,7 +30,15 @@ from exactperm.engine.one_sum.planner import (
     costs,
     plan,
 )
-from exactperm.engine.plan import Budget, Cost
+from exactperm.engine.plan import (
+    Budget,
+    Cost,
+    FractionOverBudget,
+    MethodDoesNotApply,
+    NothingFits,
+    OverBudget,
+    TooManySteps,
+)
 from exactperm.engine.planner import choose
 from exactperm.engine.probability import Probability, Region, region
 from tests.fuzz.deep_cases import log_binomial
@@ -400,7 +400,7 @@ def transformed(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         done.append(transform_price(form, law, box)[0])
         return plain(form, law, box, runs)
 
-    monkeypatch.setattr(tilted, "run_sum", counted)
+    monkeypatch.setattr(small, "run_sum", counted)
     return done
 
 

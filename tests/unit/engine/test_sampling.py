@@ -18,9 +18,8 @@ from scipy import stats
 from exactperm.engine import methods as one_sum
 from exactperm.engine.bootstrap import law as bootstrap, monte_carlo as bootstrap_monte_carlo, quantiles
 from exactperm.engine.bootstrap.form import resample_form, shifted_null, with_room
-from exactperm.engine.bootstrap.law import IMPOSSIBLE
+from exactperm.engine.bootstrap.law import IMPOSSIBLE, WindowTooLongError
 from exactperm.engine.bootstrap.quantiles import bootstrap_law
-from exactperm.engine.bootstrap.spectrum import WindowTooLongError
 from exactperm.engine.e_value import GRID, EValue, e_value, reaches
 from exactperm.engine.joint import methods, monte_carlo as joint_monte_carlo
 from exactperm.engine.joint.control import ControlledEstimate, tail_of

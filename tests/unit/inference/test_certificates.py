@@ -19,9 +19,8 @@ from exactperm.answers.gate import GateTerms
 from exactperm.answers.test import Fraction2, TestRecord
 from exactperm.engine import methods
 from exactperm.engine.bootstrap import law
-from exactperm.engine.errors import EngineError, NothingFits
 from exactperm.engine.joint import methods as joint_methods
-from exactperm.engine.plan import Budget, Cost
+from exactperm.engine.plan import Budget, Cost, EngineError, NothingFits
 from exactperm.engine.probability import SMALLEST, Probability, from_fraction
 from exactperm.engine.real.bounds import Bracket
 from exactperm.errors import InputError, InvalidTest, PlanTooLarge

@@ -16,8 +16,7 @@ from ..lattice import Reals
 from ..one_sum.fft import contract
 from ..one_sum.spectrum import Spectrum
 from .form import ResampleForm
-from .law import cost, retained_count, spectrum_on, window
-from .tilt import draw_tilt_at
+from .law import cost, draw_tilt_at, retained_count, spectrum_on, window
 
 # A cumulative probability this close below q counts as q.
 _TIE = 1e-12

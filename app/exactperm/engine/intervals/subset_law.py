@@ -15,7 +15,7 @@ from scipy import special
 
 from ..joint.form import JointForm, axes_form
 from ..joint.grid.box import Box, bounding_box
-from ..joint.grid.law import law_on
+from ..joint.grid.spectrum import law_on
 from ..joint.tilt import untilted
 from ..lattice import MAX_TOTAL, Integers, Reals
 from ..probability import UNIT_ROUNDOFF

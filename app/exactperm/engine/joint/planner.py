@@ -7,15 +7,20 @@ memory. Run it after changing a method or a constant.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 
-from ..errors import FractionOverBudget
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lattice import Integers, Reals
 from ..one_sum.planner import fft_cost
-from ..plan import Budget, Cost, Plan
+from ..plan import Budget, Cost, FractionOverBudget, Plan
 from ..planner import choose
 from . import enumeration, monte_carlo
 from .form import JointForm
 from .grid import dp
+from .grid.dp import support
 from .grid.price import MOST_CELLS, box_of, grid_cost
 
 # A lattice of rank one is a line, which `one_sum.fft` solves interval by interval.
@@ -144,3 +149,51 @@ def sampling(form: JointForm, samples: int, work: float) -> Cost:
     each += work + 8 * (width + len(form.origin))
     held += 64 * 4096 * (width + len(form.origin)) + (1 << 22)
     return Cost("monte_carlo", int((4096 * blocks) * each) + _CALL * blocks, held)
+
+
+# Which states of several sums can be reached at all: the range of a statistic, where its law is sampled or cut.
+
+
+# Boxes of so many cells are looked through.
+_MOST_LISTED = 1 << 18
+# Nanoseconds for a cell and a shift.
+_PER_CELL = 0.7
+
+
+def can_list_states(form: JointForm) -> bool:
+    """Whether the box of all states has no more cells than are looked through."""
+    return support(form).cells <= _MOST_LISTED
+
+
+def listing_seconds(form: JointForm, value_ns: float) -> float:
+    """Predicted time of `value_range`."""
+    shifts = sum(count.bit_length() + 1 for count in form.counts.tolist())
+    return float(1e-9 * support(form).cells * (_PER_CELL * shifts + value_ns))
+
+
+def value_range(form: JointForm, values: Callable[[Sequence[Integers]], Reals]) -> tuple[float, float]:
+    """The least and the largest value of a statistic over all states."""
+    reached = np.argwhere(_reached(form)) + form.low
+    found = values(list(form.states(reached).T))
+    return float(found.min()), float(found.max())
+
+
+def _reached(form: JointForm) -> NDArray[np.bool_]:
+    """The cells of the box that some swaps lead to."""
+    shape = support(form).shape
+    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    reached = np.zeros(math.prod(shape), dtype=bool)
+    reached[-int(np.dot(form.low, strides))] = True
+    for vector, count in zip(form.vectors.tolist(), form.counts.tolist(), strict=True):
+        step, done = sum(one * stride for one, stride in zip(vector, strides, strict=True)), 0
+        # Of the first so many of the vector none, some or all: as many again with each shift.
+        while done < count:
+            more = min(done + 1, count - done) * step
+            before = reached.copy()
+            # Every sum of some of the vectors is in the box, so a shift along the flat array never crosses an edge.
+            if more > 0:
+                reached[more:] |= before[:-more]
+            else:
+                reached[:more] |= before[-more:]
+            done = min(2 * done + 1, count)
+    return reached.reshape(shape)

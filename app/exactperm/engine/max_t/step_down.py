@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,13 +15,10 @@ from scipy import special
 from ..lattice import Integers, Reals
 from ..one_sum.monte_carlo import CONFIDENCE
 from ..plan import Budget
-from ..probability import SMALLEST
+from ..probability import SMALLEST, UNIT_ROUNDOFF
 from . import sampling
 from .family import Family
-from .forest import heaviest_forest
-from .inequalities import dawson_sankoff, hunter_worsley
-from .marginals import LAWS_SECONDS, deepen, marginals
-from .unions import both, union
+from .unions import LAWS_SECONDS, both, deepen, marginals, union
 
 Flags = NDArray[np.bool_]
 
@@ -268,3 +266,63 @@ def _sampled(family: Family, bottom: Reals, top: Reals, samples: int, seed: int)
     estimate = np.maximum.accumulate((b + 1.0) / (samples + 1.0)).clip(low, high)
     sampled = (low > bottom) | (high < top)
     return MaxT(np.maximum(estimate, SMALLEST), low, high, sampled)
+
+
+# Bounds of the probability of a union from the probabilities of its events, one by one and two by two.
+#
+# `a` and `b` are events, p_a their probabilities, p_ab those of both. Upper: Hunter 1976, *Journal of Applied Probability*
+# 13:597-603, and Worsley 1982, *Biometrika* 69:297-302: the sum of p_a less that of p_ab over the edges of any forest.
+# Lower: Dawson & Sankoff 1967, *Proceedings of the AMS* 18:504-507.
+
+
+def hunter_worsley(single: Reals, edges: Integers, joint: Reals) -> float:
+    """An upper bound; `single` (m,) at least p_a, `edges` (E, 2) and `joint` (E,) at most p_ab.
+
+    The heaviest spanning forest of the edges that are given: any forest bounds the union.
+    """
+    total = math.fsum(single.tolist())
+    forest = heaviest_forest(len(single), edges, joint)
+    total = math.fsum([total, *(-joint[forest]).tolist()])
+    return min(max(total, float(single.max(initial=0.0))) * (1.0 + 4.0 * UNIT_ROUNDOFF), 1.0)
+
+
+def dawson_sankoff(single: Reals, joint: Reals) -> float:
+    """A lower bound; `single` (m,) at most p_a, `joint` (m, m) at least p_ab, its diagonal unused.
+
+    2 S_1 / (h + 1) - 2 S_2 / (h (h + 1)) for every h = 1, 2, ...; the best is h = 1 + floor(2 S_2 / S_1).
+    """
+    first = math.fsum(single.tolist())
+    second = math.fsum(joint[np.triu_indices(len(single), 1)].tolist())
+    if first <= 0.0:
+        return 0.0
+    h = 1 + math.floor(min(2.0 * second / first, float(len(single))))
+    bound = 2.0 * first / (h + 1) - 2.0 * second / (h * (h + 1))
+    return max(bound - 16.0 * UNIT_ROUNDOFF * (first + second), 0.0)
+
+
+# The heaviest spanning forest of a graph.
+#
+# Kruskal 1956, *Proceedings of the AMS* 7:48-50. SciPy has it in `scipy.sparse`, which the image does without: 14 MB.
+
+
+def heaviest_forest(nodes: int, edges: Integers, weights: Reals) -> list[int]:
+    """The indices of its edges, heaviest first; `edges` (E, 2), `weights` (E,). Edges of no positive weight are left out."""
+    parent = list(range(nodes))
+
+    def root(node: int) -> int:
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    order = np.argsort(-weights, kind="stable")
+    order = order[weights[order] > 0.0]
+    forest: list[int] = []
+    for edge, (one, other) in zip(order.tolist(), edges[order].tolist(), strict=True):
+        a, b = root(one), root(other)
+        if a != b:
+            parent[a] = b
+            forest.append(edge)
+            if len(forest) == nodes - 1:
+                break
+    return forest

@@ -13,9 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from ..errors import FractionOverBudget
 from ..lattice import CanonicalForm
-from ..plan import INEXACT_METHODS, Budget, Cost, Plan
+from ..plan import INEXACT_METHODS, Budget, Cost, FractionOverBudget, Plan
 from ..planner import LONG_S, choose
 from ..probability import Region
 from ..real.form import from_lattice

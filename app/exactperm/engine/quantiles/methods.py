@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
-from ..probability import CERTAIN, IMPOSSIBLE, Alternative, Probability, add, complement, from_fraction
-from . import swaps, tail
+from ..probability import (
+    CERTAIN,
+    IMPOSSIBLE,
+    LN2,
+    UNIT_ROUNDOFF,
+    Alternative,
+    Probability,
+    add,
+    complement,
+    from_fraction,
+)
+from . import swaps
 from .between import Between
-from .clusters import ClusterLaw
-from .form import QuantileForm
-from .items import ItemLaw
-from .staircase import Profile, Staircase, staircase
+from .form import Profile, QuantileForm, Staircase, staircase
+from .items import ClusterLaw, ItemLaw
 
 # Of so many units the probability of the largest t is counted.
 _COUNTED = 256
 
 
-def law_of(form: QuantileForm, known: Profile) -> tail.QuadrantLaw:
+def law_of(form: QuantileForm, known: Profile) -> QuadrantLaw:
     """The joint law of two counts of U's values."""
     return ItemLaw(form, known) if form.alone else ClusterLaw(form)
 
@@ -66,7 +76,7 @@ def exactly(method: str, form: QuantileForm, known: Profile, side: Alternative) 
         if steps is None:
             return CERTAIN
         law = law_of(form, known)
-        solve = partial(tail.fraction, units=form.units) if method == "rational" else tail.probability
+        solve = partial(fraction, units=form.units) if method == "rational" else probability
         one = solve(law, steps)
     if times == -1:
         return _rest(one)
@@ -97,4 +107,86 @@ def attainable(form: QuantileForm, known: Profile) -> Probability | None:
     if most == 0:
         return CERTAIN
     law, steps = law_of(form, known), staircase(form, known, most, strict=False)
-    return tail.fraction(law, steps, form.units) if form.units <= _COUNTED else tail.probability(law, steps)
+    return fraction(law, steps, form.units) if form.units <= _COUNTED else probability(law, steps)
+
+
+# P(Q_U - Q_V >= d) by its staircase: in doubles with a certificate, or as an exact fraction.
+
+
+# What is left out may be so large a part of the answer; a step has at most the probability of its quadrant.
+_LEFT_OUT = 1e-9
+# Steps between two looks at whether the others matter.
+_AT_ONCE = 16
+
+
+class QuadrantLaw(Protocol):
+    """P(Q_U > values[below], Q_V <= values[at]) for at <= below."""
+
+    @property
+    def error(self) -> float:
+        """A bound on the relative error of `quadrant`."""
+        ...
+
+    @property
+    def lost(self) -> float:
+        """And on what its numbers may have lost beside that, absolutely."""
+        ...
+
+    def price(self, at: int, below: int) -> tuple[float, float, float]:
+        """Nanoseconds of `quadrant` and of `count`, and the bytes they hold."""
+        ...
+
+    def quadrant(self, at: int, below: int) -> tuple[float, int]:
+        """The probability, as a mantissa and an exponent of two."""
+        ...
+
+    def count(self, at: int, below: int) -> int:
+        """The probability times 2**units."""
+        ...
+
+
+def probability(law: QuadrantLaw, steps: Staircase) -> Probability:
+    """The probability of the region, likely steps first; the others are bounded."""
+    if len(steps) == 0:
+        return IMPOSSIBLE
+    order = np.argsort(-steps.log_bound, kind="stable")
+    bounds = steps.log_bound[order]
+    # Of all steps from one on: at most their number times the largest.
+    left = bounds + np.log(np.arange(len(order), 0, -1)) + 1e-9
+    parts: list[tuple[float, int]] = []
+    net = gross = 0.0
+    base = done = 0
+    while done < len(order):
+        for step in order[done : done + _AT_ONCE].tolist():
+            at, below, stop = int(steps.at[step]), int(steps.below[step]), int(steps.stop[step])
+            parts.append(law.quadrant(at, below))
+            if stop >= 0:
+                mantissa, exponent = law.quadrant(at, stop)
+                parts.append((-mantissa, exponent))
+        done = min(done + _AT_ONCE, len(order))
+        base = max((exponent for mantissa, exponent in parts if mantissa), default=0)
+        scaled = [math.ldexp(mantissa, max(exponent - base, -2000)) for mantissa, exponent in parts]
+        net, gross = math.fsum(scaled), math.fsum(map(abs, scaled))
+        if done < len(order) and net > 0.0 and left[done] < math.log(net * _LEFT_OUT) + base * LN2:
+            break
+    lost = len(parts) * law.lost
+    if not gross:
+        return IMPOSSIBLE if not lost else Probability(math.log(lost), 1.0)
+    if not net > 0.0:
+        return Probability(0.0, math.inf)
+    log_p = math.log(net) + base * LN2
+    rest = 0.0 if done == len(order) else math.exp(min(float(left[done]) - log_p, 0.0))
+    if lost:
+        rest += math.exp(min(math.log(lost) - log_p, 0.0))
+    rounding = 2.0 * UNIT_ROUNDOFF * (2.0 + abs(log_p))
+    return Probability(min(log_p, 0.0), 1.01 * (law.error * gross / net + rest) + rounding + 1e-200)
+
+
+def fraction(law: QuadrantLaw, steps: Staircase, units: int) -> Probability:
+    """The same as numerator / 2**units."""
+    total = 0
+    for at, below, stop in zip(steps.at.tolist(), steps.below.tolist(), steps.stop.tolist(), strict=True):
+        total += law.count(at, below)
+        if stop >= 0:
+            total -= law.count(at, stop)
+    return from_fraction(total, units) if total else IMPOSSIBLE

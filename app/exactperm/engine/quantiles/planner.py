@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import FractionOverBudget
 from ..lattice import Integers
-from ..plan import Budget, Cost, Plan
+from ..plan import Budget, Cost, FractionOverBudget, Plan
 from ..planner import choose
 from ..probability import Alternative
-from .form import QuantileForm, swapping
-from .methods import between, law_of, region
-from .staircase import Profile, Staircase
+from .form import Profile, QuantileForm, Staircase, swapping
+from .methods import QuadrantLaw, between, law_of, region
 from .swaps import rows_at_once
-from .tail import QuadrantLaw
 
 # More units than these are enumerated under no budget.
 _MOST_UNITS = 40

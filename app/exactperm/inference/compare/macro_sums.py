@@ -17,9 +17,8 @@ from ...engine.lattice import Integers
 from ...engine.plan import Cost
 from ...engine.probability import LN2, LN10
 from ...engine.real import bounds
-from ...engine.real.form import RealForm, RealRegion
+from ...engine.real.form import RealForm, RealRegion, grouped_problem
 from ...engine.real.price import steps_and_bytes
-from ...engine.real.rounded_form import grouped_problem
 from ...statistics.numbers import MAX_INTEGER, on_one_unit
 from ..certificate import flaw_of
 from ..p_value import bracketed, most_steps

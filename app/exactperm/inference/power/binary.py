@@ -9,8 +9,7 @@ from typing import Self
 
 from ...answers.power import PowerMethod
 from ...answers.test import Alternative
-from ...engine.power.paired_binary import PairedBinary
-from ...engine.power.sample_size import OutOfReachError, detectable_difference, sample_size
+from ...engine.power.paired_binary import OutOfReachError, PairedBinary, detectable_difference, sample_size
 from ...errors import InvalidTest
 from .design import Needed
 

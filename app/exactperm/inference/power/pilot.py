@@ -9,11 +9,12 @@ from ...answers.power import PowerMethod
 from ...answers.test import Alternative
 from ...engine.plan import Cost
 from ...engine.power.paired_binary import ROUNDING, PairedBinary
-from ...engine.power.price import SEARCH, laws_cost
-from ...engine.power.resizing import resized
+from ...engine.power.parts import resized
 from ...engine.power.tilted_sum import (
+    SEARCH,
     LevelTest,
     Rejection,
+    laws_cost,
     mean as mean_of,
     power,
     rejection,

@@ -11,8 +11,7 @@ import numpy as np
 
 from ...answers.power import PowerMethod
 from ...engine.lattice import MAX_TOTAL, CanonicalForm, canonical_form
-from ...engine.power.parts import parts_of
-from ...engine.power.resizing import coarser, resized
+from ...engine.power.parts import coarser, parts_of, resized
 from ...errors import InvalidTest
 from ...statistics.midpoint import linearise, rounded_line
 from ...statistics.pairwise.correlation import Correlation

@@ -15,13 +15,26 @@ from numpy.typing import NDArray
 from exactperm.engine.lattice import CanonicalForm, Integers, canonical_form
 from exactperm.engine.one_sum.rational import counting_polynomial
 from exactperm.engine.power import parts
-from exactperm.engine.power.paired_binary import PairedBinary, critical_counts
-from exactperm.engine.power.parts import parts_of, states_of
-from exactperm.engine.power.price import SEARCH, laws_cost
-from exactperm.engine.power.resizing import coarser, resized
-from exactperm.engine.power.sample_size import OutOfReachError, detectable_difference, sample_size
-from exactperm.engine.power.tilted_law import TiltedLaw, tilted_law
-from exactperm.engine.power.tilted_sum import LevelTest, mean, power, rejection, tilt_of_mean, tilt_of_power
+from exactperm.engine.power.paired_binary import (
+    OutOfReachError,
+    PairedBinary,
+    critical_counts,
+    detectable_difference,
+    sample_size,
+)
+from exactperm.engine.power.parts import coarser, parts_of, resized, states_of
+from exactperm.engine.power.tilted_sum import (
+    SEARCH,
+    LevelTest,
+    TiltedLaw,
+    laws_cost,
+    mean,
+    power,
+    rejection,
+    tilt_of_mean,
+    tilt_of_power,
+    tilted_law,
+)
 from exactperm.engine.probability import Alternative
 
 # Sums of few items with enormous sizes, of sizes with gaps, at odd levels: every assignment of signs, whichever way the law comes.

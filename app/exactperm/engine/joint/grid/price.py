@@ -16,7 +16,6 @@ import numpy as np
 from ..form import JointForm, means
 from ..tilt import Tilted, tilt_towards, untilted
 from . import dp
-from .allowance import Allowance
 from .box import Box, bounding_box, box_missing
 from .screening import average_decay, log_below, retained_share, tile_widths
 from .spectrum import APART, MAX_WHOLE, whole_at_once
@@ -195,3 +194,28 @@ def _spectrum(form: JointForm, law: Tilted, box: Box) -> SpectrumPrice:
         return SpectrumPrice(screening + product, cells, columns)
     last = columns if share > _FEW / _SAMPLES else min(2.0 * kept ** (1.0 / form.rank), columns)
     return SpectrumPrice(screening + _ALONE * groups * kept, 3.0 * kept, last)
+
+
+# A limit on the work of a small probability: predicted nanoseconds and states, and no clock, so that answers repeat.
+
+
+@dataclass(slots=True)
+class Allowance:
+    """What is left of `nanoseconds` for tilted transforms and of `states` to decide for the region."""
+
+    nanoseconds: float = math.inf
+    states: float = math.inf
+
+    def transform(self, nanoseconds: float) -> bool:
+        """Whether a transform of this price is still allowed; if so, its price is deducted."""
+        if nanoseconds > self.nanoseconds:
+            return False
+        self.nanoseconds -= nanoseconds
+        return True
+
+    def decide(self, states: float) -> bool:
+        """Whether this many states, or tiles of them, may still be decided; if so, they are deducted."""
+        if states > self.states:
+            return False
+        self.states -= states
+        return True

@@ -14,6 +14,7 @@ answers for one lobe the one with the smallest proven error bound is kept.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -21,12 +22,22 @@ from ...lattice import Integers, Reals
 from ...probability import LN2, UNIT_ROUNDOFF, Probability
 from ..form import JointForm, means
 from ..tilt import Tilted, tilt_towards, untilted
-from .allowance import Allowance
-from .box import Box, Extreme, box_missing
-from .price import allowance_of
-from .region import Runs, nearest, runs_of, split
+from .box import (
+    Box,
+    Extreme,
+    Runs,
+    box_missing,
+    chosen,
+    clipped,
+    heights,
+    lowest_cell,
+    nearest,
+    runs_of,
+    split,
+)
+from .price import Allowance, allowance_of, transform_price
+from .sum import run_sum
 from .tiles import Tiles, TooMuchEdgeError, runs_by_tiles
-from .tilted import log_weight, nearest_of_runs, needed, tangents, under_tilt
 
 _ROUNDS = 24
 # The logarithm of a region's probability is assumed to be at most this far below its dominating cell's exponent.
@@ -201,3 +212,167 @@ def _flattened(form: JointForm, runs: Runs, law: Tilted) -> Reals:
         means(form, law.tau) - law.covariance(form) @ law.theta,
         law.covariance(form),
     )
+
+
+# The part of a region that matters under a tilt, and its probability by one transform.
+#
+# With x about the mean m of the tilted law, P(region) = exp(K(theta) - theta . m) E_theta[exp(-theta . (X - m)); region].
+# Cells far along the region's edge may weigh more than those near m, but are very unlikely. They are sorted into shells
+# by their distance from m along the edge, in standard deviations; the largest weight of a shell times Bernstein's bound
+# of its mass bounds the error of leaving it out.
+
+
+# Natural logarithm of the share of the tilted mass that may be left out.
+_LOG_BEYOND = -51.0
+# The largest window that is transformed: its cells are not held, and what its frequencies take is priced.
+MAX_WINDOW_CELLS = 1 << 30
+# The tolerance of the hull's nearest point, in nats.
+_NEAR_ENOUGH = 0.05
+_FARTHEST = 200
+# A tilt towards a corner of the support may grow without bound; beyond this cumulant rounding leaves no digit.
+_MOST_CUMULANT = 1e12
+# With weights above exp(_MOST_EXCESS) rounding leaves fewer than nine digits.
+_MOST_EXCESS = 18.0
+NOTHING = (-math.inf, math.inf)
+
+
+def under_tilt(form: JointForm, runs: Runs, law: Tilted, allowance: Allowance) -> tuple[float, float]:
+    """(log probability, relative error bound) of the runs by one tilted transform.
+
+    The bound is infinite where the transform proves nothing. Where that is certain beforehand, or the `allowance` is
+    used up, nothing is transformed.
+    """
+    mean = means(form, law.tau)
+    inner, log_dropped = needed(form, runs, law)
+    if len(inner) == 0 or not law.cumulant < _MOST_CUMULANT:
+        return NOTHING
+    # Cells that weigh more than the mean need a wider window.
+    excess = max(-float(heights(inner, law.theta, mean).min()), 0.0)
+    if excess > _MOST_EXCESS:
+        return NOTHING
+    window = box_missing(form, law, _LOG_BEYOND - excess)
+    inside = clipped(inner, window)
+    if window.cells > MAX_WINDOW_CELLS or len(inside) == 0:
+        return NOTHING
+    if not allowance.transform(transform_price(form, law, window)[0]):
+        return NOTHING
+    total, error, lowest = run_sum(form, law, window, inside)
+    # `lowest` counts from the window's corner; weights are relative to it, and one at most.
+    corner = float(law.theta @ (window.low - mean))
+    shift = lowest + corner
+    error += _exp(log_dropped + shift)
+    if window.log_outside > -math.inf:
+        error += _exp(window.log_outside) + _exp(window.log_outside + excess + shift)
+    if not total > error:
+        return NOTHING
+    drift = float(law.theta @ (mean - means(form)))
+    log_p = law.cumulant - drift - shift + math.log(total)
+    rounding = UNIT_ROUNDOFF * (64.0 + 8.0 * (law.cumulant + abs(drift) + abs(lowest) + abs(corner)))
+    return log_p, error / total + rounding
+
+
+def log_weight(form: JointForm, law: Tilted) -> float:
+    """K(theta) - theta . m: about log of the probability of what lies beyond the tilted mean m."""
+    return law.cumulant - float(law.theta @ (means(form, law.tau) - means(form)))
+
+
+def _exp(power: float) -> float:
+    return math.exp(power) if power < 700.0 else math.inf
+
+
+def needed(form: JointForm, runs: Runs, law: Tilted) -> tuple[Runs, float]:
+    """The runs near enough along the edge, and the logarithm of a bound on what the others add.
+
+    The bound is on E_theta[exp(-theta . (X - m)); the others].
+    """
+    mean = means(form, law.tau)
+    axes = tangents(form, law)
+    if axes.shape[1] == 0:
+        return runs, -math.inf
+    distance = _distances(runs, axes, mean)
+    shell = np.minimum(np.floor(distance), _FARTHEST).astype(np.int64)
+    lowest = np.full(_FARTHEST + 1, np.inf)
+    np.minimum.at(lowest, shell, heights(runs, law.theta, mean))
+    widest = float(np.abs(form.vectors @ axes).max())
+    radius = np.arange(_FARTHEST + 1, dtype=np.float64)
+    log_tail = math.log(2.0 * axes.shape[1]) - 0.5 * radius * radius / (1.0 + widest * radius / 3.0)
+    logs = np.where(np.isfinite(lowest), log_tail - lowest, -np.inf)
+    beyond = np.logaddexp.accumulate(logs[::-1])[::-1]
+    enough = np.flatnonzero(beyond <= _LOG_BEYOND)
+    if len(enough) == 0:
+        return runs, -math.inf
+    reach = int(enough[0])
+    return chosen(runs, shell < reach), float(beyond[reach])
+
+
+def tangents(form: JointForm, law: Tilted) -> Reals:
+    """Directions of variance one under the tilt that are uncorrelated with theta . X and with each other, (r, r - 1)."""
+    sizes, axes = np.linalg.eigh(law.covariance(form))
+    kept = sizes > max(float(sizes[-1]), 1e-300) * 1e-14
+    white = axes[:, kept] / np.sqrt(sizes[kept])
+    normal = np.linalg.pinv(white) @ law.theta
+    rotation = np.linalg.svd(normal[None, :])[2]
+    return np.asarray(white @ rotation[1:].T)
+
+
+def _distances(runs: Runs, axes: Reals, mean: Reals) -> Reals:
+    """The least distance of each run's cells from the mean along the edge, the largest over the directions; (I,)."""
+    base = (runs.head - mean[:-1]) @ axes[:-1]
+    one = base + np.multiply.outer(runs.first - mean[-1], axes[-1])
+    other = base + np.multiply.outer(runs.last - mean[-1], axes[-1])
+    least = np.where(one * other <= 0.0, 0.0, np.minimum(np.abs(one), np.abs(other)))
+    return np.asarray(least.max(axis=1))
+
+
+def nearest_of_runs(runs: Runs, centre: Reals, covariance: Reals) -> Reals:
+    """The point of the runs' convex hull nearest to `centre` in the metric of the covariance's inverse, shape (r,)."""
+    sizes, axes = np.linalg.eigh(covariance)
+    white = axes / np.sqrt(np.maximum(sizes, sizes[-1] * 1e-14 + 1e-300))
+
+    def lowest(point: Reals) -> Reals:
+        return np.asarray((lowest_cell(runs, white @ point) - centre) @ white)
+
+    start = (nearest(runs, centre, white @ white.T) - centre) @ white
+    return np.asarray(centre + nearest_of_hull(lowest, start, _NEAR_ENOUGH) @ np.linalg.pinv(white))
+
+
+# The point of a convex hull nearest to the origin (Wolfe 1976, *Finding the nearest point in a polytope*).
+
+
+_HULL_ROUNDS = 60
+_NO_WEIGHT = 1e-12
+
+
+def nearest_of_hull(lowest: Callable[[Reals], Reals], start: Reals, tolerance: float) -> Reals:
+    """The point x of the hull of a set with least |x|, shape (r,), up to x . x - min x . y <= tolerance.
+
+    `lowest(x)` gives the point y of the set with the least x . y; `start` is any point of the set.
+    """
+    corners, weights, point = start[None, :], np.ones(1), start
+    for _ in range(_HULL_ROUNDS):
+        corner = lowest(point)
+        if float(point @ point - point @ corner) <= tolerance or (corners == corner).all(axis=1).any():
+            break
+        corners, weights = np.vstack((corners, corner)), np.append(weights, 0.0)
+        while True:
+            affine = _affine_weights(corners)
+            if (affine > _NO_WEIGHT).all():
+                weights = affine
+                break
+            # Move towards the affine minimum until a weight becomes zero, and drop that corner.
+            falling = affine <= _NO_WEIGHT
+            share = float((weights[falling] / np.maximum(weights[falling] - affine[falling], 1e-300)).min())
+            weights = weights + min(share, 1.0) * (affine - weights)
+            kept = weights > _NO_WEIGHT
+            if kept.all() or not kept.any():
+                return point
+            corners, weights = corners[kept], weights[kept] / weights[kept].sum()
+        point = weights @ corners
+    return point
+
+
+def _affine_weights(corners: Reals) -> Reals:
+    """Weights, of sum one, of the point nearest to the origin in the affine hull."""
+    gram = corners @ corners.T
+    solved = np.linalg.lstsq(gram + 1.0, np.ones(len(corners)), rcond=None)[0]
+    return np.asarray(solved / solved.sum())

@@ -18,8 +18,7 @@ from ...one_sum.fft import one_minus
 from ...probability import UNIT_ROUNDOFF
 from ..form import JointForm
 from ..tilt import Tilted
-from .box import Box
-from .region import Runs
+from .box import Box, Runs
 from .spectrum import Frequencies, fft_lengths, frequencies
 
 _AT_ONCE = 1 << 17

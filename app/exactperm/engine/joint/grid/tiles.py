@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from ...lattice import Integers, Reals
 from ..form import JointForm
-from .allowance import Allowance
-from .box import Box, Extreme
-from .region import Runs
+from .box import Box, Extreme, Runs
+from .price import Allowance
 
 Mask = NDArray[np.bool_]
 # (certainly extreme, certainly not) for tiles on which the k sums lie between `low` and `high`, shape (M,) each.
