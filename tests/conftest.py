@@ -35,6 +35,7 @@ for name in ("connect", "read", "write", "pool"):
     setattr(httpx._config.DEFAULT_TIMEOUT_CONFIG, name, 180.0)
 
 PACK = Path(__file__).resolve().parents[2] / "shared" / "data"
+MARKS = {"process": ["process"], "browser": ["browser", "process"]}  # of all tests of a folder
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,6 +52,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        for mark in MARKS.get(item.path.parent.name, []):
+            item.add_marker(mark)
     if config.getoption("one_case"):
         first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
         kept = [item for item in items if first[item.nodeid.partition("[")[0]] is item]

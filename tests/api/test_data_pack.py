@@ -22,10 +22,7 @@ from exactperm.settings import Settings
 from tests.api.conftest import Service, problem, running
 
 PACK = Path(__file__).resolve().parents[3] / "shared" / "data"
-pytestmark = [
-    pytest.mark.pack,
-    pytest.mark.skipif(not PACK.is_dir(), reason="the evaluation data is not in ../shared/data"),
-]
+pytestmark = pytest.mark.pack
 
 LOWEST_DOUBLE = Decimal("1e-307")
 CONLLU = {s: f"conllu/en_ewt-ud-test.{s}.conllu.gz" for s in ("gold", "ngram", "perceptron", "crf")}

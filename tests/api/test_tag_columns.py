@@ -89,7 +89,6 @@ def test_a_damaged_tag_never_moves_the_choice_to_another_column(service: Any) ->
 
 
 @pytest.mark.pack
-@pytest.mark.skipif(not PACK.is_dir(), reason="the evaluation data is not in ../shared/data")
 @pytest.mark.parametrize("with_options", [False, True])
 def test_the_files_of_uner_have_the_f1_of_seqeval(with_options: bool, service: Any) -> None:
     metrics = pytest.importorskip("seqeval.metrics")

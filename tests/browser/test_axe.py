@@ -11,8 +11,6 @@ from playwright.sync_api import Page
 from tests.browser.boards import pair_pictured
 from tests.browser.conftest import DESKTOP, Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 PHONE = (390, 844)
 AXE = Axe()
 LONG = "id,system,acc,f1\n" + "".join(f"q{n},{s},{n % 2},{n % 3}\n" for n in range(8) for s in "AB")

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Locator
 
 from tests.browser.conftest import Tab
 from tests.process.conftest import until
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 LONG = "id,system,acc,f1\n" + "".join(
     f"q{n},{name},{n % 2},{(n + len(name)) % 3}\n" for n in range(12) for name in ("A", "BB")

@@ -4,14 +4,11 @@ import re
 from collections.abc import Callable
 
 import httpx
-import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import Tab
 from tests.browser.proxy import proxied
 from tests.process.conftest import Server
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 PHONE = (360, 740)
 SMALLEST_TARGET = 44

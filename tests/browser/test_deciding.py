@@ -11,8 +11,6 @@ import pytest
 
 from tests.browser.conftest import Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 
 def table(first: str, second: str) -> str:
     """The first system is right on 36 of 40 items, the second on 20."""

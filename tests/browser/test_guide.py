@@ -13,7 +13,6 @@ from tests.process.conftest import Server
 OF_SWAGGER_UI = {"nested-interactive", "select-name", "scrollable-region-focusable"}
 PHONE: ViewportSize = {"width": 390, "height": 800}
 COLOURS = "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -6,12 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
-import pytest
 
 from tests.browser.conftest import DATA, Tab
 from tests.process.conftest import Server
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 TRIVIA = [DATA / "eus_trivia" / name for name in ("gpt-4-0613.jsonl", "gpt-3.5-turbo-0125.jsonl")]
 DROP = """files => {

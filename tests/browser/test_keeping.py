@@ -18,8 +18,6 @@ from tests.browser.test_axe import PHONE, findings
 from tests.browser.test_comfort import EXCESS
 from tests.process.conftest import Server, until
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 KEEP, COPY = "Keep and copy link", "Copy the link"
 LINK = r"v1/results/r_[0-9a-f]{32}"
 HOSTILE = """<script>alert(1)</script><img src=x onerror=alert(2)>"'&amp;"""

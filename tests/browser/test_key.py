@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from exactperm.ops.keys import new_key
 from tests.browser.conftest import Tab
 from tests.process.conftest import Server
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 
 def test_the_page_asks_for_the_key_once_and_goes_on_with_it(

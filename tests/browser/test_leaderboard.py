@@ -10,15 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
-import pytest
 
 from tests.browser.boards import NAMES, RANKED, choose, head, opened, order, pair_pictured, ranked, sent
 from tests.browser.conftest import Tab
 from tests.browser.test_handing_over import DROP
 from tests.browser.test_taking import copied, run
 from tests.process.conftest import Server, until
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 
 def test_the_examples_are_boards_and_their_numbers_are_those_of_the_service(

@@ -19,8 +19,6 @@ from tests.browser.test_refusing import HOSTILE
 from tests.browser.test_taking import copied, run, saved
 from tests.process.conftest import Server
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 
 def test_what_is_wrong_is_said_at_its_place(visit: Callable[..., Tab], tmp_path: Path) -> None:
     tab = opened(visit)

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from tests.browser.conftest import DESKTOP, Tab
 from tests.process.conftest import until
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 PHONE = (390, 844)
 ORDER = "[...document.querySelector('main').children].map((part) => part.id)"

@@ -16,8 +16,6 @@ from tests.browser.test_comfort import EXCESS
 from tests.browser.test_keeping import HOSTILE, card, keep
 from tests.process.conftest import Server
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 
 def test_with_keys_the_link_asks_for_the_key_and_saves_the_report(
     visit: Callable[..., Tab], start: Callable[..., Server], tmp_path: Path

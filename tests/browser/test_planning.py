@@ -7,11 +7,9 @@ import shlex
 from collections.abc import Callable
 
 import httpx
-import pytest
 
 from tests.browser.conftest import Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 PILOT = "id,u,v\n" + "".join(f"q{n},{n * 7 % 10 / 10},{n * 3 % 10 / 10}\n" for n in range(40))
 
 

@@ -14,8 +14,6 @@ from tests.browser.conftest import DATA, Tab
 from tests.browser.test_handing_over import DROP
 from tests.process.conftest import Server
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 SMALL = DATA / "mtme" / "small"
 
 

@@ -4,12 +4,8 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.browser.conftest import Tab
 from tests.process.conftest import until
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 HOSTILE = """<script>alert(1)</script><img src=x onerror=alert(2)>"'&amp;"""
 

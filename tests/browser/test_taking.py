@@ -13,8 +13,6 @@ import pytest
 from tests.browser.conftest import DATA, Tab
 from tests.process.conftest import PATIENCE_S
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 
 class Tags(HTMLParser):
     """The elements and the text of a document."""

@@ -18,6 +18,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 180.0  # for what does come, on however busy a machine
 PROC = Path("/proc")
+NEEDS_PROC = pytest.mark.skipif(
+    not PROC.is_dir(), reason="states, memory and parents of processes are read in /proc"
+)
 BUSY_TICKS, BUSY_IN_S = 2, 0.5  # a worker gives way to whatever else the machine does
 # Continuous integration installs what tests need: there nothing is skipped because a program is missing.
 IN_CI = os.environ.get("CI") == "true"

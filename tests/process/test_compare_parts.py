@@ -20,7 +20,6 @@ from exactperm.main import create_app
 from exactperm.settings import Settings
 from tests.process.executors import run, until
 
-pytestmark = pytest.mark.process
 WORKERS = 2
 # More than 120 ms are long.
 SOON_LONG = {"long_test_seconds": 0.06, "inplace_share": 0, "cache_bytes": 0, "access_log": False}

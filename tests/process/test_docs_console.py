@@ -30,9 +30,6 @@ def shown() -> list[tuple[str, str]]:
     ]
 
 
-pytestmark = pytest.mark.process
-
-
 def test_there_are_examples_of_both_commands() -> None:
     commands = " ".join(command for command, _ in shown())
     assert f"{COMMAND} test" in commands

@@ -12,13 +12,10 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from tests.process.conftest import PATIENCE_S, PROC, Server, until
+from tests.process.conftest import NEEDS_PROC, PATIENCE_S, Server, until
 from tests.process.wires import answer, closed, connected, head, sent
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.skipif(not PROC.is_dir(), reason="the states of processes are read in /proc"),
-]
+pytestmark = NEEDS_PROC
 
 SMALL = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}
 BODY = json.dumps(SMALL).encode()

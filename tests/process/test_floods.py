@@ -19,14 +19,20 @@ import pytest
 from exactperm.ops.edge.limits import RESERVE
 from exactperm.ops.edge.parsing import FREE_CHUNKS
 from exactperm.ops.keys import new_key
-from tests.process.conftest import ENDLESS, PATIENCE_S, PROC, ROOMY, Server, state_and_parent, until
+from tests.process.conftest import (
+    ENDLESS,
+    NEEDS_PROC,
+    PATIENCE_S,
+    PROC,
+    ROOMY,
+    Server,
+    state_and_parent,
+    until,
+)
 from tests.process.test_edge import metric
 from tests.process.wires import answer, closed, connected, head, sent
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.skipif(not PROC.is_dir(), reason="the states of processes are read in /proc"),
-]
+pytestmark = NEEDS_PROC
 
 SMALL = json.dumps({"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}).encode()
 JSON = "Content-Type: application/json"

@@ -1,4 +1,4 @@
-"""Where workers come from: the fork server, and processes that are each started where it cannot be. Linux's /proc is read."""
+"""Where workers come from: the fork server, and processes that are each started where it cannot be; and starts amid kills."""
 
 from __future__ import annotations
 
@@ -8,19 +8,30 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.process import jobs
-from tests.process.conftest import LARGE, PROC, ROOT, SMALL, Server, lives, name_of, state_and_parent, until
+from exactperm.serving import STARTUP_FAILURE
+from tests.process import executors
+from tests.process.conftest import (
+    LARGE,
+    NEEDS_PROC,
+    PATIENCE_S,
+    PROC,
+    ROOT,
+    SMALL,
+    Server,
+    lives,
+    name_of,
+    state_and_parent,
+    until,
+)
 from tests.process.executors import executor, run, until as soon
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.skipif(not PROC.is_dir(), reason="processes are found in /proc"),
-]
+pytestmark = NEEDS_PROC
 
 
 def fork_servers(parent: int) -> set[int]:
@@ -133,11 +144,11 @@ def test_without_a_fork_server_every_worker_is_started_and_warmed_up(monkeypatch
         async with executor(workers=2) as pool:
             assert len(pool.pids) == 2
             assert max(inherited_share(pid) for pid in pool.pids) < 0.1  # each has imported for itself
-            assert await pool.run(jobs.sleep, 0.01, b"", 30) == "slept"
+            assert await pool.run(executors.sleep, 0.01, b"", 30) == "slept"
             victim = pool.pids[0]
             os.kill(victim, signal.SIGKILL)
             await soon(lambda: len(pool.pids) == 2 and victim not in pool.pids)
-            calls = [pool.run(jobs.sleep, 0.05, b"", 30) for _ in range(4)]
+            calls = [pool.run(executors.sleep, 0.05, b"", 30) for _ in range(4)]
             assert await asyncio.gather(*calls) == ["slept"] * 4
 
     run(scenario)
@@ -159,3 +170,80 @@ def test_workers_that_end_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> Non
     run(scenario)
     monkeypatch.setattr("os.pidfd_open", refused)
     run(scenario)
+
+
+KILLS = 6
+PATIENT_S = 2 * PATIENCE_S  # each kill costs a start
+
+
+def children(parent: int) -> set[int]:
+    found = {int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()}
+    return {pid for pid in found if state_and_parent(pid)[1] == parent and lives(pid)}
+
+
+def kill_some(process: subprocess.Popen[bytes]) -> None:
+    """Kill whatever the process starts, so many times."""
+    killed: set[int] = set()
+
+    def more() -> bool:
+        assert process.poll() is None, "it has ended"
+        for pid in children(process.pid) - killed:
+            os.kill(pid, signal.SIGKILL)
+            killed.add(pid)
+        return len(killed) >= KILLS
+
+    until(more, "it starts processes again and again", PATIENT_S)
+
+
+def test_a_server_whose_processes_are_killed_while_they_start_gets_ready(tmp_path: Path) -> None:
+    server = Server(tmp_path / "log", workers=2, worker_start_timeout_s=PATIENT_S)
+    try:
+        kill_some(server.process)
+        until(server.ready, "the server is ready", PATIENT_S)
+        assert server.post("/v1/tests/scores", {"u": [1, 2, 3], "v": [0, 1, 1]}).status_code == 200
+        assert "tried again: ProcessLost" in server.log.read_text()
+        assert server.stop() == 0
+    finally:
+        server.process.kill()
+        server.process.wait(PATIENCE_S)
+
+
+@contextmanager
+def worker(folder: Path, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
+    environment = {**os.environ, "EXACTPERM_JOBS_URL": f"sqlite:///{folder / 'executors.sqlite'}", **settings}
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "exactperm", "worker"],
+            cwd=ROOT,
+            env=environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(PATIENCE_S)
+
+
+def test_a_worker_for_jobs_whose_processes_are_killed_while_they_start_gets_ready(tmp_path: Path) -> None:
+    with worker(tmp_path, EXACTPERM_WORKER_START_TIMEOUT_S=str(PATIENT_S)) as process:
+        kill_some(process)
+        until(lambda: "is ready" in (tmp_path / "log").read_text(), "the worker is ready", PATIENT_S)
+        process.terminate()
+        assert process.wait(PATIENCE_S) == 0
+        assert "bug" not in (tmp_path / "log").read_text()
+
+
+def test_a_start_that_takes_too_long_ends_with_a_sentence(tmp_path: Path) -> None:
+    server = Server(tmp_path / "server.log", workers=2, worker_start_timeout_s=0.01)
+    with worker(tmp_path, EXACTPERM_WORKER_START_TIMEOUT_S="0.01") as process:
+        assert process.wait(PATIENT_S) == 2
+        assert server.process.wait(PATIENT_S) == STARTUP_FAILURE
+    for log in ("server.log", "log"):
+        text = (tmp_path / log).read_text()
+        assert "did not start within 0.01 s" in text
+        assert "EXACTPERM_WORKER_START_TIMEOUT_S" in text
+        assert "Traceback" not in text
+        assert "bug" not in text

@@ -23,7 +23,7 @@ from tests.process.conftest import ENDLESS, PATIENCE_S, ROOMY, ROOT, SMALL, unti
 from tests.process.job_servers import DIGESTS, KEYS, JobServer, lines, serving, without_runtime
 from tests.process.test_compare_parts import board
 
-pytestmark = [pytest.mark.process, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 # "dp" by name: each pair by itself, so that there are many chunks.
 BOARD = board(14, 150, confidence_level=None)
 SETS = {

@@ -22,7 +22,7 @@ import pytest
 from tests.process.conftest import LARGE, PATIENCE_S, ROOT, SMALL, Server, until
 from tests.process.job_servers import QUICK, JobServer, lines, serving
 
-pytestmark = [pytest.mark.process, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 FOLLOWED = 150  # tests that take longer than two looks at a job are apart, on a fast machine, too
 SAMPLED = {"kind": "scores", "request": {**SMALL, "method": "monte_carlo", "samples": 300_000}}
 

@@ -23,7 +23,6 @@ from tests.process.test_compare_parts import board
 PLACES = ["/usr/local/bin", *sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)]
 POSTGRES = shutil.which("postgres", path=os.pathsep.join([os.environ.get("PATH", ""), *PLACES]))
 pytestmark = [
-    pytest.mark.process,
     pytest.mark.slow,
     pytest.mark.skipif(
         POSTGRES is None and not IN_CI,

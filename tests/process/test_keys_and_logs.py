@@ -1,4 +1,4 @@
-"""Keys, origins and log lines of a real server."""
+"""Keys, origins, log lines and spans of a real server."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,13 +16,10 @@ import httpx
 import pytest
 
 from exactperm.ops.keys import new_key
-from tests.process.conftest import PATIENCE_S, PROC, ROOT, Server, until
+from tests.process.conftest import NEEDS_PROC, PATIENCE_S, ROOT, Server, until
 from tests.process.wires import head, sent
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.skipif(not PROC.is_dir(), reason="the states of processes are read in /proc"),
-]
+pytestmark = NEEDS_PROC
 
 SMALL = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}
 LARGE = {"stay": [1, -1, 2, 3] * 50_000}
@@ -177,7 +176,7 @@ def test_a_worker_logs_as_the_web_process_does(form: Literal["json", "console"])
     log = of_a_failing_worker(log_format=form)
     (line,) = (line for line in log.splitlines() if "unexpected" in line)
     assert "ValueError" in line
-    assert "jobs.py:" in line
+    assert "executors.py:" in line
     assert ":fail_unforeseen" in line
     assert SECRET not in log
     if form == "json":
@@ -215,3 +214,51 @@ def test_it_serves_though_its_streams_are_closed(closed: str, tmp_path: Path) ->
         server.process.kill()
         server.process.wait()
     assert "Traceback" not in server.log.read_text()
+
+
+TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
+
+
+@pytest.fixture
+def collector() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
+    """An OTLP collector that keeps what it is sent."""
+    kept: list[tuple[str, bytes]] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            kept.append((self.path, self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", kept
+        server.shutdown()
+
+
+@pytest.mark.parametrize("by", ["EXACTPERM_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"])
+def test_a_collector_is_told_what_was_asked_and_nothing_of_what_was_in_it(
+    start: Callable[..., Server],
+    collector: tuple[str, list[tuple[str, bytes]]],
+    monkeypatch: pytest.MonkeyPatch,
+    by: str,
+) -> None:
+    pytest.importorskip("opentelemetry.sdk.trace", reason="the extra otel is not installed")
+    endpoint, kept = collector
+    monkeypatch.setenv(by, endpoint)
+    monkeypatch.setenv("FASTAPI_OTEL_AUTO_CONFIGURE", "true")  # FastAPI's own would tell query strings
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
+    server = start(workers=1)
+    traced = {"traceparent": f"00-{TRACE_ID}-b7ad6b7169203331-01"}
+    server.post(f"/v1/tests/scores?name_u={SECRET}", SMALL, headers=traced)
+    server.post("/v1/tests/scores", SMALL, headers=traced)
+    server.stop()
+    assert {path for path, _ in kept} == {"/v1/traces"}
+    sent = b"".join(body for _, body in kept)
+    assert b"POST /v1/tests/scores" in sent
+    assert bytes.fromhex(TRACE_ID) in sent
+    assert b"enumeration" in sent
+    assert SECRET.encode() not in sent

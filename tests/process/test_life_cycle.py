@@ -16,13 +16,10 @@ import httpx
 import pytest
 
 from exactperm.ops.edge.protocol import LAST_HEAD_S
-from tests.process.conftest import ENDLESS, LARGE, PATIENCE_S, PROC, ROOMY, Server, until
+from tests.process.conftest import ENDLESS, LARGE, NEEDS_PROC, PATIENCE_S, ROOMY, Server, until
 from tests.process.wires import answer, head
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.skipif(not PROC.is_dir(), reason="the states of processes are read in /proc"),
-]
+pytestmark = NEEDS_PROC
 
 # Some tens of milliseconds in a worker.
 MEDIUM = {"stay": [3**k % 1009 for k in range(4_000)], "method": "monte_carlo", "samples": 2_000}

@@ -8,16 +8,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 import httpx
-import pytest
 
 from exactperm.api.bodies import SENDING_BYTES
 from exactperm.execution.memory import WORTH_BYTES, resident_bytes
-from tests.process.conftest import PATIENCE_S, PROC, Server, until
+from tests.process.conftest import NEEDS_PROC, PATIENCE_S, Server, until
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.skipif(not PROC.is_dir(), reason="the memory of processes is read in /proc"),
-]
+pytestmark = NEEDS_PROC
 Start = Callable[..., Server]
 CLIENTS = 150
 MIB = 2**20

@@ -16,7 +16,7 @@ from exactperm import gate
 from tests.docs_pages import blocks
 from tests.process.conftest import ROOT, Server
 
-pytestmark = [pytest.mark.process, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 TESTS = """
 from exactperm import files, metric, scores

@@ -23,7 +23,6 @@ from tests.process.job_servers import without_runtime
 HAPROXY = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 pytestmark = [
-    pytest.mark.process,
     pytest.mark.slow,
     pytest.mark.skipif(
         HAPROXY is None and not IN_CI, reason="HAProxy is not installed; as root, .ci/servers does that"

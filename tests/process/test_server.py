@@ -1,25 +1,24 @@
-"""A real server: signals, kills, disconnects, deadlines."""
+"""A real server: signals, kills, disconnects, deadlines, forms; and pictures, which workers draw."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.process.conftest import ENDLESS, LARGE, PATIENCE_S, PROC, ROOMY, SMALL, Server, lives, until
+from tests.process.conftest import ENDLESS, LARGE, NEEDS_PROC, PATIENCE_S, ROOMY, SMALL, Server, lives, until
 
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.skipif(not PROC.is_dir(), reason="the states of processes are read in /proc"),
-]
+pytestmark = NEEDS_PROC
 
 
 Start = Callable[..., Server]
@@ -167,3 +166,77 @@ def test_no_payload_is_in_the_log(start: Start) -> None:
     log = server.log.read_text()
     assert '"route":"/v1/tests/scores"' in log
     assert "secret" not in log
+
+
+def has_loaded(pid: int, library: str) -> bool:
+    return f"/{library}/" in Path(f"/proc/{pid}/maps").read_text()
+
+
+def test_the_web_process_never_loads_what_draws(start: Callable[..., Server]) -> None:
+    server = start(workers=1)
+    for query in ("?format=svg", "?format=png&theme=dark", "?format=html"):
+        body = {"u": [1, 2, 3], "v": [0, 2, 1]}
+        assert server.post(f"/v1/tests/scores{query}", body).status_code == 200
+        assert server.post(f"/v1/gate{query}", {"kind": "scores", "request": body}).status_code == 200
+    assert any(has_loaded(worker, "resvg_py") for worker in server.workers())
+    assert not has_loaded(server.process.pid, "resvg_py")
+    assert has_loaded(server.process.pid, "numpy")
+
+
+# Minutes of sampling, within the budget of these servers.
+ENDLESS_FORM = ("id,u,v\n" + "".join(f"{n},{2 ** (n % 30)},0\n" for n in range(9_000))).encode()
+CHOICES = {"format": "csv", "method": "monte_carlo", "samples": "500000000"}
+ROOMY_FORMS = {**ROOMY, "worker_memory_bytes": 2**41}
+
+
+def form(server: Server, **fields: str) -> httpx.Response:
+    files = {"file": ("scores.csv", gzip.compress(ENDLESS_FORM))}
+    return httpx.post(
+        f"{server.url}/v1/tests/files", files=files, data={**CHOICES, **fields}, timeout=PATIENCE_S
+    )
+
+
+def test_others_are_served_while_a_form_is_computed_and_its_deadline_ends_it(start: Start) -> None:
+    server = start(workers=1, **ROOMY_FORMS)
+    answers: list[httpx.Response] = []
+    sender = threading.Thread(target=lambda: answers.append(form(server, timeout_s="5")))
+    sender.start()
+    (worker,) = until(server.computing, "the worker computes")
+    assert httpx.get(f"{server.url}/livez").status_code == 200
+    assert server.post("/v1/tests/scores", SMALL).json()["p_value"] == 0.0625
+    assert answers == []
+    sender.join(PATIENCE_S)
+    assert answers[0].status_code == 503
+    assert answers[0].json()["type"].endswith("#deadline-exceeded")
+    until(lambda: len(server.workers() - {worker}) == 2, "another worker has come")
+
+
+def test_a_stream_that_inflates_beyond_the_limit_is_a_413_and_nothing_else(start: Start) -> None:
+    server = start(workers=1, max_body_bytes=100_000)
+    bomb = gzip.compress(b" " * 50_000_000)
+
+    def chunks() -> Iterator[bytes]:
+        for begin in range(0, len(bomb), 1_000):
+            yield bomb[begin : begin + 1_000]
+
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    response = httpx.post(
+        f"{server.url}/v1/tests/scores", content=chunks(), headers=headers, timeout=PATIENCE_S
+    )
+    assert response.status_code == 413
+    assert response.headers["content-type"] == "application/problem+json"
+    assert server.post("/v1/tests/scores", SMALL).status_code == 200
+
+
+def test_what_is_written_in_a_form_is_in_no_log(start: Start) -> None:
+    server = start(workers=1)
+    secret = "s3cr3t-" * 3
+    body = f'--b\r\nContent-Disposition: form-data; name="u"; filename="{secret}"\r\n\r\n{secret}'.encode()
+    headers = {"content-type": "multipart/form-data; boundary=b"}
+    for content in (body, body + b"\r\n--b--\r\n", body + b"\r\n--b" + secret.encode() * 50):
+        response = httpx.post(
+            f"{server.url}/v1/tests/files", content=content, headers=headers, timeout=PATIENCE_S
+        )
+        assert 400 <= response.status_code < 500
+    server.stop()
+    assert secret not in server.log.read_text()

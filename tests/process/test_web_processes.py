@@ -32,7 +32,6 @@ from tests.process.conftest import (
 from tests.process.wires import answer, head
 
 pytestmark = [
-    pytest.mark.process,
     pytest.mark.slow,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="several web processes need Linux"),
 ]

@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 PATIENCE_S = 180.0
 
-pytestmark = [pytest.mark.process, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 # Imported by a .pth file when the interpreter starts; `sitecustomize` may be taken by the system.
 HIDING = '''
