@@ -210,7 +210,7 @@ def test_a_server_whose_processes_are_killed_while_they_start_gets_ready(tmp_pat
 
 @contextmanager
 def worker(folder: Path, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
-    environment = {**os.environ, "EXACTPERM_JOBS_URL": f"sqlite:///{folder / 'executors.sqlite'}", **settings}
+    environment = {**os.environ, "EXACTPERM_JOBS_URL": f"sqlite:///{folder / 'jobs.sqlite'}", **settings}
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "exactperm", "worker"],

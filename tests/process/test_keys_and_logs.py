@@ -147,12 +147,12 @@ def of_a_failing_worker(**settings: object) -> str:
 import asyncio
 from exactperm.main import create_app
 from exactperm.settings import Settings
-from tests.process import jobs
+from tests.process import executors
 
 async def main():
     app = create_app(Settings(workers=1, **{settings!r}))
     async with app.router.lifespan_context(app):
-        await app.state.executor.run(jobs.fail_unforeseen, "{SECRET}", b"", 60.0)
+        await app.state.executor.run(executors.fail_unforeseen, "{SECRET}", b"", 60.0)
 
 if __name__ == "__main__":
     asyncio.run(main())
