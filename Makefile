@@ -10,7 +10,7 @@ PYTEST_ARGS ?= -n 3 --dist loadfile
 SOURCES = $(wildcard app tests loadtest)
 TYPESCRIPT := openapi/clients/typescript
 
-.PHONY: help serve dev test test-fast check lint format fuzz docs clients examples openapi openapi-check bench chaos soak goals wheel image lock clean
+.PHONY: help serve dev test test-fast lowest check lint format fuzz docs clients examples openapi openapi-check bench chaos soak goals wheel image lock clean
 
 help: ## List the targets
 	@sed -nE -e 's/^##@ (.*)/\n\1/p' -e 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -54,6 +54,14 @@ test-fast: PYTEST_ARGS = -n 2 --dist loadfile
 test-fast: .venv/.dev ## One case of each unit and api test without the slow ones; no server, no browser
 	@$(PY) -m compileall -q app
 	$(PY) -m pytest tests/unit tests/api --one-case -m "not slow and not process and not browser" $(PYTEST_ARGS)
+
+# As far back as pyproject.toml says that we work: numpy 2.0, scipy 1.13, ... What tests compare with is newer.
+.venv-lowest/.done: requirements/lowest.txt .ci/venv
+	.ci/venv $< .venv-lowest
+	@touch $@
+LOWEST_ARGS ?= tests/unit/inference tests/unit/statistics tests/api/test_files_of_tools.py -n 3 --dist loadfile
+lowest: .venv-lowest/.done ## One case of each test of the inference, with the oldest libraries that are allowed
+	.venv-lowest/bin/python -m pytest --one-case -m "not slow" -p no:cacheprovider $(LOWEST_ARGS)
 
 check: lint openapi-check ## What continuous integration runs besides the tests
 
@@ -125,6 +133,7 @@ LOCK = $(COMPILE) pyproject.toml
 SERVER = --extra server --extra pictures
 lock: .venv/.dev ## Pin pyproject.toml's dependencies again (UPGRADE=--upgrade for newer versions)
 	$(LOCK) --all-extras --group dev --output-file requirements/dev.txt
+	$(LOCK) $(SERVER) --extra asr --extra mt --extra tables --extra trec --group dev --resolution lowest-direct --output-file requirements/lowest.txt
 	$(LOCK) --constraint requirements/dev.txt $(SERVER) --output-file requirements/main.txt
 	$(LOCK) --constraint requirements/dev.txt $(SERVER) --extra asr --extra jobs --extra mt --extra tables --extra trec --output-file requirements/serve.txt
 	$(LOCK) --constraint requirements/dev.txt --extra asr --extra mt --extra trec --output-file requirements/gate.txt
@@ -133,4 +142,4 @@ lock: .venv/.dev ## Pin pyproject.toml's dependencies again (UPGRADE=--upgrade f
 	@! grep -nE 'https?://|file:|find-links|index-url' requirements/*.txt
 
 clean: ## Remove .venv, dist and caches
-	rm -rf .venv $(TYPESCRIPT)/node_modules dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-lowest $(TYPESCRIPT)/node_modules dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
