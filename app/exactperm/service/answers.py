@@ -92,8 +92,7 @@ def written(record: Any) -> bytes:
     kind: type = type(record)
     text = _adapter(kind).dump_json(record)
     if _may_not_be_finite(text):  # a number, or part of a label
-        value = json.loads(text, parse_constant=_refuse)
-        return json.dumps(value, separators=(",", ":")).encode()
+        return json.dumps(json.loads(text, parse_constant=_refuse), separators=(",", ":")).encode()
     return text
 
 

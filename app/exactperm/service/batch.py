@@ -315,8 +315,7 @@ def handle_batch(job: Job, body: bytes | bytearray, control: Control) -> Rendere
     if workers > 1 and sum(seconds) > _LONG * long_s:
         return _divided(job, written, seconds, started)
     control.plan(sum(seconds))
-    most = job.limits.batch_answer_bytes
-    return _joined(job, _answered(Run(job, 0, most), written, control), started)
+    return _joined(job, _answered(Run(job, 0, job.limits.batch_answer_bytes), written, control), started)
 
 
 def _written(job: Job, text: str) -> tuple[list[str], bool | None]:

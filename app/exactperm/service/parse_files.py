@@ -320,8 +320,7 @@ def spec_of_kind(
         if name in _OF_RANKINGS:
             detail += f" {name} compares scores with gold: name its column with `gold_column`, or give it as the file `gold`."
         raise InvalidTest.at("/statistic/name", "unknown_statistic", detail)
-    statistic = validated(STATISTIC_MODELS[kind], {"name": name, **merged}, prefix="/statistic")
-    return spec_of(statistic, kind)
+    return spec_of(validated(STATISTIC_MODELS[kind], {"name": name, **merged}, prefix="/statistic"), kind)
 
 
 def _passed_on(kind: Kind, default: StatisticSpec, name: str) -> dict[str, Any]:

@@ -58,33 +58,31 @@ WARM_UP_BOARD = b'{"kind": "scores", "systems": {"A": [1, 1, 1], "B": [1, 0, 0],
 
 def handle(job: Job, body: bytes | bytearray, control: Control) -> RenderedResponse:
     """Answer one request, errors included; raises nothing but MemoryError."""
-
-    def steps(started: float) -> RenderedResponse:
-        parsed, prepared, planning = planned(job, body, control)
-        if job.kind != "plan":
-            control.plan(prepared.seconds)
-        return _finished(job, parsed, prepared, started, planning)
-
-    return _never_raising(job, steps)
+    return _never_raising(job, lambda started: _run(job, *planned(job, body, control), control, started))
 
 
 def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> RenderedResponse | Split:
     """The same; but of a long comparison only the plan, for several workers to run its tests."""
-    if job.kind != "compare":
-        return handle(job, body, control)
 
     def steps(started: float) -> RenderedResponse | Split:
         parsed, prepared, planning = planned(job, body, control)
-        assert isinstance(prepared, PreparedCompare)
-        assert isinstance(parsed, ParsedCompare)
-        asked = job if parsed.store is None else asking(job, parsed.store)
-        split = boards.split_of(asked, prepared, (run_pairs, join_pairs), started, planning)
-        if split is not None:
-            return split
-        control.plan(prepared.seconds)
-        return _finished(job, parsed, prepared, started, planning)
+        if job.kind == "compare":
+            assert isinstance(prepared, PreparedCompare)
+            asked = job if parsed.store is None else asking(job, parsed.store)
+            split = boards.split_of(asked, prepared, (run_pairs, join_pairs), started, planning)
+            if split is not None:
+                return split
+        return _run(job, parsed, prepared, planning, control, started)
 
     return _never_raising(job, steps)
+
+
+def _run(
+    job: Job, parsed: Parsed, prepared: Planned, planning: float, control: Control, started: float
+) -> RenderedResponse:
+    if job.kind != "plan":
+        control.plan(prepared.seconds)
+    return _finished(job, parsed, prepared, started, planning)
 
 
 def planned(job: Job, body: bytes | bytearray, control: Control) -> tuple[Parsed, Planned, float]:
@@ -256,16 +254,10 @@ def _prepare_test(job: Job, parsed: ParsedTest) -> Prepared:
         return prepare(parsed.data, parsed.spec, parsed.options, budget, only_planned=job.kind == "plan")
 
 
-def _plan_test(parsed: ParsedTest, prepared: Prepared) -> bytes:
-    # Segments come from files alone, which only the CLI plans.
-    return render_plan(parsed.kind, plan_record(prepared))
-
-
 def _run_test(parsed: ParsedTest, prepared: Prepared) -> Ran:
     record = reported(finish(prepared), parsed.reading_record, parsed.warnings)
     # For scripts that do not read the body, and of pictures, which say it only to eyes.
-    headers = (("x-p-value", repr(record.p_value)),)
-    return Ran(record, (record.method.name, record.items.n), headers)
+    return Ran(record, (record.method.name, record.items.n), (("x-p-value", repr(record.p_value)),))
 
 
 def _run_gate(parsed: ParsedGate, prepared: PreparedGate) -> Ran:
@@ -305,18 +297,6 @@ ADJUSTED_IN_PLACE = frozenset({"bonferroni", "holm", "hochberg", "bh", "by", "no
 # Of a comparison: pairs on all data sets, and values of all systems.
 MOST_PAIRS = 100
 MOST_VALUES = 5_000
-
-
-def is_small_power(parsed: ParsedPower) -> bool:
-    """Whether a question about power has no pilot, or a small one."""
-    return parsed.pilot is None or is_small_test(parsed.pilot)
-
-
-def is_small_gate(parsed: ParsedGate) -> bool:
-    """Whether a gate is of few small tests."""
-    return len(parsed.metrics) <= MOST_METRICS and all(
-        is_small_test(metric.test) for metric in parsed.metrics
-    )
 
 
 def is_small_test(parsed: ParsedTest) -> bool:
@@ -388,11 +368,20 @@ BOARD = Noun(
     lambda _, prepared: render_plan("compare", boards.plan_of_comparison(prepared)),
 )  # fmt: skip
 NOUNS: Mapping[type, Noun] = {
-    ParsedTest: Noun("test", is_small_test, _prepare_test, _run_test, _plan_test),
-    ParsedGate: Noun("gate", is_small_gate, prepare_gate, _run_gate),
-    ParsedPower: Noun("power", is_small_power, prepare_power, _run_power),
+    # Segments come from files alone, which only the CLI plans.
+    ParsedTest: Noun(
+        "test", is_small_test, _prepare_test, _run_test,
+        lambda parsed, prepared: render_plan(parsed.kind, plan_record(prepared)),
+    ),
+    ParsedGate: Noun(
+        "gate", lambda gate: len(gate.metrics) <= MOST_METRICS and all(is_small_test(each.test) for each in gate.metrics),
+        prepare_gate, _run_gate,
+    ),
+    ParsedPower: Noun(
+        "power", lambda parsed: parsed.pilot is None or is_small_test(parsed.pilot), prepare_power, _run_power,
+    ),
     ParsedCompare: BOARD,
-}
+}  # fmt: skip
 # All other kinds are tests.
 PARSERS: Mapping[str, Callable[[Job, bytes | bytearray, Control], Parsed]] = {
     "gate": parse_gate,

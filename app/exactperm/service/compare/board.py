@@ -16,16 +16,7 @@ import numpy as np
 
 from ...answers.test import ReadingRecord, WarningRecord
 from ...errors import InvalidTest, pointer_token, relocated
-from ...inputs.alignment import (
-    GOLD,
-    Aligned,
-    ById,
-    Gapped,
-    Given,
-    OnMissingOnBoard,
-    align,
-    system_pointer,
-)
+from ...inputs.alignment import GOLD, Aligned, ById, Gapped, Given, OnMissingOnBoard, align, system_pointer
 from ...inputs.columns import to_decimals
 from ...inputs.formats import catalogue
 from ...inputs.formats.options import OF_TWO
@@ -52,20 +43,8 @@ from ..parse import (
     warnings_of,
     weights_for,
 )
-from ..parse_files import (
-    PARAMETERS,
-    option_pointer,
-)
-from ..query import (
-    ELSEWHERE,
-    OF_A_BOARD,
-    PointerMap,
-    item_of,
-    literal,
-    once,
-    options_of,
-    parameters_of,
-)
+from ..parse_files import PARAMETERS, option_pointer
+from ..query import ELSEWHERE, OF_A_BOARD, PointerMap, item_of, literal, once, options_of, parameters_of
 from ..schema.compare import CompareChoices, CompareKind
 from ..validation import validated
 

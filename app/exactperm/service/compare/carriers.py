@@ -34,15 +34,7 @@ from ...inputs.formats.workbook import as_text, refuse_others
 from ...inputs.roles import Cells, Key, Places
 from ..documents import request_in
 from ..messages import CSV, TSV, Job
-from ..parse_files import (
-    Form,
-    as_read,
-    in_body,
-    option_pointer,
-    read_form,
-    reader_options,
-    spec_of_kind,
-)
+from ..parse_files import Form, as_read, in_body, option_pointer, read_form, reader_options, spec_of_kind
 from ..query import ELSEWHERE, OF_A_BOARD, prefixed
 from ..schema.compare import Columns, CompareChoices, CompareKind, CompareRequest, Dataset
 from ..schema.fields import ON_MISSING, CountColumns, OutputColumn, SampleColumn

@@ -374,11 +374,7 @@ class Whole:
 
 
 def split_of(
-    job: Job,
-    prepared: PreparedCompare,
-    calls: tuple[Function, Function],
-    started: float,
-    planning: float,
+    job: Job, prepared: PreparedCompare, calls: tuple[Function, Function], started: float, planning: float
 ) -> Split | None:
     """The parts; None where one worker is as quick.
 
