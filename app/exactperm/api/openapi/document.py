@@ -14,19 +14,25 @@ from pydantic.json_schema import models_json_schema
 from ...service.schema.compare import CompareRequest, Dataset, PlanEnvelope
 from ...service.schema.requests import REQUEST_MODELS, GateRequest, PowerRequest
 from ...version import __version__
-from .batch_operations import ANSWERS as LIST_ANSWERS, REQUESTS as LIST_REQUESTS, batch_operation
-from .compare_operations import compare_operation
-from .gate_operations import gate_operation
-from .job_operations import ANSWERS as JOB_ANSWERS, REQUESTS as JOB_REQUESTS, job_operations
+from .job_operations import (
+    ANSWERS as JOB_ANSWERS,
+    LIST_ANSWERS,
+    LIST_REQUESTS,
+    REQUESTS as JOB_REQUESTS,
+    batch_operation,
+    job_operations,
+)
 from .operations import (
+    REF,
+    compare_operation,
     files_operation,
+    gate_operation,
     plan_operation,
+    power_operation,
     problem_response,
     reference,
     test_operation,
 )
-from .parameters import REF
-from .power_operations import power_operation
 from .schemas import ANSWERS, Health
 
 TITLE = "exactperm"

@@ -4,34 +4,113 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from copy import deepcopy
+from typing import Any, get_args
 
 from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 from starlette.responses import Response
 
+from ...inputs.encodings import CODINGS
 from ...inputs.formats import catalogue
+from ...inputs.formats.catalogue import told_by_statistic
 from ...inputs.formats.options import CHOICES, INTEGERS
 from ...inputs.formats.roles import ROLES
-from ...reports.representations import BY_NAME, JSON, OF_A_TEST
+from ...reports.picture.canvas import Theme
+from ...reports.representations import (
+    BY_NAME,
+    JSON,
+    OF_A_COMPARISON,
+    OF_A_GATE,
+    OF_A_TEST,
+    OF_POWER,
+    BoardPicture,
+    BoardTable,
+)
 from ...service import messages, problems
+from ...service.compare.board import KINDS, NAMES as SYSTEM_NAMES, OF_QUERY, READER_OPTIONS
+from ...service.compare.carriers import COLUMNS, SYSTEM
+from ...service.gate import FIELDS as GATE_FIELDS
 from ...service.messages import TestKind
 from ...service.parse_files import FIELDS
 from ...service.query import LITERAL, NAMES, TEXT, parameters_of
-from ...service.schema.compare import PlanEnvelope
-from ...service.schema.fields import STATISTIC_MODELS
-from ...service.schema.requests import REQUEST_MODELS, Choices
-from .parameters import (
-    ANSWER_HEADERS,
-    CODING,
-    REF,
-    RUNNING,
-    TIMEOUT,
-    Schema,
-    format_parameter,
-    header,
-    parameter,
+from ...service.schema.compare import CompareChoices, CompareRequest, PlanEnvelope
+from ...service.schema.fields import LEAST_TIMEOUT_S, STATISTIC_MODELS, entries
+from ...service.schema.requests import (
+    FAIL,
+    REQUEST_MODELS,
+    Choices,
+    GateFields,
+    GateRequest,
+    PowerFields,
+    PowerRequest,
 )
-from .schemas import ComparePlanAnswer, PlanAnswer, Problem, TestAnswer
+from .schemas import (
+    CompareAnswer,
+    ComparePlanAnswer,
+    GateAnswer,
+    PlanAnswer,
+    PowerAnswer,
+    Problem,
+    TestAnswer,
+)
+
+Schema = dict[str, Any]
+REF = "#/components/schemas/{model}"
+
+
+def header(description: str, kind: str = "string") -> Schema:
+    """A header of a response."""
+    return {"description": description, "schema": {"type": kind}}
+
+
+def parameter(name: str, description: str, schema: Schema, where: str = "query") -> Schema:
+    """A parameter that may be left out."""
+    return {"name": name, "in": where, "required": False, "description": description, "schema": schema}
+
+
+ANSWER_HEADERS = {
+    "ETag": header("The id of the answer."),
+    "Server-Timing": header(
+        "queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal "
+        "requests (shared)."
+    ),
+    "Content-Location": header("Where an answer is kept that was asked for with store."),
+    "Age": header("Seconds since a cached answer was computed.", "integer"),
+    "X-Request-Id": header("The client's, or a new one."),
+}
+
+
+def format_parameter(names: Iterable[str]) -> Schema:
+    """The choice among these representations."""
+    description = "The representation of the answer; overrides Accept."
+    return parameter("format", description, {"type": "string", "enum": list(names)})
+
+
+THEME = parameter(
+    "theme",
+    "The colours of a picture (svg, png). Default light.",
+    {"type": "string", "enum": list(get_args(Theme))},
+)
+TIMEOUT = parameter(
+    "timeout_s",
+    "Deadline in seconds, clamped by the server; here it counts before any body is read.",
+    {"type": "number", "exclusiveMinimum": LEAST_TIMEOUT_S},
+)
+CODING = parameter(
+    "Content-Encoding",
+    "The content coding of the body; the limit is for its size as sent and as inflated.",
+    {"type": "string", "enum": [*CODINGS, "identity", ""]},
+    "header",
+)
+STORE = parameter(
+    "store",
+    "1 keeps the answer for a while; Content-Location is its path, for whoever has the same API key.",
+    {"type": "string", "enum": ["0", "1"]},
+)
+# Of whatever runs a test; a plan has no pictures.
+RUNNING = [THEME, TIMEOUT, CODING, STORE]
+
 
 TABLE_EXAMPLES: dict[tuple[str, str], Schema] = {
     (messages.CSV, "scores"): {
@@ -290,3 +369,202 @@ def in_query(name: str, member: Schema) -> Schema:
         + member.get("description", ""),
         {key: value for key, value in member.items() if key != "description"},
     )
+
+
+# The gate
+
+
+FAIL_STATUS = parameter(
+    "fail_status", f"{FAIL} Default 409.", {"type": "integer", "minimum": 200, "maximum": 499}
+)
+GATE_HEADERS = {
+    "X-Verdict": {
+        "description": "pass, fail or inconclusive; continue where more items are to come.",
+        "schema": {"type": "string", "enum": ["pass", "fail", "inconclusive", "continue"]},
+    },
+    "X-P-Value": header("The p-value that decided, adjusted where there are several metrics.", "number"),
+}
+METRICS = {
+    "type": "string",
+    "description": "A JSON list of objects whose members are fields of this form: one metric each, "
+    'such as [{"statistic": "upos"}, {"statistic": "las", "margin": 0.5}].',
+}
+AGAINST = {
+    "type": "array",
+    "items": BINARY,
+    "description": "The file of a baseline, instead of v; repeated for each. The candidate u is compared with every one; "
+    "p-values are adjusted by Holm's method over all comparisons.",
+}
+BASELINE_NAMES = {
+    "type": "string",
+    "description": "The baselines' names in the order of their files against: A,B or a JSON list. Else those that the "
+    "files have in them, else the files' own.",
+}
+
+
+def gate_operation() -> dict[str, Any]:
+    """Arguments of `add_api_route` for the gate."""
+    content = {
+        messages.JSON: json_content(GateRequest),
+        messages.MULTIPART: {"schema": _gate_form()},
+    }
+    answers = {messages.JSON: {"schema": reference(GateAnswer)}, **report_content(OF_A_GATE)}
+    parameters = [format_parameter(OF_A_GATE), THEME, FAIL_STATUS, TIMEOUT, CODING]
+    gate = operation("Decide a pull request", "gate", content, answers, parameters)
+    passed = gate["responses"][200]
+    passed["description"] = "The gate passed, or it is inconclusive and on_inconclusive is pass."
+    passed["headers"] = {**passed["headers"], **GATE_HEADERS}
+    gate["responses"][409] = {**deepcopy(passed), "description": "The gate failed; the answer is the same."}
+    return gate
+
+
+def _gate_form() -> dict[str, Any]:
+    fields = GateFields.model_json_schema()["properties"]
+    own = {name: as_text(fields[name]) for name in GATE_FIELDS}
+    return {
+        "type": "object",
+        "properties": {
+            **form_schema(),
+            **own,
+            "metrics": METRICS,
+            "against": AGAINST,
+            "names": BASELINE_NAMES,
+        },
+        "additionalProperties": False,
+    }
+
+
+# Power
+
+
+def power_operation() -> dict[str, Any]:
+    """Arguments of `add_api_route` for power."""
+    content: dict[str, Any] = {
+        messages.JSON: json_content(PowerRequest),
+        messages.MULTIPART: {"schema": _power_form()},
+    }
+    answers = {messages.JSON: {"schema": reference(PowerAnswer)}, **report_content(OF_POWER)}
+    parameters = [format_parameter(OF_POWER), *RUNNING]
+    return operation("Plan how many items", "power", content, answers, parameters)
+
+
+def _power_form() -> dict[str, Any]:
+    """The files of a pilot, the fields of its test, and those of the question."""
+    own = {name: as_text(member) for name, member in PowerFields.model_json_schema()["properties"].items()}
+    own["n"] = {
+        "type": "string",
+        "description": f"{own['n']['description']} A number, or a JSON list of numbers.",
+    }
+    return {
+        "type": "object",
+        "properties": {**form_schema(), **own},
+        "additionalProperties": False,
+    }
+
+
+# Comparisons of many systems
+
+
+PICTURE = parameter(
+    "picture",
+    "Which picture (svg, png). Default leaderboard.",
+    {"type": "string", "enum": list(get_args(BoardPicture))},
+)
+TABLE = parameter(
+    "table", "Which table (csv). Default systems.", {"type": "string", "enum": list(get_args(BoardTable))}
+)
+SYSTEMS = parameter(
+    "systems",
+    "Names of the columns of an array, or the columns of a table to take: between commas, or a JSON list.",
+    {"type": "string"},
+)
+BOARD_EXAMPLES: dict[str, dict[str, Any]] = {
+    messages.CSV: {
+        "wide": {
+            "summary": "a row for each item, a column for each system",
+            "value": "id,A,B,C\nq1,1,1,0\nq2,1,0,0\nq3,1,1,1\nq4,0,1,0\n",
+        },
+        "long": {
+            "summary": "a row for each item and system",
+            "value": "id,system,score\nq1,A,1\nq1,B,0\nq2,A,1\nq2,B,1\n",
+        },
+    },
+    messages.TSV: {"wide": {"value": "id\tA\tB\nq1\t1\t0\nq2\t1\t1\n"}},
+    messages.NDJSON: {
+        "long": {
+            "value": '{"id": "q1", "system": "A", "score": 1}\n{"id": "q1", "system": "B", "score": 0}\n'
+            '{"id": "q2", "system": "A", "score": 1}\n{"id": "q2", "system": "B", "score": 1}\n'
+        }
+    },
+}
+BOARD_ARRAY = "A NumPy array of N items x K systems, whose names are `?systems=A,B,C`; never pickled."
+
+
+def compare_operation() -> dict[str, Any]:
+    """Arguments of `add_api_route` for comparisons."""
+    content: dict[str, Any] = {messages.JSON: json_content(CompareRequest)}
+    for media, examples in BOARD_EXAMPLES.items():
+        content[media] = text_content(examples)
+    content[messages.NPY] = {"schema": {**BINARY, "description": BOARD_ARRAY}}
+    content[messages.MULTIPART] = {"schema": _compare_form()}
+    answers = {messages.JSON: {"schema": reference(CompareAnswer)}, **report_content(OF_A_COMPARISON)}
+    parameters = [format_parameter(OF_A_COMPARISON), *RUNNING, PICTURE, TABLE, SYSTEMS]
+    form = form_schema()
+    parameters += [in_query(name, form[name]) for name in COLUMNS]
+    parameters += [
+        in_query(name, member) for name, member in _of_tables().items() if name not in {"timeout_s", "store"}
+    ]
+    return operation("Compare many systems", "compare", content, answers, parameters)
+
+
+def _of_tables() -> dict[str, Schema]:
+    """The options of tables: of scores, or of scores or labels beside gold."""
+    of_gold = {
+        parameter.name
+        for entry in entries("predictions")
+        if told_by_statistic(entry.name) is not None
+        for parameter in entry.parameters
+    }
+    own = _choices("scores")
+    return own | {name: one for name, one in _choices("predictions").items() if name in of_gold}
+
+
+def _choices(*kinds: TestKind) -> dict[str, Schema]:
+    """The options of a comparison, as texts of a query or a form."""
+    # Its statistic refers to those of all kinds, so that these have to be there.
+    models = [(model, "validation") for model in (CompareChoices, *STATISTIC_MODELS.values())]
+    _, schemas = models_json_schema(models, ref_template=REF)  # type: ignore[arg-type]
+    own = schemas["$defs"]["CompareChoices"]["properties"]
+    members: dict[str, Schema] = {
+        "statistic": {
+            "type": "string",
+            "description": "The name of a statistic; its parameters are given beside it.",
+        }
+    }
+    for kind in kinds:
+        statistic = STATISTIC_MODELS[kind].model_json_schema()["properties"]
+        members |= {name: as_text(statistic[name]) for name in parameters_of(kind)}
+    members |= {name: as_text(own[name]) for name in OF_QUERY if name != "compare"}
+    members["compare"] = {
+        "type": "string",
+        "description": f"{own['compare']['description']} A JSON list of pairs. Default all_pairs.",
+    }
+    return members
+
+
+def _compare_form() -> Schema:
+    """The parts of the form: one file for each system, or one with several; then fields."""
+    form = form_schema()
+    roles = {role: form[role] for role in ROLES if role not in {"u", "v"}}
+    files = {"type": "array", "items": BINARY, "description": "The file of one system; repeated for each."}
+    readers = {name: form[name] for name in ("format", *READER_OPTIONS)}
+    names = {
+        "type": "string",
+        "description": "The systems' names in the order of their files, between commas or as a JSON list; else those of the files. "
+        "A name that is repeated has several files, one for each task: tasks are data sets.",
+    }
+    return {
+        "type": "object",
+        "properties": {SYSTEM: files, **roles, SYSTEM_NAMES: names, **readers, **_choices(*KINDS)},
+        "additionalProperties": False,
+    }
