@@ -11,7 +11,7 @@ import numpy as np
 
 from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options as Asked
-from exactperm.inference.paired_test import prepare, run_test
+from exactperm.inference.paired import prepare, run_test
 from exactperm.statistics.paired import Paired, Predictions, Scores, StatisticSpec
 from loadtest.control_variate import MACRO, MCC, labels
 from loadtest.measure import Contender, interleave

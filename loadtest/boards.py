@@ -17,10 +17,9 @@ from scipy import stats
 
 from exactperm.engine.plan import Budget
 from exactperm.inference.compare.compare import finish_compare, prepare_compare
-from exactperm.inference.compare.comparison import Comparison
-from exactperm.inference.compare.pair_data import pair_data
+from exactperm.inference.compare.systems import Comparison, pair_data
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import run_test
+from exactperm.inference.paired import run_test
 from exactperm.statistics.paired import Column, StatisticSpec, Systems
 from loadtest.server import running_server
 from loadtest.table import Table, duration, ratio

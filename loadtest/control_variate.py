@@ -15,7 +15,7 @@ from exactperm.answers.test import MonteCarloRecord
 from exactperm.engine.one_sum.monte_carlo import Estimate
 from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import run_test
+from exactperm.inference.paired import run_test
 from exactperm.statistics.corpus import BLEU_NAMES
 from exactperm.statistics.paired import Counts, Paired, Predictions, StatisticSpec
 from loadtest.segments import segments_of

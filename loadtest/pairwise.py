@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from exactperm.answers.test import TestRecord
 from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import run_test
+from exactperm.inference.paired import run_test
 from exactperm.statistics.corpus import BLEU_NAMES
 from exactperm.statistics.paired import Counts, Paired, Predictions, Scores, StatisticSpec
 from loadtest.control_variate import MACRO, MCC, labels

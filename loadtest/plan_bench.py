@@ -13,12 +13,11 @@ from typing import get_args
 from exactperm.engine import methods
 from exactperm.engine.joint import methods as joint_methods
 from exactperm.engine.plan import Budget
-from exactperm.inference.additive_test import AdditiveTest
-from exactperm.inference.joint_test import JointTest
+from exactperm.inference.additive import AdditiveTest, RoundedTest
+from exactperm.inference.joint import JointTest
 from exactperm.inference.options import Method, Options as Asked
-from exactperm.inference.paired_test import prepare
-from exactperm.inference.prepared import PlannedTest
-from exactperm.inference.rounded_test import RoundedTest
+from exactperm.inference.paired import prepare
+from exactperm.inference.result import PlannedTest
 from exactperm.statistics.paired import Counts, Effects, Paired, StatisticSpec
 from loadtest import answers_plan, workload
 from loadtest.measure import Contender, interleave

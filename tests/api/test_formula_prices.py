@@ -205,8 +205,8 @@ def test_ordinary_tests_of_counts_stay_in_place() -> None:
 
 
 def test_more_ties_than_were_planned_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exactperm.inference.joint_test._SLACK", 0.0)
-    monkeypatch.setattr("exactperm.inference.joint_test._SLACK_NS", 1e5)
+    monkeypatch.setattr("exactperm.inference.joint._SLACK", 0.0)
+    monkeypatch.setattr("exactperm.inference.joint._SLACK_NS", 1e5)
     # As a worker runs it, here: expressions are not for the event loop.
     answered = handle(job("effects"), json.dumps(effects(TIES, drawn(8, 6))).encode(), Unbounded())
     assert answered.status == 422

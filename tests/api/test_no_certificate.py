@@ -13,8 +13,8 @@ from exactperm.engine import methods
 from exactperm.engine.joint import methods as joint_methods
 from exactperm.engine.probability import Probability
 from exactperm.execution.ipc import Unbounded
-from exactperm.inference import additive_test, joint_test
-from exactperm.inference.p_value import certified
+from exactperm.inference import additive, joint
+from exactperm.inference.result import certified
 from exactperm.service.pipeline import handle
 from exactperm.settings import Settings
 from tests.api.conftest import Service, problem as refused, running
@@ -94,7 +94,7 @@ def test_when_the_answer_changes_between_method_and_record_it_is_a_fault_of_the_
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last look, at the door: nothing is printed, no gate passes."""
-    for module in (additive_test, joint_test):
+    for module in (additive, joint):
         monkeypatch.setattr(
             module,
             "certified_by",

@@ -12,7 +12,7 @@ from hypothesis import example, given, strategies as st
 from exactperm.answers.test import TestRecord
 from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import run_test
+from exactperm.inference.paired import run_test
 from exactperm.statistics.paired import Counts, Scores, StatisticSpec
 from tests.fuzz.amount import GENERATED, examples
 from tests.fuzz.deep_cases import deep_case

@@ -13,7 +13,7 @@ from exactperm.answers.test import Alternative
 from exactperm.engine.plan import Budget, EngineError
 from exactperm.errors import InvalidTest
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import run_test
+from exactperm.inference.paired import run_test
 from exactperm.statistics.midpoint import Strip
 from exactperm.statistics.problems import Joint
 from exactperm.statistics.reducers import reduce

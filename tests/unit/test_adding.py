@@ -161,13 +161,11 @@ INSERTED = {
             '    half_alpha: Annotated[float, {"gt": 0, "lt": 0.5}, "Half of alpha, of each tail."]\n',
         ),
     ],
-    "inference/paired_test.py": [
-        ("        alpha=options.alpha,\n", "        half_alpha=options.alpha / 2,\n")
-    ],
+    "inference/paired.py": [("        alpha=options.alpha,\n", "        half_alpha=options.alpha / 2,\n")],
 }
 REPLACED = {
     "answers/test.py": ("    losses: int\n", "    losses: int\n    zero: int | None = None\n"),
-    "inference/paired_test.py": (
+    "inference/paired.py": (
         "items=items_of_u(result.items, options),",
         "items=replace(items_of_u(result.items, options), zero=result.items.n - result.items.nonzero),",
     ),

@@ -12,7 +12,7 @@ import pytest
 
 from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import run_test
+from exactperm.inference.paired import run_test
 from exactperm.inputs.alignment import coded
 from exactperm.statistics.paired import Pairing, Predictions, StatisticSpec
 

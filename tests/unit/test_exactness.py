@@ -10,10 +10,10 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from exactperm.inference.correlation_test import CorrelationTest
-from exactperm.inference.joint_test import JointTest
+from exactperm.inference.correlation import CorrelationTest
+from exactperm.inference.joint import JointTest
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import prepare, run_test
+from exactperm.inference.paired import prepare, run_test
 from exactperm.service.messages import TestKind
 from exactperm.statistics.catalogue import ENTRIES
 from exactperm.statistics.paired import Predictions

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable
 from ..engine.plan import Cost
 from ..engine.probability import from_fraction
 from ..errors import InvalidTest
-from .exactness import MOST_ERROR
-from .p_value import SMALLEST_NORMAL, Answer, rounded_to_subnormal
+from .result import MOST_ERROR, SMALLEST_NORMAL, Answer, rounded_to_subnormal
 
 # Rounding of a logarithm, of its exponential, and of log10.
 _ROUNDING = 1e-9

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from ..inference.paired_test import ALGORITHM_VERSION
+from ..inference.paired import ALGORITHM_VERSION
 from ..service.messages import Limits, limits_of
 from ..settings import Settings
 from .database import engine_of, reachable

@@ -24,12 +24,8 @@ import numpy as np
 from ..answers.test import Fraction2
 from ..errors import ExactpermError, InputError, InvalidTest, PlanTooLarge, relocated
 from ..execution.ipc import Control, Unbounded
-from ..inference.compare.binomial_values import BinomialValues
-from ..inference.compare.columns import concatenated
-from ..inference.compare.exact_values import Joined, Listed
-from ..inference.compare.pair_tests import PairTests
-from ..inference.compare.prepared import PreparedCompare
-from ..inference.compare.sum_values import SumValues
+from ..inference.compare.compare import PreparedCompare
+from ..inference.compare.pair_tests import BinomialValues, Joined, Listed, PairTests, SumValues, concatenated
 from ..service import pipeline, problems
 from ..service.batch import Item, call_of, chunk_count, runs_of
 from ..service.compare.comparison import ParsedCompare, slices_of

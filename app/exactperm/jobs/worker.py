@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from ..errors import ExactpermError, Flaw, PlanTooLarge, WorkerLost
 from ..execution.executor import Executor
 from ..execution.pool import NotStarted
-from ..inference.paired_test import ALGORITHM_VERSION
+from ..inference.paired import ALGORITHM_VERSION
 from ..service import problems
 from ..service.messages import JSON, OF_THE_CALL, RenderedResponse
 from ..settings import Settings

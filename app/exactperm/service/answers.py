@@ -17,7 +17,7 @@ from ..answers.members import ID_CHARS
 from ..answers.plan import ComparePlanRecord, PlanRecord
 from ..answers.power import PowerRecord
 from ..answers.test import Runtime, TestRecord, Versions
-from ..inference.paired_test import ALGORITHM_VERSION
+from ..inference.paired import ALGORITHM_VERSION
 from ..reports.representations import BY_NAME, JSON, ReportContext
 from ..version import __version__
 from .messages import Job, RenderedResponse, WorkStats

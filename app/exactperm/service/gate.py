@@ -26,7 +26,7 @@ from ..engine.plan import Budget
 from ..errors import Flaw, InvalidTest, MalformedBody, pointer_token, relocated
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.gate.gate import Metric, PreparedMetric, finish_gate, prepare_metric
-from ..inference.paired_test import ALGORITHM_VERSION
+from ..inference.paired import ALGORITHM_VERSION
 from ..inputs import json_text
 from ..inputs.formats.reader import Reading, UploadedFile
 from ..inputs.formats.roles import ROLES, roles_of

@@ -18,11 +18,10 @@ from ..answers.test import Method, reported
 from ..engine.plan import Budget
 from ..errors import BodyTooLarge, ExactpermError, InputError, relocated
 from ..execution.ipc import UNBOUNDED, Control, Split
-from ..inference.compare.compare import finish_compare
+from ..inference.compare.compare import PreparedCompare, finish_compare
 from ..inference.compare.pair_tests import PairTests
-from ..inference.compare.prepared import PreparedCompare
 from ..inference.options import Options
-from ..inference.paired_test import Prepared, finish, plan_record, prepare, run_test
+from ..inference.paired import Prepared, finish, plan_record, prepare, run_test
 from ..inputs.formats import price
 from ..reports.representations import BY_NAME, JSON
 from ..statistics.paired import Counts, Effects, Predictions, Repeated, Scores, StatisticSpec

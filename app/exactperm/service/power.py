@@ -13,13 +13,17 @@ from ..engine.power.tilted_sum import LevelTest
 from ..errors import Flaw, InvalidTest, PlanTooLarge, relocated
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.digest import request_digest
-from ..inference.paired_test import ALGORITHM_VERSION, planned_test
-from ..inference.power.answer import answer
-from ..inference.power.binary import BinaryDesign, as_written, from_accuracies
-from ..inference.power.design import Design, Question
-from ..inference.power.normal import NormalDesign
-from ..inference.power.pilot import PilotDesign
-from ..inference.power.sizes import sizes_of
+from ..inference.paired import ALGORITHM_VERSION, planned_test
+from ..inference.power import (
+    BinaryDesign,
+    Design,
+    NormalDesign,
+    Question,
+    answer,
+    as_written,
+    from_accuracies,
+)
+from ..inference.sensitivity import PilotDesign, sizes_of
 from .documents import Document, json_of
 from .messages import INSIDE, MULTIPART, Job, refuse_to_store, store_of
 from .parse import ParsedTest, parse_files, parse_request

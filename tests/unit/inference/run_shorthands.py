@@ -12,7 +12,7 @@ from exactperm.answers.test import TestRecord
 from exactperm.engine.plan import Budget
 from exactperm.engine.probability import Probability
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import run_test
+from exactperm.inference.paired import run_test
 from exactperm.statistics.paired import Column, Effects, Pairing, Scores, StatisticSpec
 from tests.unit.engine.exact_null import check
 

@@ -20,11 +20,10 @@ from scipy.stats import binom
 from exactperm.answers.test import Discordant, EffectSize, Moved, TestRecord
 from exactperm.engine.plan import Budget
 from exactperm.inference.digest import request_digest
-from exactperm.inference.effect_size import cliffs_delta, cohens_d_z
 from exactperm.inference.gate.gate import prepare_metric
-from exactperm.inference.items import most_moved
+from exactperm.inference.items import cliffs_delta, cohens_d_z, most_moved
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import prepare, run_test
+from exactperm.inference.paired import prepare, run_test
 from exactperm.statistics.paired import (
     Counts,
     Effects,

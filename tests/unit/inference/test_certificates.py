@@ -24,16 +24,14 @@ from exactperm.engine.plan import Budget, Cost, EngineError, NothingFits
 from exactperm.engine.probability import SMALLEST, Probability, from_fraction
 from exactperm.engine.real.bounds import Bracket
 from exactperm.errors import InputError, InvalidTest, PlanTooLarge
-from exactperm.inference.additive_test import additive_test
+from exactperm.inference.additive import RoundedTest, additive_test
 from exactperm.inference.certificate import certified_by, flaw_of, require
 from exactperm.inference.engine_errors import engine_errors, request_error
-from exactperm.inference.exactness import MOST_ERROR
-from exactperm.inference.gate.decision import judgements
-from exactperm.inference.gate.outcome import Outcome
+from exactperm.inference.gate.one_sided import Outcome
+from exactperm.inference.gate.verdict import judgements
 from exactperm.inference.options import Method, Options
-from exactperm.inference.p_value import Answer, bracketed, certified
-from exactperm.inference.paired_test import Prepared, plan_record, prepare, run_test
-from exactperm.inference.rounded_test import RoundedTest
+from exactperm.inference.paired import Prepared, plan_record, prepare, run_test
+from exactperm.inference.result import MOST_ERROR, Answer, bracketed, certified
 from exactperm.statistics.paired import Counts, Effects, Paired, Predictions, Scores, StatisticSpec
 from exactperm.statistics.problems import Additive
 from tests.refusals import refused_alone

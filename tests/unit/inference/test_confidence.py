@@ -21,9 +21,9 @@ from exactperm.engine.bootstrap.form import resample_form
 from exactperm.engine.bootstrap.law import cost
 from exactperm.engine.bootstrap.quantiles import bootstrap_law, evaluations_for, law_cost
 from exactperm.engine.plan import Budget
-from exactperm.inference.interval import contains_zero
+from exactperm.inference.intervals import contains_zero
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import finish, prepare, run_test
+from exactperm.inference.paired import finish, prepare, run_test
 from exactperm.statistics.paired import Counts, Effects, Paired, Predictions, Scores, StatisticSpec
 from tests.refusals import refused
 

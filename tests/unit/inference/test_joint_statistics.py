@@ -23,9 +23,9 @@ from exactperm.engine.plan import Budget
 from exactperm.engine.probability import region
 from exactperm.engine.quantiles.swaps import random_swaps
 from exactperm.errors import InvalidTest, PlanTooLarge
-from exactperm.inference.joint_test import JointTest
+from exactperm.inference.joint import JointTest
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import finish, prepare, run_test
+from exactperm.inference.paired import finish, prepare, run_test
 from exactperm.statistics.paired import Counts, Effects, Pairing, Predictions, StatisticSpec
 from tests.refusals import refused
 

@@ -22,7 +22,7 @@ from exactperm.engine.one_sum.planner import EXACT_METHODS
 from exactperm.engine.plan import Budget
 from exactperm.engine.probability import Alternative
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import plan_record, prepare, run_test
+from exactperm.inference.paired import plan_record, prepare, run_test
 from exactperm.statistics.paired import Scores, StatisticSpec
 from tests.refusals import refused_alone
 from tests.unit.engine.cases import ALTERNATIVES, cases

@@ -24,7 +24,7 @@ from exactperm.engine.one_sum.summary import predicted_nanoseconds
 from exactperm.engine.plan import Budget
 from exactperm.inference.null_record import MAX_PICTURE_NANOSECONDS
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import run_test
+from exactperm.inference.paired import run_test
 from exactperm.statistics.paired import Column, Counts, Effects, Predictions, Repeated, Scores, StatisticSpec
 from tests.refusals import refused_alone
 

@@ -17,11 +17,11 @@ from sacrebleu.metrics.bleu import BLEU
 
 from exactperm.answers.test import MonteCarloRecord, TestRecord
 from exactperm.engine.plan import Budget
-from exactperm.inference import joint_test
-from exactperm.inference.compare.general import GeneralPairs
+from exactperm.inference import joint
+from exactperm.inference.compare.pairs import GeneralPairs
 from exactperm.inference.digest import request_digest
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import finish, plan_record, prepare, run_test
+from exactperm.inference.paired import finish, plan_record, prepare, run_test
 from exactperm.reports.html import groups
 from exactperm.reports.markdown import markdown
 from exactperm.reports.sentences import of_the_p_value
@@ -66,7 +66,7 @@ def test_without_the_control_the_same_samples_give_the_plain_p_value(
 ) -> None:
     record, drawn = sampled(labels(), MACRO, alternative=alternative)
     assert drawn.control == "midpoint"
-    monkeypatch.setattr(joint_test, "planned_control", lambda *_: None)
+    monkeypatch.setattr(joint, "planned_control", lambda *_: None)
     plain, without = sampled(labels(), MACRO, alternative=alternative)
     assert without.control is None
     assert plain.p_value == drawn.p_value_plain
@@ -139,7 +139,7 @@ def test_no_differences_need_no_control() -> None:
 def test_the_control_is_planned_and_left_out_over_the_budget() -> None:
     options = Options(method="monte_carlo", pmf="none")
     roomy = prepare(labels(), MACRO, options, Budget())
-    assert isinstance(roomy.test, joint_test.JointTest)
+    assert isinstance(roomy.test, joint.JointTest)
     assert roomy.test.control is not None
     assert roomy.test.plan.chosen.operations > roomy.test.control.cost.operations
     more = int(1e9 * roomy.test.control.cost.seconds)

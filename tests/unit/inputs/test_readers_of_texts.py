@@ -15,7 +15,7 @@ from scipy import stats
 
 from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import run_test
+from exactperm.inference.paired import run_test
 from exactperm.inputs.formats.asr import word_errors
 from exactperm.service.parse import typed
 from exactperm.statistics.paired import Counts, Scores, Segments, StatisticSpec

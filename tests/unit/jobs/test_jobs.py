@@ -16,9 +16,7 @@ from hypothesis import given, strategies as st
 from exactperm.answers.test import Fraction2
 from exactperm.errors import InvalidTest, MalformedBody
 from exactperm.execution.ipc import Unbounded
-from exactperm.inference.compare.binomial_values import BinomialValues
-from exactperm.inference.compare.exact_values import Joined, Listed
-from exactperm.inference.compare.sum_values import SumValues
+from exactperm.inference.compare.pair_tests import BinomialValues, Joined, Listed, SumValues
 from exactperm.jobs import store as module, work as codec
 from exactperm.jobs.database import engine_of, reachable
 from exactperm.jobs.gateway import submission

@@ -10,7 +10,7 @@ import numpy as np
 from exactperm.answers.board import CompareRecord
 from exactperm.engine.plan import Budget
 from exactperm.inference.compare.compare import finish_compare, prepare_compare
-from exactperm.inference.compare.comparison import Comparison
+from exactperm.inference.compare.systems import Comparison
 from exactperm.inference.options import Options
 from exactperm.statistics.paired import StatisticSpec, Systems
 

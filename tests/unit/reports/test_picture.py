@@ -33,7 +33,7 @@ from exactperm.answers.test import (
 )
 from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import run_test
+from exactperm.inference.paired import run_test
 from exactperm.presentation.escaping import single_line
 from exactperm.reports.picture import pictures
 from exactperm.reports.picture.canvas import FOLDER, PALETTES, POINTS_PER_INCH, advance, printable, width

@@ -32,7 +32,7 @@ from exactperm.answers.test import (
 )
 from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import run_test
+from exactperm.inference.paired import run_test
 from exactperm.local import run as local
 from exactperm.presentation.numbers import apart, counted, enclosing, exactly, number, percent, probability
 from exactperm.reports.markdown import gate_markdown

@@ -17,9 +17,9 @@ from sklearn import metrics
 
 from exactperm.engine.plan import Budget
 from exactperm.engine.probability import Alternative
-from exactperm.inference.joint_test import JointTest
+from exactperm.inference.joint import JointTest
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import prepare, run_test
+from exactperm.inference.paired import prepare, run_test
 from exactperm.statistics.paired import Counts, Paired, Pairing, Predictions, StatisticSpec
 from exactperm.statistics.problems import Additive, Joint
 from exactperm.statistics.reducers import reduce

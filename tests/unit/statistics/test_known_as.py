@@ -14,7 +14,7 @@ import pytest
 from exactperm.answers.test import TestRecord
 from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import run_test
+from exactperm.inference.paired import run_test
 from exactperm.statistics.catalogue import ENTRIES, STATISTICS
 from exactperm.statistics.names import (
     CAUTIOUS,

@@ -23,7 +23,7 @@ from sklearn.metrics import accuracy_score
 from exactperm.engine.plan import Budget
 from exactperm.errors import InvalidTest
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import run_test
+from exactperm.inference.paired import run_test
 from exactperm.statistics.labels import entities, reduce_predictions
 from exactperm.statistics.paired import Pairing, Predictions, StatisticSpec
 from exactperm.statistics.pairwise import blocks, reduce as module

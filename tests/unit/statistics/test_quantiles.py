@@ -16,7 +16,7 @@ from exactperm.answers.test import Alternative, TestRecord
 from exactperm.engine.plan import Budget
 from exactperm.errors import PlanTooLarge
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import plan_record, prepare, run_test
+from exactperm.inference.paired import plan_record, prepare, run_test
 from exactperm.statistics.paired import Pairing, Repeated, Scores, StatisticSpec, Weights
 from tests.refusals import refused, refused_alone
 from tests.unit.inference.run_shorthands import check_record, clusters, column

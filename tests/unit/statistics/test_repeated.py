@@ -18,7 +18,7 @@ from exactperm.answers.test import TestRecord
 from exactperm.engine.plan import Budget
 from exactperm.errors import InvalidTest
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import run_test
+from exactperm.inference.paired import run_test
 from exactperm.statistics.numbers import weights_of
 from exactperm.statistics.paired import Repeated, Scores, StatisticSpec
 from exactperm.statistics.problems import Additive

@@ -16,7 +16,7 @@ from scipy import stats
 from exactperm.answers.test import TestRecord
 from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import run_test
+from exactperm.inference.paired import run_test
 from exactperm.statistics.corpus import Bleu, Chrf, Difference
 from exactperm.statistics.expression import parse
 from exactperm.statistics.midpoint import Linearisation, linearise, rounded_line

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
+
 from ...engine import methods
-from ...engine.plan import Budget
+from ...engine.lattice import Integers
+from ...engine.plan import Budget, Cost
+from ...engine.probability import LN2, LN10
+from ...engine.real import bounds
+from ...engine.real.form import RealForm, RealRegion, grouped_problem
+from ...engine.real.price import steps_and_bytes
+from ...statistics.numbers import MAX_INTEGER, on_one_unit
 from ...statistics.paired import Predictions, StatisticSpec, Systems
 from ...statistics.pairwise.correlation import Correlation, joined
 from ...statistics.pairwise.reduce import correlation_of
 from ...statistics.problems import Additive, Joint
 from ...statistics.reducers import mean_of, reduce
 from ...statistics.scores import Quantiles
-from ..additive_test import AdditiveTest
+from ..additive import AdditiveTest
+from ..certificate import flaw_of
 from ..options import Options
-from ..p_value import certified
-from ..paired_test import planned_problem
-from ..prepared import PlannedTest
-from .columns import PairTest
-from .general import GeneralPairs, single
-from .integer_pairs import ANY_FRACTION
-from .pair_data import counted_systems, pair_data
-from .pair_intervals import PairIntervals
-from .sum_values import null_of
+from ..paired import planned_problem
+from ..result import PlannedTest, bracketed, certified, most_steps
+from .integer_systems import BinarySystems, IntegerSystems
+from .pair_tests import PairTest, log10_bounds, null_of
+from .pairs import ANY_FRACTION, GeneralPairs, PairIntervals, Reduced, reduced, single
+from .systems import counted_systems, pair_data
 
 BRACKETED = (
     "weights_too_fine",
@@ -114,3 +122,188 @@ class MacroIntervals(PairIntervals):
     def test(self, u: int, v: int) -> PlannedTest | None:
         """The planned test of one pair."""
         return self.datasets.planned(u, v, self.of_one, self.budget)
+
+
+# So many units that swap may be enumerated; more are bracketed.
+_FEW = 64
+# Seconds for each pair, and for each item of a lattice with more than two values.
+_PER_PAIR, _PER_ITEM = 1e-3, 5e-8
+_NANOSECONDS = 20.0
+_SAMPLED_PAIRS = 5
+_STATISTICS = ("mean_difference", "sum_difference", "accuracy", "exact_match", "token_accuracy")
+
+
+@dataclass(frozen=True, slots=True)
+class PairSums:
+    """t = unit * sum of effects of one pair over all data sets, in groups.
+
+    `sizes` are the distinct sizes of the effects that are not zero, ascending; `up` and `down`, shape (U,), how many
+    units have them with either sign. `units` counts those that swap, ties included.
+    """
+
+    unit: Fraction
+    sizes: tuple[int, ...]
+    up: Integers
+    down: Integers
+    items: int
+    units: int
+
+    @property
+    def nonzero(self) -> int:
+        """n, the number of units whose swap changes the sum."""
+        return int(self.up.sum() + self.down.sum())
+
+    @property
+    def reach(self) -> int:
+        """The sum of all sizes."""
+        return sum(
+            size * count for size, count in zip(self.sizes, (self.up + self.down).tolist(), strict=True)
+        )
+
+    @property
+    def total(self) -> int:
+        """The sum of effects as observed."""
+        return sum(size * net for size, net in zip(self.sizes, (self.up - self.down).tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class MacroSums(MacroPairs):
+    """The pairs of an overall board of scores; `lattices` are the systems in each data set."""
+
+    lattices: tuple[Reduced, ...] = ()
+
+    @cached_property
+    def _some(self) -> tuple[tuple[float, bool], ...]:
+        """(seconds, whether a bracket) of some pairs from all over the board; raises InvalidTest and PlanTooLarge."""
+        count = len(self.pairs)
+        some = np.unique(np.linspace(0, count - 1, min(count, _SAMPLED_PAIRS)).astype(int))
+        result = []
+        for u, v in self.pairs[some].tolist():
+            found = self._bracketing(u, v)
+            if found is not None:
+                result.append((found[1].seconds + _PER_PAIR + _PER_ITEM * found[0].items, True))
+                continue
+            planned = self.planned(u, v)
+            result.append((self._planning_seconds + (0.0 if planned is None else planned.seconds), False))
+        return tuple(result)
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of all pairs, from the plans of some."""
+        return len(self.pairs) * sum(seconds for seconds, _ in self._some) / max(len(self._some), 1)
+
+    @property
+    def longest_seconds(self) -> float:
+        """What it takes at the most; a bracket's price is likely and not proven."""
+        if any(bracket for _, bracket in self._some):
+            return math.inf
+        return super().longest_seconds
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods of the pairs that were planned."""
+        if all(bracket for _, bracket in self._some):
+            return ("bounds",)
+        return super().methods
+
+    def row(self, u: int, v: int) -> PairTest:
+        """The test of one pair; raises InvalidTest and PlanTooLarge."""
+        found = self._bracketing(u, v)
+        if found is None:
+            return super().row(u, v)
+        sums, cost, problem = found
+        options = single(self.options)
+        bracket = bounds.bracket(*problem, precision=options.precision, steps=most_steps(cost))
+        answer = bracketed(bracket, options.precision)
+        if flaw_of(answer, exact=False, least_log10=-sums.nonzero * LN2 / LN10) is not None:
+            return super().row(u, v)
+        total, low, high = sums.total, *log10_bounds(answer)
+        up, down = int(sums.up.sum()), int(sums.down.sum())
+        sign, lower = (total > 0) - (total < 0), self.options.higher_is_better is False
+        return PairTest(
+            u=u,
+            v=v,
+            n=sums.items,
+            wins=down if lower else up,
+            ties=sums.units - up - down,
+            losses=up if lower else down,
+            difference=float(total * sums.unit),
+            sign=-sign if lower else sign,
+            p=answer.p_value,
+            p_low=answer.bounds[0],
+            p_high=answer.bounds[1],
+            log10_p=answer.log10_p_value,
+            log10_low=low,
+            log10_high=high,
+            # The largest and the smallest sum have 2**-n each.
+            attainable=(int(options.alternative == "two-sided") - sums.nonzero) * LN2 / LN10,
+            method="bounds",
+            exact=False,
+            sampled=False,
+            fraction=None,
+            notes=(BRACKETED,),
+        )
+
+    def _bracketing(self, u: int, v: int) -> tuple[PairSums, Cost, tuple[RealForm, RealRegion]] | None:
+        """A pair's sums, the price of its bracket, and what is bracketed; None where another method comes first."""
+        sums = self.sums(u, v)
+        if sums is None or sums.nonzero <= _FEW or sums.reach < MAX_INTEGER:
+            return None
+        options = single(self.options)
+        problem = grouped_problem(sums.sizes, sums.up, sums.down, sums.units, options.alternative)
+        cost = Cost("bounds", *steps_and_bytes(*problem, options.precision), _NANOSECONDS)
+        return (sums, cost, problem) if cost.fits(self.budget) else None
+
+    def sums(self, u: int, v: int) -> PairSums | None:
+        """The effects of one pair; None where a data set has no item that both have."""
+        parts = [_effects_of(lattice, u, v) for lattice in self.lattices]
+        if any(part.items == 0 for part in parts):
+            return None
+        base, factors = on_one_unit([part.unit / len(parts) for part in parts])
+        counts: dict[int, list[int]] = {}
+        for factor, part in zip(factors, parts, strict=True):
+            for size, up, down in zip(part.sizes, part.up.tolist(), part.down.tolist(), strict=True):
+                known = counts.setdefault(factor * size, [0, 0])
+                known[0] += up
+                known[1] += down
+        sizes = sorted(size for size, (up, down) in counts.items() if up or down)
+        table = np.array([counts[size] for size in sizes], dtype=np.int64).reshape(-1, 2)
+        items, units = sum(part.items for part in parts), sum(part.units for part in parts)
+        return PairSums(base, tuple(sizes), table[:, 0], table[:, 1], items, units)
+
+
+def _effects_of(lattice: Reduced, u: int, v: int) -> PairSums:
+    """The effects of one pair on one data set."""
+    if isinstance(lattice, BinarySystems):
+        # Without a right item, or a wrong one, there is no step.
+        step = lattice.right_value - lattice.wrong_value or Fraction(1)
+        items = int(lattice.sizes[u] if lattice.common is None else lattice.common[u, v])
+        up, down = (np.array([count], dtype=np.int64) for count in (lattice.only[u, v], lattice.only[v, u]))
+        return PairSums(step / max(items, 1) if lattice.mean else step, (1,), up, down, items, items)
+    effects, items = lattice.effects(u, v), lattice.items(u, v)
+    sizes, where = np.unique(np.abs(effects), return_inverse=True)
+    up, down = (
+        np.bincount(where[side], minlength=len(sizes)).astype(np.int64) for side in (effects > 0, effects < 0)
+    )
+    return PairSums(lattice.step(max(items, 1)), tuple(sizes.tolist()), up, down, items, len(effects))
+
+
+def macro_pairs(pairs: MacroPairs) -> MacroPairs:
+    """The same pairs in the quickest way there is."""
+    options = pairs.options
+    if options.method != "auto" or options.exact_fraction or pairs.spec.name not in _STATISTICS:
+        return pairs
+    lattices = tuple(reduced(part, pairs.spec) for part in pairs.datasets.parts)
+    known = tuple(lattice for lattice in lattices if isinstance(lattice, BinarySystems | IntegerSystems))
+    if len(known) < len(lattices):
+        return pairs
+    return MacroSums(
+        pairs.systems,
+        pairs.spec,
+        options,
+        pairs.pairs,
+        pairs.budget,
+        pairs.datasets,
+        pairs.with_nulls,
+        known,
+    )

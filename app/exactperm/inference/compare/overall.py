@@ -24,14 +24,10 @@ from ...statistics.paired import Pairing, StatisticSpec, SystemColumn, Systems
 from ...statistics.pairwise.data import PAIRWISE
 from ...statistics.reducers import mean_score
 from ..options import Options
-from .comparison import Comparison
-from .exact_values import Listed
-from .macro import DataSets, MacroIntervals, MacroPairs
-from .macro_sums import macro_pairs
-from .pair_intervals import PairIntervals
-from .pair_tests import PairTests
-from .pairs import PlannedPairs, plan_pairs, reduced, scores_of
-from .system_scores import Score
+from .macro import DataSets, MacroIntervals, MacroPairs, macro_pairs
+from .pair_tests import Listed, PairTests
+from .pairs import PairIntervals, PlannedPairs, plan_pairs, reduced, scores_of
+from .systems import Comparison, Score
 
 # P-values of data sets combined into one (Fisher 1925; Stouffer et al. 1949)
 

@@ -2,19 +2,586 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
-from ...engine.lattice import Integers
+import numpy as np
+
+from ...answers.test import Alternative, ConfidenceInterval, Fraction2, WarningRecord
+from ...engine import methods
+from ...engine.lattice import CanonicalForm, Integers, canonical_form, exact_total, form_and_sum
+from ...engine.one_sum import many, rational
+from ...engine.one_sum.attainable import smallest_attainable
+from ...engine.one_sum.heavy_weights import best_split
+from ...engine.one_sum.planner import fft_cost
 from ...engine.plan import Budget
-from ...errors import InvalidTest
+from ...engine.probability import LN2, LN10, SMALLEST, UNIT_ROUNDOFF, Probability, region
+from ...errors import InvalidTest, relocated
 from ...statistics.paired import StatisticSpec, Systems
+from ...statistics.pairwise.correlation import Correlation
+from ...statistics.pairwise.data import seconds_of
+from ...statistics.problems import Additive
+from ...statistics.reducers import Problem
+from ...statistics.scores import Quantiles
+from ..additive import AdditiveTest, RoundedTest
+from ..certificate import flaw_of, require
+from ..intervals import PlannedInterval, interval_of, planned_interval
+from ..joint import JointTest
 from ..options import Options
-from .binary import BinaryPairs, BinarySystems, binary_systems
-from .general import GeneralPairs
-from .integer_pairs import IntegerPairs
-from .integer_systems import IntegerSystems, integer_systems
-from .pair_tests import PairTests
-from .system_scores import Score, system_scores
+from ..paired import planned_test
+from ..result import PlannedTest, Result, certified
+from .board import about_pairs
+from .integer_systems import (
+    BinaryPairs,
+    BinarySystems,
+    IntegerSystems,
+    binary_systems,
+    binomial_seconds,
+    binomial_tests,
+    integer_systems,
+)
+from .pair_tests import PairTest, PairTests, from_rows, log10_bounds, null_of
+from .systems import Score, counted_systems, pair_data, pointers, system_scores
+
+# Pairs tested one by one, as single tests are: for every statistic and all data that have no …
+
+
+# What it takes to plan a pair, besides what its test takes: reduction, canonical form, prices.
+_SECONDS_PER_GENERAL_PAIR = 1.5e-3
+_SECONDS_PER_ITEM = 4e-7
+# And more for corpus scores, whose prices are found by trying: BLEU took 7 ms a pair of 4 items, chrF 10.
+_SECONDS_PER_CORPUS_SCORE = 7e-3
+_CORPUS_SCORES = ("bleu", "chrf")
+# Exact methods of all pairs together, and of a pair at the least, before quicker ones that are not exact take their place.
+_PATIENCE_S, _LEAST_PATIENCE_S = 20.0, 0.1
+# So many pairs are planned before the others: the price of all follows from theirs.
+_SAMPLED_GENERAL_PAIRS = 6
+# Floats whose difference is this small a part of them may be equal: that is decided exactly.
+_NEARLY = 1e-6
+_FLIPPED: dict[Alternative, Alternative] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
+
+
+@dataclass(frozen=True)
+class GeneralPairs:
+    """The pairs of a board, each with a test of its own; `pairs`, shape (m, 2), are positions in the systems by code point."""
+
+    systems: Systems
+    spec: StatisticSpec
+    options: Options
+    pairs: Integers
+    budget: Budget
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of all pairs, from the plans of some."""
+        each = [plan.seconds for plan in self._sampled]
+        return len(self.pairs) * (self._planning_seconds + sum(each) / max(len(each), 1))
+
+    @property
+    def longest_seconds(self) -> float:
+        """What it takes at the most if no pair takes longer than the longest of those that were planned."""
+        each = [_longest(plan) for plan in self._sampled]
+        return len(self.pairs) * (self._planning_seconds + max(each, default=0.0))
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods of the pairs that were planned."""
+        return tuple(sorted({plan.plan.chosen.method for plan in self._sampled}))
+
+    @property
+    def _planning_seconds(self) -> float:
+        items = max((plan.problem.items for plan in self._sampled), default=0)
+        corpus_score = _SECONDS_PER_CORPUS_SCORE if self.spec.name in _CORPUS_SCORES else 0.0
+        ordered = seconds_of(items, self.spec)
+        return _SECONDS_PER_GENERAL_PAIR + _SECONDS_PER_ITEM * items + corpus_score + ordered
+
+    @cached_property
+    def _sampled(self) -> tuple[PlannedTest, ...]:
+        """The plans of some pairs from all over the board; raises InvalidTest and PlanTooLarge."""
+        some = np.unique(
+            np.linspace(0, len(self.pairs) - 1, min(len(self.pairs), _SAMPLED_GENERAL_PAIRS)).astype(int)
+        )
+        plans = (self.planned(*pair) for pair in self.pairs[some].tolist())
+        return tuple(plan for plan in plans if plan is not None)
+
+    @cached_property
+    def _each(self) -> Budget:
+        """The budget of a pair: all share what patience there is with exact methods that take long."""
+        patience = max(_PATIENCE_S / max(len(self.pairs), 1), _LEAST_PATIENCE_S)
+        return replace(self.budget, patience_s=min(self.budget.patience_s, patience))
+
+    @cached_property
+    def _counted(self) -> tuple[Systems, StatisticSpec]:
+        return counted_systems(self.systems, self.spec)
+
+    def planned(self, u: int, v: int) -> PlannedTest | None:
+        """The planned test of one pair, None without a common item; raises InvalidTest and PlanTooLarge."""
+        (systems, spec), names = self._counted, self.systems.names
+        with relocated(pointers(names[u], names[v])):
+            data = pair_data(systems, names[u], names[v])
+            return None if data is None else planned_test(data, spec, single(self.options), self._each)
+
+    def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
+        """The tests of a slice of the pairs; raises InvalidTest and PlanTooLarge."""
+        rows = [self.row(*pair) for pair in self.pairs[start:stop].tolist()]
+        return from_rows(rows, two_sided=self.options.alternative == "two-sided")
+
+    def row(self, u: int, v: int) -> PairTest:
+        """The test of one pair; raises InvalidTest and PlanTooLarge."""
+        planned = self.planned(u, v)
+        if planned is None:
+            return _nothing_in_common(u, v)
+        result = planned.solve()
+        require(result.answer, exact=result.exact, attainable=result.attainable_between[0])
+        return _row_of(u, v, planned, result, lower_is_better=self.options.higher_is_better is False)
+
+
+def single(options: Options) -> Options:
+    """The options of one pair's test: `greater` is about who is better, which is less where lower is better."""
+    lower = options.higher_is_better is False
+    alternative = _FLIPPED[options.alternative] if lower else options.alternative
+    return replace(options, alternative=alternative, pmf="none", confidence_level=None)
+
+
+def _longest(planned: PlannedTest) -> float:
+    if planned.plan.chosen.method == "bounds":
+        return math.inf
+    return planned.longest_seconds if isinstance(planned, JointTest) else planned.seconds
+
+
+def _row_of(u: int, v: int, planned: PlannedTest, result: Result, *, lower_is_better: bool) -> PairTest:
+    answer, items = result.answer, result.items
+    sign = _sign(planned.problem, result.statistic.observed)
+    low, high = log10_bounds(answer)
+    return PairTest(
+        u=u,
+        v=v,
+        n=items.n,
+        wins=items.losses if lower_is_better else items.wins,
+        ties=items.ties,
+        losses=items.wins if lower_is_better else items.losses,
+        difference=result.statistic.observed if sign else 0.0,
+        sign=-sign if lower_is_better else sign,
+        p=answer.p_value,
+        p_low=answer.bounds[0],
+        p_high=answer.bounds[1],
+        log10_p=answer.log10_p_value,
+        log10_low=low,
+        log10_high=high,
+        attainable=_log10_attainable(planned, result),
+        method=result.by.method,
+        exact=result.exact,
+        sampled=answer.monte_carlo is not None,
+        fraction=answer.fraction,
+        notes=result.warnings,
+    )
+
+
+def _sign(problem: Problem, observed: float) -> int:
+    """The sign of the statistic as observed, exactly."""
+    u, v = problem.score_u, problem.score_v
+    if u is not None and v is not None:
+        difference = u - v
+        if not isinstance(difference, float) or abs(difference) > _NEARLY * max(abs(float(u)), abs(float(v))):
+            return int(difference > 0) - int(difference < 0)
+    if isinstance(problem, Additive | Quantiles):
+        return int(observed > 0) - int(observed < 0)
+    if isinstance(problem, Correlation):
+        return problem.sign
+    # With the systems exchanged t changes its sign: it is at most t0 iff t0 >= 0.
+    stay, swap = problem.stay.sum(axis=0), list(problem.swap.sum(axis=0)[:, None])
+    up = bool(problem.function.extreme(swap, stay, "less").all())
+    down = bool(problem.function.extreme(swap, stay, "greater").all())
+    return int(up) - int(down)
+
+
+def _log10_attainable(planned: PlannedTest, result: Result) -> float:
+    """log10 of the least attainable p-value; NaN where it is not known.
+
+    Where it underflows it is that of one sum, and of other statistics the share of one assignment, which is no more.
+    """
+    if result.attainable is None:
+        return math.nan
+    if result.attainable > SMALLEST:
+        return math.log10(result.attainable)
+    if not isinstance(planned, AdditiveTest | RoundedTest):
+        return -result.items.nonzero * math.log10(2.0)
+    return (int(planned.options.alternative == "two-sided") - planned.form.nonzero) * math.log10(2.0)
+
+
+def _nothing_in_common(u: int, v: int) -> PairTest:
+    """Two systems without a common item: nothing was observed that could differ, so that p is 1."""
+    return PairTest(
+        u=u,
+        v=v,
+        n=0,
+        wins=0,
+        ties=0,
+        losses=0,
+        difference=0.0,
+        sign=0,
+        p=1.0,
+        p_low=1.0,
+        p_high=1.0,
+        log10_p=0.0,
+        log10_low=0.0,
+        log10_high=0.0,
+        attainable=0.0,
+        method="enumeration",
+        exact=True,
+        sampled=False,
+        fraction=Fraction2(1, 0),
+        null=((), ()),
+    )
+
+
+# Which pairs of systems are tested, and the quickest way to do it
+
+
+# Pairs of `IntegerSystems`: differences of integer columns, without reading data again
+
+
+# P-values of many pairs at once where the sizes of their differences are few
+
+
+# Sizes of differences, their common divisor, and points of a window, at the most.
+_MOST_SIZES, _LARGEST_STEP, _MOST_POINTS = 128, 100, 1 << 14
+# Standard deviations within which it is tried, and what relative error is good enough.
+_FARTHEST, _SURE = 4.0, 1e-8
+
+
+def at_once(effects: Sequence[Integers], quick_fraction: int) -> list[Probability | None]:
+    """The two-sided p-values that are proven without a tilt, None for the others; `effects` of shape (M,) each.
+
+    Nor for those whose fraction takes no more than `quick_fraction` coefficients times limbs: they get it.
+    """
+    answers: list[Probability | None] = [None] * len(effects)
+    sizes = [np.abs(each) for each in effects]
+    largest = max((int(each.max(initial=0)) for each in sizes), default=0)
+    if not 0 < largest <= _MOST_SIZES * _LARGEST_STEP:
+        return answers
+    counts = np.array([np.bincount(each, minlength=largest + 1)[1:] for each in sizes], dtype=np.int64)
+    step = int(np.gcd.reduce(np.flatnonzero(counts.any(axis=0)) + 1))
+    if largest > _MOST_SIZES * step:
+        return answers
+    counts = counts[:, step - 1 :: step]
+    observed = np.abs([exact_total(each) for each in effects]) // step
+    values = np.arange(1, counts.shape[1] + 1)
+    squares, total, nonzero = counts @ (values * values), counts @ values, counts.sum(axis=1)
+    fractions = (total - observed) // 2 * (nonzero // 64 + 1) <= quick_fraction
+    some = np.flatnonzero((observed > 0) & ~fractions & (observed <= _FARTHEST * np.sqrt(squares)))
+    if len(some) == 0 or many.window(counts[some], observed[some]) > _MOST_POINTS:
+        return answers
+    p, error = many.two_sided(counts[some], observed[some])
+    for at, one, off in zip(some.tolist(), p.tolist(), error.tolist(), strict=True):
+        if off <= _SURE * one:
+            log_p = min(math.log(one), 0.0)
+            # Dividing, and the logarithm.
+            answers[at] = Probability(log_p, off / one + UNIT_ROUNDOFF * (4.0 + 2.0 * abs(log_p)))
+    return answers
+
+
+# Coefficients times limbs up to which the exact fraction costs no more than the transform.
+_QUICK_FRACTION = 400
+# The same where every null distribution is asked for, and a coefficient's seconds for each limb.
+ANY_FRACTION, _PER_LIMB = 200_000, 6e-7
+# Of the transform; and of one weight at one frequency, at the most.
+_LONG_NANOSECONDS, _PER_FACTOR = 5_000_000, 120
+# Differences of at most this size have short windows.
+_NARROW = 1_000
+# Pairs at a time. Whatever part of a board is asked for, the same ones go together.
+_BLOCK = 256
+# Seconds: for each pair, and each of its items.
+_PER_PAIR, _PER_ITEM = 2.5e-4, 2e-8
+_SAMPLED_INTEGER_PAIRS = 5
+
+
+@dataclass(frozen=True)
+class IntegerPairs:
+    """The tests of `general.pairs`, by their differences; by `general` where these prove nothing.
+
+    `with_nulls` asks for the exact null distribution of every pair, as far as a lattice is not too long.
+    """
+
+    systems: IntegerSystems
+    general: GeneralPairs
+    with_nulls: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of all pairs, from the forms of some."""
+        pairs, items = len(self.general.pairs), int(self.systems.values.shape[1])
+        if self._signs:
+            return binomial_seconds(pairs, items) + pairs * (_PER_ITEM * items + 2e-5)
+        return pairs * (_PER_PAIR + _PER_ITEM * items + sum(self._sampled))
+
+    @property
+    def longest_seconds(self) -> float:
+        """A bound on it; infinite where pairs may go to `general`."""
+        if self._signs:
+            return 3.0 * self.seconds
+        values = self.systems.swapping
+        spread = int(values.max(initial=0)) - int(values.min(initial=0))
+        # Doubled ranks reach twice the number of items.
+        widest = spread if self.systems.linear else 2 * int(values.shape[1])
+        return 3.0 * self.seconds if widest <= _NARROW else math.inf
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """One for all pairs of sign tests; otherwise the methods of some pairs."""
+        if self._signs:
+            return ("binomial",)
+        alternative = single(self.general.options).alternative
+        effects = [self.systems.effects(u, v) for u, v in self._some]
+        known: Sequence[Probability | None] = [None] * len(effects)
+        if alternative == "two-sided":
+            known = at_once(effects, self._fractions)
+        some = zip(self._some, effects, known, strict=True)
+        return tuple(sorted({self._method(*one, alternative) for one in some}))
+
+    def _method(
+        self,
+        pair: tuple[int, int],
+        effects: Integers,
+        known: Probability | None,
+        alternative: Alternative,
+    ) -> str:
+        if known is not None:
+            return "fft"
+        form, observed = form_and_sum(effects)
+        tail = region(form, observed, alternative)
+        if rational.coefficients(form, tail) * (form.nonzero // 64 + 1) <= self._fractions:
+            return "rational"
+        planned = self.general.planned(*pair) if _is_long(form) else None
+        return "fft" if planned is None else planned.plan.chosen.method
+
+    @cached_property
+    def _sampled(self) -> tuple[float, ...]:
+        each = [self.systems.effects(u, v) for u, v in self._some]
+        if self.with_nulls:
+            forms = [canonical_form(one) for one in each]
+            limbs = [form.range // 2 * (form.nonzero // 64 + 1) for form in forms]
+            return (sum(min(work, ANY_FRACTION) * _PER_LIMB for work in limbs) / max(len(each), 1),)
+        known = at_once(each, _QUICK_FRACTION)
+        alone = 0.0
+        for pair, one, answer in zip(self._some, each, known, strict=True):
+            form = canonical_form(one)
+            if answer is None and form.nonzero:
+                own = self.general.planned(*pair) if _is_long(form) else None
+                alone += fft_cost(form).seconds if own is None else own.seconds
+        return (alone / max(len(each), 1),)
+
+    @property
+    def _some(self) -> list[tuple[int, int]]:
+        """Some pairs from all over the board."""
+        pairs = self.general.pairs
+        some = np.unique(np.linspace(0, len(pairs) - 1, min(len(pairs), _SAMPLED_INTEGER_PAIRS)).astype(int))
+        return [(u, v) for u, v in pairs[some].tolist()]
+
+    @property
+    def _signs(self) -> bool:
+        """Whether these are sign tests of single items, which are binomial."""
+        return self.systems.spec.name == "sign" and self.systems.clusters is None
+
+    def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
+        """The tests of a slice of the pairs; raises InvalidTest and PlanTooLarge."""
+        pairs = self.general.pairs[start:stop]
+        if self._signs:
+            return self._sign_tests(pairs)
+        first, last = start, start + len(pairs)
+        blocks = range(first - first % _BLOCK, last, _BLOCK)
+        rows = [row for block in blocks for row in self._rows(block, first, last)]
+        return from_rows(rows, two_sided=self.general.options.alternative == "two-sided")
+
+    def _rows(self, block: int, first: int, last: int) -> list[PairTest]:
+        """The tests from `first` to `last` of the pairs of a block: large p-values at once, the others one by one."""
+        pairs = [(u, v) for u, v in self.general.pairs[block : block + _BLOCK].tolist()]
+        effects = [self.systems.effects(u, v) for u, v in pairs]
+        known: Sequence[Probability | None] = [None] * len(pairs)
+        if self.general.options.alternative == "two-sided":
+            known = at_once(effects, self._fractions)
+        asked = range(max(first - block, 0), min(last - block, len(pairs)))
+        return [self._row(*pairs[at], effects[at], known[at]) for at in asked]
+
+    @property
+    def _fractions(self) -> int:
+        """Coefficients times limbs up to which a fraction is computed."""
+        return ANY_FRACTION if self.with_nulls else _QUICK_FRACTION
+
+    def _keeps(self, form: CanonicalForm) -> bool:
+        """Whether all attainable p-values can be listed."""
+        return self.with_nulls and form.range // 2 * (form.nonzero // 64 + 1) <= ANY_FRACTION
+
+    def _sign_tests(self, pairs: Integers) -> PairTests:
+        counts = np.zeros((len(pairs), 3), dtype=np.int64)
+        for at, (u, v) in enumerate(pairs.tolist()):
+            signs = self.systems.effects(u, v)
+            counts[at] = np.count_nonzero(signs > 0), np.count_nonzero(signs < 0), len(signs)
+        more, less, n = counts.T
+        difference = (more - less).astype(np.float64)
+        return binomial_tests(
+            (pairs[:, 0], pairs[:, 1]),
+            n,
+            n,
+            (more, less),
+            difference,
+            self.general.options,
+            len(self.general.pairs),
+        )
+
+    def _row(self, u: int, v: int, effects: Integers, known: Probability | None) -> PairTest:
+        systems, options = self.systems, single(self.general.options)
+        items = systems.items(u, v)
+        form, observed = form_and_sum(effects)
+        method = "fft"
+        if known is None:
+            tail = region(form, observed, options.alternative)
+            limbs = form.nonzero // 64 + 1
+            if rational.coefficients(form, tail) * limbs <= self._fractions:
+                method = "rational"
+            elif _is_long(form):
+                return self.general.row(u, v)
+            known = methods.exactly(method, form, tail)
+        answer = certified(known)
+        if items == 0 or flaw_of(answer, exact=True, least_log10=-form.nonzero * LN2 / LN10) is not None:
+            return self.general.row(u, v)
+        attainable, _ = smallest_attainable(form, options.alternative, absolute=False)
+        require(answer, exact=True, attainable=attainable)
+        lower = self.general.options.higher_is_better is False
+        more, less = int(np.count_nonzero(effects > 0)), int(np.count_nonzero(effects < 0))
+        sign = (observed > 0) - (observed < 0)
+        low, high = log10_bounds(answer)
+        return PairTest(
+            u=u,
+            v=v,
+            n=items,
+            wins=less if lower else more,
+            ties=len(effects) - more - less,
+            losses=more if lower else less,
+            difference=float(observed * systems.step(items)),
+            sign=-sign if lower else sign,
+            p=answer.p_value,
+            p_low=answer.bounds[0],
+            p_high=answer.bounds[1],
+            log10_p=answer.log10_p_value,
+            log10_low=low,
+            log10_high=high,
+            attainable=_log10(attainable, form, two_sided=options.alternative == "two-sided"),
+            method=method,
+            exact=True,
+            sampled=False,
+            fraction=answer.fraction,
+            null=null_of(form) if self._keeps(form) else None,
+        )
+
+
+def _is_long(form: CanonicalForm) -> bool:
+    """Whether the transform is so long that methods, their prices and the budget are compared, as for single tests.
+
+    The window may be long; and of a few dozen units, such as clusters, nearly all of its frequencies count.
+    """
+    split = best_split(form)
+    if split.nanoseconds > _LONG_NANOSECONDS:
+        return True
+    most = split.combinations * split.length * len(form.weights) * _PER_FACTOR
+    return most > _LONG_NANOSECONDS and 1e9 * fft_cost(form).seconds > _LONG_NANOSECONDS
+
+
+def _log10(attainable: float, form: CanonicalForm, *, two_sided: bool) -> float:
+    """log10 of the least attainable p-value, also where it underflows."""
+    if attainable > SMALLEST:
+        return math.log10(attainable)
+    return (int(two_sided) - form.nonzero) * (LN2 / LN10)
+
+
+# Which pairs of systems are tested, and the quickest way to do it
+
+
+# Confidence intervals of the listed pairs: those that single tests have
+
+
+# To plan a test and its interval.
+_SECONDS_PER_PAIR = 2e-3
+_SAMPLED_PAIRS = 4
+
+
+@dataclass(frozen=True)
+class PairIntervals:
+    """The intervals of a board's pairs, in the statistic's own sign, of the test's u minus its v."""
+
+    systems: Systems
+    spec: StatisticSpec
+    options: Options
+    pairs: Integers
+    budget: Budget
+
+    @cached_property
+    def seconds(self) -> float:
+        """Predicted time if all pairs are listed, from the plans of some; raises InvalidTest and PlanTooLarge."""
+        some = np.unique(
+            np.linspace(0, len(self.pairs) - 1, min(len(self.pairs), _SAMPLED_PAIRS)).astype(int)
+        )
+        planned = [self.planned(*pair) for pair in self.pairs[some].tolist()]
+        each = [test.seconds + interval.seconds for test, interval in filter(None, planned)]
+        return len(self.pairs) * (_SECONDS_PER_PAIR + sum(each) / max(len(each), 1))
+
+    @cached_property
+    def _counted(self) -> tuple[Systems, StatisticSpec]:
+        return counted_systems(self.systems, self.spec)
+
+    @property
+    def of_one(self) -> Options:
+        """The options of one pair's test with its interval."""
+        return replace(single(self.options), confidence_level=self.options.confidence_level)
+
+    def planned(self, u: int, v: int) -> tuple[PlannedTest, PlannedInterval] | None:
+        """The test of one pair and its interval; None without a common item."""
+        test = self.test(u, v)
+        if test is None:
+            return None
+        interval = planned_interval(self.of_one, self.budget, test)
+        return None if interval is None else (test, interval)
+
+    def test(self, u: int, v: int) -> PlannedTest | None:
+        """The planned test of one pair; None without a common item."""
+        (systems, spec), names = self._counted, self.systems.names
+        with relocated(pointers(names[u], names[v])):
+            data = pair_data(systems, names[u], names[v])
+            return None if data is None else planned_test(data, spec, self.of_one, self.budget)
+
+    def computing(self) -> ComputedIntervals:
+        """Computes them one by one, as they are asked for."""
+        return ComputedIntervals(self)
+
+
+class ComputedIntervals:
+    """The interval of the i-th pair, None where there is none; what was to be said about them."""
+
+    def __init__(self, intervals: PairIntervals) -> None:
+        self.intervals = intervals
+        self.notes: list[tuple[int, str, str]] = []
+
+    def __call__(self, test: int) -> ConfidenceInterval | None:
+        """Compute one."""
+        u, v = self.intervals.pairs[test].tolist()
+        planned = self.intervals.planned(u, v)
+        if planned is None:
+            return None
+        one, interval = planned
+        result = interval_of(interval, self.intervals.of_one, one.solve())
+        self.notes.extend((test, *warning) for warning in result.warnings)
+        return result.interval
+
+    def warnings(self, names: Sequence[str], tests: PairTests) -> tuple[WarningRecord, ...]:
+        """Why there is none, or why one disagrees with its p-value."""
+        return about_pairs(names, tests, self.notes)
+
+
+# Which pairs of systems are tested, and the quickest way to do it
+
 
 __all__ = ["PlannedPairs", "Reduced", "plan_pairs", "reduced"]
 

@@ -37,21 +37,29 @@ from ...statistics.expression import POINTER, parse
 from ...statistics.formula import Call, is_even
 from ...statistics.paired import Effects, Paired, StatisticSpec
 from ...statistics.reducers import Problem
-from ..additive_test import AdditiveTest
-from ..data_warnings import refuse_undecidable
-from ..favoured import Favoured, favoured
+from ..additive import AdditiveTest, RoundedTest
 from ..items import differences_of
 from ..options import Options, Sequential
-from ..p_value import SMALLEST_NORMAL
-from ..paired_test import Prepared, finish, prepare
-from ..rounded_test import RoundedTest
+from ..paired import Prepared, finish, prepare
+from ..result import SMALLEST_NORMAL
 from ..sensitivity import PlannedSensitivity, SensitivityQuestion, sensitivity_if_any
 from ..sequential import SequentialTest, sequential_test
-from .decision import Judgement, judgements, overall, verdict_of
-from .fillings import over_fillings
-from .margin import Question, ShiftedTest, TangoTest, margin_test, question_of, without_margin
-from .outcome import MarginTest, Outcome, greatest_known
-from .sentences import hypothesis, overall_reason, reason
+from ..warnings import refuse_undecidable
+from .one_sided import (
+    Favoured,
+    MarginTest,
+    Outcome,
+    Question,
+    ShiftedTest,
+    TangoTest,
+    favoured,
+    greatest_known,
+    margin_test,
+    over_fillings,
+    question_of,
+    without_margin,
+)
+from .verdict import Judgement, hypothesis, judgements, overall, overall_reason, reason, verdict_of
 
 # What Tango's test of a margin could have found
 

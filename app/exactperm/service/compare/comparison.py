@@ -17,12 +17,9 @@ from ...answers.test import ReadingRecord, WarningRecord
 from ...engine.plan import Budget
 from ...errors import Choice, InputError, InvalidTest, choices_of, pointer_token, relocated
 from ...execution.ipc import UNBOUNDED, Control, Function, Part, Split
-from ...inference.compare.columns import concatenated
-from ...inference.compare.compare import prepare_compare
-from ...inference.compare.comparison import Comparison
-from ...inference.compare.pair_data import pair_data
-from ...inference.compare.pair_tests import PairTests
-from ...inference.compare.prepared import PreparedCompare
+from ...inference.compare.compare import PreparedCompare, prepare_compare
+from ...inference.compare.pair_tests import PairTests, concatenated
+from ...inference.compare.systems import Comparison, pair_data
 from ...inference.options import Options
 from ...inputs.alignment import system_pointer
 from ...inputs.formats.roles import two_metrics, unit_mismatch

@@ -13,8 +13,8 @@ import numpy as np
 
 from exactperm.answers.board import BoardRecord
 from exactperm.inference.compare.board import Score, board_record
-from exactperm.inference.compare.comparison import Comparison
 from exactperm.inference.compare.pair_tests import PairTests
+from exactperm.inference.compare.systems import Comparison
 from exactperm.inference.options import Options
 from exactperm.statistics.paired import StatisticSpec
 

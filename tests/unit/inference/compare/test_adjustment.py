@@ -18,8 +18,7 @@ from statsmodels.stats.multitest import multipletests
 
 from exactperm.answers.board import Adjust, Combine
 from exactperm.errors import PlanTooLarge
-from exactperm.inference.compare.adjusted import Adjusted
-from exactperm.inference.compare.adjustment import ADJUSTERS, adjust_boards
+from exactperm.inference.compare.adjustment import ADJUSTERS, Adjusted, adjust_boards
 from exactperm.inference.compare.pair_tests import PairTests
 from tests.refusals import refused, refused_alone
 from tests.unit.inference.compare import definitions

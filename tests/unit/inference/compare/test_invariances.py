@@ -15,11 +15,9 @@ import pytest
 from exactperm.answers.board import BoardRecord, CompareRecord
 from exactperm.engine.plan import Budget
 from exactperm.errors import InvalidTest
-from exactperm.inference.compare.columns import concatenated
 from exactperm.inference.compare.compare import finish_compare, prepare_compare
-from exactperm.inference.compare.comparison import Comparison
-from exactperm.inference.compare.pair_tests import PairTests
-from exactperm.inference.compare.rounding import exact_alpha
+from exactperm.inference.compare.pair_tests import PairTests, concatenated, exact_alpha
+from exactperm.inference.compare.systems import Comparison
 from exactperm.inference.options import Options
 from exactperm.statistics.paired import Pairing, StatisticSpec, Systems
 from tests.refusals import refused

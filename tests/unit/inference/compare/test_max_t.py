@@ -14,7 +14,7 @@ from exactperm.answers.board import BoardRecord, PairRecord
 from exactperm.engine.plan import Budget
 from exactperm.errors import PlanTooLarge
 from exactperm.inference.compare.compare import finish_compare, prepare_compare
-from exactperm.inference.compare.comparison import Comparison
+from exactperm.inference.compare.systems import Comparison
 from exactperm.inference.options import Options
 from exactperm.statistics.paired import Pairing, Repeated, StatisticSpec, Systems
 from tests.refusals import refused

@@ -15,7 +15,7 @@ import pytest
 from exactperm.answers.board import BoardRecord, CompareRecord, PairRecord
 from exactperm.engine.plan import Budget
 from exactperm.inference.compare.compare import finish_compare, prepare_compare
-from exactperm.inference.compare.comparison import Comparison
+from exactperm.inference.compare.systems import Comparison
 from exactperm.inference.options import Options
 from exactperm.statistics.paired import Pairing, StatisticSpec, Systems, Weights
 from tests.refusals import refused

@@ -14,16 +14,13 @@ import numpy as np
 import pytest
 
 from exactperm.engine.plan import Budget
-from exactperm.inference.compare.binary import BinaryPairs
 from exactperm.inference.compare.compare import finish_compare, prepare_compare
-from exactperm.inference.compare.comparison import Comparison
-from exactperm.inference.compare.general import GeneralPairs
-from exactperm.inference.compare.integer_pairs import IntegerPairs
-from exactperm.inference.compare.pair_data import common_items, pair_data
+from exactperm.inference.compare.integer_systems import BinaryPairs
 from exactperm.inference.compare.pair_tests import PairTests
-from exactperm.inference.compare.pairs import plan_pairs
+from exactperm.inference.compare.pairs import GeneralPairs, IntegerPairs, plan_pairs
+from exactperm.inference.compare.systems import Comparison, common_items, pair_data
 from exactperm.inference.options import Options
-from exactperm.inference.paired_test import run_test
+from exactperm.inference.paired import run_test
 from exactperm.statistics.paired import Pairing, Repeated, StatisticSpec, Systems
 
 # Systems for tests, and the p-values of their pairs from all 2**n exchanges, in fractions.
@@ -233,7 +230,7 @@ def test_attainable_p_values_of_right_or_wrong(alternative: Any, listed: bool, m
     tests = every_pair(systems, alternative=alternative)
     draw = random.Random(1)
     if not listed:
-        monkeypatch.setattr("exactperm.inference.compare.binomial_values._MOST_LISTED", -1)
+        monkeypatch.setattr("exactperm.inference.compare.pair_tests._MOST_LISTED", -1)
     for i, (u, v) in enumerate(pairs_of(systems).tolist()):
         known = Exchanged(systems, STATISTICS["mean_difference"], u, v).attainable(alternative)
         assert tests.attained is not None

@@ -16,7 +16,10 @@ from ..engine.plan import Plan as MethodPlan
 from ..errors import InvalidTest, PlanTooLarge
 from ..statistics.paired import Column, Paired, Repeated, Scores, StatisticSpec
 from .options import Options
-from .prepared import Result
+from .result import Result
+
+# Floating-point dust: scores whose last digits are of arithmetic and not of measurement, and what …
+
 
 # How many values are examined at all, and how long the test of the likely scores may take.
 _MOST_VALUES = 400_000
@@ -188,3 +191,6 @@ def _mapped(data: Scores, change: Callable[[Reals], Reals]) -> Scores:
         return Repeated(values, side.lengths) if isinstance(side, Repeated) else values
 
     return replace(data, u=changed(data.u), v=changed(data.v))
+
+
+# Floating-point dust: scores whose last digits are of arithmetic and not of measurement, and what

@@ -1,8 +1,4 @@
-"""The one entry of inference: data, statistic and options in; a record out.
-
-Validate (reduce the data to a problem), plan (choose a method by its exact cost), run, reduce to a
-record: the four steps have these names here.
-"""
+"""The one entry of inference: data, statistic and options in; a record out."""
 
 from __future__ import annotations
 
@@ -38,28 +34,27 @@ from ..statistics.problems import Joint
 from ..statistics.reducers import Problem, reduce
 from ..statistics.repeats import spread_of
 from ..statistics.scores import Quantiles
-from .additive_test import AdditiveTest, additive_test
-from .bootstrap_test import bootstrap_test, refuse_pairs
+from .additive import AdditiveTest, additive_test
+from .bootstrap import bootstrap_test, refuse_pairs
 from .certificate import require
-from .confidence import IntervalResult, Inversion, PlannedInterval, level_of
-from .correlation_test import correlation_test
-from .data_warnings import data_warnings
+from .correlation import correlation_test
 from .digest import request_digest
-from .effect_size import effect_size
 from .engine_errors import engine_errors
-from .fillings import Fillings, missing_warning, planned_fillings
-from .float_dust import Dust, planned_dust
-from .interval import interval_of, planned_interval
-from .items import differences_of, item_scores_of, most_moved
-from .joint_test import JointTest, joint_test
+from .intervals import IntervalResult, Inversion, PlannedInterval, interval_of, level_of, planned_interval
+from .items import differences_of, effect_size, item_scores_of, most_moved
+from .joint import JointTest, joint_test
+from .missing_outcome_bounds import Fillings, missing_warning, planned_fillings
 from .null_record import holding
 from .options import Options
-from .p_value import mid_p_value, significant
-from .prepared import PlannedTest, Result
-from .quantile_test import quantile_test, refuse_bootstrap
+from .quantile import quantile_test, refuse_bootstrap
+from .result import PlannedTest, Result, mid_p_value, significant
+from .rounding_noise import Dust, planned_dust
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, planned_sensitivity
 from .sequential import SequentialTest, sequential_test
-from .warnings import warnings_of
+from .warnings import data_warnings, warnings_of
+
+# The one entry of inference: data, statistic and options in; a record out
+
 
 # Parts of the record of a test that are read off its data, its problem and its plan
 
@@ -407,3 +402,6 @@ def _item_level(prepared: Prepared) -> ItemLevel | None:
     answer, by = result.answer, result.by
     require(answer, exact=result.exact, attainable=result.attainable_between[0])
     return ItemLevel(answer.p_value, answer.log10_p_value, by.method, result.exact)
+
+
+# The one entry of inference: data, statistic and options in; a record out

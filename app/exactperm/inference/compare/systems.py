@@ -1,14 +1,17 @@
-"""The data of one pair: what both systems have, as every test of two systems takes it."""
+"""What is to be compared: systems, their pairs and the data of each pair."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
 
+from ...answers.board import Adjust, Aggregate, Combine, Design, Family, ListedPairs
 from ...engine.lattice import Integers
+from ...errors import InvalidTest, pointer_token, relocated
 from ...statistics.columns import first_seen, order_of_ids, taken, taken_pairing
 from ...statistics.corpus import counted
 from ...statistics.numbers import taken_weights
@@ -25,6 +28,53 @@ from ...statistics.paired import (
     SystemColumn,
     Systems,
 )
+from ...statistics.reducers import reduce
+from ..options import Options
+
+# What is to be compared: systems on one or several data sets, in which pairs, and how p-values …
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A validated request.
+
+    Attributes
+    ----------
+    datasets
+        The systems of each data set, by name in code-point order; a single board has the one name None.
+    options
+        Those of each test. `higher_is_better` is known: it has been settled before.
+    design, baseline, pairs
+        All pairs; each system against the baseline; or the given pairs (u, v) by name, in their order.
+    aggregate, combine
+        The overall board over data sets, None for none: by one exact test of all items; or, with `combine`, from the
+        one-sided p-values of the data sets.
+    listed
+        Which pairs the answer lists; `auto` where they are more than an answer lists by itself.
+    """
+
+    datasets: Mapping[str | None, Systems]
+    spec: StatisticSpec
+    options: Options
+    design: Design = "all_pairs"
+    baseline: str | None = None
+    pairs: tuple[tuple[str, str], ...] = ()
+    adjust: Adjust = "holm"
+    family: Family = "dataset"
+    aggregate: Aggregate | None = "macro"
+    combine: Combine | None = None
+    listed: ListedPairs = "all"
+
+    @property
+    def board_count(self) -> int:
+        """How many boards the answer has."""
+        return len(self.datasets) + (None not in self.datasets and self.aggregate is not None)
+
+
+# What is to be compared: systems, their pairs and the data of each pair
+
+
+# The data of one pair: what both systems have, as every test of two systems takes it
 
 
 def pair_data(systems: Systems, u: str, v: str) -> Paired | None:
@@ -116,3 +166,69 @@ def sorted_by_id(systems: Systems) -> Systems:
         groups=None if systems.groups is None else first_seen(systems.groups[order]),
         event=taken(systems.event, order),
     )
+
+
+# What is to be compared: systems, their pairs and the data of each pair
+
+
+# The score of each system by itself, and who is the better of two: what a board is sorted by
+
+
+Score = Fraction | float
+# These have a value of a pair alone.
+_OF_PAIRS = ("sign", "signed_rank")
+
+
+def system_scores(systems: Systems, spec: StatisticSpec) -> tuple[Score, ...]:
+    """The statistic's own value of each system on the items it has, exact where it is rational.
+
+    The sign test and signed ranks give one system no value: it is the mean of its scores there. Raises InvalidTest.
+    """
+    if spec.name in _OF_PAIRS:
+        kept = {name: value for name, value in spec.parameters.items() if name in {"unit", "repeats"}}
+        spec = StatisticSpec("mean_difference", kept)
+    systems, spec = counted_systems(systems, spec)
+    return tuple(_score(systems, name, spec) for name in systems.names)
+
+
+def _score(systems: Systems, name: str, spec: StatisticSpec) -> Score:
+    with relocated(pointers(name, name)):
+        data = pair_data(systems, name, name)
+        if data is None:
+            raise InvalidTest.at("/u", "empty", f"{name} has no items: give it at least one.")
+        score = reduce(data, spec).score_u
+    assert score is not None
+    return score
+
+
+def system_sizes(systems: Systems) -> tuple[int, ...]:
+    """How many items each system has."""
+    return tuple(map(_items, systems.columns.values()))
+
+
+def _items(column: SystemColumn) -> int:
+    return len(next(iter(column.values()), ()) if isinstance(column, Mapping) else column)
+
+
+def ordered_pairs(scores: Sequence[Score], *, higher_is_better: bool) -> Integers:
+    """All pairs of positions, shape (m, 2): the better score first, of equal scores the first position."""
+    # Doubles first, as rounding keeps the order; only equal ones are compared as fractions.
+    signed = [score if higher_is_better else -score for score in scores]
+    best_first = sorted(range(len(scores)), key=lambda at: (-float(signed[at]), -signed[at], at))
+    one, other = np.triu_indices(len(scores), 1)
+    return np.asarray(np.array(best_first, dtype=np.int64)[np.stack([one, other], axis=1)])
+
+
+def pointers(u: str, v: str) -> Callable[[str], str]:
+    """Where the parts of a pair's test are in a comparison: `/u` is the first system."""
+
+    def moved(pointer: str) -> str:
+        for role, name in (("/u", u), ("/v", v)):
+            if pointer == role or pointer.startswith(f"{role}/"):
+                return f"/systems/{pointer_token(name)}{pointer.removeprefix(role)}"
+        return pointer
+
+    return moved
+
+
+# What is to be compared: systems, their pairs and the data of each pair

@@ -1,7 +1,4 @@
-"""The paired bootstrap: units drawn with replacement, the p-value that of the shifted null.
-
-P*(|S* - S| >= |S|) for two-sided. Exact for one sum on a lattice; statistics of several sums are resampled.
-"""
+"""The paired bootstrap."""
 
 from __future__ import annotations
 
@@ -30,12 +27,13 @@ from ..statistics.problems import Additive, Joint, SumFunction
 from ..statistics.reduction import in_linear_forms
 from ..statistics.sum_function import FunctionOf
 from .certificate import certified_by
-from .exactness import MOST_ERROR
 from .items import items_record, joint_items, statistic_record
 from .null_record import QUANTILES, sampled_null_record
 from .options import Options
-from .p_value import Answer, bracketed, certified, sampled
-from .prepared import Result
+from .result import MOST_ERROR, Answer, Result, bracketed, certified, sampled
+
+# The paired bootstrap: units drawn with replacement, the p-value that of the shifted null
+
 
 # The null of a bootstrapped sum, to look at: its law where that is affordable, else some resamples
 
@@ -353,3 +351,6 @@ def _joint(problem: Joint, options: Options, budget: Budget) -> JointBootstrap:
 def _largest_sum(effects: Integers) -> int:
     """The largest |sum| of any resample: of the largest unit as often as there are units."""
     return len(effects) * max(-int(effects.min()), int(effects.max()))
+
+
+# The paired bootstrap

@@ -23,8 +23,10 @@ from .certificate import certified_by, flaw_of
 from .items import items_record, statistic_record
 from .null_record import sampled_null_record
 from .options import Options
-from .p_value import Answer, certified, controlled, sampled
-from .prepared import Result
+from .result import Answer, Result, certified, controlled, sampled
+
+# The test of a rank correlation whose denominators move with the swaps: all swaps, or samples …
+
 
 # More units than these are enumerated under no budget.
 _MOST_UNITS = 40
@@ -231,3 +233,6 @@ def _planned_line(problem: Correlation, options: Options, budget: Budget, sampli
         if fitting:
             return _Line(effects, form, tail, fitting)
     return None
+
+
+# The test of a rank correlation whose denominators move with the swaps: all swaps, or samples with

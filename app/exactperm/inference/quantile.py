@@ -19,8 +19,10 @@ from .certificate import certified_by
 from .items import items_record, statistic_record
 from .null_record import sampled_null_record
 from .options import Options
-from .p_value import Answer, certified, sampled
-from .prepared import Result
+from .result import Answer, Result, certified, sampled
+
+# The test of a difference of medians or quantiles
+
 
 # Sorting, thresholds, wins, ties and losses.
 _SECONDS_PER_ITEM = 3e-6
@@ -204,3 +206,6 @@ def refuse_bootstrap(problem: Quantiles) -> InvalidTest:
         "roughly from them. Use the permutation test, or the mean."
     )
     return InvalidTest.at("/test", "not_bootstrapped", detail)
+
+
+# The test of a difference of medians or quantiles

@@ -1,9 +1,4 @@
-"""A rigorous bracket of a statistic of several sums: how wide it will be, and the bracket itself.
-
-The less may lie outside of the bounds of the remainder (`statistics.remainder`), the wider these are: several chances are
-tried, and that with the narrowest bracket by the normal law is taken. Each is tried twice: bounds of all deviations leave
-open what a thin strip of them does, and bounds of the deviations in that strip are a fraction as wide.
-"""
+"""Rigorous brackets."""
 
 from __future__ import annotations
 
@@ -29,6 +24,9 @@ from ..statistics.problems import Joint
 from ..statistics.remainder import Midpoint, Remainder, midpoint_of
 from ..statistics.sum_function import FunctionOf
 from .options import Options
+
+# A rigorous bracket of a statistic of several sums: how wide it will be, and the bracket itself
+
 
 # What lies outside, against the p-value: the shares that are tried. The least of them that has bounds bounds all deviations.
 _SHARES = (10.0**-4.0, 10.0**-3.0, 10.0**-2.0)
@@ -213,3 +211,6 @@ def _likely(midpoint: Midpoint, found: Remainder, size: float, log_outside: floa
     return _Likely(
         found.slope, found.reaches.factor, found.nodes, distance, max(low - outside, 0.0), high + outside
     )
+
+
+# Rigorous brackets

@@ -1,18 +1,44 @@
-"""What a method returned, as the p-value part of a record."""
+"""A planned test, of whatever kind of problem, and its result: the p-value with its bounds, and the parts of a record."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
-from ..answers.test import Fraction2, MonteCarloRecord
+from ..answers.test import (
+    Fraction2,
+    ItemsRecord,
+    LatticeRecord,
+    MonteCarloRecord,
+    NullRecord,
+    StatisticRecord,
+)
 from ..engine.joint.control import ControlledEstimate
+from ..engine.lattice import Reals
 from ..engine.one_sum.monte_carlo import Estimate
-from ..engine.plan import Cost
+from ..engine.plan import Cost, Plan
 from ..engine.probability import SMALLEST, Probability
 from ..engine.real.bounds import Bracket
-from .exactness import MOST_ERROR
+from ..statistics.reducers import Problem
 from .options import Significance
+
+# How close the bounds of a p-value must be for it to be called exact
+
+
+# Beyond this relative error, apart from what rounding to a subnormal double costs, nothing is called exact.
+MOST_ERROR = 1e-6
+# Bounds of an exact p-value are MOST_ERROR away on either side; the products of an adjustment keep that, up to rounding.
+EXACT_WIDTH = 3 * MOST_ERROR
+# Doubles near zero lack digits: there the bounds of an exact p-value are a few of the smallest doubles apart.
+EXACT_STEPS = 4 * math.ulp(0.0)
+
+
+# A planned test, of whatever kind of problem, and its result: the p-value with its bounds, and the
+
+
+# What a method returned, as the p-value part of a record
+
 
 SMALLEST_NORMAL = 2.0**-1022
 # Logarithms of what is nearly one may be rounded to a little above zero.
@@ -164,3 +190,64 @@ _MOST_TIMES, _SPARE_STEPS = 4, 10_000_000
 def most_steps(cost: Cost) -> int:
     """Elementary steps after which a bracket of this predicted cost is left as wide as it is."""
     return _SPARE_STEPS + _MOST_TIMES * cost.operations
+
+
+# A planned test, of whatever kind of problem, and its result: the p-value with its bounds, and the
+
+
+# A planned test, of whatever kind of problem, and its result: the parts of a record
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What running a test gives."""
+
+    answer: Answer
+    by: Cost  # the method that answered, which need not be the planned one
+    lattice: LatticeRecord | None
+    # The least p-value that any outcome on the same items has lies between these; they are equal where it is known.
+    attainable_between: tuple[float, float]
+    items: ItemsRecord
+    statistic: StatisticRecord
+    null: NullRecord
+    warnings: tuple[tuple[str, str], ...] = ()
+    # The statistic's values in resamples, shape (K,), where it is resampled.
+    resampled: Reals | None = None
+
+    @property
+    def attainable(self) -> float | None:
+        """The least p-value that any outcome on the same items has, None where it is not known."""
+        low, high = self.attainable_between
+        return low if low == high else None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the answer is the p-value itself: neither a bracket, an estimate nor an upper bound."""
+        answer = self.answer
+        return self.by.exact and not answer.bracket and answer.relative_error_bound is not None
+
+
+class PlannedTest(Protocol):
+    """A test that was validated and planned, and has not run."""
+
+    @property
+    def problem(self) -> Problem:
+        """What is tested."""
+        ...
+
+    @property
+    def plan(self) -> Plan:
+        """The method that will run, and what the others would cost."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of everything that `solve` will do."""
+        ...
+
+    def solve(self) -> Result:
+        """Run it."""
+        ...
+
+
+# A planned test, of whatever kind of problem, and its result: the p-value with its bounds, and the

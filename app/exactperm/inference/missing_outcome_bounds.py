@@ -12,8 +12,10 @@ from ..statistics.columns import filled, missing_outcomes, require_bounded
 from ..statistics.paired import Paired, Scores, StatisticSpec
 from .certificate import require
 from .options import Options
-from .p_value import significant
-from .prepared import PlannedTest, Result
+from .result import PlannedTest, Result, significant
+
+# The test of data with missing outcomes: complete items, and the fillings that are worst and best …
+
 
 Plan = Callable[[Paired, StatisticSpec, Options], PlannedTest]
 
@@ -78,3 +80,6 @@ def missing_warning(missing: MissingRecord, complete: int, alpha: float) -> Warn
         f"[{number(low, alpha, 1.0)}, {number(high, alpha, 1.0)}], and `significant` holds for all of it."
     )
     return WarningRecord("missing_outcomes", detail)
+
+
+# The test of data with missing outcomes: complete items, and the fillings that are worst and best

@@ -1,0 +1,433 @@
+"""Planning: what a test of so many items can find, and how many items a difference needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, Self
+
+from scipy import special
+
+from ..answers.power import PowerMethod, PowerPoint, PowerRecord, Solution, Solve
+from ..answers.test import Alternative, WarningRecord
+from ..engine.power.paired_binary import OutOfReachError, PairedBinary, detectable_difference, sample_size
+from ..engine.root import root
+from ..errors import InvalidTest
+
+# Planning
+
+
+# What is known before a test: a design that says how likely a true difference is to be found
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of a design. Effects are U - V; `alpha` is that of one of the `comparisons`, of all of them together.
+
+    `n` are numbers of items, the first is the one that `solution` is about.
+    """
+
+    solve: Solve
+    n: tuple[int, ...]
+    power: float | None
+    effect: float | None
+    alpha: float = 0.05
+    alternative: Alternative = "two-sided"
+    comparisons: int = 1
+
+    @property
+    def level(self) -> float:
+        """Bonferroni's share of alpha: what one test is made at."""
+        return self.alpha / self.comparisons
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """A number of items that has the power, and the one from which on all have, None where that is not proven."""
+
+    n: int
+    always: int | None
+
+
+class Design(Protocol):
+    """How likely a difference is found. Sizes of effects are at least 0, in the direction that the test looks in."""
+
+    def method_at(self, n: int) -> PowerMethod:
+        """How it is computed for n items."""
+        ...
+
+    @property
+    def own_n(self) -> int | None:
+        """The number of items that it brings along, if it does."""
+        ...
+
+    @property
+    def own_effect(self) -> float | None:
+        """U - V, if it says so itself."""
+        ...
+
+    @property
+    def rough(self) -> Design:
+        """The same, for a curve: quick, and right to the eye."""
+        ...
+
+    def power(self, n: int, size: float) -> float:
+        """The probability that the test of n items rejects when the true difference has this size."""
+        ...
+
+    def detectable(self, n: int, power: float) -> float | None:
+        """The size that n items find with this power; None where there is none."""
+        ...
+
+    def needed(self, size: float, power: float) -> Needed | None:
+        """The items that this size needs; None where more than can be searched."""
+        ...
+
+    def critical(self, n: int) -> float | None:
+        """The least observed |difference| that is significant; None where none is."""
+        ...
+
+    def actual_alpha(self, n: int) -> float:
+        """The probability that the test of n items rejects where there is no difference."""
+        ...
+
+
+# Planning
+
+
+# Nothing known but a standard deviation: the normal approximation
+
+
+NORMAL = PowerMethod(
+    "normal",
+    False,
+    "The standard deviation of an item's difference; the mean is taken as normal, so that this is approximate.",
+)
+MOST_ITEMS = 10**12
+
+
+@dataclass(frozen=True, slots=True)
+class NormalDesign:
+    """`sd` is the standard deviation of one item's difference."""
+
+    sd: float
+    alpha: float
+    alternative: Alternative
+
+    own_n = None
+    own_effect = None
+
+    @property
+    def rough(self) -> Self:
+        """Itself: every point of a curve is as exact."""
+        return self
+
+    @property
+    def _tails(self) -> float:
+        return 2.0 if self.alternative == "two-sided" else 1.0
+
+    @property
+    def _z(self) -> float:
+        return -float(special.ndtri(self.alpha / self._tails))
+
+    def method_at(self, n: int) -> PowerMethod:
+        """See `Design`."""
+        return NORMAL
+
+    def power(self, n: int, size: float) -> float:
+        """See `Design`."""
+        return self._found(size * math.sqrt(n) / self.sd)
+
+    def _found(self, shift: float) -> float:
+        power = float(special.ndtr(shift - self._z))
+        return power + float(special.ndtr(-shift - self._z)) if self.alternative == "two-sided" else power
+
+    def _shift(self, power: float) -> float:
+        """The standardised difference that has the power."""
+        if self._found(0.0) >= power:
+            return 0.0
+        return root(lambda shift: self._found(shift) - power, 0.0, 100.0, tolerance=1e-13)
+
+    def detectable(self, n: int, power: float) -> float | None:
+        """See `Design`."""
+        return self._shift(power) * self.sd / math.sqrt(n)
+
+    def needed(self, size: float, power: float) -> Needed | None:
+        """See `Design`."""
+        if size == 0.0:
+            return None
+        root_n = self._shift(power) * (self.sd / size)
+        if root_n > math.sqrt(MOST_ITEMS):
+            return None
+        n = max(math.ceil(root_n**2 * (1.0 - 1e-12)), 1)
+        return Needed(n, n)
+
+    def critical(self, n: int) -> float | None:
+        """See `Design`."""
+        return self._z * self.sd / math.sqrt(n)
+
+    def actual_alpha(self, n: int) -> float:
+        """See `Design`."""
+        return self.alpha
+
+
+# Planning
+
+
+# Right or wrong items before there are any: unconditional power of the exact paired test (McNemar's)
+
+
+METHOD = PowerMethod(
+    "unconditional_binomial",
+    True,
+    "The probabilities that only one of the systems is right on an item; how many such items there will be is averaged over.",
+)
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryDesign:
+    """`discordant` is the probability that exactly one system is right; it is held fixed when the difference varies."""
+
+    discordant: float
+    difference: float
+    alpha: float
+    alternative: Alternative
+
+    own_n = None
+
+    @property
+    def own_effect(self) -> float:
+        """p10 - p01."""
+        return self.difference
+
+    @property
+    def rough(self) -> Self:
+        """Itself: every point of a curve is as exact."""
+        return self
+
+    def method_at(self, n: int) -> PowerMethod:
+        """See `Design`."""
+        return METHOD
+
+    def power(self, n: int, size: float) -> float:
+        """See `Design`."""
+        return self._of(size).power(n)
+
+    def detectable(self, n: int, power: float) -> float | None:
+        """See `Design`."""
+        try:
+            return detectable_difference(
+                self.discordant, n, power, alpha=self.alpha, alternative=self.alternative
+            )
+        except OutOfReachError:
+            return None
+
+    def needed(self, size: float, power: float) -> Needed | None:
+        """See `Design`."""
+        try:
+            found = sample_size(self._of(size), power)
+        except OutOfReachError:
+            return None
+        return Needed(found.smallest, found.always)
+
+    def critical(self, n: int) -> float | None:
+        """With the number of discordant items that is expected of n."""
+        wins = self._of(0.0).critical_wins(n)
+        return None if wins is None else wins / n
+
+    def actual_alpha(self, n: int) -> float:
+        """See `Design`."""
+        return self._of(0.0).level(n)
+
+    def _of(self, size: float) -> PairedBinary:
+        if size > self.discordant * (1.0 + _ROUNDING):
+            raise InvalidTest.at(
+                "/effect",
+                "effect_too_large",
+                f"The systems differ on {self.discordant:g} of the items, so that the difference is at most that.",
+            )
+        p01 = max((self.discordant - size) / 2.0, 0.0)
+        side: Alternative = "two-sided" if self.alternative == "two-sided" else "greater"
+        return PairedBinary(self.discordant - p01, p01, self.alpha, side)
+
+
+def as_written(first: float, second: float, sign: int) -> float:
+    """The sum or the difference of two decimals: 0.83 - 0.8 is 0.03."""
+    return float(Fraction(repr(first)) + sign * Fraction(repr(second)))
+
+
+def from_accuracies(
+    u: float, v: float, discordance: float | None, correlation: float | None
+) -> tuple[float, float]:
+    """(p10, p01) of two accuracies and the discordance, or the correlation of being right.
+
+    Raises InvalidTest where no two systems can be so.
+    """
+    difference = as_written(u, v, -1)
+    if discordance is None:
+        assert correlation is not None
+        both = u * v + correlation * math.sqrt(u * (1.0 - u) * v * (1.0 - v))
+        pointer, detail = "/design/correlation", "No two systems with these accuracies are so correlated."
+        p10, p01 = u - both, v - both
+        neither = 1.0 - u - v + both
+    else:
+        pointer = "/design/discordance"
+        detail = "No two systems with these accuracies differ on so many items, or on so few."
+        p10, p01 = (discordance + difference) / 2.0, (discordance - difference) / 2.0
+        both, neither = u - p10, 1.0 - u - p01
+    if min(p10, p01, both, neither) < -_ROUNDING:
+        raise InvalidTest.at(pointer, "not_attainable", detail)
+    return max(p10, 0.0), max(p01, 0.0)
+
+
+# Planning
+
+
+# A question put to a design becomes a record: the number that was asked for, a curve, and a sentence
+
+
+# The answer in one sentence, for people
+
+
+def sentence_of(question: Question, solution: Solution, method: PowerMethod) -> str:
+    """What was found, with how sure one can be."""
+    at = f"at alpha {question.alpha:g}, {question.alternative}"
+    if question.comparisons > 1:
+        at += f", {question.comparisons} comparisons"
+    about = "" if method.exact else " (approximate)"
+    if question.solve == "n":
+        if solution.n is None:
+            return f"No number of items that was searched finds a difference of {solution.effect:g} so often ({at})."
+        after = ""
+        if solution.n_always is not None and solution.n_always != solution.n:
+            after = f", and every number from {solution.n_always:,} on has it"
+        return (
+            f"{solution.n:,} items find a true difference of {solution.effect:g} with probability "
+            f"{question.power:g}{after}; {at}{about}."
+        )
+    assert solution.n is not None
+    if solution.effect is None:
+        return f"{solution.n:,} items find no true difference with probability {question.power:g} ({at})."
+    return (
+        f"{solution.n:,} items find a true difference of {solution.effect:.4g} with probability "
+        f"{solution.power:.4g}; {at}{about}."
+    )
+
+
+# Of a curve about one number of items.
+_POINTS = 16
+
+
+def answer(question: Question, design: Design, digest: str) -> PowerRecord:
+    """Answer a question; raises InvalidTest where the design does not say enough, or where there is nothing to find."""
+    sign = -1.0 if question.alternative == "less" else 1.0
+    size = _size(question, design)
+    wanted = question.power
+    needed: Needed | None = None
+    numbers = question.n or (() if design.own_n is None else (design.own_n,))
+    if question.solve == "n":
+        assert size is not None
+        assert wanted is not None
+        needed = design.needed(size, wanted)
+        numbers = () if needed is None else (needed.n,)
+    elif not numbers:
+        raise InvalidTest.at("/n", "missing", "Say how many items there are: a number, or a list of numbers.")
+    points = [_point(question, design, n, size) for n in numbers]
+    first = points[0] if points else None
+    solution = Solution(
+        effect=_signed(sign, size if first is None else first[1]),
+        n=None if first is None else first[0],
+        n_always=None if needed is None else needed.always,
+        power=None if first is None else first[2],
+    )
+    critical = None if first is None else design.critical(first[0])
+    method = design.method_at(first[0] if first is not None else design.own_n or 1)
+    curve = points if len(points) > 1 else [*_around(design.rough, first, needed)]
+    return PowerRecord(
+        id=f"w_{digest}",
+        solve=question.solve,
+        solution=solution,
+        wanted_power=None if question.solve == "power" else wanted,
+        alpha=question.alpha,
+        comparisons=question.comparisons,
+        alternative=question.alternative,
+        critical_difference=critical,
+        actual_alpha=None if first is None else design.actual_alpha(first[0]),
+        curve=tuple(
+            PowerPoint(n, sign * size, power)
+            for n, size, power in curve
+            if size is not None and power is not None
+        ),
+        method=method,
+        sentence=sentence_of(question, solution, method),
+        warnings=tuple(_warnings(solution, critical)),
+    )
+
+
+Point = tuple[int, float | None, float | None]
+
+
+def _size(question: Question, design: Design) -> float | None:
+    """The size of the effect, in the direction of the alternative; None where it is what is asked for."""
+    if question.solve == "effect":
+        return None
+    effect = design.own_effect if question.effect is None else question.effect
+    if effect is None:
+        detail = "Say which true difference is to be found: the least that would matter to you."
+        raise InvalidTest.at("/effect", "missing", detail)
+    if question.alternative == "two-sided":
+        return abs(effect)
+    size = -effect if question.alternative == "less" else effect
+    if size < 0.0:
+        detail = f"A test for {question.alternative} does not look for a difference of {effect:g}: change its sign, or the alternative."
+        raise InvalidTest.at("/effect", "wrong_direction", detail)
+    return size
+
+
+def _point(question: Question, design: Design, n: int, size: float | None) -> Point:
+    if size is not None:
+        return n, size, design.power(n, size)
+    assert question.power is not None
+    found = design.detectable(n, question.power)
+    return n, found, None if found is None else design.power(n, found)
+
+
+def _around(design: Design, first: Point | None, needed: Needed | None) -> Iterable[Point]:
+    """The power of the same effect with fewer items and with more."""
+    if first is None or first[1] is None:
+        return
+    n, size = first[0], first[1]
+    numbers = {max(round(n * 2.0 ** (step / 4.0 - 2.0)), 1) for step in range(_POINTS + 1)} | {n}
+    if needed is not None and needed.always is not None:
+        numbers.add(needed.always)
+    for number in sorted(numbers):
+        try:
+            yield number, size, design.power(number, size)
+        except InvalidTest:
+            continue  # only the pilot's own number of items has a power
+
+
+def _signed(sign: float, size: float | None) -> float | None:
+    return None if size is None else sign * size
+
+
+def _warnings(solution: Solution, critical: float | None) -> Iterable[WarningRecord]:
+    if solution.n is not None and critical is None:
+        detail = "With so few items that differ, no outcome is significant at this alpha."
+        yield WarningRecord("alpha_unattainable", detail)
+    elif solution.effect is None or solution.n is None or solution.power is None:
+        detail = (
+            "No difference is found so often with these items."
+            if solution.effect is None
+            else ("So small a difference needs more items than are searched.")
+        )
+        yield WarningRecord("out_of_reach", detail)
+
+
+# Planning
+
+
+# Planning: what a test of so many items can find, and how many items a difference needs

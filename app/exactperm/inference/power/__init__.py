@@ -1,1 +1,0 @@
-"""Planning: what a test of so many items can find, and how many items a difference needs."""
