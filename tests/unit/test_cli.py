@@ -24,13 +24,13 @@ from exactperm import __version__, client as clients
 from exactperm.answers.test import Alternative, Resampling
 from exactperm.cli import arguments as form, options, run as asking
 from exactperm.cli.commands import cli
-from exactperm.cli.local_transport import InProcess
-from exactperm.cli.progress import Progress, duration
+from exactperm.cli.output import Progress, duration
 from exactperm.client import Client
 from exactperm.client.requests import ROLES as CLIENT_ROLES
 from exactperm.inputs.formats.catalogue import FORMATS
 from exactperm.inputs.formats.options import CHOICES
 from exactperm.inputs.formats.roles import ROLES
+from exactperm.local.transport import InProcess
 from exactperm.reports.representations import BY_NAME, OF_A_GATE, OF_A_TEST
 from exactperm.service.gate import FIELDS as GATE_FIELDS
 from exactperm.service.messages import OFFERED
@@ -501,8 +501,8 @@ def test_a_short_run_says_nothing_anywhere_but_its_answer() -> None:
 
 
 def test_a_long_run_says_what_it_does_and_how_long_it_should_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exactperm.cli.progress.AFTER_S", 0.0)
-    monkeypatch.setattr("exactperm.cli.progress.EVERY_S", 0.01)
+    monkeypatch.setattr("exactperm.cli.output.AFTER_S", 0.0)
+    monkeypatch.setattr("exactperm.cli.output.EVERY_S", 0.01)
     stream = io.StringIO()
     with Progress(quiet=False, stream=stream) as progress:
         progress.doing("computing", 12.0)
@@ -513,7 +513,7 @@ def test_a_long_run_says_what_it_does_and_how_long_it_should_take(monkeypatch: p
 
 
 def test_the_line_on_a_terminal_is_wiped_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exactperm.cli.progress.EVERY_S", 0.01)
+    monkeypatch.setattr("exactperm.cli.output.EVERY_S", 0.01)
     stream = Terminal()
     with Progress(quiet=False, stream=stream) as progress:
         progress._ended.wait(0.1)

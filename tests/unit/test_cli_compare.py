@@ -18,10 +18,10 @@ from click.testing import CliRunner
 
 import exactperm
 from exactperm.answers.board import Adjust
-from exactperm.cli import compare_options
-from exactperm.cli.board_text import board_text
+from exactperm.cli import options as cli_options
+from exactperm.cli.arguments import _names_by_folder
 from exactperm.cli.commands import cli
-from exactperm.cli.compare_arguments import _names_by_folder
+from exactperm.cli.run import board_text
 from exactperm.client.errors import InvalidData
 from exactperm.client.folders import several
 from exactperm.client.requests import files
@@ -82,7 +82,7 @@ def binomial(wins: int, losses: int) -> Fraction:
 
 
 def test_every_field_of_the_form_has_an_option() -> None:
-    fields = {field.name for section in compare_options.SECTIONS.values() for field in section}
+    fields = {field.name for section in cli_options.BOARD_SECTIONS.values() for field in section}
     parameters = {name for kind in ("scores", "counts", "predictions") for name in parameters_of(kind)}
     known = {*OF_QUERY, *READER_OPTIONS, *parameters, "statistic", "systems", "names", "format"}
     assert known - fields - {"kind"} == {
@@ -95,7 +95,7 @@ def test_every_field_of_the_form_has_an_option() -> None:
 
 def test_choices_are_those_of_the_service() -> None:
     by_name = {
-        field.name: field.choices for section in compare_options.SECTIONS.values() for field in section
+        field.name: field.choices for section in cli_options.BOARD_SECTIONS.values() for field in section
     }
     assert by_name["adjust"] == get_args(Adjust)
     assert by_name["on_missing"] == get_args(OnMissingOnBoard)

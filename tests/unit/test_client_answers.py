@@ -25,7 +25,6 @@ from exactperm import files, gate as decide, metric, predictions
 from exactperm.answers import gate as gate_record
 from exactperm.answers.members import members_of
 from exactperm.api.openapi import schemas
-from exactperm.cli.local_transport import InProcess
 from exactperm.client import (
     Client,
     InvalidData,
@@ -37,6 +36,7 @@ from exactperm.client import (
 )
 from exactperm.client.clients import BytesFormat, TextFormat, Theme
 from exactperm.client.responses import decode
+from exactperm.local.transport import InProcess
 from exactperm.reports.picture import canvas
 from exactperm.reports.representations import BY_NAME, OF_A_GATE
 from exactperm.settings import Settings

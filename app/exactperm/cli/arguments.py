@@ -1,20 +1,39 @@
-"""Command line arguments to a form: files in their roles, and fields."""
+"""Command line arguments to requests: files in their roles, and fields of a form.
+
+Also those of the paper's authors (rycolab/paired-perm-test, run.py): `--metric acc|F1 [--MC K] [--delim ,|tab]`. Their files
+have no header: two columns of whole numbers (correct of each system, by item), or four (true positives and incorrect of
+each, F1 = tp / (tp + incorrect / 2), 0 where there are none). Their p-value is P(|t| >= |observed t|), as ours two-sided is.
+Where the two programs differ:
+
+* theirs deletes outcomes of probability below 1e-8 (acc) or 1e-6 (F1) on the way, so that a small p-value becomes 0 and
+  that of F1 loses weight from about 20 items on; ours deletes nothing;
+* theirs compares differences of F1 as doubles, so that equal ones can differ in the last bit; ours counts ties exactly;
+* with K samples theirs is b / K, which may be 0, of numbers that change every time; ours is (b + 1) / (K + 1) of
+  samples that a seed fixes, with a 99 % interval around it;
+* theirs fails where no item differs (acc); there p is 1.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import click
 
+from ..client.compare_requests import CompareRequest, compare_files
+from ..client.data import escaped
 from ..client.errors import InvalidData
 from ..client.folders import Several, several
+from ..client.requests import PowerRequest, files as files_of
+from ..inputs.formats.number_text import is_tiny
 from ..inputs.formats.roles import ROLES
-from . import paired_perm_compat
+from ..inputs.formats.tasks import by_folders, stem
+from .options import NUMBERS
 from .output import Refused
 
 STDIN = "-"
@@ -23,6 +42,10 @@ AGAINST = "against/"  # before the number of a baseline's file, as in pointers
 REFERENCES = ("ref", "ref2", "ref3", "ref4")
 # The exit status of a gate depends on the HTTP status; a form must not change it.
 KEPT = frozenset({"fail_status"})
+STATISTICS = {"acc": ("sum_difference", 2), "f1": ("f1", 4)}
+COLUMNS = {2: "correct_u,correct_v", 4: "tp_u,incorrect_u,tp_v,incorrect_v"}
+DELIMITERS = {",": ("csv", ","), "tab": ("tsv", "\t")}
+MC = "--MC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +58,31 @@ class Form:
     against: tuple[tuple[str, bytes], ...] = ()
 
 
+# Tests and gates
+
+
 def form_of(given: Mapping[str, Any]) -> Form:
     """Read the files and gather the fields; raises Refused or UsageError."""
     paths = paths_of(given)
-    if list(paths.values()).count(STDIN) > 1:
-        raise click.UsageError("Only one file can be standard input.")
+    require_one_stdin(paths.values())
     files = {role: read_all(path) for role, path in paths.items() if not role.startswith(AGAINST)}
     against = tuple(read(path) for role, path in paths.items() if role.startswith(AGAINST))
     fields = fields_of(given)
+    if given["names"]:
+        fields["name_u"], fields["name_v"] = given["names"]
+    if given.get("metrics"):
+        fields["metrics"] = metrics_of(given["metrics"])
+    fields = with_options(given["option"], fields, ROLES)
     if set(files) == {"file"}:
-        fields = paired_perm_compat.translated(fields, given, _only(files)[1], paths["file"])
+        file = files["file"]
+        if isinstance(file, Several):
+            raise click.UsageError(
+                "One path has several files: give two folders or patterns, U first, then V."
+            )
+        fields = as_the_authors(fields, given, file[1], paths["file"])
     elif given.get("mc") is not None or given.get("delim") is not None:
-        fields = paired_perm_compat.translated(fields, given, b"", "")
+        fields = as_the_authors(fields, given, b"", "")
     return Form(files, paths, fields, against)
-
-
-def _only(files: Mapping[str, tuple[str, bytes] | Several]) -> tuple[str, bytes]:
-    """The only file; raises UsageError where the only path has several."""
-    file = files["file"]
-    if isinstance(file, Several):
-        raise click.UsageError("One path has several files: give two folders or patterns, U first, then V.")
-    return file
 
 
 def paths_of(given: Mapping[str, Any]) -> dict[str, str]:
@@ -78,10 +105,21 @@ def paths_of(given: Mapping[str, Any]) -> dict[str, str]:
     paths = {"file": named[0]} if len(named) == 1 else {"u": named[0], "v": named[1]}
     if against:
         paths = {"u": named[0], **{f"{AGAINST}{index}": path for index, path in enumerate(against)}}
+    return paths | beside(given)
+
+
+def beside(given: Mapping[str, Any]) -> dict[str, str]:
+    """The files beside those of the systems, by role."""
     if len(given["ref"]) > len(REFERENCES):
         raise click.UsageError(f"At most {len(REFERENCES)} references are read.")
-    paths.update(zip(REFERENCES, given["ref"], strict=False))
-    return paths | {role: given[role] for role in ("gold", "qrels", "documents") if given[role] is not None}
+    others = {role: given[role] for role in ("gold", "qrels", "documents") if given[role] is not None}
+    return {**dict(zip(REFERENCES, given["ref"], strict=False)), **others}
+
+
+def require_one_stdin(paths: Iterable[str]) -> None:
+    """Refuse to read standard input twice."""
+    if list(paths).count(STDIN) > 1:
+        raise click.UsageError("Only one file can be standard input.")
 
 
 def read(path: str) -> tuple[str, bytes]:
@@ -116,39 +154,35 @@ def read_all(path: str) -> tuple[str, bytes] | Several:
 
 
 def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields by name; raises UsageError for one given twice."""
+    """The fields that have options of their own, by name."""
     fields = {
         name.removeprefix(PREFIX): value
         for name, value in given.items()
         if name.startswith(PREFIX) and value is not None
     }
-    if given["names"]:
-        fields["name_u"], fields["name_v"] = given["names"]
     if given.get("higher_is_better") is not None:
         fields["higher_is_better"] = given["higher_is_better"]
-    if given.get("metrics"):
-        fields["metrics"] = metrics_of(given["metrics"])
-    return options_given(given["option"], fields, ROLES)
+    return fields
 
 
-def options_given(texts: Iterable[str], others: Mapping[str, Any], roles: Collection[str]) -> dict[str, Any]:
+def with_options(texts: Iterable[str], others: Mapping[str, Any], roles: Collection[str]) -> dict[str, Any]:
     """The fields of `--option NAME=VALUE` with the others; raises BadParameter for what is twice, or a file."""
     fields = dict(others)
     for text in texts:
         name, equals, value = text.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or not name:
-            raise click.BadParameter(f"{text!r} is not NAME=VALUE.", param_hint="--option")
-        if name in KEPT:
-            raise click.BadParameter(
-                f"{name} cannot be set here: the exit status says whether a gate failed.",
-                param_hint="--option",
-            )
-        if name in roles or name == "against":
-            raise click.BadParameter(f"{name} is a file: give it as one.", param_hint="--option")
-        if name in fields:
-            raise click.BadParameter(f"{name} is given twice.", param_hint="--option")
-        fields[name] = value
+            wrong = f"{text!r} is not NAME=VALUE."
+        elif name in KEPT:
+            wrong = f"{name} cannot be set here: the exit status says whether a gate failed."
+        elif name in roles or name == "against":
+            wrong = f"{name} is a file: give it as one."
+        elif name in fields:
+            wrong = f"{name} is given twice."
+        else:
+            fields[name] = value
+            continue
+        raise click.BadParameter(wrong, param_hint="--option")
     return fields
 
 
@@ -162,3 +196,178 @@ def metrics_of(text: str) -> Any:
         except ValueError as error:
             raise click.BadParameter(f"This is not JSON: {error}.", param_hint="--metrics") from None
     return text
+
+
+def as_the_authors(
+    fields: Mapping[str, Any], given: Mapping[str, Any], content: bytes, path: str
+) -> dict[str, Any]:
+    """Our fields for the options of rycolab/paired-perm-test; `content` is that of the one file.
+
+    `--metric acc` is theirs only with a file like theirs: lm-evaluation-harness has a metric of that name.
+
+    Raises
+    ------
+        UsageError: options contradict each other, or the file does not have the columns of the metric.
+    """
+    result = dict(fields)
+    if given.get("delim") is not None:
+        _refuse_both(result, "--delim", "delimiter")
+        result.setdefault("format", DELIMITERS[given["delim"]][0])
+    if given.get("mc"):
+        _refuse_both(result, MC, "method", "samples")
+        result.update(method="monte_carlo", samples=given["mc"])
+    metric = str(result.get("metric", "")).lower()
+    width = _width(content, given.get("delim"))
+    if metric in STATISTICS and width is not None:
+        statistic, needed = STATISTICS[metric]
+        _refuse_both(result, "--metric " + result["metric"], "statistic")
+        if width != needed:
+            raise click.UsageError(
+                f"The metric {result['metric']} needs {needed} columns, {COLUMNS[needed]}; line 1 of {path} has {width}."
+            )
+        del result["metric"]
+        result["statistic"] = statistic
+    return result
+
+
+def _width(content: bytes, delim: str | None) -> int | None:
+    """How many whole numbers the first line has; None where it has anything else."""
+    line = content[:10_000].decode("utf-8", "replace").lstrip("\ufeff\r\n").partition("\n")[0]
+    delimiter = DELIMITERS[delim][1] if delim is not None else "\t" if "\t" in line else ","
+    values = [value.strip() for value in line.split(delimiter)]
+    whole = all(value.isascii() and value.isdigit() for value in values)
+    return len(values) if whole and len(values) > 1 else None
+
+
+def _refuse_both(fields: Mapping[str, Any], theirs: str, *ours: str) -> None:
+    for name in ours:
+        if name in fields:
+            raise click.UsageError(
+                f"{theirs} and --{name.replace('_', '-')} say the same thing; give one of them."
+            )
+
+
+# Comparisons
+
+
+def compare_form(given: Mapping[str, Any]) -> tuple[CompareRequest, Form]:
+    """The systems' files, those beside them, and fields; raises Refused or UsageError."""
+    paths, others = list(given["paths"]), beside(given)
+    require_one_stdin([*paths, *others.values()])
+    systems = [read_all(path) for path in paths]
+    fields = fields_of(given)
+    if given["pair"]:
+        if "compare" in fields:
+            raise click.UsageError("--pair and --compare say the same thing; give one of them.")
+        fields["compare"] = [list(pair) for pair in given["pair"]]
+    fields = with_options(given["option"], fields, {*ROLES, "system"})
+    fields_and_files = {**{role: read_all(path) for role, path in others.items()}, **fields}
+    if any(isinstance(system, Several) for system in systems):
+        names = _names_of_tasks(paths, fields_and_files.pop("names", None))
+        request = compare_files(dict(zip(names, systems, strict=True)), **fields_and_files)  # type: ignore[arg-type]
+        by_system = {escaped(name): path for name, path in zip(names, paths, strict=True)}
+        return request, Form({}, {**others, **by_system}, fields)
+    called = [system[0] for system in systems if isinstance(system, tuple)]
+    if len(paths) > 1 and "names" not in fields:
+        names_by_folder = _names_by_folder(paths, called)
+        if names_by_folder is not None:
+            fields["names"] = fields_and_files["names"] = names_by_folder
+    request = compare_files(systems if len(systems) > 1 else systems[0], **fields_and_files)  # type: ignore[arg-type]
+    return request, Form({}, {**others, **_by_system(paths, called, fields.get("names"))}, fields)
+
+
+def _names_of_tasks(paths: Sequence[str], given: Any) -> list[str]:
+    """The names of systems with a file for each task: folders, or patterns, named after themselves unless they have names."""
+    names = _listed(given)
+    if isinstance(given, str) and given.startswith("["):
+        names = json.loads(given)
+    if names is None:
+        names = by_folders([[*PurePath(path).parts[:-1], stem(PurePath(path).name)] for path in paths])
+    if names is None or len(names) != len(paths) or len(set(names)) < len(names):
+        raise click.UsageError(f"Name the {len(paths)} systems, each by a name of its own: -O names=A,B.")
+    if len(paths) < 2:
+        raise click.UsageError(
+            f"{paths[0]} has several files: give such a folder or pattern for each system."
+        )
+    return names
+
+
+def _listed(names: Any) -> list[str] | None:
+    """Names in a list or between commas; None of JSON, and of nothing."""
+    if isinstance(names, str) and not names.startswith("["):
+        return [name.strip() for name in names.split(",")]
+    return names if isinstance(names, list) else None
+
+
+def _names_by_folder(paths: Sequence[str], names: Sequence[str]) -> list[str] | None:
+    """Names for files that are called the same, by the folders that tell them apart; None where stems do already.
+
+    >>> _names_by_folder(["runs/a/out.jsonl", "runs/b/out.jsonl"], ["out.jsonl", "out.jsonl"])
+    ['a', 'b']
+    """
+    stems = [stem(name) for name in names]
+    if len(set(stems)) == len(stems) or len(set(paths)) < len(paths) or STDIN in paths:
+        return None
+    return by_folders([[*PurePath(path).parts[:-1], own] for path, own in zip(paths, stems, strict=True)])
+
+
+def _by_system(paths: Sequence[str], files: Sequence[str], names: Any) -> dict[str, str]:
+    """The files by the names that errors give their systems."""
+    if len(paths) == 1:
+        return {"file": paths[0]}
+    called = _listed(names)
+    if called is None or len(called) != len(paths):
+        called = [stem(name) for name in files]
+    return {escaped(name): path for name, path in zip(called, paths, strict=True)}
+
+
+# Power
+
+
+def power_request(given: Mapping[str, Any]) -> tuple[PowerRequest, Form]:
+    """The request, and the form that it was made from; raises UsageError."""
+    members: dict[str, Any] = {"solve": given["solve"]}
+    for name in ("power", "effect", "alpha"):
+        if given[name] is not None:
+            members[name] = _number(given[name], f"--{name}")
+    if given["n"] is not None:
+        numbers = [_whole(text, "-n") for text in given["n"].split(",")]
+        members["n"] = numbers if len(numbers) > 1 else numbers[0]
+    if given["comparisons"] is not None:
+        members["comparisons"] = _whole(given["comparisons"], "--comparisons")
+    if given["alternative"] is not None:
+        members["alternative"] = given["alternative"]
+    design = {name: _number(given[name], f"--{name}") for name in (*NUMBERS, "sd") if given[name] is not None}
+    if given["paths"] and design:
+        raise click.UsageError("Give the files of a pilot, or numbers such as --p10 and --p01, not both.")
+    if not given["paths"]:
+        if not design:
+            raise click.UsageError(
+                "Say what is known: --p10 and --p01; --u, --v and --discordance; --sd; or the files of a pilot."
+            )
+        kind = "sd" if set(design) == {"sd"} else "binary"
+        return PowerRequest({"design": {"kind": kind, **design}, **members}), Form({}, {}, {})
+    form = form_of(given)
+    return PowerRequest(members, files_of(**form.files, **form.fields)), form
+
+
+def _number(text: str, option: str) -> float | str:
+    """A number; `observed` goes on, to be refused with its reason."""
+    if text == "observed":
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a number.", param_hint=option) from None
+    if not math.isfinite(value):
+        raise click.BadParameter(f"{text!r} is not a finite number, or larger than any.", param_hint=option)
+    if is_tiny(text):
+        raise click.BadParameter(f"{text!r} is smaller than any double.", param_hint=option)
+    return value
+
+
+def _whole(text: str, option: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a whole number.", param_hint=option) from None

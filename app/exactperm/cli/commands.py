@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
+from ..statistics.catalogue import DATA, ENTRIES, QUESTIONS, by_data_and_question
 from ..version import __version__
-from . import compare_options, options, power_options
-from .batch import batch
-from .jobs import jobs
+from . import options
+from .jobs import batch, jobs
 from .options import Sectioned
 from .output import ERROR, INTERRUPTED, PASSED
 
@@ -162,53 +162,31 @@ def _asks(
     return command
 
 
-OF_A_TEST = (
-    *options.FILES,
-    *options.KIND,
-    *options.of_fields("Test", "Statistic", "Reading the files"),
-    *options.AUTHORS,
-    *options.OUTPUT,
-    *options.SERVER,
-)
-
-
-@_asks("test", TEST_EXAMPLES + EXIT, *OF_A_TEST, *options.STORE)
+@_asks("test", TEST_EXAMPLES + EXIT, *options.OF_A_TEST, options.STORE)
 def test(**given: Any) -> None:
     """Test whether two systems differ on the same items."""
     _run("test", given)
 
 
-@_asks(
-    "gate",
-    GATE_EXAMPLES + EXIT,
-    *options.of_fields("Gate"),
-    *options.DIRECTION,
-    *options.FILES,
-    *options.of_fields("Test", "Statistic", "Reading the files"),
-    *options.OUTPUT,
-    *options.OUTCOME,
-    options.SPELLING,
-    *options.SERVER,
-    *options.STORE,
-)
+@_asks("gate", GATE_EXAMPLES + EXIT, *options.OF_THE_GATE)
 def gate(**given: Any) -> None:
     """Decide whether a candidate may replace the baseline; the exit status is the verdict."""
     _run("gate", given)
 
 
-@_asks("compare", COMPARE_EXAMPLES + EXIT, *compare_options.OF_A_COMPARE)
+@_asks("compare", COMPARE_EXAMPLES + EXIT, *options.OF_A_COMPARE)
 def compare(**given: Any) -> None:
     """Compare many systems: who is better than whom, which ranks are certain, who belongs together."""
     _run("compare", given)
 
 
-@_asks("power", POWER_EXAMPLES + EXIT, *power_options.OF_POWER_COMMAND)
+@_asks("power", POWER_EXAMPLES + EXIT, *options.OF_THE_POWER)
 def power(**given: Any) -> None:
     """Say how many items a test needs, or what it can find."""
     _run("power", given)
 
 
-@_asks("plan", PLAN_EXAMPLES + EXIT, *OF_A_TEST)
+@_asks("plan", PLAN_EXAMPLES + EXIT, *options.OF_A_TEST)
 def plan(**given: Any) -> None:
     """Show the method and the predicted cost of a test, without running it."""
     _run("plan", given)
@@ -217,9 +195,21 @@ def plan(**given: Any) -> None:
 @cli.command()
 def statistics() -> None:
     """List the statistics by what you have and what you ask, with their names elsewhere."""
-    from .statistics_text import statistics_text
+    click.echo("\n".join(_statistics_lines()))
 
-    click.echo(statistics_text(), nl=False)
+
+def _statistics_lines() -> Iterator[str]:
+    """What one has, below it what one asks, and below that a line for each statistic: name, meaning, other names."""
+    before = None
+    for (data, question), entries in by_data_and_question(ENTRIES).items():
+        if data != before:
+            yield from ([] if before is None else [""])
+            yield DATA[data]
+            before = data
+        yield f"  {QUESTIONS[question]}"
+        for entry in entries:
+            others = f" [{', '.join(entry.known_as)}]" if entry.known_as else ""
+            yield f"    {entry.name:<22}{entry.meaning}{others}"
 
 
 @cli.command()

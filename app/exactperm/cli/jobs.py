@@ -1,22 +1,34 @@
-"""`exactperm jobs`: requests that a server computes while nobody waits. Libraries are imported when it runs."""
+"""`exactperm batch`, many small requests at once, and `exactperm jobs`, what a server computes while nobody waits.
+
+Libraries are imported when they run.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .output import FAILED, PASSED, Refused, write
+from .output import ERROR, FAILED, PASSED, Refused, require_server, say_permalink, write
 
 if TYPE_CHECKING:
     from ..client import Client
     from ..client.responses import Job
 
+CONFLICT = 409  # a gate that failed
 JOB = click.argument("job", metavar="JOB")
-URL = click.option(
-    "--url", envvar="EXACTPERM_URL", show_envvar=True, metavar="URL", required=True, help="The server."
-)
+
+
+def url_option(text: str, *, required: bool) -> Callable[[Any], Any]:
+    """The option that names a server."""
+    return click.option(
+        "--url", envvar="EXACTPERM_URL", show_envvar=True, metavar="URL", required=required, help=text
+    )
+
+
+URL = url_option("The server.", required=True)
 API_KEY = click.option(
     "--api-key", envvar="EXACTPERM_API_KEY", show_envvar=True, metavar="KEY", help="The API key for it."
 )
@@ -24,6 +36,69 @@ QUIET = click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 OUTPUT = click.option("--output", "-o", metavar="FILE", help="Write the result to this file.")
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
 KINDS = ("effects", "scores", "counts", "predictions", "gate", "compare", "power", "batch")
+BATCH_EXAMPLES = """\b
+Examples:
+  exactperm batch tests.jsonl
+  exactperm batch tests.json --format json -o answers.json
+
+Exit status: 0 when all were answered, 1 when a gate failed, 2 when a request has no answer."""
+
+
+@click.command(epilog=BATCH_EXAMPLES)
+@click.argument("path", metavar="FILE")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["ndjson", "json"]),
+    default="ndjson",
+    show_default=True,
+    help="Of the answers: one a line, or one object.",
+)
+@click.option("--output", "-o", metavar="FILE", help="Write the answers to this file.")
+@url_option("Ask this server.", required=False)
+@API_KEY
+@click.option(
+    "--store",
+    is_flag=True,
+    help="Have that server keep the answers for a while, and say where, on standard error.",
+)
+def batch(
+    path: str, format_: str, output: str | None, url: str | None, api_key: str | None, *, store: bool
+) -> None:
+    """Answer the requests of a file in their order; - is standard input.
+
+    A request is {"kind": …, "request": …}, one a line, or all in one JSON object {"tests": [...]}.
+    """
+    from ..client.calls import Call
+    from ..client.responses import checked, permalink_of
+    from .arguments import read
+    from .run import send
+
+    if store:
+        require_server(url)
+    _, content = read(path)
+    media = "application/json" if _is_one_object(content) else "application/x-ndjson"
+    call = Call("/v1/batch", query=(("format", format_),), content=content, content_type=media).kept(store)
+    response = _answered(lambda: checked(send(call, url, api_key)))
+    write(response.content, output)
+    say_permalink(permalink_of(response), asked=store)
+    if format_ == "json":
+        statuses = [one["status"] for one in json.loads(response.content)["results"]]
+    else:
+        statuses = [json.loads(line)["status"] for line in response.content.splitlines()]
+    bad = sum(status not in {200, CONFLICT} for status in statuses)
+    if bad:
+        click.echo(f"exactperm: {bad} of {len(statuses)} requests have no answer", err=True)
+        click.get_current_context().exit(ERROR)
+    click.get_current_context().exit(FAILED if CONFLICT in statuses else PASSED)
+
+
+def _is_one_object(content: bytes) -> bool:
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and "kind" not in value
 
 
 EXAMPLES = """\b
@@ -153,7 +228,7 @@ def _client(given: dict[str, Any]) -> Client:
 
 
 def _wait(client: Client, name: str, given: dict[str, Any]) -> None:
-    from .progress import Progress
+    from .output import Progress
 
     with Progress(quiet=given["quiet"]) as progress:
 

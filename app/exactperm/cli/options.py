@@ -1,17 +1,27 @@
-"""The options of `test`, `gate` and `plan`, and how help shows all of them; tests compare them with the fields of the form."""
+"""The options of the commands that read files, and how help shows them; tests compare them with the fields of the forms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
 import click
 
-from ..inputs.formats.options import READER_OPTIONS
+from ..answers.board import Adjust, Aggregate, Combine, Family, ListedPairs
+from ..answers.power import Solve
+from ..inputs.formats.options import OF_TWO as NOT_OF_MANY, READER_OPTIONS
 from ..reports.picture.canvas import Theme
-from ..reports.representations import REPRESENTATIONS
+from ..reports.representations import (
+    OF_A_COMPARISON,
+    OF_A_GATE,
+    OF_POWER,
+    BoardPicture,
+    BoardTable,
+)
 from ..statistics.catalogue import ENTRIES, Parameter
+
+ALTERNATIVES = ("two-sided", "greater", "less")
 
 
 def option_of(name: str) -> str:
@@ -41,7 +51,7 @@ TEST = (
     Field(
         "statistic", "What to compare, see exactperm statistics; the default depends on the files.", "NAME"
     ),
-    Field("alternative", "greater: U is greater than V.", choices=("two-sided", "greater", "less")),
+    Field("alternative", "greater: U is greater than V.", choices=ALTERNATIVES),
     Field("alpha", "Significance level [0.05].", "NUMBER"),
     Field("significance", "Which p-value decides [p].", choices=("p", "mid_p")),
     Field("confidence_level", "Confidence level of an interval for the difference, such as 0.95.", "NUMBER"),
@@ -128,6 +138,46 @@ SECTIONS = {
     "Reading the files": READING,
     "Gate": GATE,
 }
+NOT_OF_A_BOARD = frozenset(
+    {"test", "significance", "power", "sequential", "exact_fraction", "pmf", "statistic", "alternative"}
+)
+
+COMPARE = (
+    Field("baseline", "Compare every system with this one, instead of all pairs.", "NAME"),
+    Field("adjust", "How p-values are adjusted over the pairs of a family [holm].", choices=get_args(Adjust)),
+    Field(
+        "on_missing",
+        "Items that only some systems have: refuse, compare each pair on the items of both, or all on the items of all "
+        "[error].",
+        choices=("error", "pairwise", "complete"),
+    ),
+    Field(
+        "family", "Whether each data set is a family of tests, or all are one [dataset].", choices=get_args(Family)
+    ),
+    Field(
+        "aggregate",
+        "The overall board: data sets weigh the same, items do, or there is none [macro].",
+        choices=(*get_args(Aggregate), "null"),
+    ),
+    Field("combine", "Make the overall p-values of those of the data sets.", choices=get_args(Combine)),
+    Field("pairs", "Which pairs the answer lists [auto: as many as fit].", choices=get_args(ListedPairs)),
+    Field("systems", "Which systems of one file to compare: A,B,C or a JSON list.", "LIST"),
+    Field("names", "Names of the systems, in the order of their files: A,B,C or a JSON list [the files' names].", "LIST"),
+)  # fmt: skip
+BOARD_SECTIONS = {
+    "Compare": COMPARE,
+    "Test": (
+        Field("statistic", "What to compare; the default depends on the files.", "NAME"),
+        Field(
+            "alternative",
+            "With --baseline or --pair; greater: the first is better than the second.",
+            choices=ALTERNATIVES,
+        ),
+        *(field for field in TEST if field.name not in NOT_OF_A_BOARD),
+    ),
+    "Statistic": SECTIONS["Statistic"],
+    "Reading the files": tuple(field for field in READING if field.name not in (*NOT_OF_MANY, "on_missing")),
+}
 
 
 class Option(click.Option):
@@ -153,10 +203,12 @@ class Sectioned(click.Command):
                 formatter.write_dl(records)
 
 
-def of_fields(*sections: str, but: Collection[str] = ()) -> Iterator[Callable[[Any], Any]]:
+def of_fields(
+    *sections: str, but: Collection[str] = (), of: Mapping[str, Collection[Field]] = SECTIONS
+) -> Iterator[Callable[[Any], Any]]:
     """An option for each field of these sections, `but` a few."""
     for section in sections:
-        for field in SECTIONS[section]:
+        for field in of[section]:
             if field.name not in but:
                 yield of_field(section, field)
 
@@ -182,79 +234,57 @@ def in_section(section: str) -> Callable[..., Callable[[Any], Any]]:
     return option
 
 
+def output(
+    formats: Collection[str], without: str, *more: Callable[[Any], Any]
+) -> tuple[Callable[[Any], Any], ...]:
+    """Where the answer goes, and in which of these formats: `without` an option in the one that is named first."""
+    return (
+        _output(
+            "--format",
+            "-f",
+            "format_",
+            type=click.Choice(formats),
+            help=f"Format of the answer [{without}, or by the ending of --output]{'; junit is for gates' * ('junit' in formats)}.",
+        ),
+        _output("--output", "-o", metavar="FILE", help="Write the answer to this file."),
+        *more,
+        _output("--theme", type=click.Choice(get_args(Theme)), help="Colours of svg and png."),
+        _output("--quiet", "-q", is_flag=True, help="No progress on standard error."),
+    )
+
+
+def direction(section: str) -> Callable[[Any], Any]:
+    """Which direction is good, in this section of the help."""
+    return in_section(section)(
+        "--higher-is-better/--lower-is-better",
+        "higher_is_better",
+        default=None,
+        help="Which direction is good [by the metric: higher for accuracy, lower for wer].",
+    )
+
+
 _file, _output, _server = in_section("Files"), in_section("Output"), in_section("Server")
-FILES = (
+_gate, _compare, _authors = (
+    in_section("Gate"),
+    in_section("Compare"),
+    in_section("As rycolab/paired-perm-test"),
+)
+_power, _design = in_section("Power"), in_section("Design")
+BESIDE = (
     _file(
         "--gold", metavar="FILE", help="The gold standard (conllu, conll, asr, mt, ranking, mt-metrics-eval)."
     ),
     _file("--ref", metavar="FILE", multiple=True, help="References (asr, mt); up to four."),
     _file("--qrels", metavar="FILE", help="Relevance judgements (trec, with runs)."),
     _file("--documents", metavar="FILE", help="The document of each item (conll, mt)."),
-    _file("--names", nargs=2, metavar="U V", help="Names of the systems in reports."),
-    _file("--option", "-O", metavar="NAME=VALUE", multiple=True, help="Any other field of the form."),
 )
-AUTHORS = (
-    in_section("As rycolab/paired-perm-test")("--input", metavar="FILE", help="The file, as an option."),
-    in_section("As rycolab/paired-perm-test")(
-        "--MC",
-        "mc",
-        type=click.IntRange(min=0),
-        metavar="K",
-        help="Draw K samples instead of testing exactly; 0: exact.",
-    ),
-    in_section("As rycolab/paired-perm-test")(
-        "--delim", type=click.Choice([",", "tab"]), help="What separates the columns."
-    ),
-)
-DIRECTION = (
-    in_section("Gate")(
-        "--against",
-        metavar="FILE",
-        multiple=True,
-        help="A baseline; repeat it for several. FILES is then the candidate's file alone.",
-    ),
-    in_section("Gate")(
-        "--higher-is-better/--lower-is-better",
-        "higher_is_better",
-        default=None,
-        help="Which direction is good [by the metric: higher for accuracy, lower for wer].",
-    ),
-    in_section("Gate")(
-        "--metrics",
-        metavar="LIST",
-        help="Several metrics of the same files: upos,las or a JSON list of fields, or @FILE with one.",
-    ),
-)
-OUTPUT = (
-    _output(
-        "--format",
-        "-f",
-        "format_",
-        type=click.Choice([one.name for one in REPRESENTATIONS if one.of_test or one.of_gate]),
-        help="Format of the answer [text, or by the ending of --output]; junit is for gates.",
-    ),
-    _output("--output", "-o", metavar="FILE", help="Write the answer to this file."),
-    _output("--theme", type=click.Choice(get_args(Theme)), help="Colours of svg and png."),
-    _output("--quiet", "-q", is_flag=True, help="No progress on standard error."),
-)
-SPELLING = _output(
-    "--spelling",
-    type=click.Choice(("github", "gitlab")),
-    help="As what messages spell options: inputs of the action, or variables of the template.",
-)
-OUTCOME = (
-    _output(
-        "--outcome",
-        metavar="FILE",
-        help="Append the lines verdict=… and p_value=… to this file, as $GITHUB_OUTPUT takes them.",
-    ),
-)
-KIND = (
-    _file(
-        "--kind",
-        type=click.Choice(["effects", "scores", "counts", "predictions"]),
-        help="FILE is a JSON request of this kind, as for POST /v1/tests/KIND.",
-    ),
+NAMES = _file("--names", nargs=2, metavar="U V", help="Names of the systems in reports.")
+OTHERS = _file("--option", "-O", metavar="NAME=VALUE", multiple=True, help="Any other field of the form.")
+FILES = (*BESIDE, NAMES, OTHERS)
+KIND = _file(
+    "--kind",
+    type=click.Choice(["effects", "scores", "counts", "predictions"]),
+    help="FILE is a JSON request of this kind, as for POST /v1/tests/KIND.",
 )
 SERVER = (
     _server(
@@ -272,10 +302,116 @@ SERVER = (
         help="The API key for that server.",
     ),
 )
-STORE = (
-    _server(
-        "--store",
-        is_flag=True,
-        help="Have that server keep the answer for a while, and say where, on standard error.",
+STORE = _server(
+    "--store",
+    is_flag=True,
+    help="Have that server keep the answer for a while, and say where, on standard error.",
+)
+OF_A_TEST = (
+    *FILES,
+    KIND,
+    *of_fields("Test", "Statistic", "Reading the files"),
+    _authors("--input", metavar="FILE", help="The file, as an option."),
+    _authors(
+        "--MC",
+        "mc",
+        type=click.IntRange(min=0),
+        metavar="K",
+        help="Draw K samples instead of testing exactly; 0: exact.",
     ),
+    _authors("--delim", type=click.Choice([",", "tab"]), help="What separates the columns."),
+    *output(OF_A_GATE, "text"),
+    *SERVER,
+)
+OF_THE_GATE = (
+    *of_fields("Gate"),
+    _gate(
+        "--against",
+        metavar="FILE",
+        multiple=True,
+        help="A baseline; repeat it for several. FILES is then the candidate's file alone.",
+    ),
+    direction("Gate"),
+    _gate(
+        "--metrics",
+        metavar="LIST",
+        help="Several metrics of the same files: upos,las or a JSON list of fields, or @FILE with one.",
+    ),
+    *FILES,
+    *of_fields("Test", "Statistic", "Reading the files"),
+    *output(OF_A_GATE, "text"),
+    _output(
+        "--outcome",
+        metavar="FILE",
+        help="Append the lines verdict=… and p_value=… to this file, as $GITHUB_OUTPUT takes them.",
+    ),
+    _output(
+        "--spelling",
+        type=click.Choice(("github", "gitlab")),
+        help="As what messages spell options: inputs of the action, or variables of the template.",
+    ),
+    *SERVER,
+    STORE,
+)
+OF_A_COMPARE = (
+    *BESIDE,
+    OTHERS,
+    _compare(
+        "--pair", "pair", nargs=2, multiple=True, metavar="U V", help="Compare these two; may be repeated."
+    ),
+    _compare(
+        "--compare",
+        "field_compare",
+        metavar="WHAT",
+        help='all_pairs, baseline, or a JSON list of pairs: [["A","B"],["A","C"]] [all_pairs].',
+    ),
+    direction("Compare"),
+    *of_fields("Compare", "Test", "Statistic", "Reading the files", of=BOARD_SECTIONS),
+    *output(
+        OF_A_COMPARISON,
+        "a table of the systems",
+        _output(
+            "--picture",
+            type=click.Choice(get_args(BoardPicture)),
+            help="Which picture (svg, png) [leaderboard].",
+        ),
+        _output("--table", type=click.Choice(get_args(BoardTable)), help="Which table (csv) [systems]."),
+    ),
+    *SERVER,
+    STORE,
+)
+# Numbers of a binary design; then fields of a test that a question about power has itself, or not at all.
+NUMBERS = ("p10", "p01", "u", "v", "discordance", "correlation")
+NOT_OF_A_PILOT = frozenset(
+    {"alternative", "alpha", "power", "confidence_level", "significance", "test", "sequential"}
+    | {"method", "samples", "seed", "precision", "exact_fraction", "pmf"}
+)
+OF_THE_POWER = (
+    _power(
+        "--solve", type=click.Choice(get_args(Solve)), default="effect", help="What is asked for [effect]."
+    ),
+    _power("-n", "n", metavar="NUMBERS", help="Numbers of items: 500, or 100,300,1000 [a pilot's own]."),
+    _power("--effect", metavar="NUMBER", help="The true difference U - V, in the statistic's units."),
+    _power("--power", metavar="NUMBER", help="The probability with which it is to be found [0.8]."),
+    _power("--alpha", metavar="NUMBER", help="Significance level of all comparisons together [0.05]."),
+    _power(
+        "--alternative",
+        type=click.Choice(ALTERNATIVES),
+        help="As in the test [two-sided].",
+    ),
+    _power("--comparisons", metavar="NUMBER", help="How many tests share alpha [1]."),
+    _design(
+        "--p10", metavar="NUMBER", help="Items are right or wrong: the probability that U alone is right."
+    ),
+    _design("--p01", metavar="NUMBER", help="The probability that V alone is right."),
+    _design("--u", metavar="NUMBER", help="U's accuracy, with --v, and --discordance or --correlation."),
+    _design("--v", metavar="NUMBER", help="V's accuracy."),
+    _design("--discordance", metavar="NUMBER", help="The probability that exactly one of them is right."),
+    _design("--correlation", metavar="NUMBER", help="The correlation of being right."),
+    _design("--sd", metavar="NUMBER", help="Only the standard deviation of an item's difference is known."),
+    *FILES,
+    *of_fields("Test", "Statistic", "Reading the files", but=NOT_OF_A_PILOT),
+    *output(OF_POWER, "text"),
+    *SERVER,
+    STORE,
 )

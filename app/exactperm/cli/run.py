@@ -5,10 +5,19 @@ Even here the request is encoded and parsed as HTTP would have it, so that the a
 
 from __future__ import annotations
 
+import os
+
+from ..execution.ipc import ONE_THREAD
+
+# Numerical libraries use one thread, as in a worker; before NumPy looks.
+os.environ.update({name: os.environ.get(name, value) for name, value in ONE_THREAD.items()})
+
 import json
 import sys
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 import httpx
@@ -17,29 +26,35 @@ from ..client import Client, ExactpermError, ProblemError, UnreadableAnswer
 from ..client.calls import Call, call_of, plan_call
 from ..client.requests import files as files_of, gate as gate_of
 from ..client.responses import VERDICT, checked, permalink_of, reader_of
-from ..client.results import CompareResult
+from ..client.results import Board, CompareResult
+from ..local.transport import InProcess
 from ..presentation.numbers import SMALLEST_WRITTEN, number
+from ..presentation.words import cells_of, compare_sentence, found, short, table
 from ..reports.representations import BY_NAME, JSON
-from .arguments import PREFIX, Form, form_of, read
+from .arguments import PREFIX, Form, compare_form, form_of, power_request, read
 from .output import (
     ERROR,
     FAILED,
     PASSED,
+    Progress,
     append,
     complain,
+    duration,
     format_of,
     in_words,
+    printable,
     require_server,
     say_permalink,
     write,
 )
-from .progress import Progress, duration
 
 GATE, COMPARE, PLAN, POWER = "gate", "compare", "plan", "power"
 LOCAL = "http://in-process"
 DEFAULT_ALPHA = 0.05
 OUTCOMES = {"c": "compared", "w": "computed"}  # by the first letter of an id
 VERDICTS = ("pass", "fail", "inconclusive", "continue")
+MAX_PAIRS = 50
+TEXTS = frozenset({"system", "letters", "best set", "relation", "u", "v"})
 GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metrics", "names")
 
 
@@ -84,8 +99,6 @@ def run_command(what: str, given: Mapping[str, Any]) -> int:
 def _call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
     """The call to send, and the form that it was made from."""
     if what == POWER:
-        from .power_arguments import power_request
-
         question, form = power_request(given)
         return call_of(question), form
     if given.get("kind") is not None:
@@ -93,8 +106,6 @@ def _call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
     if what == PLAN and given["url"] is not None:
         raise click.UsageError("A server plans JSON requests (--kind); leave --url out to plan files here.")
     if what == COMPARE:
-        from .compare_arguments import compare_form
-
         request, form = compare_form(given)
         return call_of(request), form
     form = form_of(given)
@@ -124,16 +135,23 @@ def _json_call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
 
 def _sent(call: Call, given: Mapping[str, Any], progress: Progress) -> httpx.Response:
     if given["url"] is not None:
-        with Client(given["url"], api_key=given["api_key"]) as client:
-            progress.doing(f"waiting for {client.url.host}")
-            return client.send(call)
-    from .local_transport import InProcess
-    from .settings import settings_of
-
+        url = given["url"]
+        progress.doing(f"waiting for {urlsplit(url if '://' in url else f'//{url}').hostname}")
     drawn = BY_NAME[dict(call.query).get("format", JSON)].is_drawn
     work = "computing and drawing" if drawn else "computing"
-    transport = InProcess(settings_of({}), lambda seconds: progress.doing(work, seconds))
-    with Client(LOCAL, transport=transport, retries=0) as client:
+    return send(call, given["url"], given["api_key"], lambda seconds: progress.doing(work, seconds))
+
+
+def send(
+    call: Call, url: str | None, api_key: str | None, planned: Callable[[float], None] | None = None
+) -> httpx.Response:
+    """The response of a server, or of this process, which says to `planned` how many seconds the engine may need."""
+    if url is not None:
+        with Client(url, api_key=api_key) as client:
+            return client.send(call)
+    from .settings import settings_of
+
+    with Client(LOCAL, transport=InProcess(settings_of({}), planned), retries=0) as client:
         return client.send(call)
 
 
@@ -150,8 +168,6 @@ def _recognised(response: httpx.Response, what: str, format_: str) -> httpx.Resp
 def _shown(response: httpx.Response, what: str, *, in_words: bool) -> bytes:
     """What is written: the answer as it is, or a plan or a board in words; raises UnreadableAnswer."""
     if what == COMPARE and in_words and response.headers["content-type"] == BY_NAME[JSON].media_type:
-        from .board_text import board_text
-
         return board_text(reader_of(CompareResult)(response)).encode()
     return _plan_text(response) if what == PLAN and in_words else response.content
 
@@ -213,3 +229,62 @@ def _plan_text(response: httpx.Response) -> bytes:
 def _cost(planned: Mapping[str, Any]) -> str:
     exact = "exact" if planned["exact"] else "not exact"
     return f"{planned['method']} ({exact}), about {duration(planned['seconds'])} and {planned['bytes'] / 2**20:.3g} MiB"
+
+
+# A comparison for a terminal
+
+
+def board_text(result: CompareResult) -> str:
+    """The main board, what was found on each data set, pairs if some were asked for, warnings, and what was read."""
+    lines = [compare_sentence(result), "", *_board(result, result.board)]
+    for name, board in (result.datasets or {}).items():
+        if board is not result.board:
+            lines += ["", f"on {short(name)}: {found(result, board)}"]
+            if result.overall is None:
+                lines += ["", *_board(result, board)]
+    lines.append("")
+    lines += [f"warning: {one.detail}" for one in result.warnings]
+    for dataset, board in (result.boards if result.datasets is not None else {}).items():
+        of = "" if dataset is None else f"{short(dataset)}: "
+        lines += [f"warning: {of}{one.detail}" for one in board.warnings]
+    if result.reading is not None:
+        lines += [f"read: {note}" for note in result.reading.notes]
+    lines.append(result.id)
+    return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def _board(result: CompareResult, board: Board) -> Iterator[str]:
+    yield from _aligned(*table(result, board))
+    if result.compare == "pairs":
+        shown = board.pairs[:MAX_PAIRS]
+        rows = [
+            [str(number), short(one.u), short(one.v), *cells_of(one, board.family.alpha)]
+            for number, one in enumerate(shown, 1)
+        ]
+        yield ""
+        yield from _aligned(["pair", "u", "v", "difference", "p adjusted", "relation"], rows)
+        if len(shown) < len(board.pairs):
+            yield f"and {len(board.pairs) - len(shown):,} more pairs"
+
+
+def _aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Columns two blanks apart: texts to the left, numbers to the right; empty columns are left out."""
+    kept = [index for index in range(len(heads)) if any(row[index] for row in rows)]
+    cells = [[heads[index] for index in kept], *([printable(row[index]) for index in kept] for row in rows)]
+    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        padded = [
+            cell + " " * (width - _width(cell))
+            if heads[index] in TEXTS
+            else " " * (width - _width(cell)) + cell
+            for index, cell, width in zip(kept, row, widths, strict=True)
+        ]
+        yield "  ".join(padded).rstrip()
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal: East Asian characters take two, marks none."""
+    return sum(
+        0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in {"W", "F"} else 1
+        for one in text
+    )
