@@ -17,7 +17,7 @@ from ..inputs.formats import catalogue
 from ..inputs.formats.options import READER_OPTIONS
 from ..inputs.formats.roles import ROLES, role_label
 from ..jobs.model import KINDS
-from ..reports.representations import REPRESENTATIONS, BoardPicture, BoardTable
+from ..reports.representations import REPRESENTATIONS, BoardPicture, BoardTable, Noun
 from ..service import messages, problems
 from ..service.answers import versions
 from ..service.parse import AVAILABLE_TESTS
@@ -94,10 +94,7 @@ def meta_of(settings: Settings) -> dict[str, Any]:
                 "name": one.name,
                 "title": one.title,
                 "suffix": one.suffixes[0],
-                "of_test": one.of_test,
-                "of_gate": one.of_gate,
-                "of_compare": one.of_compare,
-                "of_power": one.of_power,
+                **{f"of_{noun}": one.answers(noun) for noun in get_args(Noun)},
             }
             for one in REPRESENTATIONS
         ],

@@ -17,7 +17,7 @@ from ..execution.shared_answers import Cache
 from ..ops.health import Drain, HealthChecks, health_router
 from ..ops.metrics import Metrics, metrics_router
 from ..ops.shared_counters import Together
-from ..service.messages import RenderedResponse, limits_of
+from ..service.messages import Kind, RenderedResponse, limits_of
 from ..settings import Settings
 from .bodies import ByteBudget, Turns
 from .endpoint import InPlace, TestEndpoint
@@ -109,53 +109,36 @@ def add_routes(
     return {route.path: route.endpoint for route in router.routes if isinstance(route, APIRoute)}
 
 
+TESTS: dict[Kind, str] = {
+    "effects": "The effect of each item as observed, and with the systems exchanged.",
+    "scores": "One number per item and system: mean or sum of differences, sign test, signed ranks.",
+    "counts": "Named counts per item and system: F1 and related scores, ratios such as WER, and any expression of the sums.",
+    "predictions": "Raw outputs of both systems and gold: accuracy, classes, entities, translations.",
+    "files": "Evaluation files: the format determines what they contain, and the kind of test.",
+}
+QUESTIONS: dict[Kind, str] = {
+    "plan": "The method and cost of a test without running it: operations, bytes, seconds, and the reasons.",
+    "compare": "Compare many systems: an exact test of each pair, adjusted p-values, rank ranges, groups, the best set.",
+    "gate": "Decide a pull request: 200 when the candidate U passes against the baseline V, 409 when not.",
+    "power": "Which true difference a test finds, how likely, and how many items that takes.",
+    "batch": "Many small tests in one request, answered in order; a bad one has its problem in its place.",
+}
+
+
 def test_router(endpoint: TestEndpoint) -> APIRouter:
-    """`POST /v1/tests/{effects,scores,counts,predictions,files}`, `/v1/plan`, `/v1/compare`, `/v1/gate`, `/v1/power` and `/v1/batch`."""
+    """`POST /v1/tests/…` for each of `TESTS`, and `/v1/…` for each of `QUESTIONS`."""
     router = APIRouter(prefix="/v1")
 
-    async def effects(request: Request) -> Response:
-        """The effect of each item as observed, and with the systems exchanged."""
-        return await endpoint.answer(request, "effects")
+    def answering(kind: Kind, sentence: str) -> Handler:
+        async def answer(request: Request) -> Response:
+            return await endpoint.answer(request, kind)
 
-    async def scores(request: Request) -> Response:
-        """One number per item and system: mean or sum of differences, sign test, signed ranks."""
-        return await endpoint.answer(request, "scores")
+        answer.__name__, answer.__doc__ = kind, sentence
+        return answer
 
-    async def counts(request: Request) -> Response:
-        """Named counts per item and system: F1 and related scores, ratios such as WER, and any expression of the sums."""
-        return await endpoint.answer(request, "counts")
-
-    async def predictions(request: Request) -> Response:
-        """Raw outputs of both systems and gold: accuracy, classes, entities, translations."""
-        return await endpoint.answer(request, "predictions")
-
-    async def files(request: Request) -> Response:
-        """Evaluation files: the format determines what they contain, and the kind of test."""
-        return await endpoint.answer(request, "files")
-
-    async def plan(request: Request) -> Response:
-        """The method and cost of a test without running it: operations, bytes, seconds, and the reasons."""
-        return await endpoint.answer(request, "plan")
-
-    async def gate(request: Request) -> Response:
-        """Decide a pull request: 200 when the candidate U passes against the baseline V, 409 when not."""
-        return await endpoint.answer(request, "gate")
-
-    async def compare(request: Request) -> Response:
-        """Compare many systems: an exact test of each pair, adjusted p-values, rank ranges, groups, the best set."""
-        return await endpoint.answer(request, "compare")
-
-    async def power(request: Request) -> Response:
-        """Which true difference a test finds, how likely, and how many items that takes."""
-        return await endpoint.answer(request, "power")
-
-    async def batch(request: Request) -> Response:
-        """Many small tests in one request, answered in order; a bad one has its problem in its place."""
-        return await endpoint.answer(request, "batch")
-
-    # `openapi.document` describes them.
-    for test in (effects, scores, counts, predictions, files):
-        router.add_api_route(f"/tests/{test.__name__}", test, methods=["POST"], response_model=None)
-    for other in (plan, compare, gate, power, batch):
-        router.add_api_route(f"/{other.__name__}", other, methods=["POST"], response_model=None)
+    # `openapi.document` describes them further.
+    for folder, kinds in (("/tests", TESTS), ("", QUESTIONS)):
+        for kind, sentence in kinds.items():
+            answer = answering(kind, sentence)
+            router.add_api_route(f"{folder}/{kind}", answer, methods=["POST"], response_model=None)
     return router

@@ -266,83 +266,65 @@ class StateCollector(Collector):
         build = GaugeMetricFamily("exactperm_build_info", "Versions; always 1.", labels=tuple(self._versions))
         build.add_metric(tuple(self._versions.values()), 1)
         yield build
-        yield GaugeMetricFamily(
-            "exactperm_requests_in_flight", "Requests in flight.", value=metrics.in_flight
-        )
-        yield GaugeMetricFamily(
-            "exactperm_connections_open", "Open connections.", value=metrics.connections()
-        )
-        yield GaugeMetricFamily(
-            "exactperm_held_bytes",
-            "Bytes of the bodies and answers of all requests in flight.",
-            value=metrics.held_bytes(),
-        )
+        in_place = metrics.in_place_seconds()
         yield CounterMetricFamily(
-            "exactperm_inplace_seconds",
-            "Time spent on tests in the web process.",
-            value=metrics.in_place_seconds(),
-        )
-        yield GaugeMetricFamily(
-            "exactperm_queue_depth", "Requests that wait for a worker.", value=execution.queued
-        )
-        yield GaugeMetricFamily(
-            "exactperm_pending_seconds",
-            "Predicted seconds of the tests that wait or run in workers.",
-            value=execution.pending_seconds,
-        )
-        yield GaugeMetricFamily("exactperm_workers", "Warm workers.", value=len(execution.pids))
-        yield GaugeMetricFamily("exactperm_workers_busy", "Workers that run a test.", value=execution.running)
-        resident = sum(resident_bytes(pid) or 0 for pid in execution.pids)
-        yield GaugeMetricFamily(
-            "exactperm_workers_resident_bytes",
-            "Resident memory of all workers.",
-            value=resident,
-            unit="bytes",
+            "exactperm_inplace_seconds", "Time spent on tests in the web process.", value=in_place
         )
         refusals = {**dict.fromkeys(QUEUE_REJECTIONS, 0), **execution.rejections, **metrics.refusals}
-        yield _counter("exactperm_rejected", "Refused requests and connections.", refusals)
-        yield _counter(
-            "exactperm_body_bytes",
-            "Bytes of request and response bodies, as sent.",
-            {"in": metrics.in_bytes, "out": metrics.out_bytes},
-            "direction",
-        )
-        yield _counter(
-            "exactperm_answers",
-            "Answers by source: computed, kept (from the cache), or shared with a request in flight.",
-            metrics.answers,
-            "source",
-        )
+        sizes = {"in": metrics.in_bytes, "out": metrics.out_bytes}
         restarts = {**dict.fromkeys(RESTARTS, 0), **execution.restarts}
-        yield _counter("exactperm_worker_restarts", "Workers that ended and were replaced.", restarts)
-        yield GaugeMetricFamily("exactperm_web_processes", "Web processes.", value=1)
-        none = dict.fromkeys(WEB_ENDINGS, 0)  # the parent counts them
-        yield _counter(WEB_RESTARTS, "Web processes that ended and were replaced.", none)
-
-        yield from _of_jobs(metrics.jobs)
+        web_restarts = dict.fromkeys(WEB_ENDINGS, 0)  # the parent counts them
+        answers = "Answers by source: computed, kept (from the cache), or shared with a request in flight."
+        yield from (
+            _counter("exactperm_rejected", "Refused requests and connections.", refusals),
+            _counter(
+                "exactperm_body_bytes", "Bytes of request and response bodies, as sent.", sizes, "direction"
+            ),
+            _counter("exactperm_answers", answers, metrics.answers, "source"),
+            _counter("exactperm_worker_restarts", "Workers that ended and were replaced.", restarts),
+            _counter(WEB_RESTARTS, "Web processes that ended and were replaced.", web_restarts),
+        )
+        # What the database of jobs says is the same in every process; 0 without one, or while it is away.
+        by_state, waiting, hosts = metrics.jobs or ({}, 0.0, 0)
+        jobs = GaugeMetricFamily("exactperm_jobs", "Jobs that are kept, by state.", labels=("state",))
+        for state in JOB_STATES:
+            jobs.add_metric((state,), by_state.get(state, 0))
+        yield jobs
+        for name, sentence, value in (
+            ("requests_in_flight", "Requests in flight.", metrics.in_flight),
+            ("connections_open", "Open connections.", metrics.connections()),
+            (
+                "held_bytes",
+                "Bytes of the bodies and answers of all requests in flight.",
+                metrics.held_bytes(),
+            ),
+            ("queue_depth", "Requests that wait for a worker.", execution.queued),
+            (
+                "pending_seconds",
+                "Predicted seconds of the tests that wait or run in workers.",
+                execution.pending_seconds,
+            ),
+            ("workers", "Warm workers.", len(execution.pids)),
+            ("workers_busy", "Workers that run a test.", execution.running),
+            (
+                "workers_resident_bytes",
+                "Resident memory of all workers.",
+                sum(resident_bytes(pid) or 0 for pid in execution.pids),
+            ),
+            ("web_processes", "Web processes.", 1),
+            ("job_seconds_waiting", "Predicted seconds of the jobs that have not ended.", waiting),
+            ("job_hosts", "Workers for jobs that have a heartbeat.", hosts),
+            (
+                "job_database_up",
+                "Whether there is a database of jobs that answers.",
+                metrics.jobs is not None,
+            ),
+        ):
+            yield GaugeMetricFamily(f"exactperm_{name}", sentence, value=float(value))
 
     def describe(self) -> Iterator[Metric]:
         """The same families."""
         return self.collect()
-
-
-def _of_jobs(counts: JobCounts | None) -> Iterator[Metric]:
-    """What the database of jobs says, the same in every process; 0 without one, or while it is away."""
-    by_state, waiting, hosts = counts or ({}, 0.0, 0)
-    jobs = GaugeMetricFamily("exactperm_jobs", "Jobs that are kept, by state.", labels=("state",))
-    for state in JOB_STATES:
-        jobs.add_metric((state,), by_state.get(state, 0))
-    yield jobs
-    yield GaugeMetricFamily(
-        "exactperm_job_seconds_waiting",
-        "Predicted seconds of the jobs that have not ended.",
-        value=waiting,
-    )
-    yield GaugeMetricFamily("exactperm_job_hosts", "Workers for jobs that have a heartbeat.", value=hosts)
-    up = float(counts is not None)
-    yield GaugeMetricFamily(
-        "exactperm_job_database_up", "Whether there is a database of jobs that answers.", value=up
-    )
 
 
 def _counter(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, get_args
 
 from ..answers.board import CompareRecord
 from ..answers.gate import GateRecord, MetricRecord
@@ -40,6 +40,7 @@ _OWN_STYLE_ONLY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:;
 
 BoardPicture = Literal["leaderboard", "heatmap", "bars", "forest"]
 BoardTable = Literal["systems", "pairs"]
+Noun = Literal["test", "gate", "compare", "power"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,25 +106,9 @@ class Representation:
         is_text = self.media_type.startswith("text/")
         return f"{self.media_type}; charset=utf-8" if is_text else self.media_type
 
-    @property
-    def of_test(self) -> bool:
-        """Whether a test is answered in it."""
-        return self.test is not None or self.name == JSON
-
-    @property
-    def of_gate(self) -> bool:
-        """Whether a gate is answered in it."""
-        return self.gate is not None or self.name == JSON
-
-    @property
-    def of_compare(self) -> bool:
-        """Whether a comparison is answered in it."""
-        return self.compare is not None or self.name == JSON
-
-    @property
-    def of_power(self) -> bool:
-        """Whether a question about power is answered in it."""
-        return self.power is not None or self.name == JSON
+    def answers(self, noun: Noun) -> bool:
+        """Whether a test, a gate, a comparison or a question about power is answered in it."""
+        return self.name == JSON or getattr(self, noun) is not None
 
 
 def _html(record: TestRecord, context: ReportContext) -> bytes:
@@ -204,7 +189,6 @@ REPRESENTATIONS = (
 )  # fmt: skip
 BY_NAME: Mapping[str, Representation] = {one.name: one for one in REPRESENTATIONS}
 BY_SUFFIX: Mapping[str, Representation] = {suffix: one for one in REPRESENTATIONS for suffix in one.suffixes}
-OF_A_TEST = tuple(one.name for one in REPRESENTATIONS if one.of_test)
-OF_A_GATE = tuple(one.name for one in REPRESENTATIONS if one.of_gate)
-OF_POWER = tuple(one.name for one in REPRESENTATIONS if one.of_power)
-OF_A_COMPARISON = tuple(one.name for one in REPRESENTATIONS if one.of_compare)
+OF_A_TEST, OF_A_GATE, OF_A_COMPARISON, OF_POWER = (
+    tuple(one.name for one in REPRESENTATIONS if one.answers(noun)) for noun in get_args(Noun)
+)
