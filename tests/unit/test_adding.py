@@ -159,7 +159,7 @@ INSERTED = {
         (
             "    min_attainable_p: Annotated[\n",
             '    half_alpha: Annotated[float, {"gt": 0, "lt": 0.5}, "Half of alpha, of each tail."]\n',
-        ),
+        )
     ],
     "inference/paired.py": [("        alpha=options.alpha,\n", "        half_alpha=options.alpha / 2,\n")],
 }

@@ -113,16 +113,8 @@ def test_a_board_is_a_table_of_systems_best_first(board: str) -> None:
         == "by mean_difference (higher is better): A in the best set of 3 systems (holm, 3 pairs, exact, alpha 0.05)"
     )
     assert lines[2].split() == [
-        "rank",
-        "system",
-        "score",
-        "rank",
-        "range",
-        "letters",
-        "cluster",
-        "best",
-        "set",
-    ]
+        "rank", "system", "score", "rank", "range", "letters", "cluster", "best", "set",
+    ]  # fmt: skip
     assert [line.split()[:3] for line in lines[3:6]] == [
         ["1", "A", "1"],
         ["2", "B", "0.4167"],

@@ -159,14 +159,10 @@ def test_limits_are_those_of_a_server(scores: str, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("command", "format_"),
     [
-        ("gate", "text"),
-        ("gate", "json"),
-        ("gate", "html"),
-        ("gate", "svg"),
-        ("test", "text"),
+        ("gate", "text"), ("gate", "json"), ("gate", "html"), ("gate", "svg"), ("test", "text"),
         ("test", "json"),
     ],
-)
+)  # fmt: skip
 def test_a_page_that_says_yes_to_everything_never_passes_a_gate(
     scores: str, command: str, format_: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -445,11 +445,7 @@ def test_statistic_falls_as_the_hypothesis_grows_on_every_small_table() -> None:
         for only_u in range(items + 1):
             for only_v in range(items - only_u + 1):
                 result = [tango_test(only_u, only_v, items, float(d)) for d in grid]
-                assert all(after < before for before, after in pairwise(result)), (
-                    only_u,
-                    only_v,
-                    items,
-                )
+                assert all(after < before for before, after in pairwise(result)), (only_u, only_v, items)
 
 
 @given(tables(), st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99, 0.9999]))

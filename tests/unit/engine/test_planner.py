@@ -203,12 +203,7 @@ def test_an_exact_method_comes_before_a_bracket_and_a_bracket_before_sampling(
     allowed: int, method: str | None
 ) -> None:
     """By kind and then by time, whatever order they come in and whatever the inexact ones cost."""
-    candidates = (
-        made("monte_carlo", 5),
-        made("bounds", 10),
-        Cost("dp", 20, 1, 2.0),
-        Cost("fft", 30, 1, 0.5),
-    )
+    candidates = (made("monte_carlo", 5), made("bounds", 10), Cost("dp", 20, 1, 2.0), Cost("fft", 30, 1, 0.5))
     budget = Budget(allowed, 1)
     if method is None:
         with pytest.raises(NothingFits) as caught:

@@ -154,11 +154,7 @@ def test_whatever_the_engine_returns_no_exact_answer_is_wrong(
     """The public entry, every exact method of the engine broken: a bracket, a sample or a refusal."""
     if (data, name) == ("bootstrap", "smaller than one assignment"):
         return  # one resample has n**-n
-    for module, function in (
-        (methods, "exactly"),
-        (joint_methods, "exactly"),
-        (law, "probability"),
-    ):
+    for module, function in ((methods, "exactly"), (joint_methods, "exactly"), (law, "probability")):
         monkeypatch.setattr(module, function, lambda *_: BROKEN[name])
     monkeypatch.setattr(methods, "with_ties", lambda *_: (BROKEN[name], BROKEN[name]))
     counts = {"tp": STAY + 2, "incorrect": STAY + 4}

@@ -268,11 +268,9 @@ def enumerated(effects: tuple[int, ...], alternative: Alternative) -> Fraction:
     total, inside = sum(effects), 0
     for drawn in itertools.product(effects, repeat=len(effects)):
         shift = sum(drawn) - total
-        inside += {
-            "two-sided": abs(shift) >= abs(total),
-            "greater": shift >= total,
-            "less": shift <= total,
-        }[alternative]
+        inside += {"two-sided": abs(shift) >= abs(total), "greater": shift >= total, "less": shift <= total}[
+            alternative
+        ]
     return Fraction(inside, len(effects) ** len(effects))
 
 

@@ -81,12 +81,7 @@ def test_p_value_of_a_margin_is_that_of_the_shifted_signs(
     found = decide(metric(u, v, statistic, codes=codes, **asked)).metrics[0].decision
     per_item = Fraction(margin) / (len(u) if statistic == "sum_difference" else 1)
     truth = by_definition(
-        exact_u,
-        exact_v,
-        policy=policy,
-        margin=per_item,
-        higher_is_better=higher_is_better,
-        codes=codes,
+        exact_u, exact_v, policy=policy, margin=per_item, higher_is_better=higher_is_better, codes=codes
     )
     assert found.procedure == "permutation"
     assert found.exact
@@ -169,14 +164,11 @@ RIGHT_OR_WRONG_V = [1] * 30 + [1] * 4 + [0] * 2 + [0] * 4
 @pytest.mark.parametrize(
     ("policy", "higher_is_better", "difference", "upper"),
     [
-        ("no_regression", True, -0.1, False),
-        ("no_regression", False, 0.1, True),
-        ("non_inferior", True, -0.1, True),
-        ("non_inferior", False, 0.1, False),
-        ("improve", True, 0.1, True),
+        ("no_regression", True, -0.1, False), ("no_regression", False, 0.1, True),
+        ("non_inferior", True, -0.1, True), ("non_inferior", False, 0.1, False), ("improve", True, 0.1, True),
         ("improve", False, -0.1, False),
     ],
-)
+)  # fmt: skip
 def test_single_right_or_wrong_items_take_tangos_score_test(
     policy: str, higher_is_better: bool, difference: float, upper: bool
 ) -> None:
@@ -255,10 +247,7 @@ ROWS = np.array([[1, 2], [3, 4]])
         metric([3, 1], [3, 1], margin=1e-40),
         of_data(Effects(np.array([3, -1, 2]), np.array([1, 0, 2])), "expression", margin=1.0),
         of_data(
-            Counts(
-                {"tp": ROWS[0], "incorrect": ROWS[1]},
-                {"tp": ROWS[1], "incorrect": ROWS[0]},
-            ),
+            Counts({"tp": ROWS[0], "incorrect": ROWS[1]}, {"tp": ROWS[1], "incorrect": ROWS[0]}),
             "f1",
             margin=0.01,
         ),

@@ -219,10 +219,7 @@ sides = st.sampled_from(ALTERNATIVES)
 
 
 @settings(max_examples=60)
-@given(
-    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=2, max_size=8),
-    sides,
-)
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=2, max_size=8), sides)
 def test_enumeration_by_permutation_test_gives_our_p_value(
     rows: list[tuple[int, int]], alternative: Alternative
 ) -> None:
@@ -265,12 +262,7 @@ def test_wilcoxon_without_ties_or_zeros_is_the_signed_rank_test(n: int, alternat
 @settings(max_examples=60)
 @given(d=st.lists(st.integers(-4, 4), min_size=1, max_size=30).filter(any))
 def test_the_rank_sums_with_ties_and_zeros_are_wilcoxons(zero_method: str, d: list[int]) -> None:
-    theirs = stats.wilcoxon(
-        d,
-        zero_method=zero_method,
-        method="asymptotic",
-        alternative="greater",
-    )
+    theirs = stats.wilcoxon(d, zero_method=zero_method, method="asymptotic", alternative="greater")
     ours = ranked(d, zero_method, "greater")
     assert ours.statistic.u == theirs.statistic
     mirrored = ranked([-x for x in d], zero_method, "greater")
@@ -494,13 +486,8 @@ def test_integers_and_equal_floats_are_one_request(pairs: Rows, alternative: str
 
 # Differences in tenths; in doubles some reassigned sums that tie with the observed one fall short of it.
 BROKEN_IN_FLOATS = [
-    [8, 4, -8],
-    [5, -7, 3, 2],
-    [1, 3, -1, -1],
-    [-6, 2, 3, 1, 4],
-    [8, -6, 6, 4, -7],
-    [3, 5, -5, -8, 5, 2],
-]
+    [8, 4, -8], [5, -7, 3, 2], [1, 3, -1, -1], [-6, 2, 3, 1, 4], [8, -6, 6, 4, -7], [3, 5, -5, -8, 5, 2],
+]  # fmt: skip
 
 
 def added(values: list[float]) -> float:

@@ -334,21 +334,10 @@ def test_the_digest_does_not_depend_on_memory_layout_or_width() -> None:
 
 
 DIFFERENT_OPTIONS: list[dict[str, Any]] = [
-    {"alternative": "greater"},
-    {"alternative": "less"},
-    {"method": "fft"},
-    {"method": "monte_carlo"},
-    {"test": "bootstrap"},
-    {"samples": 20_001},
-    {"seed": 1},
-    {"precision": 1e-4},
-    {"alpha": 0.01},
-    {"confidence_level": 0.95},
-    {"pmf": "none"},
-    {"exact_fraction": True},
-    {"name_u": "A"},
-    {"name_v": "A"},
-]
+    {"alternative": "greater"}, {"alternative": "less"}, {"method": "fft"}, {"method": "monte_carlo"},
+    {"test": "bootstrap"}, {"samples": 20_001}, {"seed": 1}, {"precision": 1e-4}, {"alpha": 0.01},
+    {"confidence_level": 0.95}, {"pmf": "none"}, {"exact_fraction": True}, {"name_u": "A"}, {"name_v": "A"},
+]  # fmt: skip
 DIFFERENT_DATA: list[Paired] = [
     Scores(V, U),
     Scores(np.array([3, 1, 3]), V),
@@ -403,21 +392,9 @@ def test_the_order_of_parameters_is_not_the_caller_s_business() -> None:
 
 
 TEXTS = [
-    "1e12",
-    "1e-12",
-    "0.1",
-    "0.2",
-    "0.3",
-    "-0.3",
-    "7e9",
-    "1e22",
-    "2e22",
-    "-1e22",
-    "5e-324",
-    "0",
-    "3",
+    "1e12", "1e-12", "0.1", "0.2", "0.3", "-0.3", "7e9", "1e22", "2e22", "-1e22", "5e-324", "0", "3",
     "1e-300",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(150))

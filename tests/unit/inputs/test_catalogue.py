@@ -141,19 +141,12 @@ def test_options_of_a_form_are_parsed_and_checked() -> None:
 @pytest.mark.parametrize(
     "form",
     [
-        {"decimals": "four"},
-        {"decimals": "99"},
-        {"tag_column": "0"},
-        {"allow_incomplete": "yes"},
-        {"on_missing": "fill"},
-        {"ner_mode": "loose"},
-        {"items": "token"},
-        {"delimiter": "x"},
-        {"max_inflated_bytes": "1"},
-        {"colour": "red"},
+        {"decimals": "four"}, {"decimals": "99"}, {"tag_column": "0"}, {"allow_incomplete": "yes"},
+        {"on_missing": "fill"}, {"ner_mode": "loose"}, {"items": "token"}, {"delimiter": "x"},
+        {"max_inflated_bytes": "1"}, {"colour": "red"},
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_a_bad_option_is_refused_by_name(form: dict[str, str]) -> None:
     with refused(None, f"/options/{next(iter(form))}"):
         ReaderOptions.of_form(form)

@@ -59,14 +59,10 @@ def test_quoted_ids_survive(rows: list[tuple[str, float, float]]) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "v,id,u\n0.5,a,1\n1.5,b,2\n",
-        "v, id ,U\n0.5,a,1\n1.5,b,2\n",
-        'v,id,u\n0.5,a,"1"\n1.5,b,2\n',
-        "v,id,u\n\n.5,a,1\n1.5,b,2",
-        "v,question_id,u\n0.5,a,1\n1.5,b,2\n",
-        "v;id;u\n0,5;a;1\n1,5;b;2\n",
+        "v,id,u\n0.5,a,1\n1.5,b,2\n", "v, id ,U\n0.5,a,1\n1.5,b,2\n", 'v,id,u\n0.5,a,"1"\n1.5,b,2\n',
+        "v,id,u\n\n.5,a,1\n1.5,b,2", "v,question_id,u\n0.5,a,1\n1.5,b,2\n", "v;id;u\n0,5;a;1\n1,5;b;2\n",
     ],
-)
+)  # fmt: skip
 def test_a_header_may_have_any_order_and_both_readers_agree(body: str) -> None:
     table = read(body.encode())
     assert (table.u.tolist(), table.v.tolist()) == ([1, 2], [0.5, 1.5])

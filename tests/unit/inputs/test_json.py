@@ -42,16 +42,11 @@ def test_every_json_value_is_read_as_the_standard_library_reads_it(
 @pytest.mark.parametrize(
     "body",
     [
-        b'{"u":[1],"u":[2]}',
-        b'{"u":{"a":1,"a":1},"v":{}}',
-        b'{"u":{"a":1,"\\u0061":1}}',
-        b'{"statistic":{"name":"x","name":"y"}}',
-        b'{"u":[{"a":1,"a":2}]}',
-        b'{"u" :1,"u"\n:2}',
-        b'{"gold":[":","a\\":"],"u":1,"u":2}',
-        b'{"a":{"b":{"c":1,"c":1}}}',
+        b'{"u":[1],"u":[2]}', b'{"u":{"a":1,"a":1},"v":{}}', b'{"u":{"a":1,"\\u0061":1}}',
+        b'{"statistic":{"name":"x","name":"y"}}', b'{"u":[{"a":1,"a":2}]}', b'{"u" :1,"u"\n:2}',
+        b'{"gold":[":","a\\":"],"u":1,"u":2}', b'{"a":{"b":{"c":1,"c":1}}}',
     ],
-)
+)  # fmt: skip
 def test_a_key_that_stands_twice_is_refused_wherever_it_stands(body: bytes) -> None:
     with refused("duplicate_key"):
         decode(body)

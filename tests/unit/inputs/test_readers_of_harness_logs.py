@@ -668,11 +668,7 @@ def test_a_metric_must_be_chosen_when_there_are_several() -> None:
         read_files(
             "lm-eval", {"u": lines_of_lm_eval(both), "v": lines_of_lm_eval(both)}, metric="acc_norm"
         ).data
-    ) == (
-        0,
-        0,
-        1,
-    )
+    ) == (0, 0, 1)
     refuses(
         "choose_metric",
         None,

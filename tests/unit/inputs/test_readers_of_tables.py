@@ -231,13 +231,10 @@ def test_a_table_is_read_as_it_is_meant(format_: str, text: str, ids: list[str] 
 @pytest.mark.parametrize(
     ("header", "line"),
     [
-        ("id,bleu", "{0},{1}"),
-        ("score", "{1}"),
-        ("acc", "{1}"),
-        ("my score", "{1}"),
+        ("id,bleu", "{0},{1}"), ("score", "{1}"), ("acc", "{1}"), ("my score", "{1}"),
         ("id;score", "{0};{1},0"),
     ],
-)
+)  # fmt: skip
 def test_one_column_of_scores_in_two_files(header: str, line: str) -> None:
     u, v = (
         "\n".join([header, *(line.format(key, value) for key, value in zip(IDS, side, strict=True)), ""])
@@ -427,8 +424,7 @@ def test_ids_in_two_forms_are_named(form: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
-    [({"b": True, "c": 5},), ([{"tp": True, "incorrect": 1}] * 2, [{"tp": 1, "incorrect": 2}] * 2)],
+    "data", [({"b": True, "c": 5},), ([{"tp": True, "incorrect": 1}] * 2, [{"tp": 1, "incorrect": 2}] * 2)]
 )
 def test_true_is_no_count(data: tuple[object, ...]) -> None:
     with pytest.raises(client_errors.InvalidTest, match="whole number"):

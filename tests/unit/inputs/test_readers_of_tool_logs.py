@@ -89,16 +89,8 @@ def test_letters_booleans_words_and_numbers() -> None:
     values = ["C", "I", "P", True, False, 0.25, "yes", "No", "0.5"]
     text = log(*(sample(n, value) for n, value in enumerate(values)))
     assert plain(scores(read_files("inspect", {"u": text, "v": text}).data).u) == [
-        1,
-        0,
-        0.5,
-        1,
-        0,
-        0.25,
-        1,
-        0,
-        0.5,
-    ]
+        1, 0, 0.5, 1, 0, 0.25, 1, 0, 0.5,
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -351,10 +343,7 @@ def test_instances_pair_by_sample() -> None:
     reading = read_files("every-eval-ever", {"u": u, "v": v})
     assert columns(reading) == ([0.5, 1], [1, 0])
     assert reading.names == ("lab/m", "lab/n")
-    assert columns(read_files("every-eval-ever", {"u": u, "v": v}, metric="is_correct")) == (
-        [1, 1],
-        [1, 0],
-    )
+    assert columns(read_files("every-eval-ever", {"u": u, "v": v}, metric="is_correct")) == ([1, 1], [1, 0])
 
 
 def test_an_evaluation_must_be_chosen_when_there_are_several() -> None:

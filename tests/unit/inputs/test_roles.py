@@ -40,20 +40,10 @@ def test_names_of_baselines(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "",
-        "gpt4",
-        "bert-base",
-        "new-york",
-        "renewal",
-        "baselines",
-        "mission control",
-        "precision",
-        "no_baseline",
-        "vs baseline",
-        "candidate_vs_baseline",
-        "news",
+        "", "gpt4", "bert-base", "new-york", "renewal", "baselines", "mission control", "precision",
+        "no_baseline", "vs baseline", "candidate_vs_baseline", "news",
     ],
-)
+)  # fmt: skip
 def test_names_that_say_nothing(name: str) -> None:
     assert role_of(name) is None
 

@@ -35,15 +35,9 @@ from exactperm.settings import Settings
 
 SECRET = "s3cr3t"
 HOSTILE = [
-    "two\r\nlines",
-    "\x1b[2J\x1b[31mred",
-    '", "level": "critical',
-    "\u2028\u2029\x85\x0b\x0c",
-    "<script>alert(1)</script>",
-    "\ud800",
-    "=cmd()",
-    "\x00",
-]
+    "two\r\nlines", "\x1b[2J\x1b[31mred", '", "level": "critical', "\u2028\u2029\x85\x0b\x0c",
+    "<script>alert(1)</script>", "\ud800", "=cmd()", "\x00",
+]  # fmt: skip
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 

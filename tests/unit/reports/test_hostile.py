@@ -194,10 +194,7 @@ def test_a_label_stays_in_its_cell_and_marks_nothing_up(
 
 
 def test_a_line_is_one_line(described: TestRecord, gate: Gate, hostile: str) -> None:
-    said = (
-        line(labelled(described, hostile), ID),
-        gate_line(labelled_gate(gate, described, hostile), "g_1"),
-    )
+    said = (line(labelled(described, hostile), ID), gate_line(labelled_gate(gate, described, hostile), "g_1"))
     for text in said:
         assert text.isprintable()
         assert len(text.splitlines()) <= 1
@@ -217,15 +214,7 @@ def test_a_sentence_is_one_line(described: TestRecord, gate: Gate, hostile: str)
 
 @given(st.text())
 def test_no_label_has_more_than_one_line(text: str) -> None:
-    ways = (
-        single_line,
-        for_line,
-        for_markdown,
-        for_csv,
-        for_sentence,
-        for_xml,
-        prose_for_markdown,
-    )
+    ways = (single_line, for_line, for_markdown, for_csv, for_sentence, for_xml, prose_for_markdown)
     for way in ways:
         written = way(text)
         assert len(written.splitlines()) <= 1
@@ -379,16 +368,8 @@ def test_a_picture_has_text_and_nothing_else_of_a_label(
     root = ET.fromstring(text)
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
     known = {
-        "svg",
-        "title",
-        "desc",
-        "g",
-        "path",
-        "text",
-        "defs",
-        "circle",
-        "pattern",
-    }
+        "svg", "title", "desc", "g", "path", "text", "defs", "circle", "pattern",
+    }  # fmt: skip
     assert tags <= known
     names = {name.rpartition("}")[2] for element in root.iter() for name in element.attrib}
     assert not [name for name in names if name.startswith("on")]

@@ -72,8 +72,7 @@ def mass(told: Scene, *, tails: bool) -> float:
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 @pytest.mark.parametrize(
-    ("u", "v"),
-    [([3, 1, 4, 1, 5], [2, 2, 1, 1, 1]), ([0, 0, 5], [2, 3, 1]), ([1, 2], [1, 2]), ([1], [4])],
+    ("u", "v"), [([3, 1, 4, 1, 5], [2, 2, 1, 1, 1]), ([0, 0, 5], [2, 3, 1]), ([1, 2], [1, 2]), ([1], [4])]
 )
 def test_the_shaded_bars_hold_the_p_value_and_all_bars_one(
     u: list[float], v: list[float], alternative: Alternative
@@ -200,17 +199,9 @@ def test_labels_are_inert(record: Callable[..., TestRecord], label: str) -> None
         assert {element.tag for element in ET.fromstring(text).iter()} <= {
             NAMESPACE + tag
             for tag in (
-                "svg",
-                "title",
-                "desc",
-                "style",
-                "defs",
-                "g",
-                "path",
-                "text",
-                "pattern",
+                "svg", "title", "desc", "style", "defs", "g", "path", "text", "pattern",
             )
-        }
+        }  # fmt: skip
         assert len(text) < 60_000
     Image.open(io.BytesIO(png(hostile))).verify()
 
@@ -229,17 +220,10 @@ def test_labels_are_inert(record: Callable[..., TestRecord], label: str) -> None
         NullRecord(0.0, 1.0, -3.0, 3.0, {}, (Mass(-1.0, 0.0), Mass(1.0, 0.0)), 2.0),
     ],
     ids=[
-        "nothing",
-        "moments",
-        "one value",
-        "tiny",
-        "huge",
-        "largest",
-        "largest moments",
-        "smallest",
+        "nothing", "moments", "one value", "tiny", "huge", "largest", "largest moments", "smallest",
         "no mass",
     ],
-)
+)  # fmt: skip
 def test_what_is_not_known_is_not_drawn_and_nothing_breaks(
     record: Callable[..., TestRecord], null: NullRecord
 ) -> None:
@@ -377,10 +361,7 @@ def test_the_tail_of_an_absolute_value_and_of_negative_values() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "sign"),
-    [
-        ({}, "p = 0.0625"),
-        ({"warnings": (WarningRecord("bootstrap_empty_tail", "…"),)}, "p \u2264 0.0625"),
-    ],
+    [({}, "p = 0.0625"), ({"warnings": (WarningRecord("bootstrap_empty_tail", "…"),)}, "p \u2264 0.0625")],
 )
 def test_the_title_says_how_the_p_value_is_known(
     record: Callable[..., TestRecord], changes: dict[str, object], sign: str

@@ -325,16 +325,9 @@ def test_a_dictionary_keyed_by_an_enum_has_all_its_values(
 def test_the_dictionaries_of_verdicts_relations_and_adjustments_are_among_them() -> None:
     names = {name.rpartition(".")[2] for name, _, _ in keyed()}
     assert {
-        "VERDICTS",
-        "SYMBOLS",
-        "ADJUSTMENTS",
-        "RELATIONS",
-        "TURNED",
-        "_PROCEDURES",
-        "_NULLS",
-        "_VERBS",
+        "VERDICTS", "SYMBOLS", "ADJUSTMENTS", "RELATIONS", "TURNED", "_PROCEDURES", "_NULLS", "_VERBS",
         "_MARKS",
-    } <= names
+    } <= names  # fmt: skip
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -447,13 +440,10 @@ def test_an_end_beside_nought_is_not_nought() -> None:
 @pytest.mark.parametrize(
     ("share", "text"),
     [
-        (0.95, "95 %"),
-        (0.9, "90 %"),
-        (0.975, "97.5 %"),
-        (0.9000000000000001, "90 %"),
+        (0.95, "95 %"), (0.9, "90 %"), (0.975, "97.5 %"), (0.9000000000000001, "90 %"),
         (0.9999999999, "99.99999999 %"),
     ],
-)
+)  # fmt: skip
 def test_a_level_is_said_in_percent(share: float, text: str) -> None:
     assert percent(share) == text
 

@@ -101,15 +101,10 @@ def test_files_are_paired_by_their_keys_in_any_order(name: str, suffix: str) -> 
 @pytest.mark.parametrize(
     ("run", "key"),
     [
-        ("run", "id"),
-        ("seed", "id"),
-        ("Epoch", "id"),
-        ("repeat", "id"),
-        ("seed", "document"),
-        ("seed", "index"),
-        ("rep", "file"),
+        ("run", "id"), ("seed", "id"), ("Epoch", "id"), ("repeat", "id"), ("seed", "document"),
+        ("seed", "index"), ("rep", "file"),
     ],
-)
+)  # fmt: skip
 def test_runs_are_samples_of_their_items(run: str, key: str, suffix: str) -> None:
     """Three runs of each item: the mean of each item swaps as a whole."""
     chance = random.Random(run)

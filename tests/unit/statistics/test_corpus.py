@@ -37,17 +37,11 @@ REFERENCE = [
 ]
 U = ["the cat sat on a mat", "a dog barked at the moon", "it is raining here now", "no one came"]
 V = [
-    "a cat is on the mat",
-    "the dog was barking at a moon all night long",
-    "rain",
-    "nobody came to the party",
-]
+    "a cat is on the mat", "the dog was barking at a moon all night long", "rain", "nobody came to the party",
+]  # fmt: skip
 OTHER = [
-    "the cat was sitting there on the mat",
-    "a dog was barking all night",
-    "it is raining",
-    "nobody came",
-]
+    "the cat was sitting there on the mat", "a dog was barking all night", "it is raining", "nobody came",
+]  # fmt: skip
 
 
 def scorer(name: str, **options: Any) -> Any:
@@ -245,22 +239,10 @@ def test_posted_chrf_statistics_give_the_scores_of_the_texts() -> None:
         (segments(U, V, REFERENCE[:3]), "bleu", {}, "/references", "length_mismatch"),
         (Segments(U[:1], V[:1], [[]]), "bleu", {}, "/references/0", "no_reference"),
         (Segments([], [], []), "ter", {}, "/u", "empty"),
-        (
-            segments(U, V, REFERENCE),
-            "bleu",
-            {"tokenize": "spm"},
-            "/statistic/tokenize",
-            "unknown_tokenize",
-        ),
+        (segments(U, V, REFERENCE), "bleu", {"tokenize": "spm"}, "/statistic/tokenize", "unknown_tokenize"),
         (segments(U, V, REFERENCE), "bleu", {"lowercase": "yes"}, "/statistic/lowercase", "not_a_boolean"),
         (segments(U, V, REFERENCE), "chrf", {"word_order": 9}, "/statistic/word_order", "out_of_range"),
-        (
-            segments(U, V, REFERENCE),
-            "chrf",
-            {"tokenize": "13a"},
-            "/statistic/tokenize",
-            "unknown_parameter",
-        ),
+        (segments(U, V, REFERENCE), "chrf", {"tokenize": "13a"}, "/statistic/tokenize", "unknown_parameter"),
         (segments(U, V, REFERENCE), "comet", {}, "/statistic/name", "unknown_statistic"),
         (posted({"edits": [1]}, {"edits": [1]}), "ter", {}, "/u", "missing_counts"),
         (

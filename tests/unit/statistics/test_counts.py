@@ -223,11 +223,8 @@ OK = {"tp": [1, 2], "incorrect": [1, 0]}
             "not_a_count",
         ),
         (
-            {"tp": [3, 2], "predicted": [2, 2]},
-            {"tp": [1, 1], "predicted": [2, 2]},
-            ("precision", {}),
-            "/u/tp/0",
-            "inconsistent_counts",
+            {"tp": [3, 2], "predicted": [2, 2]}, {"tp": [1, 1], "predicted": [2, 2]}, ("precision", {}),
+            "/u/tp/0", "inconsistent_counts",
         ),
         (
             {"tp": [1], "fp": [1], "predicted": [1]},
@@ -265,7 +262,7 @@ OK = {"tp": [1, 2], "incorrect": [1, 0]}
             "integer_too_large",
         ),
     ],
-)
+)  # fmt: skip
 def test_counts_that_make_no_test_are_refused_where_they_are_wrong(
     u: dict[str, list[float]],
     v: dict[str, list[float]],

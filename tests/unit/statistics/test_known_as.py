@@ -28,15 +28,7 @@ from exactperm.statistics.names import (
     of_kind,
     of_name,
 )
-from exactperm.statistics.paired import (
-    Counts,
-    Paired,
-    Pairing,
-    Predictions,
-    Scores,
-    Segments,
-    StatisticSpec,
-)
+from exactperm.statistics.paired import Counts, Paired, Pairing, Predictions, Scores, Segments, StatisticSpec
 
 # Every name of a tool that the catalogue gives a statistic: the tool's value on 200 random columns with ties, by the tool itself.
 

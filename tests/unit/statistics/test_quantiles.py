@@ -295,13 +295,8 @@ def test_wins_and_units_that_differ() -> None:
     items = record.items
     # Cluster 0 has the values 1 and 2 in both: nothing differs.
     assert (items.n, items.clusters, items.nonzero, items.wins, items.ties, items.losses) == (
-        4,
-        3,
-        1,
-        0,
-        2,
-        1,
-    )
+        4, 3, 1, 0, 2, 1,
+    )  # fmt: skip
 
 
 def test_repeated_samples_are_averaged_first() -> None:

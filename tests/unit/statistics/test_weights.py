@@ -103,10 +103,7 @@ def test_whole_weights_are_items_that_swap_together() -> None:
     pairing = Pairing(clusters=np.repeat(np.arange(7), weights), n_clusters=7)
     for level in (0.5, 0.9):
         copies = run_test(
-            Scores(u, v, pairing),
-            StatisticSpec("mean_difference"),
-            Options(confidence_level=level),
-            Budget(),
+            Scores(u, v, pairing), StatisticSpec("mean_difference"), Options(confidence_level=level), Budget()
         )
         record = weighted_test(weights, confidence_level=level)
         assert record.p_value == copies.p_value

@@ -52,10 +52,7 @@ def adjusted_by_enumeration(effects: Table, *, two_sided: bool = True) -> list[F
 
 
 def systems(
-    scores: Any,
-    *,
-    clusters: Sequence[int] | None = None,
-    present: dict[str, list[int]] | None = None,
+    scores: Any, *, clusters: Sequence[int] | None = None, present: dict[str, list[int]] | None = None
 ) -> Systems:
     """Systems s0, s1, ... from rows of scores; those in `present` have some items alone."""
     pairing = Pairing()
@@ -220,10 +217,7 @@ def test_other_sums(seed: int, statistic: str) -> None:
 def test_a_family_over_data_sets_has_signs_of_its_own_in_each() -> None:
     rng = np.random.default_rng(8)
     one, other = rng.integers(0, 3, (2, 5)), rng.integers(0, 3, (2, 4))
-    effects = [
-        [*differences(one, [(0, 1)])[0], *[0] * 4],
-        [*[0] * 5, *differences(other, [(0, 1)])[0]],
-    ]
+    effects = [[*differences(one, [(0, 1)])[0], *[0] * 4], [*[0] * 5, *differences(other, [(0, 1)])[0]]]
     known = adjusted_by_enumeration(effects)
     data: dict[str | None, Systems] = {"a": systems(one), "b": systems(other)}
     boards = compared(data, design={"family": "all"})

@@ -70,12 +70,7 @@ def exact(value: float) -> Fraction:
 
 
 def effects(
-    datasets: DataSets,
-    u: str,
-    v: str,
-    *,
-    macro: bool,
-    clusters: Mapping[str, Sequence[int]] | None = None,
+    datasets: DataSets, u: str, v: str, *, macro: bool, clusters: Mapping[str, Sequence[int]] | None = None
 ) -> list[Fraction]:
     """What each unit adds to the statistic: an item's difference over D n of its data set, or over N."""
     items = sum(len(columns[u]) for columns in datasets.values())
@@ -500,10 +495,7 @@ def test_equal_sizes_stay_exact() -> None:
     found = []
     for aggregate in ("macro", "micro"):
         asked = Comparison(
-            sets,
-            StatisticSpec("mean_difference"),
-            Options(higher_is_better=True),
-            aggregate=aggregate,
+            sets, StatisticSpec("mean_difference"), Options(higher_is_better=True), aggregate=aggregate
         )
         found.append(prepare_compare(asked, Budget()).boards[-1].solve())
     macro, micro = found

@@ -313,59 +313,39 @@ def test_clusters_of_decimals_are_planned_like_single_tests_and_are_exact(digits
 
 
 RNG = np.random.default_rng(20)
-N_OF_PAIRS_AS_SINGLE_TESTS = 60
+ITEMS = 60
 LABELS = ("x", "y", "z")
-GOLD = [LABELS[i] for i in RNG.integers(0, 3, N_OF_PAIRS_AS_SINGLE_TESTS)]
+GOLD = [LABELS[i] for i in RNG.integers(0, 3, ITEMS)]
 WORDS = [
-    "the",
-    "a",
-    "cat",
-    "dog",
-    "bird",
-    "sat",
-    "on",
-    "mat",
-    "barks",
-    "at",
-    "night",
-    "in",
-    "old",
-    "house",
-    "and",
+    "the", "a", "cat", "dog", "bird", "sat", "on", "mat", "barks", "at", "night", "in", "old", "house", "and",
     "sings",
-]
-REFERENCES = [[str(word) for word in RNG.choice(WORDS, 8)] for _ in range(N_OF_PAIRS_AS_SINGLE_TESTS)]
+]  # fmt: skip
+REFERENCES = [[str(word) for word in RNG.choice(WORDS, 8)] for _ in range(ITEMS)]
 
 
 def _some(kind: str) -> Any:
     """One system's column."""
     if kind == "right":
-        return RNG.integers(0, 2, N_OF_PAIRS_AS_SINGLE_TESTS)
+        return RNG.integers(0, 2, ITEMS)
     if kind == "grades":
-        return RNG.integers(0, 21, N_OF_PAIRS_AS_SINGLE_TESTS)
+        return RNG.integers(0, 21, ITEMS)
     if kind == "decimals":
-        return np.round(RNG.random(N_OF_PAIRS_AS_SINGLE_TESTS), 3)
+        return np.round(RNG.random(ITEMS), 3)
     if kind == "reals":
-        return RNG.random(N_OF_PAIRS_AS_SINGLE_TESTS)
+        return RNG.random(ITEMS)
     if kind == "repeated":
-        return Repeated(
-            RNG.integers(0, 2, 3 * N_OF_PAIRS_AS_SINGLE_TESTS),
-            np.full(N_OF_PAIRS_AS_SINGLE_TESTS, 3, dtype=np.int64),
-        )
+        return Repeated(RNG.integers(0, 2, 3 * ITEMS), np.full(ITEMS, 3, dtype=np.int64))
     if kind == "counts":
         return {
-            "tp": RNG.integers(0, 4, N_OF_PAIRS_AS_SINGLE_TESTS),
-            "fp": RNG.integers(0, 3, N_OF_PAIRS_AS_SINGLE_TESTS),
-            "fn": RNG.integers(0, 3, N_OF_PAIRS_AS_SINGLE_TESTS),
+            "tp": RNG.integers(0, 4, ITEMS),
+            "fp": RNG.integers(0, 3, ITEMS),
+            "fn": RNG.integers(0, 3, ITEMS),
         }
     if kind == "errors":
-        return {
-            "errors": RNG.integers(0, 4, N_OF_PAIRS_AS_SINGLE_TESTS),
-            "words": np.arange(N_OF_PAIRS_AS_SINGLE_TESTS) % 7 + 3,
-        }
+        return {"errors": RNG.integers(0, 4, ITEMS), "words": np.arange(ITEMS) % 7 + 3}
     if kind == "labels":
         return [gold if RNG.random() < 0.6 else LABELS[int(RNG.integers(0, 3))] for gold in GOLD]
-    kept = RNG.random((N_OF_PAIRS_AS_SINGLE_TESTS, 8)) < 0.9
+    kept = RNG.random((ITEMS, 8)) < 0.9
     return [
         " ".join(
             word if keep else WORDS[(at + i) % len(WORDS)]
@@ -376,18 +356,14 @@ def _some(kind: str) -> Any:
 
 
 def _systems(kind: str, of: str, clusters: bool = False, missing: bool = False) -> Systems:
-    pairing = (
-        Pairing(np.arange(N_OF_PAIRS_AS_SINGLE_TESTS, dtype=np.int64) // 4, N_OF_PAIRS_AS_SINGLE_TESTS // 4)
-        if clusters
-        else Pairing()
-    )
+    pairing = Pairing(np.arange(ITEMS, dtype=np.int64) // 4, ITEMS // 4) if clusters else Pairing()
     columns = {name: _some(of) for name in ("a", "b", "c")}
     present = {}
     if missing:
-        present = {"b": np.flatnonzero(RNG.random(N_OF_PAIRS_AS_SINGLE_TESTS) < 0.8)}
+        present = {"b": np.flatnonzero(RNG.random(ITEMS) < 0.8)}
         column = columns["b"]
         if isinstance(column, Repeated):
-            kept = np.repeat(np.isin(np.arange(N_OF_PAIRS_AS_SINGLE_TESTS), present["b"]), 3)
+            kept = np.repeat(np.isin(np.arange(ITEMS), present["b"]), 3)
             columns["b"] = Repeated(column.values[kept], column.lengths[present["b"]])
         elif isinstance(column, dict):
             columns["b"] = {name: values[present["b"]] for name, values in column.items()}
