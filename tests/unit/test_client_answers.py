@@ -25,15 +25,7 @@ from exactperm import files, gate as decide, metric, predictions
 from exactperm.answers import gate as gate_record
 from exactperm.answers.members import members_of
 from exactperm.api.openapi import schemas
-from exactperm.client import (
-    Client,
-    InvalidData,
-    UnreadableAnswer,
-    effects,
-    gate,
-    results,
-    scores,
-)
+from exactperm.client import Client, InvalidData, UnreadableAnswer, effects, gate, results, scores
 from exactperm.client.clients import BytesFormat, TextFormat, Theme
 from exactperm.client.responses import decode
 from exactperm.local.transport import InProcess
