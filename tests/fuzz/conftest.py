@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.fuzz.amount import GENERATED
-from tests.fuzz.asgi import InProcess, in_process
+from tests.fuzz.asgi import GENERATED, InProcess, in_process
 
 
 @pytest.fixture(scope="session")

@@ -9,9 +9,10 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
+from tests.enumeration import SIDES, share
+
 Value = Fraction | None  # None: undefined, extreme on every side
 Score = Callable[[Sequence[int]], Value]
-SIDES = ("two-sided", "greater", "less")
 
 
 def over(numerator: int | Fraction, denominator: int | Fraction) -> Value:
@@ -42,20 +43,10 @@ class Case:
 
     def p_value(self) -> Fraction | None:
         """The exact p-value; None when the statistic is undefined as observed."""
-        side = self.request["alternative"]
-        observed = self.statistic([False] * len(self.units))
-        if observed is None:
-            return None
-        extreme = 0
-        for chosen in itertools.product((False, True), repeat=len(self.units)):
-            value = self.statistic(chosen)
-            if value is None:
-                extreme += 1
-            elif side == "two-sided":
-                extreme += abs(value) >= abs(observed)
-            else:
-                extreme += value >= observed if side == "greater" else value <= observed
-        return Fraction(extreme, 2 ** len(self.units))
+        values = [
+            self.statistic(chosen) for chosen in itertools.product((False, True), repeat=len(self.units))
+        ]
+        return None if values[0] is None else share(values, self.request["alternative"])
 
 
 def f_beta(square: Fraction) -> Score:

@@ -2,21 +2,260 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlencode
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from exactperm.answers.board import Adjust, Aggregate, Combine, Family, ListedPairs
+from exactperm.answers.test import Alternative
+from exactperm.inference.options import Method
 from exactperm.service.messages import CSV, JSON, NDJSON, NPY, TSV
-from tests.fuzz.amount import GENERATED, examples
-from tests.fuzz.asgi import InProcess
-from tests.fuzz.boards import LINES, OF_ALL, OPTIONS, TABLES, arrays, boards, encoded
+from exactperm.statistics.pairwise.data import PAIRWISE
+from tests.fuzz.asgi import GENERATED, InProcess, examples
 from tests.fuzz.mutations import STEPS, Steps, mutated
+
+NAMES = ["A", "B", "C", "a/b~", "", "ü", "<script>", "=cmd()", "A" * 300, "NaN"]
+NUMBERS = st.sampled_from(
+    [0, 1, 1, 0, 0.5, 0.25, 0.1, -1, 2, 3, 20, 1e-300, 1e300, -0.0, 0.1 + 0.2, 2**53, 2**70]
+)
+ODD: Any = st.sampled_from([None, True, "1", "x", [], {}, [1, 0.5], [[1]], float("nan"), 10**400])
+LABELS = st.sampled_from(
+    ["N", "V", "O", "B-PER", "I-PER", 1, True, "", ["N", "V"], ["B-PER", "O"], "the cat sat"]
+)
+STATISTICS = [
+    None, {}, {"name": "mean_difference"}, {"name": "sum_difference"}, {"name": "sign"}, {"name": "signed_rank"}, {"name": "f1"},
+    {"name": "f1", "average": "macro"}, {"name": "accuracy"}, {"name": "span_f1"}, {"name": "mcc"}, {"name": "bleu"}, {"name": "chrf"},
+    {"name": "ratio", "numerator": "tp", "denominator": "incorrect"}, {"expression": "x1"}, {"name": "x"}, "sign",
+]  # fmt: skip
+OPTIONS: dict[str, list[Any]] = {
+    "compare": ["all_pairs", "baseline", [["A", "B"]], [["B", "A"], ["A", "B"]], [["A", "Z"]], [], [[]], "x"],
+    "baseline": ["A", "Z", None, 1],
+    "adjust": [*get_args(Adjust), "x"],
+    "family": [*get_args(Family), None],
+    "aggregate": [*get_args(Aggregate), None, "x"],
+    "combine": [*get_args(Combine), None],
+    "on_missing": ["error", "pairwise", "complete", "drop"],
+    "higher_is_better": [True, False, None],
+    "alternative": list(get_args(Alternative)),
+    "alpha": [0.05, 0.5, 0.999, 1e-300, 0, "x"],
+    "confidence_level": [0.9, None, 1],
+    "pairs": list(get_args(ListedPairs)),
+    "method": list(get_args(Method)),
+    "samples": [1, 50, 10**9],
+    "seed": [0, -1],
+    "precision": [0.1, 1e-9],
+    "decimals": [0, 3, -1],
+    "timeout_s": [2e-3, 5, 0],
+    "ids": [["q1", "q2", "q3"], ["q1", "q1", "q2"], []],
+    "clusters": [[0, 0, 1], ["a", "b", "b"], {"q0": 1}, []],
+    "weights": [[1, 2, 0.5], [0, 0, 0], [-1, 1, 1], {"q0": 1, "q1": 2, "q2": 1}, ["x"], []],
+    "groups": [[0, 0, 1], ["a", "b", "b"], {"q0": 1}, []],
+    "event": [[1, 0, 1], [True, False, True], [2, 0, 1], {"q0": 1}],
+    "unknown": [1],
+}
+OF_ALL = [
+    name for name in OPTIONS if name not in {"ids", "clusters", "weights", "groups", "event", "unknown"}
+]
+
+
+def columns(values: Any) -> Any:
+    """Mostly as many as there are items, by position or by id."""
+    by_id = st.dictionaries(st.sampled_from([f"q{item}" for item in range(7)]), values, max_size=6)
+    return st.one_of(*[st.lists(values, min_size=n, max_size=n) for n in (3, 3, 3, 6, 6, 0)], by_id)
+
+
+COUNTS = st.fixed_dictionaries({"tp": st.lists(st.integers(0, 5), min_size=3, max_size=3)}, optional={"incorrect": st.lists(st.integers(0, 3), min_size=3, max_size=3)})  # fmt: skip
+VALUES: dict[str, Any] = {
+    "scores": columns(NUMBERS),
+    "counts": COUNTS,
+    "predictions": columns(LABELS),
+    "odd": columns(st.one_of(NUMBERS, ODD)),
+    "none": ODD,
+}
+
+
+FITTING: dict[str, list[Any]] = {
+    "scores": [
+        None,
+        {"name": "mean_difference"},
+        {"name": "sum_difference"},
+        {"name": "sign"},
+        {"name": "signed_rank"},
+    ],
+    "counts": [
+        {"name": "f1"},
+        {"name": "ratio", "numerator": "tp", "denominator": "incorrect"},
+        {"name": "accuracy"},
+    ],
+    "predictions": [
+        None,
+        {"name": "accuracy"},
+        {"name": "f1", "average": "macro"},
+        {"name": "mcc"},
+        {"name": "bleu"},
+        *[{"name": name} for name in sorted(PAIRWISE)],
+    ],
+}
+FITTING_VALUES: dict[str, list[list[Any]]] = {
+    "scores": [
+        [0, 1],
+        [0, 0.5, 1],
+        [0.1, 0.25, 0.3, 0.9],
+        [1, 2, 3, 20],
+        [0.1 + 0.2, 1 / 3, 1e-9],
+        [1e300, -1e300, 5e-324],
+    ],
+    "counts": [[0]],
+    "predictions": [["N", "V"], [0, 1], ["the cat sat", "a cat", "on the mat"]],
+}
+
+
+@st.composite
+def wild(draw: Callable[..., Any]) -> dict[str, Any]:
+    """A request whose parts know nothing of each other."""
+    kind = draw(st.sampled_from(["scores", "scores", "counts", "predictions", "effects"]))
+    data = draw(st.sampled_from([kind, kind, kind, kind, kind, "odd", "none"]))
+    values = VALUES.get(data, VALUES["scores"])
+    systems = st.dictionaries(st.sampled_from(NAMES), values, min_size=0 if data == "none" else 2, max_size=6)
+    request: dict[str, Any] = {"kind": kind, "statistic": draw(st.sampled_from(STATISTICS))}
+    shape = draw(st.sampled_from(["systems", "systems", "datasets", "matrix", "both"]))
+    gold = draw(VALUES["predictions"]) if kind == "predictions" else None
+    if shape in {"systems", "both"}:
+        request |= {"systems": draw(systems), "gold": gold}
+    if shape in {"datasets", "both"}:
+        own = st.fixed_dictionaries({"systems": systems, "gold": st.just(gold)})
+        request["datasets"] = draw(st.dictionaries(st.sampled_from(NAMES), own, max_size=3))
+    if shape == "matrix":
+        names = draw(st.lists(st.sampled_from(NAMES), max_size=4))
+        row = st.lists(
+            NUMBERS, min_size=len(names), max_size=len(names) + draw(st.sampled_from([0, 0, 0, 1]))
+        )
+        request |= {"systems": names, "scores": draw(st.lists(row, max_size=6))}
+    names = draw(st.lists(st.sampled_from(list(OPTIONS)), max_size=3, unique=True))
+    request |= {name: draw(st.sampled_from(OPTIONS[name])) for name in names}
+    return {name: value for name, value in request.items() if value is not None or name in names}
+
+
+def _column(draw: Callable[..., Any], kind: str, items: int, numbers: list[Any]) -> Any:
+    several = st.lists(st.sampled_from(numbers), min_size=items, max_size=items)
+    if kind == "counts":
+        whole = st.lists(st.integers(0, 5), min_size=items, max_size=items)
+        return {"tp": draw(whole), "incorrect": draw(whole)}
+    return draw(several)
+
+
+def _beside(draw: Callable[..., Any], kind: str, items: int) -> dict[str, list[Any]]:
+    """Columns beside the systems' that such data may have, each in one case of three or so."""
+    values: dict[str, Any] = {"clusters": st.integers(0, 3)}
+    if kind == "scores":
+        values["weights"] = st.sampled_from([1, 2, 0.5, 0.25, 10])
+    if kind == "predictions":
+        values |= {"groups": st.integers(0, 2), "event": st.integers(0, 1)}
+    return {
+        name: draw(st.lists(own, min_size=items, max_size=items))
+        for name, own in values.items()
+        if draw(st.integers(0, 2)) == 0
+    }
+
+
+@st.composite
+def sound(draw: Callable[..., Any]) -> dict[str, Any]:
+    """A request that mostly fits together; at most one option that may not."""
+    kind = draw(st.sampled_from(list(FITTING)))
+    values = draw(st.sampled_from(FITTING_VALUES[kind]))
+    names = draw(
+        st.lists(
+            st.sampled_from([name for name in NAMES if 0 < len(name) < 99]),
+            min_size=2,
+            max_size=6,
+            unique=True,
+        )
+    )
+
+    def board() -> dict[str, Any]:
+        items = draw(st.integers(1, 9))
+        own: dict[str, Any] = {"systems": {name: _column(draw, kind, items, values) for name in names}}
+        if kind == "predictions":
+            own["gold"] = _column(draw, kind, items, values)
+        beside = _beside(draw, kind, items)
+        form = draw(st.sampled_from(["by position", "with ids", "by id"]))
+        ids = [f"q{item}" for item in range(items)]
+        if form == "with ids":
+            own["ids"] = draw(st.permutations(ids))
+        if form != "by id" or kind == "counts":
+            return own | beside
+        by_id = {name: dict(zip(ids, column, strict=True)) for name, column in own["systems"].items()}
+        if draw(st.booleans()) and items > 2:  # some items are missing
+            by_id[names[0]].pop(ids[draw(st.integers(0, items - 1))])
+        keyed = {name: dict(zip(ids, column, strict=True)) for name, column in beside.items()}
+        gold = {"gold": dict(zip(ids, own["gold"], strict=True))} if "gold" in own else {}
+        return {"systems": by_id, **gold, **keyed}
+
+    statistic = draw(st.sampled_from(FITTING[kind]))
+    request: dict[str, Any] = {"kind": kind, **({} if statistic is None else {"statistic": statistic})}
+    if draw(st.integers(0, 3)):
+        request |= board()
+    else:
+        request["datasets"] = {name: board() for name in ("d1", "d/2")[: draw(st.integers(1, 2))]}
+        request["aggregate"] = draw(st.sampled_from([None, None, "macro", "micro"]))
+    request["on_missing"] = draw(st.sampled_from(["error", "pairwise", "complete"]))
+    request["compare"] = draw(st.sampled_from(["all_pairs", "all_pairs", "baseline", [names[:2]]]))
+    if request["compare"] == "baseline":
+        request["baseline"] = names[0]
+    request["adjust"] = draw(st.sampled_from(get_args(Adjust)))
+    name = draw(st.sampled_from([*OPTIONS, *[None] * 10]))
+    return request if name is None else {**request, name: draw(st.sampled_from(OPTIONS[name]))}
+
+
+def boards() -> Any:
+    """One request, as a JSON value."""
+    return st.one_of(sound(), sound(), wild())
+
+
+def encoded(request: Any) -> bytes:
+    return json.dumps(request).encode()
+
+
+def arrays() -> list[bytes]:
+    """Arrays of several systems, and of what is none."""
+    given = [
+        np.eye(4),
+        np.zeros((3, 2)),
+        np.ones((2, 5), dtype=np.int64),
+        np.ones(3),
+        np.full((3, 3), np.nan),
+    ]
+    bodies = []
+    for array in given:
+        file = io.BytesIO()
+        np.save(file, array)
+        bodies.append(file.getvalue())
+    return bodies
+
+
+TABLES = (
+    b"id,A,B,C\nq1,1,0,1\nq2,0.5,1,0\nq3,1,1,0\n",
+    b"id,A,B,cluster\nq1,1,0,x\nq2,0,1,x\nq3,1,1,y\n",
+    b"id,system,score\nq1,A,1\nq1,B,0\nq2,A,1\nq2,B,1\n",
+    b"id,system,score,dataset,cluster\nq1,A,1,d,1\nq1,B,0,d,1\nq1,A,1,e,1\nq1,B,0.5,e,1\n",
+    b"id,A,B,C,weight\nq1,1,0,1,2\nq2,0.5,1,0,0.5\nq3,1,1,0,1\n",
+    b"label,A,B,C,group\n1,0.9,0.5,0.1,x\n0,0.4,0.6,0.3,x\n1,0.2,0.7,0.8,y\n0,0.1,0.2,0.9,y\n",
+    b"A,B\n1,0\n0,1\n",
+    b"1,0,1\n0,1,1\n",
+)
+LINES = (
+    b'{"id":"q1","system":"A","score":1}\n{"id":"q1","system":"B","score":0}\n',
+    b'{"id":"q1","system":"A","score":1,"dataset":"d"}\n{"id":"q1","system":"B","score":0,"dataset":"d"}\n',
+)
+
 
 AS_JSON = [(b"content-type", JSON.encode())]
 QUERIES = st.lists(st.sampled_from(OF_ALL), max_size=2, unique=True).flatmap(

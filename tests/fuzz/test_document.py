@@ -15,8 +15,7 @@ from exactperm.api.openapi.export import exported
 from hypothesis import given
 from schemathesis import GenerationMode
 
-from tests.fuzz.amount import examples
-from tests.fuzz.asgi import Header, InProcess, path_of
+from tests.fuzz.asgi import Header, InProcess, examples, path_of
 
 TESTS = ("effects", "scores", "counts", "predictions", "files", "plan", "gate", "compare")
 PLAIN = ("/v1/meta", "/livez", "/readyz", "/healthz", "/metrics")

@@ -1,25 +1,303 @@
-"""Expressions: p-values against counting all assignments, and time against the plan."""
+"""Expressions: p-values against counting all assignments in fractions or 300 digits, and time against the plan."""
 
 from __future__ import annotations
 
+import ast
+import itertools
 import json
 import math
 import time
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from random import Random, SystemRandom
 from typing import Any
 
 import pytest
+from flint import arb, ctx
 
 from exactperm.execution.ipc import Unbounded
 from exactperm.service.messages import Body, Job, RenderedResponse, limits_of
 from exactperm.service.pipeline import handle, handle_in_place
 from exactperm.settings import Settings
-from tests.fuzz.amount import GENERATED, TIMES
-from tests.fuzz.asgi import InProcess, path_of
-from tests.fuzz.expressions import Case, UnsureError, costly, small, truth
+from tests.fuzz.asgi import GENERATED, TIMES, InProcess, path_of
+
+DIGITS = 300
+# Values of small expressions of small numbers that agree to so many digits are equal.
+EQUAL = arb(10) ** -120
+LARGEST_EXPONENT = 60
+ALTERNATIVES = ("two-sided", "greater", "less")
+TIED = (
+    "log({0}*{1})-log({0})-log({1})",
+    "sqrt({0}*{1})-sqrt({0})*sqrt({1})",
+    "exp(log({0}))-{0}",
+    "log(exp({0}))-{0}",
+    "exp({0}/1e3)*exp(-{0}/1e3)-1",
+    "log(exp(1))",
+    "sqrt({0}*{0})-abs({0})",
+)
+Value = Fraction | arb
+
+
+class UndefinedError(ArithmeticError):
+    """There is no value: x/0, the root of what is negative, the logarithm of what is not positive."""
+
+
+class UnsureError(ArithmeticError):
+    """This oracle does not know: an exponential beyond its digits."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One request for a test of effects."""
+
+    stay: list[list[int]]
+    swap: list[list[int]]
+    expression: str
+    alternative: str
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """Its body."""
+        return {
+            "stay": self.stay,
+            "swap": self.swap,
+            "alternative": self.alternative,
+            "statistic": {"expression": self.expression},
+        }
+
+
+def small(random: Random, *, rational: bool) -> Case:
+    """At most 6 items of at most 3 small numbers, and a short expression."""
+    width, items, most = random.randint(1, 3), random.randint(1, 6), random.choice([2, 5, 30])
+    names = [f"x{index + 1}" for index in range(width)]
+    text = _expression(random, names, random.randint(1, 4), rational=rational, most=4)
+    if not rational and random.random() < 0.3:
+        text += "+" + random.choice(TIED).format(random.choice(names), random.choice(names))
+    return Case(*_data(random, items, width, most), text, random.choice(ALTERNATIVES))
+
+
+def costly(random: Random, most_items: int) -> Case:
+    """A few items, and an expression that is as long, deep or large as the parser lets through, or ties."""
+    width, items = random.randint(1, 3), random.randint(1, most_items)
+    most = random.choice([2, 6, 30, 1000, 10**9])
+    names = [f"x{index + 1}" for index in range(width)]
+    kind = random.randrange(5)
+    if kind == 0:
+        text = _repeated(random, names)
+    elif kind == 1:
+        text = _nested(random, names)
+    elif kind == 2:
+        tied = random.choice(TIED).format(random.choice(names), random.choice(names))
+        joint = random.choice(["+", "-", "*", "+x1*"])
+        text = joint.join([tied] * random.randint(1, 12))
+    else:
+        text = _expression(random, names, random.randint(3, 7), rational=kind == 3, most=300)
+    return Case(*_data(random, items, width, most), _cut(text, names), random.choice(ALTERNATIVES))
+
+
+def _data(random: Random, items: int, width: int, most: int) -> tuple[list[list[int]], list[list[int]]]:
+    least = 1 if random.random() < 0.6 else -most
+    stay, swap = (
+        [[random.randint(least, most) for _ in range(width)] for _ in range(items)] for _ in range(2)
+    )
+    return stay, swap
+
+
+def _cut(text: str, names: list[str]) -> str:
+    """An expression within the parser's limits of characters and, nearly always, tokens."""
+    return text if len(text) <= 1500 else f"{names[0]}*{names[-1]}"
+
+
+def _constant(random: Random, most: int) -> str:
+    exponent = random.randint(-most, most) if random.random() < 0.5 else 0
+    return f"{random.randint(1, 9)}" + (f"e{exponent}" if exponent else "")
+
+
+def _repeated(random: Random, names: list[str]) -> str:
+    """A product or a sum of many like factors with constants of up to 300 digits."""
+    name, other = random.choice(names), random.choice(names)
+    factor = random.choice(
+        ["{0}", "({0}+{1})", "({0}+{2})", "{2}", "abs({0})", "({0}/{2}+{1})", "log({0}*{2})"]
+    )
+    text = factor.format(name, other, _constant(random, 300))
+    return (
+        random.choice("*+*/").join([text] * random.randint(2, 200 // (1 + text.count("(") * 2))) + "*" + other
+    )
+
+
+def _nested(random: Random, names: list[str]) -> str:
+    """Functions within functions, or a continued fraction."""
+    text = random.choice(names)
+    for _ in range(random.randint(2, 30)):
+        head = random.choice(
+            [
+                "log(abs({0})+2)",
+                "sqrt(abs({0}))",
+                "exp({0}/{2})",
+                "1/({0}+{1})",
+                "min({0},{1})",
+                "abs({0}-{2})",
+                "({0})*{1}",
+            ]
+        )
+        text = head.format(text, random.choice(names), _constant(random, 20))
+    return text
+
+
+def _expression(random: Random, names: list[str], depth: int, *, rational: bool, most: int) -> str:
+    if depth == 0 or random.random() < 0.1:
+        return random.choice(names) if random.random() < 0.7 else _constant(random, most)
+
+    def part() -> str:
+        return _expression(random, names, depth - 1, rational=rational, most=most)
+
+    chance = random.random()
+    if chance < 0.6:
+        return f"({part()}{random.choice('+-*/')}{part()})"
+    if chance < 0.75 or rational:
+        return random.choice([f"abs({part()})", f"min({part()},{part()})", f"max({part()},{part()})"])
+    return random.choice(
+        ["sqrt(abs({0}))", "log(abs({0})+1)", "exp(-abs({0})/7)", "log({0})", "sqrt({0})"]
+    ).format(part())
+
+
+# -- the truth ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The p-value by counting, the observed value, and the least and the greatest one, where 0 stands for what is undefined."""
+
+    p_value: Fraction
+    observed: float
+    least: float
+    greatest: float
+
+
+def truth(case: Case) -> Truth | None:
+    """All by counting; None where the observed value is undefined.
+
+    Raises UnsureError where a value is beyond the oracle's digits.
+    """
+    with ctx.workdps(DIGITS):
+        tree = ast.parse(case.expression, mode="eval").body
+        observed = _value_or_none(tree, [sum(column) for column in zip(*case.stay, strict=True)])
+        if observed is None:
+            return None
+        extreme, doubles = 0, []
+        for choice in itertools.product(*zip(case.stay, case.swap, strict=True)):
+            value = _value_or_none(tree, [sum(column) for column in zip(*choice, strict=True)])
+            extreme += value is None or _reaches(value, observed, case.alternative)
+            doubles.append(0.0 if value is None else _double(value))
+        p_value = Fraction(extreme, 2 ** len(case.stay))
+        return Truth(p_value, _double(observed), min(doubles), max(doubles))
+
+
+def _double(value: Value) -> float:
+    return 0.0 if _sign(value) == 0 else float(value) if isinstance(value, Fraction) else float(value.mid())
+
+
+def _reaches(value: Value, observed: Value, alternative: str) -> bool:
+    if alternative == "two-sided":
+        value, observed = _magnitude(value), _magnitude(observed)
+    sign = _sign(_minus(value, observed))
+    return sign <= 0 if alternative == "less" else sign >= 0
+
+
+def _magnitude(value: Value) -> Value:
+    return abs(value) if isinstance(value, Fraction) else value.__abs__()
+
+
+def _minus(one: Value, other: Value) -> Value:
+    if isinstance(one, Fraction) and isinstance(other, Fraction):
+        return one - other
+    return _arb(one) - _arb(other)
+
+
+def _arb(value: Value) -> arb:
+    return arb(value.numerator) / value.denominator if isinstance(value, Fraction) else value
+
+
+def _sign(value: Value) -> int:
+    if isinstance(value, Fraction):
+        return (value > 0) - (value < 0)
+    if value.__abs__() < EQUAL:
+        return 0
+    return 1 if value > 0 else -1
+
+
+def _value_or_none(tree: ast.expr, row: list[int]) -> Value | None:
+    try:
+        return _evaluated(tree, row)
+    except UndefinedError:
+        return None
+
+
+def _evaluated(tree: ast.expr, row: list[int]) -> Value:
+    if isinstance(tree, ast.Constant):
+        return Fraction(str(tree.value))
+    if isinstance(tree, ast.Name):
+        return Fraction(row[int(tree.id[1:]) - 1])
+    if isinstance(tree, ast.UnaryOp):
+        return -_evaluated(tree.operand, row)
+    if isinstance(tree, ast.BinOp):
+        return _combined(tree.op, _evaluated(tree.left, row), _evaluated(tree.right, row))
+    assert isinstance(tree, ast.Call)
+    assert isinstance(tree.func, ast.Name)
+    return _CALLS[tree.func.id](*(_evaluated(argument, row) for argument in tree.args))
+
+
+def _combined(operator: ast.operator, one: Value, other: Value) -> Value:
+    if isinstance(operator, ast.Div):
+        if _sign(other) == 0:
+            if _sign(one) == 0:
+                return Fraction(0)
+            raise UndefinedError
+        if isinstance(one, Fraction) and isinstance(other, Fraction):
+            return one / other
+        return _arb(one) / _arb(other)
+    if not (isinstance(one, Fraction) and isinstance(other, Fraction)):
+        one, other = _arb(one), _arb(other)
+    if isinstance(operator, ast.Mult):
+        return one * other  # type: ignore[operator]
+    return one + other if isinstance(operator, ast.Add) else one - other  # type: ignore[operator]
+
+
+def _root(value: Value) -> Value:
+    sign = _sign(value)
+    if sign < 0:
+        raise UndefinedError
+    return _arb(value).sqrt() if sign else Fraction(0)
+
+
+def _logarithm(value: Value) -> Value:
+    if _sign(value) <= 0:
+        raise UndefinedError
+    return _arb(value).log()
+
+
+def _exponential(value: Value) -> Value:
+    if _arb(value).__abs__() > LARGEST_EXPONENT:
+        raise UnsureError
+    return _arb(value).exp()
+
+
+def _chosen(sign: int) -> Callable[..., Value]:
+    def pick(*values: Value) -> Value:
+        best = values[0]
+        for value in values[1:]:
+            best = value if sign * _sign(_minus(value, best)) > 0 else best
+        return best
+
+    return pick
+
+
+_CALLS: dict[str, Callable[..., Value]] = {
+    "abs": _magnitude, "sqrt": _root, "log": _logarithm, "exp": _exponential, "min": _chosen(-1), "max": _chosen(1),
+}  # fmt: skip
+
 
 SMALL, COSTLY, ITEMS = 300 * TIMES, 80 * TIMES, 12 if TIMES == 1 else 16
 # A refusal says that a number is beyond what is worked with; any other would be a fault.

@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.fuzz.amount import GENERATED, TIMES
-from tests.fuzz.asgi import InProcess
+from tests.fuzz.asgi import GENERATED, TIMES, InProcess, judge_problem
 from tests.fuzz.number_bodies import MODELS, TESTS, Place, bodies, document, numeric_nodes, places, replaced
-from tests.fuzz.verdict import judge_problem
 
 TOKENS = ["NaN", "Infinity", "-Infinity", "1e400", "-1e400", "1e-400", "1e308", "-1e308", "1e-310", "9007199254740993", "7" * 400, "-1", "0", "1e18"]  # fmt: skip
 JSON = [(b"content-type", b"application/json")]

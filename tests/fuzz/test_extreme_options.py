@@ -16,12 +16,10 @@ import pytest
 from click.testing import CliRunner
 
 from exactperm.cli.commands import cli
-from tests.fuzz.amount import GENERATED, TIMES
-from tests.fuzz.asgi import InProcess
+from tests.fuzz.asgi import GENERATED, TIMES, InProcess, judge_problem
 from tests.fuzz.multipart_cases import disposition, joined
 from tests.fuzz.number_bodies import BOARD, GATE, TESTS, document, node_at
 from tests.fuzz.test_extreme_numbers import judge_numbers, no_number
-from tests.fuzz.verdict import judge_problem
 
 TOKENS = ["NaN", "Infinity", "-Infinity", "1e400", "1e-400", "1e308", "9007199254740993", "7" * 400, "", "-1", "1e-310", "0"]  # fmt: skip
 TABLE = b"id,gold,u,v\na,1,1,0\nb,0,0.5,0.25\nc,1,1,1\nd,0,0,0.5\ne,1,0.75,0\n"

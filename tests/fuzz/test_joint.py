@@ -8,8 +8,7 @@ from random import Random
 
 from hypothesis import given, strategies as st
 
-from tests.fuzz.amount import GENERATED, examples
-from tests.fuzz.asgi import InProcess
+from tests.fuzz.asgi import GENERATED, InProcess, examples
 from tests.fuzz.joint_cases import joint_case
 
 JSON = [(b"content-type", b"application/json")]

@@ -17,10 +17,9 @@ from exactperm.errors import ExactpermError
 from exactperm.inputs import delimited, encodings, frame, json_text
 from exactperm.inputs.formats import catalogue, numpy_files
 from exactperm.inputs.formats.reader import ReaderOptions, Reading, Source, UploadedFile
-from tests.fuzz.amount import GENERATED, examples
+from tests.fuzz.asgi import GENERATED, examples, judge_error
 from tests.fuzz.excerpts import Excerpt, excerpts, requests
 from tests.fuzz.mutations import STEPS, Steps, mutated
-from tests.fuzz.verdict import judge_error
 
 MAX_INFLATED = 1_000_000
 TABLES = (b"1,0\n0,1\n1,1\n", b"id,u,v,cluster\na,0.5,1,x\nb,1,2,y\n", b"3\t1\t4\t1\n5\t9\t2\t6\n",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -18,10 +19,115 @@ from click.testing import CliRunner
 from exactperm.cli.commands import cli
 from exactperm.client import ProblemError
 from exactperm.local import run as local
-from tests.fuzz import table_cases
-from tests.fuzz.amount import GENERATED, TIMES
-from tests.fuzz.asgi import Header, InProcess
-from tests.fuzz.table_cases import Table
+from tests.enumeration import by_signs
+from tests.fuzz.asgi import GENERATED, TIMES, Header, InProcess
+
+KEYS = ("id", "item", "qid", "query_id", "example_id", "uid", "question_id", "doc_id", "utt", "segment")
+SYSTEMS = (("u", "v"), ("new", "old"), ("candidate", "baseline"), ("small", "large"), ("A", "B"))
+CONTEXTS = ("question", "prompt", "source")
+UNKNOWN = ("remark", "colour", "zz", "annotator_note")
+WORDS = ("red", "green", "blue", "grey", "pink")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns of text, shape (n,) each, and the two that are scores."""
+
+    columns: dict[str, list[str]]
+    u: str
+    v: str
+    key: str | None
+
+    @property
+    def n(self) -> int:
+        """Its number of rows."""
+        return len(self.columns[self.u])
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Its rows, below the header."""
+        return list(zip(*self.columns.values(), strict=True))
+
+    def delimited(self, delimiter: str = ",", *, end: str = "\n", comma: bool = False) -> bytes:
+        """The table as text, quoted where a field needs it."""
+        text = io.StringIO()
+        writer = csv.writer(text, delimiter=delimiter, lineterminator=end)
+        writer.writerow(self.columns)
+        scores = [name in (self.u, self.v) for name in self.columns]
+        for row in self.rows():
+            writer.writerow(
+                [
+                    field.replace(".", ",") if comma and score else field
+                    for field, score in zip(row, scores, strict=True)
+                ]
+            )
+        return text.getvalue().encode()
+
+    def records(self) -> list[dict[str, object]]:
+        """The rows as JSON has them: scores are numbers, all else is text."""
+        return [
+            {
+                name: json.loads(field) if name in (self.u, self.v) else field
+                for name, field in zip(self.columns, row, strict=True)
+            }
+            for row in self.rows()
+        ]
+
+    def lines(self) -> bytes:
+        """The rows as lines of JSON."""
+        return "".join(json.dumps(record) + "\n" for record in self.records()).encode()
+
+    def permuted(self, source: Random) -> Table:
+        """The same rows in another order."""
+        order = list(range(self.n))
+        source.shuffle(order)
+        return replace(
+            self, columns={name: [fields[row] for row in order] for name, fields in self.columns.items()}
+        )
+
+    def renamed(self, name: str, to: str) -> Table:
+        """The same table with another name of a column."""
+        columns = {to if own == name else own: fields for own, fields in self.columns.items()}
+        return replace(self, columns=columns, key=to if self.key == name else self.key)
+
+    def with_column(self, name: str, fields: list[str], place: int) -> Table:
+        """The same table with a column more, at this place."""
+        items = list(self.columns.items())
+        return replace(self, columns=dict([*items[:place], (name, fields), *items[place:]]))
+
+    def p_value(self) -> Fraction:
+        """The two-sided p-value of the mean difference: over all swaps, in fractions."""
+        return by_signs(self.columns[self.u], self.columns[self.v])
+
+
+def drawn_table(source: Random, *, keyed: bool | None = None) -> Table:
+    """A table that anyone would read in one way: scores of two systems, a key or none, and columns beside them."""
+    n = source.randrange(6, 14)
+    u, v = source.choice(SYSTEMS)
+    columns: dict[str, list[str]] = {}
+    key = None
+    if source.random() < 0.7 if keyed is None else keyed:
+        key = source.choice(KEYS)
+        start = source.randrange(2, 5000)
+        step = source.randrange(2, 9)
+        texts = source.random() < 0.6
+        columns[key] = [f"q{start + step * row}" if texts else str(start + step * row) for row in range(n)]
+    columns[u], columns[v] = (_scores(source, n) for _ in "uv")
+    if source.random() < 0.3:
+        name = source.choice(CONTEXTS)
+        columns[name] = [f"{source.choice(WORDS)}, {source.choice(WORDS)} number {row}?" for row in range(n)]
+    if source.random() < 0.5:
+        items = list(columns.items())
+        source.shuffle(items)
+        columns = dict(items)
+    return Table(columns, u, v, key)
+
+
+def _scores(source: Random, n: int) -> list[str]:
+    digits = source.choice((0, 1, 2, 4))
+    if digits == 0:
+        return [str(source.randrange(2)) for _ in range(n)]
+    return [f"{source.random():.{digits}f}" for _ in range(n)]
+
 
 BLOCKS = 4
 CASES = 40 if TIMES == 1 else 40 * TIMES // BLOCKS
@@ -119,7 +225,7 @@ def test_every_entrance_reads_a_table_alike(service: InProcess, tmp_path: Path, 
     source = Random(block if TIMES == 1 else None)
     answered = 0
     for _ in range(CASES):
-        table = table_cases.table(source)
+        table = drawn_table(source)
         said = ways(service, table, tmp_path)
         GENERATED["tables through every entrance"] += 1
         first = said["file"]
@@ -139,7 +245,7 @@ def test_every_entrance_reads_a_table_alike(service: InProcess, tmp_path: Path, 
 def test_the_order_of_keyed_rows_changes_nothing(service: InProcess, block: int) -> None:
     source = Random(block if TIMES == 1 else None)
     for _ in range(CASES):
-        table = table_cases.table(source, keyed=True)
+        table = drawn_table(source, keyed=True)
         assert table.key is not None
         two = [
             Table(
@@ -169,9 +275,9 @@ def test_the_order_of_keyed_rows_changes_nothing(service: InProcess, block: int)
 def test_a_key_of_another_known_name_changes_nothing(service: InProcess, block: int) -> None:
     source = Random(block if TIMES == 1 else None)
     for _ in range(CASES):
-        table = table_cases.table(source, keyed=True)
+        table = drawn_table(source, keyed=True)
         assert table.key is not None
-        other = table.renamed(table.key, source.choice(table_cases.KEYS))
+        other = table.renamed(table.key, source.choice(KEYS))
         assert as_file(service, "t.csv", table.delimited()) == as_file(service, "t.csv", other.delimited())
         GENERATED["keys of two names"] += 1
 
@@ -180,11 +286,9 @@ def test_a_key_of_another_known_name_changes_nothing(service: InProcess, block: 
 def test_an_unknown_column_never_changes_p_silently(service: InProcess, block: int) -> None:
     source = Random(block if TIMES == 1 else None)
     for _ in range(CASES):
-        table = table_cases.table(source)
+        table = drawn_table(source)
         more = _unknown(source, table.n)
-        wider = table.with_column(
-            source.choice(table_cases.UNKNOWN), more, source.randrange(len(table.columns) + 1)
-        )
+        wider = table.with_column(source.choice(UNKNOWN), more, source.randrange(len(table.columns) + 1))
         before = as_file(service, "t.csv", table.delimited())
         answered = service.ask(
             "POST", "/v1/tests/files", b"", FORM, form(("file", "t.csv", wider.delimited()))
@@ -199,7 +303,7 @@ def test_an_unknown_column_never_changes_p_silently(service: InProcess, block: i
 def _unknown(source: Random, n: int) -> list[str]:
     kind = source.randrange(5)
     if kind == 0:
-        return [source.choice(table_cases.WORDS) for _ in range(n)]
+        return [source.choice(WORDS) for _ in range(n)]
     if kind == 1:
         return [f"{source.random():.3f}" for _ in range(n)]
     if kind == 2:

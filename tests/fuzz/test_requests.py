@@ -9,8 +9,7 @@ from hypothesis import given, strategies as st
 
 from exactperm.reports.representations import BY_NAME
 from exactperm.service.messages import CSV, JSON, MULTIPART, NDJSON, NPY, OFFERED, TSV, Kind
-from tests.fuzz.amount import examples
-from tests.fuzz.asgi import InProcess
+from tests.fuzz.asgi import InProcess, examples
 from tests.fuzz.excerpts import excerpts, requests
 from tests.fuzz.mutations import STEPS, Steps, mutated
 from tests.fuzz.test_readers import LINES, TABLES, arrays

@@ -41,7 +41,7 @@ from exactperm.engine.plan import (
 )
 from exactperm.engine.planner import choose
 from exactperm.engine.probability import Probability, Region, region
-from tests.fuzz.deep_cases import log_binomial
+from tests.fuzz.test_deep_tails import log_binomial
 
 # The planner: predictions before anything is allocated, what is refused, what is chosen.
 

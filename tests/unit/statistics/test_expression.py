@@ -26,7 +26,7 @@ from exactperm.statistics.quantity import Formula, ratio_at
 from exactperm.statistics.reducers import reduce
 from exactperm.statistics.reduction import in_linear_forms
 from exactperm.statistics.sum_function import FunctionOf, range_of
-from tests.fuzz.expressions import small
+from tests.fuzz.test_expressions import small
 from tests.refusals import refused
 
 SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")
