@@ -8,7 +8,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import jsonschema_rs
-from exactperm.api.openapi.export import exported
+
+from exactperm.api.openapi_export import exported
 
 BY_ID = {"q1": 0, "q2": 1, "q3": 1, "q4": 0, "q5": 1, "q6": 1}
 U, V = [0.5, 0.25, 0.75, 1, 0.5, 0], [0.25, 0.25, 0.5, 0.5, 0.75, 0.25]

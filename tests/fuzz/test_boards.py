@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from exactperm.answers.board import Adjust, Aggregate, Combine, Family, ListedPairs
-from exactperm.answers.test import Alternative
-from exactperm.inference.options import Method
+from exactperm.answers.test import Alternative, Method
 from exactperm.service.messages import CSV, JSON, NDJSON, NPY, TSV
 from exactperm.statistics.pairwise.data import PAIRWISE
 from tests.fuzz.asgi import GENERATED, InProcess, examples

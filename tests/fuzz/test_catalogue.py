@@ -9,8 +9,8 @@ from typing import Any, get_args
 from hypothesis import given, strategies as st
 
 from exactperm.answers.gate import OnInconclusive, Policy
-from exactperm.answers.test import Alternative, Resampling
-from exactperm.inference.options import Method, PmfDetail, Significance
+from exactperm.answers.test import Alternative, Method, Resampling
+from exactperm.inference.options import PmfDetail, Significance
 from exactperm.statistics.catalogue import ENTRIES, Parameter, Statistic
 from exactperm.statistics.pairwise.data import PAIRWISE
 from tests.fuzz.asgi import GENERATED, InProcess, examples, judge_answer, path_of

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 import schemathesis
-from exactperm.api.openapi.export import exported
 from hypothesis import given
 from schemathesis import GenerationMode
 
+from exactperm.api.openapi_export import exported
 from tests.fuzz.asgi import Header, InProcess, examples, path_of
 
 TESTS = ("effects", "scores", "counts", "predictions", "files", "plan", "gate", "compare")
