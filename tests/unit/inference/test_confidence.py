@@ -208,6 +208,7 @@ def test_an_item_level_is_not_asked_for_an_interval() -> None:
 
 
 def test_bootstrap_percentiles_are_those_of_very_many_resamples() -> None:
+    pytest.importorskip("scipy", minversion="1.15")
     generator = np.random.default_rng(8)
     u, v = generator.random(60).round(2), (generator.random(60) - 0.1).round(2)
     record = score(u.tolist(), v.tolist(), test="bootstrap", confidence_level=0.9)
