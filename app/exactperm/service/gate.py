@@ -51,7 +51,17 @@ from .parse import (
     with_picture_data,
 )
 from .parse_files import METRICS, Form, in_form, option_pointer, read_form
-from .query import ELSEWHERE, PointerMap, chained, in_query, literal, once, option_of, options_of_query
+from .query import (
+    ELSEWHERE,
+    PointerMap,
+    chained,
+    in_query,
+    literal,
+    once,
+    option_of,
+    option_value,
+    options_of_query,
+)
 from .schema.fields import ON_MISSING, CountColumns, LabelColumn, SampleColumn, Wire
 from .schema.requests import REQUEST_MODELS, AnyRequest, GateFields, GateMetric, GateRequest, Terms
 from .validation import beside_statistic, validated
@@ -59,8 +69,7 @@ from .validation import beside_statistic, validated
 FAILED = 409
 SINGLE = ("kind", "request", "against")  # members of a gate without metrics
 UNNAMED = ("candidate", "baseline")  # names of systems that have none
-# Fields of a form: those that are texts, those that a metric may have of its own, and those of the gate.
-TEXTS = ("policy", "on_inconclusive", "name")
+# Fields of a form: those that a metric may have of its own, and those of the gate.
 TERMS = ("policy", "margin", "higher_is_better")
 OF_A_METRIC = ("name", *TERMS)
 FIELDS = (*TERMS, "on_inconclusive", "fail_status", "store")
@@ -430,7 +439,7 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGa
 
 
 def _fields_of(texts: Mapping[str, str], prefix: str) -> GateFields:
-    values = {name: text if name in TEXTS else literal(text) for name, text in texts.items()}
+    values = {name: option_value(name, text) for name, text in texts.items()}
     return validated(GateFields, values, prefix=prefix)
 
 
@@ -529,7 +538,7 @@ def _parse_file(job: Job, file: RequestFile, fields: Fields) -> ParsedGate:
     )
     terms, others = once(fields, (*FIELDS, "alpha") if file.wrapped else FIELDS, option_pointer)
     for name, text in terms.items():
-        put_once(value, name, text if name in TEXTS else literal(text), f"/{name}")
+        put_once(value, name, option_value(name, text), f"/{name}")
     if type(value.get("metrics")) is list:
         value["metrics"] = [_with_fields(metric, others) for metric in value["metrics"]]
     else:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from ..answers.test import ReadingRecord, Resampling, WarningRecord
 from ..errors import BodyTooLarge, Flaw, InvalidTest, choices_of, relocated
@@ -431,7 +432,13 @@ def sequential_of(choice: SequentialChoice | None) -> Sequential | None:
     return None if choice is None else Sequential(**choice.model_dump())
 
 
-_CHOSEN = tuple(option.name for option in fields(Options) if option.name in Choices.model_fields)
+_OPTIONS = tuple(option.name for option in fields(Options))
+
+
+def chosen_of(request: BaseModel, *others: str) -> dict[str, Any]:
+    """The options that inference takes as the request has them, but for `others`."""
+    known = type(request).model_fields
+    return {name: getattr(request, name) for name in _OPTIONS if name in known and name not in others}
 
 
 def _options(request: Choices, data: Paired, spec: StatisticSpec, reading: Reading | None = None) -> Options:
@@ -448,9 +455,8 @@ def _options(request: Choices, data: Paired, spec: StatisticSpec, reading: Readi
             higher = reading.higher_is_better
     if higher is None:
         higher = of_kind(kind_of(data), spec, metric)
-    chosen = {name: getattr(request, name) for name in _CHOSEN if name != "sequential"}
     return Options(
-        **chosen, sequential=sequential_of(request.sequential), name_u=names[0], name_v=names[1], metric=metric,
+        **chosen_of(request, "sequential"), sequential=sequential_of(request.sequential), name_u=names[0], name_v=names[1], metric=metric,
         higher_is_better=higher,
     )  # fmt: skip
 

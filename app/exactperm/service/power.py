@@ -28,7 +28,7 @@ from .documents import Document, json_of
 from .messages import INSIDE, MULTIPART, Job, refuse_to_store, store_of
 from .parse import ParsedTest, parse_files, parse_request
 from .parse_files import option_pointer, read_form
-from .query import ELSEWHERE, literal, once, options_of_query, prefixed
+from .query import ELSEWHERE, once, option_value, options_of_query, prefixed
 from .schema.requests import FIELDS, Design as DesignFields, PowerFields, PowerRequest
 from .validation import validated
 
@@ -37,7 +37,6 @@ DEFAULT_POWER = 0.8
 NOT_ASKED = {"timeout_s", "store"}  # what the answer does not depend on
 # Levels nearer to 0 are no normal numbers.
 LEAST_LEVEL = 1e-300
-_TEXTS = ("solve", "alternative")
 # The fields of a design by its kind, in the sets that go together.
 _SETS: dict[str, tuple[tuple[str, ...], ...]] = {
     "binary": (("p10", "p01"), ("u", "v", "discordance"), ("u", "v", "correlation")),
@@ -85,7 +84,7 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedPo
     options_of_query(job.query, ELSEWHERE)
     form = read_form(job, body, control)
     texts, others = once(form.fields, FIELDS, option_pointer)
-    values = {name: text if name in _TEXTS else literal(text) for name, text in texts.items()}
+    values = {name: option_value(name, text) for name, text in texts.items()}
     with relocated(lambda pointer: f"/options{pointer}"):
         request = validated(PowerFields, values)
         question = _question(request)

@@ -21,6 +21,11 @@ TEXT = ("alternative", "method", "test", "on_missing", "pmf", "significance")
 LITERAL = (
     "samples", "seed", "precision", "alpha", "confidence_level", "power", "sequential", "exact_fraction", "timeout_s", "store",
 )  # fmt: skip
+# Options that are words, of all requests together; every other one is a JSON literal.
+WORDS = frozenset(
+    (*TEXT, "name", "policy", "on_inconclusive", "solve", "kind", "compare", "baseline", "adjust", "family", "aggregate", "combine",
+     "pairs")
+)  # fmt: skip
 NAMES = {"name_u": "u", "name_v": "v"}
 ELSEWHERE = ("format", "theme", "timeout_s")
 OF_A_BOARD = ("picture", "table")  # of the answer to a comparison
@@ -115,6 +120,11 @@ def parameter(name: str, text: str) -> Any:
     if type_ == "labels":
         return literal(text) if text.startswith("[") else [label.strip() for label in text.split(",")]
     return text
+
+
+def option_value(name: str, text: str) -> Any:
+    """An option as a member of a request; parameters of statistics are no options."""
+    return text if name in WORDS else literal(text)
 
 
 def literal(text: str) -> Any:

@@ -44,7 +44,17 @@ from ..parse import (
     weights_for,
 )
 from ..parse_files import PARAMETERS, option_pointer
-from ..query import ELSEWHERE, OF_A_BOARD, PointerMap, item_of, literal, once, options_of, parameters_of
+from ..query import (
+    ELSEWHERE,
+    OF_A_BOARD,
+    WORDS,
+    PointerMap,
+    item_of,
+    once,
+    option_value,
+    options_of,
+    parameters_of,
+)
 from ..schema.compare import CompareChoices, CompareKind
 from ..validation import validated
 
@@ -371,12 +381,14 @@ def _of_labels(systems: Systems, spec: StatisticSpec) -> tuple[WarningRecord, ..
 # Options of a comparison as query parameters or fields of a form, for data that cannot hold them
 
 
-TEXTS = (
-    "kind", "compare", "baseline", "adjust", "family", "aggregate", "combine", "on_missing", "alternative", "pairs", "method",
-)  # fmt: skip
 SYSTEMS, NAMES = "systems", "names"
 NULL = frozenset(("null", "none"))
-OF_QUERY = (*TEXTS, *(name for name in CompareChoices.model_fields if name not in (*TEXTS, "statistic")))
+OF_QUERY = tuple(
+    sorted(
+        (name for name in CompareChoices.model_fields if name != "statistic"),
+        key=lambda name: name not in WORDS,
+    )
+)
 # A comparison has some of their options itself, or passes them on in its own words.
 READER_OPTIONS = tuple(name for name in OPTION_NAMES if name not in OF_TWO and name not in OF_QUERY)
 KINDS: tuple[CompareKind, ...] = ("scores", "counts", "predictions")
@@ -418,7 +430,7 @@ def _value(name: str, text: str) -> Any:
         return _json(text)
     if name in ("aggregate", "combine") and text in NULL:
         return None
-    return text if name in TEXTS else literal(text)
+    return option_value(name, text)
 
 
 def listed(name: str, text: str, pointer: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -29,7 +29,7 @@ from ...statistics.names import of_kind, of_name
 from ...statistics.paired import Segments, Systems
 from ..documents import json_of
 from ..messages import JSON, MULTIPART, NPY, Job, Limits, store_of
-from ..parse import refuse_samples, settled
+from ..parse import chosen_of, refuse_samples, settled
 from ..query import ELSEWHERE, OF_A_BOARD, PointerMap, chained, options_of_query
 from ..schema.compare import CompareChoices
 from ..schema.fields import STATISTIC_MODELS, spec_of
@@ -39,7 +39,6 @@ from .board import Board, DecodedCompare, board_of, require_names, require_syste
 
 NAMED_SYSTEMS = 5
 MOST_NAMES = 1_000  # of more systems the names are not looked at
-_CHOSEN = frozenset(CompareChoices.model_fields) - {"higher_is_better"}
 OF_A_DATASET = frozenset(("systems", "scores", *carriers.OF_A_DATASET))
 NOT_ATTAINABLE = ("monte_carlo", "bounds")
 
@@ -130,14 +129,13 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
             choices.higher_is_better, known, decoded.metric or spec.name, "board", "/higher_is_better",
             plain=kind == "scores" and decoded.metric is None and not lower,
         )  # fmt: skip
-    chosen = {
-        option.name: getattr(choices, option.name) for option in fields(Options) if option.name in _CHOSEN
-    }
     all_listed = choices.pairs == "auto" and (n <= MOST_LISTED or design != "all_pairs")
     comparison = Comparison(
         datasets={name: board.systems for name, board in boards.items()},
         spec=spec,
-        options=Options(**chosen, metric=decoded.metric, higher_is_better=higher),
+        options=Options(
+            **chosen_of(choices, "higher_is_better"), metric=decoded.metric, higher_is_better=higher
+        ),
         design=design,
         pairs=pairs,
         family=choices.family or "dataset",
