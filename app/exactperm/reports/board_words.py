@@ -11,7 +11,7 @@ from ..answers.board import Adjust, BoardRecord, CompareRecord, PairRecord, Rela
 from ..answers.test import WarningRecord
 from ..presentation.escaping import single_line
 from ..presentation.numbers import counted, exactly, number, percent
-from ..presentation.words import kinds, p_adjusted
+from ..presentation.words import kinds, p_adjusted, ranks
 from ..statistics.names import Say, direction, measured, metric_title
 from .sentences import by_name
 
@@ -35,10 +35,8 @@ RELATIONS: dict[Relation, str] = {
 TURNED: dict[Relation, Relation] = {
     "better": "worse",
     "worse": "better",
-    "tied": "tied",
-    "undecided": "undecided",
-    "untestable": "untestable",
-}
+}  # others are the same from both sides
+LISTED = 10  # names in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +89,43 @@ def scores_of(systems: Sequence[SystemRecord]) -> list[str]:
         for at, score in enumerate(distinct)
     }
     return [shown[system.score] for system in systems]
+
+
+def listed(names: Sequence[str], say: Say) -> str:
+    """The first names of a best set, and how many more there are."""
+    more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+    return ", ".join(map(say, names[:LISTED])) + more
+
+
+def systems_table(
+    record: CompareRecord, board: BoardRecord, say: Say
+) -> tuple[list[str], list[tuple[SystemRecord, list[str]]]]:
+    """The heads of the table of systems, and each system with its cells."""
+    heads = ["rank", "system", score_head(record, say), "items"]
+    if board.groups is not None:
+        heads += [
+            "rank range",
+            "letters",
+            "cluster",
+            "tier",
+            "better than",
+            "worse than",
+            "p against the next",
+        ]
+    below, rows = neighbours(board), []
+    for system, score in zip(board.systems, scores_of(board.systems), strict=True):
+        cells = [str(system.rank), say(system.name), score, f"{system.n:,}"]
+        if board.groups is not None:
+            pair = below.get(system.name)
+            counts = (system.cluster, system.tier, system.better_than, system.worse_than)
+            cells += [
+                ranks(system),
+                system.letters or "",
+                *("" if one is None else str(one) for one in counts),
+            ]
+            cells.append("" if pair is None else p_and_kind(pair, board.family.alpha))
+        rows.append((system, cells))
+    return heads, rows
 
 
 def confidence(alpha: float) -> str:

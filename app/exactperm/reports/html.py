@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..answers.board import LEFT_OUT, BoardRecord, CompareRecord, PairRecord, SystemRecord
+from ..answers.board import LEFT_OUT, BoardRecord, CompareRecord, PairRecord
 from ..answers.gate import GateRecord, MetricRecord, Procedure
 from ..answers.power import PowerRecord, Solve
 from ..answers.test import (
@@ -38,7 +38,7 @@ from ..presentation.numbers import (
     probability,
     signed,
 )
-from ..presentation.words import decision_p_text, p_adjusted, p_text, ranks
+from ..presentation.words import decision_p_text, p_adjusted, p_text
 from ..statistics.names import directed, direction
 from .board_words import (
     ADJUSTMENTS,
@@ -49,11 +49,11 @@ from .board_words import (
     certainty_sentences,
     confidence,
     kinds_in_words,
+    listed,
     named_boards,
     neighbours,
-    p_and_kind,
     score_head,
-    scores_of,
+    systems_table,
     warned,
     what_was_measured,
     which_is_better,
@@ -73,6 +73,7 @@ from .sentences import (
     measured_in,
     metric_name,
     metric_sentences,
+    missing_words,
     names_of,
     of_the_interval,
     of_the_p_value,
@@ -262,19 +263,11 @@ def _items(record: TestRecord) -> Iterable[Fact]:
     yield Fact(
         "Wins, ties, losses of U", f"{items.wins:,} / {items.ties:,} / {items.losses:,}", f"by {units[:-1]}"
     )
-    yield from _missing(record)
-
-
-def _missing(record: TestRecord) -> Iterable[Fact]:
-    """What missing outcomes leave open."""
-    missing = record.missing
-    if missing is None:
-        return
-    low, high = enclosing(*missing.p_value, record.alpha)
-    worst, best = (number(end, 0.0) for end in missing.difference)
-    yield Fact("Missing outcomes", f"{missing.n:,}", "anything in the range that was given")
-    yield Fact("Difference over all items", f"{worst} to {best}", "worst and best for U")
-    yield Fact("p-value over all items", f"{low} to {high}", "least and greatest, whatever the missing are")
+    if (missing := missing_words(record)) is not None:
+        yield Fact("Missing outcomes", f"{missing.n:,}", "anything in the range that was given")
+        yield Fact("Difference over all items", f"{missing.worst} to {missing.best}", "worst and best for U")
+        p = f"{missing.low} to {missing.high}"
+        yield Fact("p-value over all items", p, "least and greatest, whatever the missing are")
 
 
 def _method(record: TestRecord) -> Iterable[Fact]:
@@ -434,7 +427,6 @@ Draw = Callable[[str, NamedBoard, int], str]
 MOST_PAIRS = 1200
 # Boards of data sets with a picture of their own; all have their tables.
 MOST_PICTURES = 12
-_LISTED = 10
 
 
 def compare_html(record: CompareRecord, compare_id: str, signature: str, draw: Draw) -> str:
@@ -468,14 +460,13 @@ def _lead(record: CompareRecord, named: NamedBoard) -> list[str]:
         to = f", each against {for_sentence(record.baseline)}" if record.baseline is not None else ""
         return [f"{of}{counted(len(board.systems), 'system')}{to}: {adjustment(board)}."]
     best = board.groups.best_set
-    more = f" and {len(best) - _LISTED} more" if len(best) > _LISTED else ""
-    listed = ", ".join(map(for_sentence, best[:_LISTED]))
+    names = listed(best, for_sentence)
     if not best:
         said = "No system can be said to be the best, as the tests contradict the scores."
     elif len(best) == 1:
-        said = f"The best system is {listed}, with {confidence(alpha)} confidence."
+        said = f"The best system is {names}, with {confidence(alpha)} confidence."
     else:
-        said = f"With {confidence(alpha)} confidence the best system is one of {len(best)}: {listed}{more}."
+        said = f"With {confidence(alpha)} confidence the best system is one of {len(best)}: {names}."
     groups = counted(len(board.groups.clusters), "cluster")
     return [f"{of}{said}", f"The systems form {groups}: all of one differ significantly from all below it."]
 
@@ -499,13 +490,17 @@ def _board(record: CompareRecord, named: NamedBoard, place: int, draw: Draw) -> 
 
     board = named.board
     shown, told = _shown_pairs(board)
+    heads, rows = systems_table(record, board, short)
     return {
         "number": place + 1,
         "title": named.title(short(named.dataset)),
         "family": adjustment(board),
         "controls": board.family.controls,
-        "heads": _heads(record, board),
-        "rows": _rows(board),
+        "heads": heads,
+        "rows": [
+            {"name": name, "best": bool(system.in_best_set), "cells": [rank, *others]}
+            for system, (rank, name, *others) in rows
+        ],
         # drawn by exactperm.reports.picture.pictures, which escapes labels itself
         "pictures": [Markup(draw(name, named, place)) for name in _pictures(record, board, place)],  # noqa: S704
         "pairs": [_pair(pair, board.family.alpha) for pair in shown],
@@ -521,45 +516,6 @@ def _pictures(record: CompareRecord, board: BoardRecord, place: int) -> list[str
     if place or not board.pairs:
         return ["leaderboard"]
     return ["leaderboard", "heatmap" if record.compare == "all_pairs" else "forest"]
-
-
-def _heads(record: CompareRecord, board: BoardRecord) -> list[str]:
-    heads = ["rank", "system", score_head(record, short), "items"]
-    if board.groups is not None:
-        heads += [
-            "rank range",
-            "letters",
-            "cluster",
-            "tier",
-            "better than",
-            "worse than",
-            "p against the next",
-        ]
-    return heads
-
-
-def _rows(board: BoardRecord) -> list[dict[str, Any]]:
-    below, scores = neighbours(board), scores_of(board.systems)
-    return [
-        {
-            "name": short(system.name),
-            "best": bool(system.in_best_set),
-            "cells": _cells(board, system, score, below),
-        }
-        for system, score in zip(board.systems, scores, strict=True)
-    ]
-
-
-def _cells(board: BoardRecord, system: SystemRecord, score: str, below: dict[str, PairRecord]) -> list[str]:
-    """What stands after the name: the rank stands before it."""
-    cells = [str(system.rank), score, f"{system.n:,}"]
-    if board.groups is not None:
-        pair = below.get(system.name)
-        counts = (system.cluster, system.tier, system.better_than, system.worse_than)
-        cluster, tier, better, worse = ("" if count is None else str(count) for count in counts)
-        next_p = "" if pair is None else p_and_kind(pair, board.family.alpha)
-        cells += [ranks(system), system.letters or "", cluster, tier, better, worse, next_p]
-    return cells
 
 
 def _shown_pairs(board: BoardRecord) -> tuple[list[PairRecord], str]:

@@ -9,8 +9,8 @@ from ..answers.gate import GateRecord, MetricRecord, Verdict
 from ..answers.power import PowerRecord
 from ..answers.test import TestRecord, WarningRecord
 from ..presentation.escaping import for_markdown, prose_for_markdown
-from ..presentation.numbers import apart, counted, enclosing, exactly, number, percent, signed
-from ..presentation.words import decision_p_text, p_text, ranks
+from ..presentation.numbers import apart, counted, exactly, number, percent, signed
+from ..presentation.words import decision_p_text, p_text
 from ..statistics.names import NO_NAME, directed, metric_title
 from .board_words import (
     RELATIONS,
@@ -21,11 +21,10 @@ from .board_words import (
     by_names,
     confidence,
     kinds_in_words,
+    listed,
     named_boards,
-    neighbours,
     p_and_kind,
-    score_head,
-    scores_of,
+    systems_table,
     toward,
     warned,
     what_was_measured,
@@ -42,6 +41,7 @@ from .sentences import (
     manner_of_decision,
     metric_name,
     metric_sentences,
+    missing_words,
     sentences,
     summary,
     undecided,
@@ -52,9 +52,8 @@ def markdown(record: TestRecord, test_id: str) -> str:
     """The answer as GitHub-flavoured Markdown."""
     p = f"p = {p_text(record)} ({record.alternative}, {manner(record)})"
     cells = {**metric_cell(record), **score_cells(record), "p-value": p_text(record), **item_cells(record)}
-    if record.missing is not None:
-        low, high = enclosing(*record.missing.p_value, record.alpha)
-        cells |= {"missing": f"{record.missing.n:,}", "p-value over missing": f"{low} to {high}"}
+    if (missing := missing_words(record)) is not None:
+        cells |= {"missing": f"{missing.n:,}", "p-value over missing": f"{missing.low} to {missing.high}"}
     if record.item_level is not None:
         level = record.item_level
         cells["p-value by item"] = item_level_p_text(level, record.alpha)
@@ -123,6 +122,13 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
+def table_of(rows: Iterable[dict[str, str]]) -> str:
+    """A row for each; columns that some of them lack are empty there."""
+    every = list(rows)
+    heads = list(dict.fromkeys(name for row in every for name in row))
+    return table(heads, [[row.get(name, "") for name in heads] for row in every])
+
+
 def moved_lists(record: TestRecord, toward: str = "toward") -> list[str]:
     """The ids of the items that moved most, one line for each system."""
     if record.moved is None:
@@ -158,7 +164,7 @@ def gate_markdown(gate: GateRecord, gate_id: str) -> str:
     return "\n\n".join(
         [
             _verdict(gate),
-            _table(gate),
+            table_of(_cells(gate, metric) for metric in gate.metrics),
             *_sentences(gate),
             *_moved(gate),
             *quoted(_warnings(gate)),
@@ -174,13 +180,6 @@ def _verdict(gate: GateRecord) -> str:
         return f"{mark} **{head(gate)}** – {prose_for_markdown(gate.metrics[0].reason)}"
     words, _, rest = summary(gate, for_markdown).partition(" – ")
     return f"{mark} **{words}** – {rest}"
-
-
-def _table(gate: GateRecord) -> str:
-    """One row for each metric; columns that some of them lack are empty there."""
-    rows = [_cells(gate, metric) for metric in gate.metrics]
-    heads = list(dict.fromkeys(name for row in rows for name in row))
-    return table(heads, [[row.get(name, "") for name in heads] for row in rows])
 
 
 def _cells(gate: GateRecord, metric: MetricRecord) -> dict[str, str]:
@@ -227,7 +226,7 @@ def _warnings(gate: GateRecord) -> list[WarningRecord]:
     return list(dict.fromkeys(warning for metric in gate.metrics for warning in metric.test.warnings))
 
 
-_LISTED = 10
+_NOT_HERE = {"items", "tier", "better than", "worse than"}  # columns of other reports
 
 
 def compare_markdown(record: CompareRecord, compare_id: str) -> str:
@@ -269,37 +268,21 @@ def _found(record: CompareRecord, board: BoardRecord) -> str:
             return f"{systems}, against {for_markdown(record.baseline)}"
         return systems
     best = board.groups.best_set
-    more = f" and {len(best) - _LISTED} more" if len(best) > _LISTED else ""
-    return (
-        f"Best: {', '.join(map(for_markdown, best[:_LISTED]))}{more} of {systems}"
-        if best
-        else f"No best set of {systems}"
-    )
+    return f"Best: {listed(best, for_markdown)} of {systems}" if best else f"No best set of {systems}"
 
 
 def _systems(record: CompareRecord, board: BoardRecord) -> str:
-    scores, alpha = scores_of(board.systems), board.family.alpha
-    rows = [
-        {
-            "rank": str(system.rank),
-            "system": for_markdown(system.name),
-            score_head(record, for_markdown): score,
-        }
-        for system, score in zip(board.systems, scores, strict=True)
-    ]
-    if board.groups is not None:
-        below = neighbours(board)
-        for row, system in zip(rows, board.systems, strict=True):
-            pair = below.get(system.name)
-            row["rank range"] = ranks(system)
-            row["letters"] = system.letters or ""
-            row["cluster"] = "" if system.cluster is None else str(system.cluster)
-            row["p against the next"] = "" if pair is None else p_and_kind(pair, alpha)
-    elif record.compare == "baseline" and record.baseline is not None and board.pairs:
-        pairs = against(board, record.baseline)
-        for row, system in zip(rows, board.systems, strict=True):
-            row.update(_against(pairs.get(system.name), system.name, alpha))
-    return _board_table(rows)
+    heads, table_rows = systems_table(record, board, for_markdown)
+    shown = [at for at, name in enumerate(heads) if at < 3 or name not in _NOT_HERE]
+    rows = [[cells[at] for at in shown] for _, cells in table_rows]
+    heads = [heads[at] for at in shown]
+    if board.groups is None and record.compare == "baseline" and record.baseline is not None and board.pairs:
+        pairs, alpha = against(board, record.baseline), board.family.alpha
+        more = [_against(pairs.get(system.name), system.name, alpha) for system, _ in table_rows]
+        names = list(dict.fromkeys(name for one in more for name in one))
+        heads += names
+        rows = [[*row, *(one.get(name, "") for name in names)] for row, one in zip(rows, more, strict=True)]
+    return table(heads, rows)
 
 
 def _against(pair: PairRecord | None, name: str, alpha: float) -> dict[str, str]:
@@ -315,7 +298,7 @@ def _against(pair: PairRecord | None, name: str, alpha: float) -> dict[str, str]
 
 
 def _pairs(board: BoardRecord) -> str:
-    return _board_table(
+    return table_of(
         [
             {
                 "system": for_markdown(pair.u),
@@ -331,13 +314,6 @@ def _interval(pair: PairRecord) -> dict[str, str]:
     """The interval of U's score minus V's; v of a pair with the baseline is the baseline."""
     interval = pair.confidence_interval
     return {} if interval is None else {f"{percent(interval.level)} interval": interval_text(interval)}
-
-
-def _board_table(rows: Iterable[dict[str, str]]) -> str:
-    """A row for each; columns that some of them lack are empty there."""
-    every = list(rows)
-    heads = list(dict.fromkeys(name for row in every for name in row))
-    return table(heads, [[row.get(name, "") for name in heads] for row in every])
 
 
 def _legend(board: BoardRecord) -> list[str]:

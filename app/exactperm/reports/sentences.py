@@ -90,14 +90,35 @@ def undecided(record: TestRecord) -> bool:
     return low <= record.alpha < high and low < high
 
 
-def of_the_missing(record: TestRecord) -> str | None:
-    """What missing outcomes leave open, in a sentence; None where none is missing."""
+class MissingWords(NamedTuple):
+    """How many outcomes are missing, and the ends of the difference and of the p-value over all that they may be."""
+
+    n: int
+    worst: str
+    best: str
+    low: str
+    high: str
+
+    @property
+    def outcomes(self) -> str:
+        """The beginning of a sentence."""
+        return "1 outcome is missing" if self.n == 1 else f"{self.n:,} outcomes are missing"
+
+
+def missing_words(record: TestRecord) -> MissingWords | None:
+    """What missing outcomes leave open; None where none is missing."""
     missing = record.missing
     if missing is None:
         return None
     worst, best = (number(end, 0.0) for end in missing.difference)
-    low, high = enclosing(*missing.p_value, record.alpha)
-    outcomes = "1 outcome is" if missing.n == 1 else f"{missing.n:,} outcomes are"
+    return MissingWords(missing.n, worst, best, *enclosing(*missing.p_value, record.alpha))
+
+
+def of_the_missing(record: TestRecord) -> str | None:
+    """What missing outcomes leave open, in a sentence; None where none is missing."""
+    missing = missing_words(record)
+    if missing is None:
+        return None
     decided = "significant" if record.significant else "not significant"
     so = (
         "whether it is significant depends on them"
@@ -105,8 +126,8 @@ def of_the_missing(record: TestRecord) -> str | None:
         else f"whatever they are, it is {decided} at {exactly(record.alpha)}"
     )
     return (
-        f"{outcomes} missing, and the numbers above are of the complete items alone. Over all items the difference is between "
-        f"{worst} and {best}, and p between {low} and {high}: {so}."
+        f"{missing.outcomes}, and the numbers above are of the complete items alone. Over all items the difference is between "
+        f"{missing.worst} and {missing.best}, and p between {missing.low} and {missing.high}: {so}."
     )
 
 
@@ -421,12 +442,10 @@ def _so(record: TestRecord) -> str:
 
 def _missing_in_gate(record: TestRecord) -> str | None:
     """That the difference is not of all items; the reason says what that leaves open."""
-    missing = record.missing
+    missing = missing_words(record)
     if missing is None:
         return None
-    worst, best = (number(end, 0.0) for end in missing.difference)
-    outcomes = "1 outcome is" if missing.n == 1 else f"{missing.n:,} outcomes are"
-    return f"{outcomes} missing: over all items the difference is between {worst} and {best}."
+    return f"{missing.outcomes}: over all items the difference is between {missing.worst} and {missing.best}."
 
 
 def _by_item(record: TestRecord) -> str | None:

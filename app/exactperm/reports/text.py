@@ -15,8 +15,17 @@ from ..presentation.escaping import for_line
 from ..presentation.numbers import apart, counted, enclosing, exactly, number
 from ..presentation.words import decision_p_text, kinds, p_text
 from ..statistics.names import direction
-from .board_words import NamedBoard, all_warnings, named_boards, scores_of, toward
-from .sentences import VERDICTS, ends, head, item_level_p_text, manner, manner_of_decision, undecided
+from .board_words import LISTED, NamedBoard, all_warnings, listed, named_boards, scores_of, toward
+from .sentences import (
+    VERDICTS,
+    ends,
+    head,
+    item_level_p_text,
+    manner,
+    manner_of_decision,
+    missing_words,
+    undecided,
+)
 
 
 def line(record: TestRecord, test_id: str) -> str:
@@ -42,11 +51,10 @@ def line(record: TestRecord, test_id: str) -> str:
 
 
 def _missing(record: TestRecord) -> list[str]:
-    """How many outcomes are missing, and the bounds of p over all that they may be."""
-    if record.missing is None:
-        return []
-    low, high = enclosing(*record.missing.p_value, record.alpha)
-    return [f"missing={record.missing.n}", f"p_over_missing=[{low},{high}]"]
+    missing = missing_words(record)
+    return (
+        [] if missing is None else [f"missing={missing.n}", f"p_over_missing=[{missing.low},{missing.high}]"]
+    )
 
 
 def _interval_of_p(record: TestRecord) -> list[str]:
@@ -121,9 +129,6 @@ def _metric(metric: MetricRecord) -> str:
     return " ".join(words)
 
 
-_LISTED = 10
-
-
 def compare_line(record: CompareRecord, compare_id: str) -> str:
     """The main board in one line, without the line end; of several data sets, how many there are.
 
@@ -161,17 +166,12 @@ def _found(record: CompareRecord, board: BoardRecord) -> str:
     size = len(board.systems)
     if board.groups is not None:
         best = board.groups.best_set
-        return f"best of {size}: {_listed(best)}" if best else f"no best set of {size}"
+        return f"best of {size}: {listed(best, for_line)}" if best else f"no best set of {size}"
     if record.compare == "baseline" and record.baseline is not None and board.pairs:
         others = [(pair.u if pair.v == record.baseline else pair.v, pair) for pair in board.pairs]
         count = Counter(toward(pair, name)[1] for name, pair in others)
         return f"{count['better']} better and {count['worse']} worse of {size - 1} than {for_line(record.baseline)}"
     return counted(size, "system")
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    return ", ".join(map(for_line, names[:_LISTED])) + more
 
 
 def _family(board: BoardRecord) -> str:
@@ -181,7 +181,7 @@ def _family(board: BoardRecord) -> str:
 
 
 def _scores(board: BoardRecord) -> list[str]:
-    shown = list(zip(board.systems, scores_of(board.systems), strict=True))[:_LISTED]
+    shown = list(zip(board.systems, scores_of(board.systems), strict=True))[:LISTED]
     more = len(board.systems) - len(shown)
     return [f"{for_line(system.name)}={score}" for system, score in shown] + ([f"+{more}"] if more else [])
 
