@@ -487,7 +487,7 @@ def test_a_law_over_the_budget_is_sampled_and_the_answer_says_so() -> None:
     below, total = cumulated(effects), sum(effects)
     points = np.array(sorted(below))
     assert found.null.quantiles is not None
-    for name, shift in found.null.quantiles:
+    for name, shift in found.null.quantiles.items():
         # Five standard errors of 20,000 resamples, from the value itself and from the one before.
         slack = 5.0 * (float(name) * (1.0 - float(name)) / 20_000) ** 0.5
         place = int(np.searchsorted(points, shift + total, side="right")) - 1
@@ -501,6 +501,6 @@ def test_quantiles_beside_a_giant_are_those_of_the_full_law() -> None:
     found = run_test(Effects(np.array(effects)), EXPRESSION, options, Budget())
     assert found.null.quantiles is not None
     below, total = cumulated(effects), sum(effects)
-    for name, shift in found.null.quantiles:
+    for name, shift in found.null.quantiles.items():
         first = next(at for at in sorted(below) if below[at] >= Fraction(name))
         assert shift == first - total

@@ -66,7 +66,7 @@ def test_quantiles_are_the_smallest_values_that_reach_them_or_half_way_to_the_ne
     record = effects([t / 10 for t in tops], expression="abs(x1)" if absolute else "x1", pmf="full")
     truth = exact_null([Fraction(t, 10) for t in tops], absolute=absolute)
     assert record.null.quantiles is not None
-    for q, value in record.null.quantiles:
+    for q, value in record.null.quantiles.items():
         reached = list(itertools.accumulate(truth.values()))
         low = next(x for x, sum_ in zip(truth, reached, strict=True) if sum_ >= Fraction(q))
         high = next(x for x, sum_ in zip(truth, reached, strict=True) if sum_ > Fraction(q))
