@@ -22,7 +22,6 @@ from pydantic import create_model
 
 from ..answers.gate import GateRecord, GateTerms, OnInconclusive
 from ..answers.test import TestRecord, WarningRecord, reported
-from ..engine.plan import Budget
 from ..errors import Flaw, InvalidTest, MalformedBody, pointer_token, relocated
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.gate.gate import Metric, PreparedMetric, finish_gate, prepare_metric
@@ -182,8 +181,6 @@ def _parse_request(job: Job, value: Any, context: dict[str, Any]) -> ParsedGate:
 def _parse_metric(
     job: Job, gate: GateRequest, metric: GateMetric, prefix: str, context: dict[str, Any]
 ) -> list[ParsedMetric]:
-    """The metric against its baseline, or against each of several."""
-
     def pointer_map(pointer: str) -> str:
         """A term is with the metric that sets it, else next to the policy."""
         return prefix + pointer if getattr(metric, pointer[1:], None) is not None else pointer
@@ -691,10 +688,10 @@ class PreparedGate:
 
 def prepare_gate(job: Job, gate: ParsedGate) -> PreparedGate:
     """Validate and plan every metric; raises InputError with pointers into what the client sent."""
-    budget, metrics = Budget(job.limits.engine_budget_operations, job.limits.engine_budget_bytes), []
+    metrics = []
     for metric in gate.metrics:
         with relocated(metric.test.pointer_map):
-            metrics.append(prepare_metric(metric.asked, budget))
+            metrics.append(prepare_metric(metric.asked, job.limits.budget))
     return PreparedGate(tuple(metrics))
 
 

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from pydantic import BaseModel
 
+from ..engine.plan import Budget
 from ..errors import InvalidTest, JobsOff
 from ..reports.picture.canvas import Theme
 from ..reports.representations import (
@@ -54,6 +55,11 @@ class Limits:
     engine_budget_bytes: int
     retry_after_s: int
     worker_memory_bytes: int = 2**30
+
+    @property
+    def budget(self) -> Budget:
+        """What the engine may take for a test."""
+        return Budget(self.engine_budget_operations, self.engine_budget_bytes)
 
 
 def limits_of(settings: Settings) -> Limits:

@@ -123,7 +123,6 @@ def _form(job: Job, body: bytes | bytearray, repeated: str | None) -> Form:
 
 
 def _whole(parts: list[UploadedFile]) -> UploadedFile:
-    """The file of a role, or several as the parts of one."""
     first = parts[0]
     return first if len(parts) == 1 else UploadedFile(first.name, b"", first.folder, tuple(parts))
 

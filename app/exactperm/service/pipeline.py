@@ -240,7 +240,6 @@ class Ran:
 
 
 def _answer(job: Job, noun: Noun, ran: Ran, started: float, planning: float) -> RenderedResponse:
-    """The record in the representation requested."""
     report = getattr(BY_NAME[job.reported_in], noun.name)
     content = content_of(job, ran.record, report, started, planning)
     headers = (*ran.headers, ("etag", f'W/"{answer_id(ran.record)}"'))
@@ -248,9 +247,10 @@ def _answer(job: Job, noun: Noun, ran: Ran, started: float, planning: float) -> 
 
 
 def _prepare_test(job: Job, parsed: ParsedTest) -> Prepared:
-    budget = Budget(job.limits.engine_budget_operations, job.limits.engine_budget_bytes)
     with relocated(parsed.pointer_map):
-        return prepare(parsed.data, parsed.spec, parsed.options, budget, only_planned=job.kind == "plan")
+        return prepare(
+            parsed.data, parsed.spec, parsed.options, job.limits.budget, only_planned=job.kind == "plan"
+        )
 
 
 def _run_test(parsed: ParsedTest, prepared: Prepared) -> Ran:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..answers.power import PowerRecord
 from ..answers.test import Alternative
-from ..engine.plan import Budget, Cost
+from ..engine.plan import Cost
 from ..engine.power.tilted_sum import LevelTest
 from ..errors import Flaw, InvalidTest, PlanTooLarge, relocated
 from ..execution.ipc import UNBOUNDED, Control
@@ -166,7 +166,6 @@ def _digest(named: object) -> str:
 
 
 def _plain(value: object) -> object:
-    """Columns as lists."""
     return value.tolist() if hasattr(value, "tolist") else repr(value)
 
 
@@ -204,8 +203,7 @@ def prepare_power(job: Job, parsed: ParsedPower) -> PreparedPower:
         sums = _SUMS * (10 if question.solve == "n" else max(len(question.n), 1))
         return PreparedPower(question, parsed.design, digest, each * (sums + _CURVE))
     assert parsed.pilot is not None
-    pilot, limits = parsed.pilot, job.limits
-    budget = Budget(limits.engine_budget_operations, limits.engine_budget_bytes)
+    pilot, budget = parsed.pilot, job.limits.budget
     with relocated(pilot.pointer_map):
         test = planned_test(pilot.data, pilot.spec, pilot.options, budget)
     sizes = sizes_of(test.problem)

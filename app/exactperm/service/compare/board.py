@@ -174,7 +174,6 @@ def names_of_files(called: list[str], inside: Sequence[str | None]) -> list[str]
 
 
 def _shown(name: str) -> str:
-    """What a reader sees of a name."""
     return name.strip() if name.isascii() else UNSEEN.sub("", unicodedata.normalize("NFC", name)).strip()
 
 
@@ -312,7 +311,6 @@ def board_of(
 
 
 def _taken(given: Given, aligned: Aligned, pointer: str, decimals: int | None) -> Any:
-    """The values of a column in the common order."""
     values = values_at(given, aligned.order[pointer])
     if isinstance(values, NamedCounts):
         return values.columns

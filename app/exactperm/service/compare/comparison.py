@@ -14,7 +14,6 @@ import numpy as np
 from ...answers.board import MOST_LISTED, Aggregate, Design
 from ...answers.plan import BoardPlanRecord, ComparePlanRecord
 from ...answers.test import ReadingRecord, WarningRecord
-from ...engine.plan import Budget
 from ...errors import Choice, InputError, InvalidTest, choices_of, pointer_token, relocated
 from ...execution.ipc import UNBOUNDED, Control, Function, Part, Split
 from ...inference.compare.compare import PreparedCompare, prepare_compare
@@ -282,8 +281,6 @@ def _in_dataset(name: str | None) -> PointerMap:
 
 
 def _in_boards(boards: Mapping[str | None, Board]) -> PointerMap:
-    """The map for pointers to items in the boards' common orders."""
-
     def pointer_map(pointer: str) -> str:
         for name, board in boards.items():
             if pointer.startswith(f"{_prefix(name)}/"):
@@ -325,9 +322,8 @@ _SECONDS_PER_BYTE = 1e-8
 
 def prepare_comparison(job: Job, parsed: ParsedCompare) -> PreparedCompare:
     """Validate and plan the tests of all pairs; raises InputError."""
-    budget = Budget(job.limits.engine_budget_operations, job.limits.engine_budget_bytes)
     with relocated(parsed.pointer_map):
-        prepared = prepare_compare(parsed.comparison, budget)
+        prepared = prepare_compare(parsed.comparison, job.limits.budget)
     return replace(prepared, reading=parsed.reading, warnings=(*parsed.warnings, *prepared.warnings))
 
 

@@ -253,7 +253,6 @@ def _range(value: Any) -> tuple[float, float]:
 
 
 def _items(one: dict[str, Any], least: int = 1) -> dict[str, Any]:
-    """The schema of a list."""
     return {"type": "array", "items": one, **({"minItems": least} if least else {})}
 
 
@@ -262,7 +261,6 @@ def _by_id(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _column_of(one: dict[str, Any], least: int = 1) -> WithJsonSchema:
-    """The schema of a column: a list, or an object by id."""
     return WithJsonSchema({"anyOf": [_items(one, least), _by_id(one)]})
 
 
