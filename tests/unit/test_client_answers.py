@@ -24,6 +24,7 @@ import exactperm.client
 from exactperm import files, gate as decide, metric, predictions
 from exactperm.answers import gate as gate_record
 from exactperm.answers.members import members_of
+from exactperm.answers.test import PairingRecord, StatisticRecord
 from exactperm.api.openapi import schemas
 from exactperm.client import Client, InvalidData, UnreadableAnswer, effects, gate, results, scores
 from exactperm.client.clients import BytesFormat, TextFormat, Theme
@@ -148,7 +149,7 @@ def test_nothing_of_a_plan_is_lost(client: Client) -> None:
 def test_pairing_by_id_is_told(client: Client) -> None:
     u, v = {"a": 1, "b": 0, "c": 2}, {"c": 0, "a": 0}
     pairing = client.scores(u, v, on_missing="drop").pairing
-    assert pairing == results.Pairing(matched=2, only_u=1, only_v=0)
+    assert pairing == PairingRecord(matched=2, only_u=1, only_v=0)
 
 
 def test_the_fraction_is_exact(client: Client) -> None:
@@ -166,7 +167,7 @@ def test_fields_of_a_newer_server_are_kept_in_raw(client: Client) -> None:
     result = decode(results.TestResult, said)
     assert result.raw["new"] == [1]
     assert result.raw["statistic"]["more"] == 2
-    assert result.statistic == results.Statistic(name="n", observed=1.0, u=1.0, v=0.0)
+    assert result.statistic == StatisticRecord(name="n", observed=1.0, u=1.0, v=0.0)
 
 
 @pytest.mark.parametrize(

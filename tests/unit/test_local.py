@@ -38,8 +38,11 @@ from exactperm import (
 from exactperm.answers.board import (
     BoardRecord,
     CertaintyRecord,
+    CertaintyRecord as Certainty,
     FamilyRecord,
+    FamilyRecord as FamilyOfTests,
     GroupsRecord,
+    GroupsRecord as Groups,
     PairRecord,
     SystemRecord,
 )
@@ -56,15 +59,7 @@ from exactperm.client import (
 )
 from exactperm.client.calls import NPY, compare_call
 from exactperm.client.responses import JSON
-from exactperm.client.results import (
-    Board,
-    Certainty,
-    CompareResult,
-    FamilyOfTests,
-    Groups,
-    PairResult,
-    SystemResult,
-)
+from exactperm.client.results import Board, CompareResult, PairResult, SystemResult
 from exactperm.local.transport import InProcess
 from exactperm.main import create_app
 from exactperm.settings import Settings

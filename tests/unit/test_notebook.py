@@ -27,9 +27,10 @@ from exactperm import (
     scores,
     test as run,
 )
+from exactperm.answers.plan import BoardPlanRecord as BoardPlan
 from exactperm.client import Client, Plan, compare as comparison
 from exactperm.client.requests import power as question
-from exactperm.client.results import BoardPlan, ComparePlan, ResultWarning
+from exactperm.client.results import ComparePlan, ResultWarning
 from exactperm.local.transport import InProcess
 from exactperm.presentation.words import test_sentence as sentence
 from exactperm.settings import Settings

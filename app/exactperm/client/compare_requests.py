@@ -18,9 +18,8 @@ from .frames import Frame, column_of, frame_of
 from .indexed import BESIDE, by_index
 from .requests import (
     ROLES,
-    ColumnOptions,
+    CommonOptions,
     FileLike,
-    Statistic,
     file_of,
     files_and_fields,
     files_of,
@@ -110,14 +109,13 @@ CompareKind = Literal["scores", "counts", "predictions", "files"]
 SYSTEM, FILE = "system", "file"
 
 
-class CompareOptions(ColumnOptions, total=False):
+class CompareOptions(CommonOptions, total=False):
     """The options of a comparison; their meaning and defaults are in the OpenAPI document of the server.
 
     `aggregate` may be None: no overall board over several data sets.
     """
 
     kind: Literal["scores", "counts", "predictions"]
-    statistic: Statistic
     compare: Literal["all_pairs", "baseline"] | Sequence[Sequence[str]]
     baseline: str
     adjust: Literal["bonferroni", "holm", "hochberg", "bh", "by", "holm_discrete", "max_t", "none"]
@@ -126,21 +124,7 @@ class CompareOptions(ColumnOptions, total=False):
     combine: Literal["fisher", "stouffer"]
     on_missing: Literal["error", "pairwise", "complete"]
     higher_is_better: bool
-    alternative: Literal["two-sided", "greater", "less"]
-    alpha: float
-    confidence_level: float
     pairs: Literal["auto", "all", "significant", "none"]
-    method: str
-    samples: int
-    seed: int
-    precision: float
-    decimals: int
-    timeout_s: float
-    ids: Any
-    clusters: Any
-    weights: Any
-    groups: Any
-    event: Any
 
 
 @dataclass(frozen=True, slots=True)

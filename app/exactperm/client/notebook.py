@@ -29,19 +29,10 @@ from ..presentation.words import (
 )
 
 if TYPE_CHECKING:
-    from ..answers.plan import PlannedMethod
-    from .results import (
-        Board,
-        BoardPlan,
-        ComparePlan,
-        CompareResult,
-        GateResult,
-        Interval,
-        Plan,
-        PowerResult,
-        SystemResult,
-        TestResult,
-    )
+    from ..answers.board import BoardRecord, SystemRecord
+    from ..answers.plan import BoardPlanRecord, PlannedMethod
+    from ..answers.test import ConfidenceInterval
+    from .results import ComparePlan, CompareResult, GateResult, Plan, PowerResult, TestResult
 
 WIDTH, HEIGHT, BASE = 480, 130, 108  # of the picture of a test; its axis is at BASE
 REACH = 4.75  # standard deviations of the null on both sides; what lies further out cannot be seen
@@ -101,7 +92,7 @@ def _test_rows(result: TestResult) -> list[tuple[str, str]]:
     return [*rows, *read_rows(result.reading)]
 
 
-def _interval_row(interval: Interval) -> tuple[str, str]:
+def _interval_row(interval: ConfidenceInterval) -> tuple[str, str]:
     low, high = (
         none if end is None else number(end, 0.0)
         for end, none in ((interval.low, "-∞"), (interval.high, "∞"))
@@ -262,7 +253,7 @@ def _cost(method: Plan | PlannedMethod) -> str:
     return f"about {method.seconds:.2g} s and {method.bytes / 2**20:.3g} MiB"
 
 
-def _board(board: BoardPlan) -> str:
+def _board(board: BoardPlanRecord) -> str:
     return "all items" if board.dataset is None else short(board.dataset)
 
 
@@ -392,7 +383,7 @@ def board_picture(result: CompareResult) -> str:
     return _svg(height, compare_sentence(result), drawn, BOARD_WIDTH)
 
 
-def _system_row(system: SystemResult, place: float, top: int, board: Board) -> str:
+def _system_row(system: SystemRecord, place: float, top: int, board: BoardRecord) -> str:
     name = _cut(short(system.name), LABEL_CHARS)
     at, middle = AXIS_LEFT + place * (AXIS_RIGHT - AXIS_LEFT), top + BOARD_ROW / 2
     best = system.in_best_set
@@ -408,7 +399,7 @@ def _system_row(system: SystemResult, place: float, top: int, board: Board) -> s
     )
 
 
-def _cluster_lines(board: Board, shown: int) -> str:
+def _cluster_lines(board: BoardRecord, shown: int) -> str:
     """A line after every cluster but the last."""
     if board.groups is None:
         return ""
@@ -451,7 +442,7 @@ def board_frame(result: CompareResult, members: str) -> Any:
     return frame_of([{**row, "notes": None if place else notes} for place, row in enumerate(rows)])
 
 
-def _html_table(result: CompareResult, board: Board) -> str:
+def _html_table(result: CompareResult, board: BoardRecord) -> str:
     heads, rows = table(result, board, MAX_SYSTEMS)
     styles = [f"text-align:{'left' if head in {'system', 'letters'} else 'right'}" for head in heads]
 
@@ -468,7 +459,7 @@ def _html_table(result: CompareResult, board: Board) -> str:
     return f"<table><thead>{row('th', heads)}</thead><tbody>{body}</tbody></table>{more}"
 
 
-def _boards(result: CompareResult) -> Iterator[tuple[Board, dict[str, Any], dict[str, Any]]]:
+def _boards(result: CompareResult) -> Iterator[tuple[BoardRecord, dict[str, Any], dict[str, Any]]]:
     """Every board with the columns before and after those of a system or a pair."""
     for name, board in result.boards.items():
         kind = "dataset" if name is not None else "overall" if result.datasets is not None else None

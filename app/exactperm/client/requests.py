@@ -33,9 +33,28 @@ CHOSEN_BY = {"ids": "id_column", "clusters": "clusters", "groups": "groups", "ev
 ROLES = ("u", "v", "file", "gold", "ref", "ref2", "ref3", "ref4", "qrels", "documents")
 
 
-class ColumnOptions(TypedDict, total=False):
-    """What the columns of a table are, where that is not known by their names; and the parameters of statistics."""
+class CommonOptions(TypedDict, total=False):
+    """The options of tests and of comparisons: how to test, what is known of items, and what the columns of a table are.
 
+    `weights` is of scores alone: what each item counts for, in the order of the items, or by id. `groups` and `event` are
+    of statistics of pairs: only pairs of one group count, and which times of a concordance are those of events.
+    """
+
+    statistic: Statistic
+    alternative: Literal["two-sided", "greater", "less"]
+    alpha: float
+    confidence_level: float
+    method: str
+    samples: int
+    seed: int
+    precision: float
+    timeout_s: float
+    decimals: int
+    ids: Any
+    clusters: Any
+    weights: Any
+    groups: Any
+    event: Any
     format: str
     id_column: str
     score_column: str
@@ -56,37 +75,18 @@ class ColumnOptions(TypedDict, total=False):
     scheme: str
 
 
-class Options(ColumnOptions, total=False):
-    """The options of every test; their meaning and defaults are in the OpenAPI document of the server.
+class Options(CommonOptions, total=False):
+    """The options of every test; their meaning and defaults are in the OpenAPI document of the server."""
 
-    `weights` is of scores alone: what each item counts for, in the order of the items, or by id. `groups` and `event` are
-    of statistics of pairs: only pairs of one group count, and which times of a concordance are those of events.
-    """
-
-    statistic: Statistic
-    alternative: Literal["two-sided", "greater", "less"]
-    method: str
     test: Literal["permutation", "bootstrap"]
-    samples: int
-    seed: int
-    precision: float
-    alpha: float
     significance: Literal["p", "mid_p"]
-    confidence_level: float
     power: float
     sequential: Mapping[str, Any]
-    ids: Any
-    clusters: Any
-    weights: Any
-    groups: Any
-    event: Any
     on_missing: Literal["error", "drop", "bounds"]
     missing_range: Sequence[float]
     pmf: Literal["none", "summary", "full"]
     exact_fraction: bool
     names: Names
-    timeout_s: float
-    decimals: int
     system_u: str
     system_v: str
 

@@ -7,28 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-from ..answers.board import BoardRecord, CertaintyRecord, FamilyRecord, GroupsRecord, PairRecord, SystemRecord
-from ..answers.gate import EquivalenceRecord, GateRecord, MetricRecord
-from ..answers.plan import BoardPlanRecord, ComparePlanRecord, PlanRecord
+from ..answers.board import (
+    BoardRecord as Board,
+    FamilyRecord,
+    GroupsRecord,
+    PairRecord as PairResult,
+    SystemRecord as SystemResult,
+)
+from ..answers.gate import GateRecord, MetricRecord
+from ..answers.plan import ComparePlanRecord, PlanRecord
 from ..answers.power import PowerRecord
 from ..answers.test import (
-    ConfidenceInterval,
-    ItemsRecord,
-    LatticeRecord,
-    MethodRecord,
-    MissingRecord,
-    MonteCarloRecord,
-    NamesRecord,
-    NullRecord,
-    PairingRecord,
+    ConfidenceInterval as Interval,
     ReadingRecord,
-    RepeatsRecord,
     Runtime,
-    SensitivityRecord,
-    SpreadRecord,
-    StatisticRecord,
     TestRecord,
     Versions,
     WarningRecord,
@@ -37,33 +31,20 @@ from ..presentation.escaping import single_line
 from ..presentation.words import compare_sentence, test_sentence
 from . import notebook
 
-Verdict = Literal["pass", "fail", "inconclusive", "continue"]
-Relation = Literal["better", "worse", "tied", "undecided", "untestable"]
-
-# Classes of answers that the client reads as they are.
-Statistic = StatisticRecord
-Names = NamesRecord
-Items = ItemsRecord
-Pairing = PairingRecord
-Spread = SpreadRecord
-Repeats = RepeatsRecord
-Missing = MissingRecord
-Lattice = LatticeRecord
-MonteCarlo = MonteCarloRecord
-Method = MethodRecord
-Interval = ConfidenceInterval
-Sensitivity = SensitivityRecord
-ResultWarning = WarningRecord
-Null = NullRecord
-Reading = ReadingRecord
-Equivalence = EquivalenceRecord
-SystemResult = SystemRecord
-PairResult = PairRecord
-Groups = GroupsRecord
-Certainty = CertaintyRecord
-FamilyOfTests = FamilyRecord
-Board = BoardRecord
-BoardPlan = BoardPlanRecord
+__all__ = [
+    "Board",
+    "ComparePlan",
+    "CompareResult",
+    "GateResult",
+    "Interval",
+    "Meta",
+    "MetricResult",
+    "PairResult",
+    "Plan",
+    "PowerResult",
+    "SystemResult",
+    "TestResult",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,12 +143,12 @@ class CompareResult:
     baseline: str | None = None
     systems: tuple[SystemResult, ...] | None = None
     pairs: tuple[PairResult, ...] | None = None
-    groups: Groups | None = None
-    family: FamilyOfTests | None = None
+    groups: GroupsRecord | None = None
+    family: FamilyRecord | None = None
     datasets: Mapping[str, Board] | None = None
     overall: Board | None = None
-    reading: Reading | None = None
-    warnings: tuple[ResultWarning, ...] = ()
+    reading: ReadingRecord | None = None
+    warnings: tuple[WarningRecord, ...] = ()
     runtime: Runtime | None = None
     versions: Versions | None = None
     signature: str | None = None
