@@ -12,7 +12,7 @@ import pytest
 
 from exactperm.client import InvalidData, counts, effects, gate, predictions, scores
 from exactperm.client.calls import call_of
-from exactperm.client.indexed import has_index
+from exactperm.client.data import has_index
 
 
 class Series:

@@ -17,7 +17,7 @@ from exactperm.cli import commands, run as asking
 from exactperm.cli.commands import cli
 from exactperm.cli.output import FIELDS, FILES, complain, in_words, where_in
 from exactperm.client import Client
-from exactperm.client.spelling import keyword, member, spelt
+from exactperm.client.errors import keyword, member, spelt
 from exactperm.local.transport import InProcess
 from exactperm.settings import Settings
 from tests.unit.cli_asking import answer, run, scores

@@ -28,9 +28,10 @@ from exactperm import (
     test as run,
 )
 from exactperm.answers.plan import BoardPlanRecord as BoardPlan
+from exactperm.answers.test import WarningRecord as ResultWarning
 from exactperm.client import Client, Plan, compare as comparison
 from exactperm.client.requests import power as question
-from exactperm.client.results import ComparePlan, ResultWarning
+from exactperm.client.results import ComparePlan
 from exactperm.local.transport import InProcess
 from exactperm.presentation.words import test_sentence as sentence
 from exactperm.settings import Settings

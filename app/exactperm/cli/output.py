@@ -26,7 +26,7 @@ from ..reports.representations import BY_SUFFIX
 from .options import BOARD_SECTIONS, SECTIONS as PAIR_SECTIONS, option_of
 
 if TYPE_CHECKING:
-    from ..client.spelling import Spelling
+    from ..client.errors import Spelling
 
 PASSED, FAILED, ERROR, INTERRUPTED = 0, 1, 2, 130  # exit statuses
 MAX_SHOWN = 20
@@ -158,7 +158,7 @@ def printable(text: str) -> str:
 
 def in_words(sentence: str, spelling: Spelling | None = None) -> str:
     """A sentence of the service, with its options as they are typed, or as another `spelling` has them."""
-    from ..client.spelling import spelt  # which loads libraries
+    from ..client.errors import spelt  # which loads libraries
 
     return spelt(sentence, spelling or option_typed)
 

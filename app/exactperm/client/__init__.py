@@ -14,9 +14,8 @@ any name.
 True
 """
 
-from .clients import AsyncClient, Client
+from .clients import AsyncClient, Client, Retries
 from .compare_requests import compare, compare_files
-from .connection import Retries
 from .errors import (
     DeadlineExceeded,
     ExactpermError,

@@ -12,10 +12,9 @@ from urllib.parse import quote
 import httpx
 
 from .compare_requests import CompareRequest, compare_fields
-from .data import board_npy, encoded, npy, table
+from .data import board_npy, by_index, encoded, npy, table
 from .errors import InvalidData
 from .frames import frame_of
-from .indexed import by_index
 from .requests import IN_A_BODY_ONLY, GateRequest, Metric, PowerRequest, TestRequest, file_of, form_fields
 from .responses import JSON
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, Literal, Unpack, cast
 
-from .data import array_of, escaped, plain, with_nulls
+from .data import BESIDE, array_of, by_index, escaped, plain, with_nulls
 from .errors import InvalidData
-from .frames import Frame, column_of, frame_of
-from .indexed import BESIDE, by_index
+from .frames import Frame, column_of, frame_of, require_distinct
 from .requests import (
     ROLES,
     CommonOptions,
@@ -26,7 +25,7 @@ from .requests import (
     form_fields,
 )
 
-# The columns of one board, of whatever Python has them in: by system, paired by their indexes
+# The columns of one board
 
 
 Columns = Mapping[str, Any]
@@ -70,7 +69,7 @@ def _named(systems: Any, scores: Any) -> dict[str, Any] | None:
     if not isinstance(systems, Mapping):
         detail = "Give {name: column}, a data frame with a column for each system, or names and a matrix."
         raise InvalidData(detail, pointer="/systems")
-    _require_distinct([str(name) for name in systems])
+    require_distinct([str(name) for name in systems], "systems", "/systems")
     return {str(name): column for name, column in systems.items()}
 
 
@@ -84,16 +83,10 @@ def _of_matrix(systems: Any, scores: Any) -> dict[str, Any] | None:
     if matrix.ndim != 2 or matrix.shape[1] != len(names):
         detail = f"Give scores of N x {len(names)}: a row for each item, a column for each of the names."
         raise InvalidData(detail, pointer="/scores")
-    _require_distinct(names)
+    require_distinct(names, "systems", "/systems")
     if (frame := frame_of(scores, "/scores")) is not None:
         return dict(zip(names, frame.columns.values(), strict=True))
     return {name: matrix[:, column] for column, name in enumerate(names)}
-
-
-def _require_distinct(names: Sequence[str]) -> None:
-    if len(set(names)) != len(names):
-        twice = next(name for index, name in enumerate(names) if name in names[:index])
-        raise InvalidData(f"Two systems are called {twice!r}.", pointer="/systems")
 
 
 def _counted(column: Any, kind: str | None) -> Any:
@@ -102,7 +95,7 @@ def _counted(column: Any, kind: str | None) -> Any:
     return column if frame is None else frame.as_columns(counts=True)
 
 
-# Requests for a leaderboard as values: many systems on the same items, which can be sent, planned
+# Requests
 
 
 CompareKind = Literal["scores", "counts", "predictions", "files"]

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import NUMERIC, array_of, double_of, is_missing, kinds_of, unit_of_values
+from .data import NUMERIC, array_of, double_of, has_index, is_missing, kinds_of, unit_of_values
 from .errors import InvalidData
 
 NESTED = (list, tuple, dict, np.ndarray)
@@ -294,7 +294,7 @@ def _are_columns(columns: Mapping[Any, Any]) -> bool:
 def _of_data_frame(value: Any, at: str) -> Frame:
     labels = list(value.columns)
     names = [_named(label) for label in labels]
-    _require_distinct(names, at)
+    require_distinct(names, "columns", at)
     unnamed = (
         bool(labels) and all(type(label) is int for label in labels) and labels == list(range(len(labels)))
     )
@@ -311,7 +311,7 @@ def _of_data_frame(value: Any, at: str) -> Frame:
 
 
 def _of_arrow(value: Any, at: str) -> Frame:
-    _require_distinct(list(value.column_names), at)
+    require_distinct(list(value.column_names), "columns", at)
     return _frame({name: value.column(place) for place, name in enumerate(value.column_names)}, {}, value)
 
 
@@ -357,10 +357,11 @@ def _named(label: Any) -> str:
     return ".".join(str(part) for part in label if part != "") if isinstance(label, tuple) else str(label)
 
 
-def _require_distinct(names: Sequence[str], at: str) -> None:
+def require_distinct(names: Sequence[str], what: str, at: str) -> None:
+    """Refuse two columns, or systems, of one name; raises InvalidData."""
     if len(set(names)) != len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise InvalidData(f"Two columns are called {twice!r}.", pointer=at)
+        raise InvalidData(f"Two {what} are called {twice!r}.", pointer=at)
 
 
 def column_of(column: Any) -> list[Any]:
@@ -381,7 +382,4 @@ def _listed(column: Any) -> list[Any]:
 
 def labels_of(value: Any) -> list[str] | None:
     """The labels of an index, as text; None where there is none."""
-    index = getattr(value, "index", None)
-    if not hasattr(value, "__array__") or index is None or callable(index):
-        return None
-    return [str(label) for label in index]
+    return [str(label) for label in value.index] if has_index(value) else None

@@ -13,11 +13,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypedDict, Unpack
 
-from .data import as_multiples, is_cells, plain, refuse_paths, table, with_nulls
+from .data import WHOLE, as_multiples, by_index, is_cells, plain, refuse_paths, table, with_nulls
 from .errors import InvalidData
 from .folders import Several, several
 from .frames import Frame, frame_of, unit_of
-from .indexed import WHOLE, by_index
 
 Kind = Literal["effects", "scores", "counts", "predictions", "files"]
 Solve = Literal["power", "n", "effect"]

@@ -25,10 +25,9 @@ from mcp.server.stdio import stdio_server
 
 from ..client.calls import Request, call_of
 from ..client.compare_requests import CompareRequest
-from ..client.errors import InvalidData
+from ..client.errors import InvalidData, member, spelt
 from ..client.requests import GateRequest, Metric, PowerRequest, TestRequest
 from ..client.responses import VERDICT
-from ..client.spelling import member, spelt
 from ..errors import BodyTooLarge, ExactpermError, InvalidTest, pointer_token, relocated
 from ..inputs.formats import number_text
 from ..inputs.formats.roles import ROLES
