@@ -33,9 +33,8 @@ RELATIONS: dict[Relation, str] = {
     "untestable": "untestable",
 }
 TURNED: dict[Relation, Relation] = {
-    "better": "worse",
-    "worse": "better",
-}  # others are the same from both sides
+    "better": "worse", "worse": "better", "tied": "tied", "undecided": "undecided", "untestable": "untestable",
+}  # fmt: skip
 LISTED = 10  # names in a sentence
 
 
