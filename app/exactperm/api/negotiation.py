@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, NamedTuple, cast, get_args
 
 from python_multipart.multipart import parse_options_header
-from starlette.types import Scope
 
 from ..errors import InvalidTest, MalformedBody, NotAcceptable, UnsupportedMedia
 from ..inputs.encodings import CODINGS
 from ..reports.picture.canvas import Theme
 from ..reports.representations import BY_NAME, BoardPicture, BoardTable
 from ..service.messages import CONSUMED, JSON, MULTIPART, Body, Kind
+
+if TYPE_CHECKING:
+    from starlette.types import Scope
 
 PLAIN = Body(JSON)
 MAX_ACCEPT_CHARS = 1_000
