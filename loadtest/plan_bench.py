@@ -10,12 +10,13 @@ from functools import partial
 from statistics import median
 from typing import get_args
 
+from exactperm.answers.test import Method
 from exactperm.engine import methods
 from exactperm.engine.joint import methods as joint_methods
 from exactperm.engine.plan import Budget
 from exactperm.inference.additive import AdditiveTest, RoundedTest
 from exactperm.inference.joint import JointTest
-from exactperm.inference.options import Method, Options as Asked
+from exactperm.inference.options import Options as Asked
 from exactperm.inference.paired import prepare
 from exactperm.inference.result import PlannedTest
 from exactperm.statistics.paired import Counts, Effects, Paired, StatisticSpec

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import httpx
 import numpy as np
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped]
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st

@@ -12,9 +12,9 @@ from typing import Any, get_args
 
 import pytest
 
+from exactperm.answers.test import Method
 from exactperm.api.openapi.schemas import TestAnswer
 from exactperm.cli.commands import cli
-from exactperm.inference.options import Method
 from exactperm.inputs.formats.catalogue import FORMATS
 from exactperm.main import create_app
 from exactperm.reports.representations import REPRESENTATIONS

@@ -21,7 +21,7 @@ from xml.etree import ElementTree as ET
 
 import httpx
 import numpy as np
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped]
 import pytest
 
 import exactperm.local.run

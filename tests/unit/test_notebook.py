@@ -284,7 +284,7 @@ def test_texts_of_an_answer_about_power_stay_texts(many: PowerResult) -> None:
     hostile = replace(
         many,
         sentence=HOSTILE,
-        alternative=HOSTILE,
+        alternative=HOSTILE,  # type: ignore[arg-type]
         method=replace(many.method, name=HOSTILE, given=HOSTILE),
         warnings=(ResultWarning(code="x", detail=HOSTILE),),
     )

@@ -195,8 +195,9 @@ def named_counts(value: dict[str, Any], *, may_hold_booleans: bool = True) -> Na
         if type(column) is not np.ndarray and type(column) is not list:
             raise InvalidTest.at(f"/{escaped(name)}", "not_a_column", "Give a list with one count per item.")
         with relocated(partial(operator.add, f"/{escaped(name)}")):
-            is_list = isinstance(column, list)
-            result[name] = whole(numbers(column, may_hold_booleans=may_hold_booleans) if is_list else column)
+            result[name] = whole(
+                numbers(column, may_hold_booleans=may_hold_booleans) if isinstance(column, list) else column
+            )
     first = next(iter(result))
     for name, counts in result.items():
         if len(counts) != len(result[first]):

@@ -75,4 +75,4 @@ def test_what_is_used_instead_is_a_setting(name: str) -> None:
 
 def test_no_other_name_is_a_setting() -> None:
     with pytest.raises(ValidationError):
-        Settings(queue_bytes=1)
+        Settings(queue_bytes=1)  # type: ignore[call-arg]

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from exactperm.answers.gate import GateTerms
-from exactperm.answers.test import Fraction2, TestRecord
+from exactperm.answers.test import Fraction2, Method, TestRecord
 from exactperm.engine import methods
 from exactperm.engine.bootstrap import law
 from exactperm.engine.joint import methods as joint_methods
@@ -29,7 +29,7 @@ from exactperm.inference.certificate import certified_by, flaw_of, require
 from exactperm.inference.engine_errors import engine_errors, request_error
 from exactperm.inference.gate.one_sided import Outcome
 from exactperm.inference.gate.verdict import judgements
-from exactperm.inference.options import Method, Options
+from exactperm.inference.options import Options
 from exactperm.inference.paired import Prepared, plan_record, prepare, run_test
 from exactperm.inference.result import MOST_ERROR, Answer, bracketed, certified
 from exactperm.statistics.paired import Counts, Effects, Paired, Predictions, Scores, StatisticSpec

@@ -271,10 +271,10 @@ def test_a_damaged_file_is_read_or_refused_with_a_pointer_and_nothing_else(forma
         except InputError as error:
             refusals.append(error)
     assert len(refusals) > ROUNDS // 4, "the damage is real"
-    for error in refusals:
-        assert error.flaws or isinstance(error, BodyTooLarge)
-        assert all(flaw.pointer.startswith(("/files", "/options")) for flaw in error.flaws)
-        assert len(error.detail) < 3_000
+    for fault in refusals:
+        assert fault.flaws or isinstance(refused, BodyTooLarge)
+        assert all(flaw.pointer.startswith(("/files", "/options")) for flaw in fault.flaws)
+        assert len(fault.detail) < 3_000
 
 
 @pytest.mark.parametrize(

@@ -412,7 +412,7 @@ def lines(texts: list[str], mark: str, seed: int | None = None, prefix: str = "u
 def test_lines_are_paired_by_ids_in_front_which_are_no_part_of_the_texts(mark: str) -> None:
     files = {"u": lines(TEXTS, mark, 1), "v": lines(WORSE, mark, 2), "ref": lines(TEXTS, mark, 3)}
     reading = read_files("auto", files)
-    data = reading.data
+    data: Any = reading.data
     assert reading.format == "mt"
     assert [[text] for text in data.u] == data.references
     assert sorted(data.u) == sorted(TEXTS)
@@ -425,11 +425,12 @@ def test_ids_before_a_blank_are_of_transcripts_or_of_translations() -> None:
     asked = refusal("auto", files)
     assert [flaw.code for flaw in asked.flaws] == ["choose_format"]
     assert [choice.fields for choice in asked.flaws[0].choices] == [{"format": "asr"}, {"format": "mt"}]
-    transcripts = read_files("asr", files)
-    assert transcripts.data.u["errors"].tolist() == [0, 0, 0, 0]
-    by_id = dict(zip(transcripts.data.pairing.ids, transcripts.data.v["errors"].tolist(), strict=True))
+    transcripts: Any = read_files("asr", files).data
+    assert transcripts.u["errors"].tolist() == [0, 0, 0, 0]
+    by_id = dict(zip(transcripts.pairing.ids, transcripts.v["errors"].tolist(), strict=True))
     assert by_id == {"utt-0": 2, "utt-1": 1, "utt-2": 0, "utt-3": 0}
-    assert sorted(read_files("mt", files).data.u) == sorted(TEXTS)
+    translations: Any = read_files("mt", files).data
+    assert sorted(translations.u) == sorted(TEXTS)
 
 
 def test_files_with_other_ids_are_not_paired() -> None:
@@ -451,5 +452,6 @@ def test_files_with_other_ids_are_not_paired() -> None:
 )
 def test_words_are_texts(texts: list[str]) -> None:
     files = dict.fromkeys(("u", "v", "ref"), "".join(f"{text}\n" for text in texts))
-    assert list(read_files("mt", files).data.u) == texts
-    assert read_files("mt", files).data.pairing.ids is None
+    data: Any = read_files("mt", files).data
+    assert list(data.u) == texts
+    assert data.pairing.ids is None

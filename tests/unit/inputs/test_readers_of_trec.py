@@ -70,7 +70,7 @@ def test_averages_alone_cannot_be_tested() -> None:
 def test_a_query_that_one_run_lacks_is_missing_and_not_zero(outputs: dict[str, Path]) -> None:
     text = outputs["v"].read_text()
     query = next(iter(printed(outputs["v"], "map")))
-    files = {
+    files: dict[str, str | bytes | Path] = {
         "u": outputs["u"],
         "v": "\n".join(line for line in text.split("\n") if f"\t{query}\t" not in line),
     }

@@ -19,13 +19,13 @@ from hypothesis import given, strategies as st
 
 from exactperm import errors
 from exactperm.answers.members import decimal
+from exactperm.answers.test import Method, Runtime
 from exactperm.errors import Flaw, InvalidTest
 from exactperm.execution.ipc import UNBOUNDED, Unbounded
 from exactperm.inference.compare.compare import finish_compare
-from exactperm.inference.options import Method
 from exactperm.reports.representations import BY_NAME
 from exactperm.service import pipeline, problems
-from exactperm.service.answers import Runtime, render
+from exactperm.service.answers import render
 from exactperm.service.compare.comparison import (
     Slice,
     Whole,

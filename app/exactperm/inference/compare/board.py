@@ -35,8 +35,8 @@ from ...answers.test import Alternative, BoundsKind, ConfidenceInterval, Warning
 from ...engine.lattice import Integers
 from ...engine.probability import SMALLEST
 from ..result import EXACT_STEPS, EXACT_WIDTH
-from .adjustment import HOLM_ONE_SIDED, Adjusted, Flags, Procedure, adjust_boards, decide
-from .pair_tests import PairTests, exact_alpha, raw_bounds, smallest_p, untestable
+from .adjustment import HOLM_ONE_SIDED, Adjusted, Procedure, adjust_boards, decide
+from .pair_tests import Flags, PairTests, exact_alpha, raw_bounds, smallest_p, untestable
 from .systems import Comparison
 
 # What the reader of a board should know: warnings with a code and a sentence

@@ -54,8 +54,8 @@ def test_conllu_of_two_taggers() -> None:
     assert comparison.comparison.options.metric == "upos"
     assert comparison.reading is not None
     assert comparison.reading.format == "conllu"
-    assert any(note.startswith("crf: ") for note in comparison.reading.notes)
-    assert not any(note.startswith(("u: ", "v: ")) for note in comparison.reading.notes)
+    assert any(str(note).startswith("crf: ") for note in comparison.reading.notes)
+    assert not any(str(note).startswith(("u: ", "v: ")) for note in comparison.reading.notes)
 
 
 def test_tables_in_any_order_of_files_and_rows() -> None:
