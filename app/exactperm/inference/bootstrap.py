@@ -22,10 +22,10 @@ from ..engine.planner import choose
 from ..engine.probability import IMPOSSIBLE, SMALLEST, UNIT_ROUNDOFF, Alternative, Region
 from ..engine.real.bounds import Bracket
 from ..errors import InvalidTest
-from ..statistics.decisions import compared, exact_value, values_of
-from ..statistics.problems import Additive, Joint, SumFunction
+from ..statistics.decisions import compared, exact_value
+from ..statistics.problems import Additive, Joint
 from ..statistics.reduction import in_linear_forms
-from ..statistics.sum_function import FunctionOf
+from ..statistics.sum_function import FunctionOf, values_of
 from .certificate import certified_by
 from .items import items_record, joint_items, statistic_record
 from .null_record import QUANTILES, sampled_null_record
@@ -312,11 +312,9 @@ def _reaches(shift: Reals, observed: float, options: Options) -> tuple[NDArray[n
 
 
 def _decided(
-    function: SumFunction, states: Integers, start: Integers, side: Alternative
+    function: FunctionOf, states: Integers, start: Integers, side: Alternative
 ) -> NDArray[np.bool_] | None:
     """The same of fractions, at each row of `states`, shape (K, k); None where values are no fractions."""
-    if not isinstance(function, FunctionOf):
-        return None
     seen = exact_value(function.quantity, start.tolist())
     if not isinstance(seen, Fraction):
         return None

@@ -22,7 +22,6 @@ from ..statistics.evaluation import ball, sign_of
 from ..statistics.midpoint import Strip, rounded_line
 from ..statistics.problems import Joint
 from ..statistics.remainder import Midpoint, Remainder, midpoint_of
-from ..statistics.sum_function import FunctionOf
 from .options import Options
 
 # A rigorous bracket of a statistic of several sums: how wide it will be, and the bracket itself
@@ -157,7 +156,6 @@ def _tried(midpoint: Midpoint, log_p: float, size: float, error: float) -> Itera
 
 def _observed(problem: Joint) -> tuple[float, float, int] | None:
     """|t| / 2, a bound on its error, and the sign of t; None where there is no value, or its sign is not known."""
-    assert isinstance(problem.function, FunctionOf)
     start = problem.stay.sum(axis=0).tolist()
     value = exact_value(problem.function.quantity, start)
     if value is None or (not isinstance(value, Fraction) and ball(value).contains(0)):

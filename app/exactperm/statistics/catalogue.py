@@ -224,8 +224,6 @@ _count = partial(Statistic, kind="counts", reducer="counts:reduce_counts")
 _segment_count = partial(Statistic, kind="counts", reducer="corpus:reduce_corpus_counts", data=("segments",))
 _label = partial(Statistic, kind="predictions", reducer="labels:reduce_predictions")
 _class = partial(Statistic, kind="predictions", reducer="classes:reduce_classes")
-_confusion = partial(Statistic, kind="predictions", reducer="classes:reduce_confusion")
-_one_class = partial(Statistic, kind="predictions", reducer="classes:reduce_one_class")
 _span = partial(Statistic, kind="predictions", reducer="labels:reduce_spans", data=("tags",))
 _pair = partial(
     Statistic,
@@ -377,28 +375,28 @@ ENTRIES = (
         "recall", "recall", RECALLED, "recall of classes, zero_division=0", AVERAGED,
         question="share", known_as=("sklearn.metrics.recall_score", "imblearn.metrics.sensitivity_score"),
     ),
-    _confusion(
+    _class(
         "mcc", "Matthews' correlation", FAIR,
         "Matthews' correlation coefficient, of any number of classes",
         question="agreement", known_as=("sklearn.metrics.matthews_corrcoef",),
     ),
-    _confusion(
+    _class(
         "kappa", "Cohen's kappa", KAPPA, "Cohen's kappa of labels and gold, of any number of classes; 0 where both have one class",
         question="agreement", known_as=("sklearn.metrics.cohen_kappa_score",),
     ),
-    _confusion(
+    _class(
         "balanced_accuracy", "balanced accuracy", BALANCED, "the mean of the recalls of gold's classes",
         question="agreement", known_as=("sklearn.metrics.balanced_accuracy_score",),
     ),
-    _one_class(
+    _class(
         "g_mean", "the G-mean", G_MEAN, "the root of sensitivity times specificity of the positive class", POSITIVE,
         question="agreement", known_as=("imblearn.metrics.geometric_mean_score",),
     ),
-    _one_class(
+    _class(
         "specificity", "specificity", SPECIFIC, "specificity of the positive class", POSITIVE,
         question="share", known_as=("imblearn.metrics.specificity_score",),
     ),
-    _one_class(
+    _class(
         "npv", "negative predictive value", NEGATIVE, "negative predictive value of the positive class", POSITIVE,
         question="share",
     ),

@@ -9,8 +9,7 @@ additive. Items may be sequences of labels, which then swap as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -21,7 +20,7 @@ from ..errors import InvalidTest
 from . import formula
 from .expression import parse
 from .formula import Node
-from .labels import CodedLabels, coded
+from .labels import RETRIEVAL, CodedLabels, coded
 from .paired import Label, Predictions, StatisticSpec
 from .problems import Additive, Joint
 from .reduction import difference_of_scores
@@ -30,13 +29,15 @@ from .reduction import difference_of_scores
 MAX_CELLS = 2**26
 
 
-@dataclass(frozen=True, slots=True)
-class ClassScore:
-    """A formula over the sums of counts, and the counts of each item, shape (N, m), for both systems."""
+# A formula over the sums of counts, and the counts of each item, shape (N, m), from a system's codes.
+Score = tuple[Node, Callable[[Integers], Integers]]
 
-    node: Node
-    u: Integers
-    v: Integers
+
+def reduce_classes(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
+    """The test of a score of labels by class; raises InvalidTest."""
+    codes = coded(data)
+    node, counts = _SCORES.get(spec.name, _averaged)(codes, spec)
+    return difference_of_scores(spec.name, node, counts(codes.u), counts(codes.v), data.pairing)
 
 
 def by_item(codes: CodedLabels, mask: NDArray[np.bool_]) -> Integers:
@@ -72,24 +73,20 @@ def gold_sizes(codes: CodedLabels) -> list[int]:
 # Averages over classes
 
 
-_POOLED = {
-    "f1": "2 * tp / (predicted + gold)",
-    "precision": "tp / predicted",
-    "recall": "tp / gold",
-}
-
-
-def reduce_classes(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
-    """The test of f1, precision or recall (binary, micro, macro or weighted); raises InvalidTest."""
-    codes, average = coded(data), _average(spec)
+def _averaged(codes: CodedLabels, spec: StatisticSpec) -> Score:
+    """f1, precision or recall: binary, micro, macro or weighted."""
+    average = _average(spec)
     if average == "macro":
-        score = _macro(codes, spec.name, _chosen(codes, spec))
-    elif average == "weighted":
-        score = _weighted(codes, spec.name, _chosen(codes, spec))
-    else:
-        binary = average == "binary"
-        score = _pooled(codes, spec.name, _positive(codes, spec) if binary else _chosen(codes, spec))
-    return difference_of_scores(spec.name, score.node, score.u, score.v, data.pairing)
+        return _macro(codes, spec.name, _chosen(codes, spec))
+    if average == "weighted":
+        return _weighted(codes, spec.name, _chosen(codes, spec))
+    if average == "micro":
+        return _pooled(codes, spec.name, _chosen(codes, spec))
+    detail = (
+        f"There are {len(codes.labels)} classes: average binary is for two of them. Choose micro, macro or weighted, or "
+        "one class by micro and labels."
+    )
+    return _pooled(codes, spec.name, [_positive(codes, spec, "average", detail)])
 
 
 def _average(spec: StatisticSpec) -> str:
@@ -126,22 +123,19 @@ def _chosen(codes: CodedLabels, spec: StatisticSpec) -> list[int] | None:
     return chosen
 
 
-def _positive(codes: CodedLabels, spec: StatisticSpec) -> list[int]:
+def _positive(codes: CodedLabels, spec: StatisticSpec, pointer: str, not_binary: str) -> int:
+    """The code of the positive class; refuses more than two classes with `not_binary`."""
     positive = spec.parameters.get("positive")
-    if len(codes.labels) > 2:
-        detail = (
-            f"There are {len(codes.labels)} classes: average binary is for two of them. Choose micro, macro or weighted, or "
-            "one class by micro and labels."
-        )
-        raise InvalidTest.at("/statistic/average", "not_binary", detail)
+    if len(codes.labels) > 2 and (positive is None or pointer == "average"):
+        raise InvalidTest.at(f"/statistic/{pointer}", "not_binary", not_binary)
     label = 1 if positive is None else positive
     if label not in codes.labels:
         detail = "The positive class does not occur in gold, u or v: name it as positive (the default is 1)."
         raise InvalidTest.at("/statistic/positive", "unknown_label", detail)
-    return [codes.labels.index(label)]
+    return codes.labels.index(label)
 
 
-def _pooled(codes: CodedLabels, name: str, chosen: list[int] | None) -> ClassScore:
+def _pooled(codes: CodedLabels, name: str, chosen: list[int] | None) -> Score:
     """Counts of the chosen classes added up, then one score."""
     every = list(range(len(codes.labels))) if chosen is None else chosen
     gold = np.isin(codes.gold, every)
@@ -150,10 +144,10 @@ def _pooled(codes: CodedLabels, name: str, chosen: list[int] | None) -> ClassSco
         right, predicted = gold & (system == codes.gold), np.isin(system, every)
         return np.stack([by_item(codes, mask) for mask in (right, predicted, gold)], axis=1)
 
-    return ClassScore(parse(_POOLED[name], ("tp", "predicted", "gold")), counts(codes.u), counts(codes.v))
+    return parse(RETRIEVAL[name], ("tp", "predicted", "gold")), counts
 
 
-def _macro(codes: CodedLabels, name: str, chosen: list[int] | None) -> ClassScore:
+def _macro(codes: CodedLabels, name: str, chosen: list[int] | None) -> Score:
     """The mean of each class's score. Without `labels`, over the classes of gold and of that system.
 
     A class that gold never has scores 0, and counts in the mean of a system as soon as it is predicted:
@@ -172,7 +166,7 @@ def _macro(codes: CodedLabels, name: str, chosen: list[int] | None) -> ClassScor
     return _of_classes(codes, node, inside, outside)
 
 
-def _weighted(codes: CodedLabels, name: str, chosen: list[int] | None) -> ClassScore:
+def _weighted(codes: CodedLabels, name: str, chosen: list[int] | None) -> Score:
     """The mean of each class's score, weighed by how often gold has it: weighted recall is accuracy."""
     totals = gold_sizes(codes)
     named = range(len(codes.labels)) if chosen is None else chosen
@@ -185,7 +179,7 @@ def _weighted(codes: CodedLabels, name: str, chosen: list[int] | None) -> ClassS
     return _of_classes(codes, formula.add(formula.number(0), *scores), inside, [])
 
 
-def _of_classes(codes: CodedLabels, node: Node, inside: list[int], outside: list[int]) -> ClassScore:
+def _of_classes(codes: CodedLabels, node: Node, inside: list[int], outside: list[int]) -> Score:
     """The formula over how often each class `inside` is right, then how often each of both lists is predicted."""
     everywhere = np.ones(len(codes.gold), dtype=bool)
 
@@ -194,7 +188,7 @@ def _of_classes(codes: CodedLabels, node: Node, inside: list[int], outside: list
         predicted = by_class(codes, system, everywhere, [*inside, *outside])
         return np.concatenate([right, predicted], axis=1)
 
-    return ClassScore(node, counts(codes.u), counts(codes.v))
+    return node, counts
 
 
 def _class_scores(name: str, sizes: list[int]) -> list[Node]:
@@ -226,45 +220,23 @@ _OF_A_CLASS = {
 }
 
 
-def reduce_confusion(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
-    """The test of mcc, kappa or balanced_accuracy; raises InvalidTest."""
-    score = _OF_ALL[spec.name](coded(data))
-    return difference_of_scores(spec.name, score.node, score.u, score.v, data.pairing)
-
-
-def reduce_one_class(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
-    """The test of specificity, npv or g_mean of the positive class against all others; raises InvalidTest."""
-    codes = coded(data)
-    score = _of_a_class(codes, spec.name, _one_positive(codes, spec))
-    return difference_of_scores(spec.name, score.node, score.u, score.v, data.pairing)
-
-
-def _one_positive(codes: CodedLabels, spec: StatisticSpec) -> int:
-    positive = spec.parameters.get("positive")
-    if positive is None and len(codes.labels) > 2:
-        detail = (
-            f"There are {len(codes.labels)} classes: name the positive one; all others are taken as negative."
-        )
-        raise InvalidTest.at("/statistic/positive", "not_binary", detail)
-    label = 1 if positive is None else positive
-    if label not in codes.labels:
-        detail = "The positive class does not occur in gold, u or v: name it as positive (the default is 1)."
-        raise InvalidTest.at("/statistic/positive", "unknown_label", detail)
-    return codes.labels.index(label)
-
-
-def _of_a_class(codes: CodedLabels, name: str, positive: int) -> ClassScore:
-    truth = codes.gold == positive
+def _of_a_class(codes: CodedLabels, spec: StatisticSpec) -> Score:
+    """Of the positive class against all others."""
+    detail = (
+        f"There are {len(codes.labels)} classes: name the positive one; all others are taken as negative."
+    )
+    code = _positive(codes, spec, "positive", detail)
+    truth = codes.gold == code
 
     def counts(system: Integers) -> Integers:
-        said = system == positive
-        masks: tuple[NDArray[np.bool_], ...] = (truth & said, ~truth & ~said, ~said, truth, ~truth)
+        predicted = system == code
+        masks = truth & predicted, ~truth & ~predicted, ~predicted, truth, ~truth
         return np.stack([by_item(codes, mask) for mask in masks], axis=1)
 
-    return ClassScore(parse(_OF_A_CLASS[name], _NAMES), counts(codes.u), counts(codes.v))
+    return parse(_OF_A_CLASS[spec.name], _NAMES), counts
 
 
-def _mcc(codes: CodedLabels) -> ClassScore:
+def _mcc(codes: CodedLabels, _: StatisticSpec) -> Score:
     """(c s - sum p_k t_k) / sqrt((s^2 - sum p_k^2)(s^2 - sum t_k^2)): Gorodkin 2004, eq. 8 in counts.
 
     c labels right of s; p_k and t_k how often class k is predicted and true. 0 where the root is.
@@ -290,10 +262,10 @@ def _mcc(codes: CodedLabels) -> ClassScore:
         correct = by_item(codes, system == codes.gold)
         return np.column_stack([correct, by_class(codes, system, everywhere, classes)])
 
-    return ClassScore(node, counts(codes.u), counts(codes.v))
+    return node, counts
 
 
-def _kappa(codes: CodedLabels) -> ClassScore:
+def _kappa(codes: CodedLabels, _: StatisticSpec) -> Score:
     """(s c - e) / (s^2 - e), e = sum p_k t_k (Cohen 1960): two sums, however many classes there are.
 
     A label that is predicted adds to e how often gold has it. The names are those of `_mcc`.
@@ -308,10 +280,10 @@ def _kappa(codes: CodedLabels) -> ClassScore:
         np.add.at(expected, codes.unit, truth[system])
         return np.column_stack([by_item(codes, system == codes.gold), expected])
 
-    return ClassScore(node, counts(codes.u), counts(codes.v))
+    return node, counts
 
 
-def _balanced_accuracy(codes: CodedLabels) -> ClassScore:
+def _balanced_accuracy(codes: CodedLabels, _: StatisticSpec) -> Score:
     """The mean of the recalls of gold's classes; a class that gold never has does not count.
 
     Classes of one size share a sum, and weigh 1 / size.
@@ -325,7 +297,12 @@ def _balanced_accuracy(codes: CodedLabels) -> ClassScore:
     def counts(system: Integers) -> Integers:
         return by_class(codes, size_of_class, system == codes.gold, range(len(sizes)))
 
-    return ClassScore(formula.add(*parts), counts(codes.u), counts(codes.v))
+    return formula.add(*parts), counts
 
 
-_OF_ALL = {"mcc": _mcc, "kappa": _kappa, "balanced_accuracy": _balanced_accuracy}
+_SCORES: Mapping[str, Callable[[CodedLabels, StatisticSpec], Score]] = {
+    "mcc": _mcc,
+    "kappa": _kappa,
+    "balanced_accuracy": _balanced_accuracy,
+    **dict.fromkeys(_OF_A_CLASS, _of_a_class),
+}

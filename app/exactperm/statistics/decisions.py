@@ -22,11 +22,10 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.lattice import Integers, Reals
+from ..engine.lattice import Integers
 from ..engine.probability import Alternative
 from ..errors import InvalidTest, PlanTooLarge
 from .evaluation import Approximation, Exact, Ratios, UnresolvedError, magnitude, minus, sign_of
-from .problems import SumFunction
 from .quantity import PRECISIONS, Quantity, StateCost
 
 _U = 2.0**-52
@@ -251,14 +250,6 @@ def settled(
 LARGEST = 1e307
 # Of values smaller than this, doubles keep no digits.
 SMALLEST = 1e-290
-
-
-def values_of(function: SumFunction, sums: Sequence[Integers]) -> Reals:
-    """The statistic's values where the `sums` broadcast against each other; raises InvalidTest where one is too large."""
-    values = np.asarray(function.values(sums))
-    if values.size and float(np.abs(values).max()) > LARGEST:
-        raise too_large("/statistic", "under some assignment of the items")
-    return values
 
 
 def require_representable(value: Exact, pointer: str) -> None:

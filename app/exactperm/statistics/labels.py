@@ -138,11 +138,8 @@ SAME = {"L": "E", "U": "S"}
 UNTYPED = "_"
 # (first token, last token, type)
 Span = tuple[int, int, str]
-_SCORES = {
-    "span_f1": "2 * tp / (predicted + gold)",
-    "span_precision": "tp / predicted",
-    "span_recall": "tp / gold",
-}
+# What is right of what was predicted, and of what gold has.
+RETRIEVAL = {"f1": "2 * tp / (predicted + gold)", "precision": "tp / predicted", "recall": "tp / gold"}
 
 
 def reduce_spans(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
@@ -158,7 +155,7 @@ def reduce_spans(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
         detail = "No entity of these types occurs in gold, u or v."
         raise InvalidTest.at("/statistic/labels", "unknown_label", detail)
     u, v = (_counts(gold, system) for system in systems)
-    node = parse(_SCORES[spec.name], ("tp", "predicted", "gold"))
+    node = parse(RETRIEVAL[spec.name.removeprefix("span_")], ("tp", "predicted", "gold"))
     return difference_of_scores(spec.name, node, u, v, data.pairing)
 
 

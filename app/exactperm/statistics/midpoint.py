@@ -26,7 +26,6 @@ from ..engine.rademacher import reach, reach_of_squares
 from .evaluation import NotSmoothError
 from .problems import Joint
 from .reduction import totals
-from .sum_function import FunctionOf
 
 _BITS = 192
 # Of the slopes, as powers of two: farther than any double.
@@ -59,8 +58,6 @@ class RoundedLine:
 def linearise(problem: Joint) -> Linearisation | None:
     """The linearisation at the midpoint; None where the statistic has none there, or no slope at all."""
     function = problem.function
-    if not isinstance(function, FunctionOf):
-        return None
     twice = [one + other for one, other in zip(totals(problem.stay), totals(problem.swap), strict=True)]
     with flint.ctx.workprec(_BITS):
         point = [flint.arb(total) / 2 for total in twice]

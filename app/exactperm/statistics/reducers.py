@@ -177,7 +177,7 @@ def _node(problem: Additive | Joint, first: int) -> formula.Node:
             raise _no_mean(problem.name)
         return formula.scale_variable(first, problem.unit)
     function = problem.function
-    if not isinstance(function, FunctionOf) or not isinstance(function.quantity, Formula):
+    if not isinstance(function.quantity, Formula):
         raise _no_mean(problem.name)
     return formula.substitute(function.quantity.node, lambda index: formula.variable(first + index))
 

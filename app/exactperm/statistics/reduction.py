@@ -228,7 +228,7 @@ _KEPT_REWRITTEN = 32
 def in_linear_forms(problem: Joint) -> Joint:
     """The same problem over the values of the formula's linear forms; as it is where that gains nothing."""
     function = problem.function
-    if not isinstance(function, FunctionOf) or not isinstance(function.quantity, Formula):
+    if not isinstance(function.quantity, Formula):
         return problem
     forms, node = _rewritten(function.quantity.node)
     if node is None:

@@ -21,7 +21,6 @@ from .midpoint import Reaches, Spread, Strip, spread_of
 from .problems import Joint
 from .quantity import Formula, Quantity
 from .reduction import totals
-from .sum_function import FunctionOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,7 +418,7 @@ class Midpoint:
 def midpoint_of(problem: Joint) -> Midpoint | None:
     """The statistic about its midpoint; None where it is no difference of scores that can be bounded."""
     function, half = problem.function, problem.stay.shape[1] // 2
-    if not problem.mirrored or not isinstance(function, FunctionOf) or not 0 < half <= MOST_SUMS:
+    if not problem.mirrored or not 0 < half <= MOST_SUMS:
         return None
     u, v = problem.stay[:, :half], problem.stay[:, half:]
     if len(problem.stay) * half**2 > _MOST_ADDED:

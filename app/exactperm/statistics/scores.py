@@ -14,7 +14,7 @@ from ..engine.lattice import MAX_TOTAL, Integers, Reals, Whole, exact_total
 from ..errors import InvalidTest
 from .labels import items_right
 from .numbers import MAX_SHARES, Lattice, effects_on, require_unweighted, times, total_of
-from .paired import Column, Paired, Predictions, Repeated, Scores, StatisticSpec, Weights
+from .paired import Column, Paired, Predictions, Repeated, Scores, StatisticSpec
 from .problems import Additive, Rounding, clustered, require_same_length, single_items
 from .repeats import item_scores, per_item, samples_of, unit_of
 
@@ -33,33 +33,63 @@ def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
     if ranked and lattice.error:
         detail = "The means of so many repeated samples cannot be ranked exactly: give one score per item."
         raise InvalidTest.at("/u", "not_ranked", detail)
+    if not ranked:
+        return _difference(lattice, data, spec)
     if spec.name == "sign":
-        return _sign(u, v, data)
-    if spec.name == "signed_rank":
-        return _signed_rank(u, v, data, str(spec.parameters.get("zero_method") or "wilcox"))
-    if data.weights is not None:
-        return weighted(lattice, data, data.weights, spec)
-    base = lattice.unit / (len(u) if spec.name == "mean_difference" else 1)
-    sizes = None
-    if data.pairing.clusters is not None:
-        sizes = clustered(np.ones(len(u), dtype=np.int64), data.pairing)
-    most = 1 if sizes is None else int(sizes.max(initial=1))
+        signed, unit, split = (u > v).astype(np.int64) - (u < v), Fraction(1), 0
+    else:
+        signed, split = signed_ranks(u - v, str(spec.parameters.get("zero_method") or "wilcox"))
+        unit = Fraction(1, 2)
+    # What is split between both sides, half of it, is doubled as ranks are.
+    won, lost = (int(signed[side].sum()) for side in (signed > 0, signed < 0))
+    return Additive(
+        name=spec.name,
+        stay=clustered(signed, data.pairing),
+        swap=None,
+        unit=unit,
+        items=len(u),
+        clusters=data.pairing.n_clusters,
+        score_u=unit * (won + Fraction(split, 2)),
+        score_v=unit * (-lost + Fraction(split, 2)),
+        samples=samples_of(data),
+    )
+
+
+def _difference(lattice: Lattice, data: Scores, spec: StatisticSpec) -> Additive:
+    """The difference of means or sums, weighted or not, of scores with one number per item on a lattice."""
+    (u, v), weights, pairing = lattice.columns, data.weights, data.pairing
+    mean, sizes = spec.name == "mean_difference", None
+    if weights is None:
+        base = lattice.unit / (len(u) if mean else 1)
+        sums, effects = (u, v), u - v
+        if pairing.clusters is not None:
+            sizes = clustered(np.ones(len(u), dtype=np.int64), pairing)
+        most = 1 if sizes is None else int(sizes.max(initial=1))
+    else:
+        require_same_length(len(weights), len(u), "/weights", ("weights", "u"))
+        base = lattice.unit / total_of(weights.values) if mean else lattice.unit * weights.unit
+        sums, effects = (times(weights.values, u), times(weights.values, v)), times(weights.values, u - v)
+        shares = clustered(weights.values, pairing)
+        sizes = np.asarray(shares, dtype=np.int64) if total_of(shares) < MAX_SHARES else None
+        most = max(shares.tolist(), default=1)
     # Two columns, each off by half of what a difference is.
-    unit, (stay,), rounding = effects_on(base, clustered(u - v, data.pairing), error=lattice.error * most)
+    unit, (stay,), rounding = effects_on(base, clustered(effects, pairing), error=lattice.error * most)
     return Additive(
         name=spec.name,
         stay=stay,
         swap=None,
         unit=unit,
         items=len(u),
-        clusters=data.pairing.n_clusters,
-        score_u=total_of(u) * base,
-        score_v=total_of(v) * base,
+        clusters=pairing.n_clusters,
+        score_u=total_of(sums[0]) * base,
+        score_v=total_of(sums[1]) * base,
         samples=samples_of(data),
         sizes=sizes,
-        shiftable=True,
+        shiftable=weights is None or sizes is not None,
         rounding=rounding,
-        all_right=_all_right((u, v), lattice.unit, base) if single_items(data.pairing) else None,
+        all_right=_all_right((u, v), lattice.unit, base)
+        if weights is None and single_items(pairing)
+        else None,
     )
 
 
@@ -77,44 +107,12 @@ def _all_right(columns: tuple[Whole, Whole], unit: Fraction, base: Fraction) -> 
     return None
 
 
-def _sign(u: Whole, v: Whole, data: Scores) -> Additive:
-    """Wins minus losses of U: the sign test, and McNemar's exact test for 0/1 scores."""
-    signs = (u > v).astype(np.int64) - (u < v)
-    return Additive(
-        name="sign",
-        stay=clustered(signs, data.pairing),
-        swap=None,
-        unit=Fraction(1),
-        items=len(u),
-        clusters=data.pairing.n_clusters,
-        score_u=Fraction(int((signs > 0).sum())),
-        score_v=Fraction(int((signs < 0).sum())),
-        samples=samples_of(data),
-    )
-
-
-def _signed_rank(u: Whole, v: Whole, data: Scores, zero_method: str) -> Additive:
-    """W+ - W- of Wilcoxon's signed ranks, midranks doubled to stay integers; exact with ties and zeros.
-
-    `zero_method` has SciPy's meaning: `wilcox` leaves zero differences out of the ranking, `pratt` ranks
-    them and drops their ranks, `zsplit` splits their ranks between both sides.
-    """
-    signed, split = signed_ranks(u - v, zero_method)
-    return Additive(
-        name="signed_rank",
-        stay=clustered(signed, data.pairing),
-        swap=None,
-        unit=Fraction(1, 2),
-        items=len(u),
-        clusters=data.pairing.n_clusters,
-        score_u=Fraction(2 * int(signed[signed > 0].sum()) + split, 4),
-        score_v=Fraction(-2 * int(signed[signed < 0].sum()) + split, 4),
-        samples=samples_of(data),
-    )
-
-
 def signed_ranks(difference: Whole, zero_method: str) -> tuple[Integers, int]:
-    """Doubled midranks of |difference| with its signs, shape (N,); and what `zsplit` splits between both sides."""
+    """Doubled midranks of |difference| with its signs, shape (N,); and what `zsplit` splits between both sides.
+
+    W+ - W- of Wilcoxon's signed ranks is half of their sum, exact with ties and zeros. `zero_method` has SciPy's meaning: `wilcox`
+    leaves zero differences out of the ranking, `pratt` ranks them and drops their ranks, `zsplit` splits their ranks.
+    """
     ranked = difference != 0 if zero_method == "wilcox" else np.ones(len(difference), dtype=bool)
     doubled = np.zeros(len(difference), dtype=np.int64)
     doubled[ranked] = doubled_midranks(np.abs(difference[ranked]))
@@ -127,33 +125,6 @@ def doubled_midranks(values: Whole | Reals) -> Integers:
     _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((2 * last - counts + 1)[where], dtype=np.int64)
-
-
-def weighted(lattice: Lattice, data: Scores, weights: Weights, spec: StatisticSpec) -> Additive:
-    """The difference of weighted means or sums, of scores with one number per item on a lattice."""
-    u, v = lattice.columns
-    require_same_length(len(weights), len(u), "/weights", ("weights", "u"))
-    mean = spec.name == "mean_difference"
-    base = lattice.unit / total_of(weights.values) if mean else lattice.unit * weights.unit
-    shares = clustered(weights.values, data.pairing)
-    sizes = np.asarray(shares, dtype=np.int64) if total_of(shares) < MAX_SHARES else None
-    heaviest = max(shares.tolist(), default=1)
-    effects = clustered(times(weights.values, u - v), data.pairing)
-    unit, (stay,), rounding = effects_on(base, effects, error=lattice.error * heaviest)
-    return Additive(
-        name=spec.name,
-        stay=stay,
-        swap=None,
-        unit=unit,
-        items=len(u),
-        clusters=data.pairing.n_clusters,
-        score_u=total_of(times(weights.values, u)) * base,
-        score_v=total_of(times(weights.values, v)) * base,
-        samples=samples_of(data),
-        sizes=sizes,
-        shiftable=sizes is not None,
-        rounding=rounding,
-    )
 
 
 # Right or wrong on every item: what McNemar's, Tango's and Newcombe's methods count

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from ..engine.lattice import Integers, Reals
 from ..engine.probability import Alternative
-from .decisions import Decisions, as_float, exact_value, nearest, settled
+from .decisions import LARGEST, Decisions, as_float, exact_value, nearest, settled, too_large
 from .evaluation import Approximation, UnresolvedError, ball, to_double
 from .formula import Call, Linear, Node, Product, Quotient, Sum
-from .problems import Price
 from .quantity import Formula, Quantity, StateCost
 
 # What it costs to decide and to value states of a test, predicted before any method runs
@@ -35,6 +34,27 @@ _CLOSER = 3
 _FRACTION_NS = 1_500.0
 # Doubles add these integers exactly, and by BLAS.
 _EXACT = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Nanoseconds for one state: nothing at all where every state has the same value.
+
+    `call_ns` for a call, of however few states; `filter_ns` in double precision; `open_ns` the exact decisions, for
+    the share of states expected to need one; `value_ns` the statistic's value; `worst_ns` the most that an exact
+    decision takes, where that is much.
+    """
+
+    call_ns: float = 0.0
+    filter_ns: float = 0.0
+    open_ns: float = 0.0
+    value_ns: float = 0.0
+    worst_ns: float = 0.0
+
+    @property
+    def work(self) -> float:
+        """What is expected to decide on a state."""
+        return self.filter_ns + self.open_ns
 
 
 def price_of(quantity: Quantity, stay: Integers, swap: Integers, side: Alternative) -> Price:
@@ -217,7 +237,7 @@ _DIGITS, _LOST, _EXACT_NS = 2.0**-40, 1e-300, 5e7
 
 @dataclass(frozen=True)
 class FunctionOf:
-    """t = h(S) of a vector of sums, as the engine takes it (`problems.SumFunction`)."""
+    """t = h(S) of a vector of sums."""
 
     quantity: Quantity
 
@@ -274,7 +294,7 @@ class FunctionOf:
         return [as_float(Fraction(above, below)) if below else 0.0 for above, below in pairs]
 
     def undefined(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
-        """See `problems.SumFunction`."""
+        """Where the sums have no value (x/0, the logarithm of zero); of their common shape."""
         result = self.quantity.approximate(sums)
         none = np.zeros(result.value.shape, dtype=bool)
         if result.undefined is not None:
@@ -285,11 +305,14 @@ class FunctionOf:
         return none
 
     def price(self, stay: Integers, swap: Integers, side: Alternative) -> Price:
-        """See `problems.SumFunction`."""
+        """What a state costs in the test of `stay` against `swap`, shape (N, k) each; the data is looked at."""
         return price_of(self.quantity, stay, swap, side)
 
     def extreme(self, sums: Sequence[Integers], observed: Integers, side: Alternative) -> NDArray[np.bool_]:
-        """Where the k `sums` are at least as extreme as `observed`, shape (k,); of their common shape."""
+        """Where the k `sums` are at least as extreme as `observed`, shape (k,), ties decided exactly; of their common shape.
+
+        greater: t >= t0; less: t <= t0; two-sided: |t| >= |t0|.
+        """
         return self.extreme_by(Decisions(self.quantity, observed.tolist(), side), sums)
 
     def deciding(
@@ -299,12 +322,15 @@ class FunctionOf:
         side: Alternative,
         allowance_ns: float,
         observed: Integers | None = None,
-    ) -> _Deciding:
-        """See `problems.SumFunction`."""
+    ) -> Deciding:
+        """`extreme` for the observed sums of `stay`, or for others, with at most so much exact work in all its calls.
+
+        Decisions are remembered from call to call. They raise PlanTooLarge when the work is more.
+        """
         cost: StateCost = self.quantity.cost(peaks_of(stay, swap))
         sums = stay.sum(axis=0) if observed is None else observed
         decisions = Decisions(self.quantity, sums.tolist(), side, cost, allowance_ns)
-        return _Deciding(self, decisions)
+        return Deciding(self, decisions)
 
     def extreme_by(self, decisions: Decisions, sums: Sequence[Integers]) -> NDArray[np.bool_]:
         """`extreme` by decisions that remember what they have worked out."""
@@ -365,17 +391,19 @@ class FunctionOf:
 
 
 @dataclass(frozen=True, slots=True)
-class _Deciding:
-    """The decisions of one test, which remember what they met."""
+class Deciding:
+    """Decides on states, of which those without a value count as extreme; remembers what it met."""
 
     function: FunctionOf
     decisions: Decisions
 
     @property
     def met_undefined(self) -> bool:
+        """Whether a state without a value was met."""
         return self.decisions.met_undefined
 
     def __call__(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
+        """Where sums that broadcast against each other are at least as extreme as the observed ones."""
         return self.function.extreme_by(self.decisions, sums)
 
 
@@ -396,3 +424,11 @@ def score_of(quantity: Quantity, row: Sequence[int]) -> Fraction | float | None:
     if value is None or isinstance(value, Fraction):
         return value
     return as_float(ball(value))
+
+
+def values_of(function: FunctionOf, sums: Sequence[Integers]) -> Reals:
+    """The statistic's values where the `sums` broadcast against each other; raises InvalidTest where one is too large."""
+    values = np.asarray(function.values(sums))
+    if values.size and float(np.abs(values).max()) > LARGEST:
+        raise too_large("/statistic", "under some assignment of the items")
+    return values
