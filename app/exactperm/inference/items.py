@@ -14,13 +14,13 @@ from ..answers.test import Discordant, EffectSize, ItemsRecord, Moved, Statistic
 from ..engine.lattice import MAX_TOTAL, CanonicalForm, Reals, Whole
 from ..engine.paired_proportions import clopper_pearson
 from ..engine.probability import Alternative
-from ..statistics.decisions import values_of
 from ..statistics.paired import Column, Effects, Paired, Pairing, Repeated, Scores, StatisticSpec
 from ..statistics.pairwise.correlation import Correlation
 from ..statistics.problems import Additive, Joint, clustered
 from ..statistics.reducers import Problem
 from ..statistics.repeats import item_scores, per_item, unit_of
 from ..statistics.scores import PairedBinary, Quantiles, own_differences, paired_binary
+from ..statistics.sum_function import values_of
 from .rounding_noise import ULPS
 
 # How large a difference is, without its units: Cohen's d_z, Cliff's delta, the odds of a …

@@ -24,10 +24,10 @@ from ..engine.plan import Budget, Cost, Plan
 from ..engine.planner import impatient
 from ..engine.probability import SMALLEST
 from ..errors import InvalidTest, PlanTooLarge
-from ..statistics.decisions import values_of
 from ..statistics.midpoint import Linearisation, linearise, rounded_line
-from ..statistics.problems import Deciding, Joint, Price
+from ..statistics.problems import Joint
 from ..statistics.reduction import in_linear_forms
+from ..statistics.sum_function import Deciding, Price, values_of
 from .brackets import JointBracket, joint_bracket, worth_it
 from .certificate import certified_by, flaw_of
 from .items import joint_items, statistic_record
