@@ -50,10 +50,15 @@ def counted_sums(stay: Iterable[int], swap: Iterable[int]) -> Counter[int]:
     return ways
 
 
-def swaps(u: Sequence[Any], v: Sequence[Any]) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Both systems after every choice of items to exchange, as observed first."""
-    for chosen in product((False, True), repeat=len(u)):
-        pairs = [(b, a) if swapped else (a, b) for a, b, swapped in zip(u, v, chosen, strict=True)]
+def swaps(
+    u: Sequence[Any], v: Sequence[Any], codes: Sequence[int] | None = None
+) -> Iterator[tuple[list[Any], list[Any]]]:
+    """Both systems after every choice of items, or of clusters by their codes, to exchange; as observed first."""
+    units = range(len(u)) if codes is None else codes
+    order = {unit: place for place, unit in enumerate(dict.fromkeys(units))}
+    for chosen in product((False, True), repeat=len(order)):
+        swapped = [chosen[order[unit]] for unit in units]
+        pairs = [(b, a) if swap else (a, b) for a, b, swap in zip(u, v, swapped, strict=True)]
         yield [a for a, _ in pairs], [b for _, b in pairs]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,3 +53,11 @@ def turned(tmp_path: Path) -> str:
     path = tmp_path / "turned.csv"
     path.write_text("id,u,v\n" + "".join(f"i{n},{n},{n + 1}\n" for n in range(10)))
     return str(path)
+
+
+def refuses(said: Sequence[str], *arguments: str, stdin: bytes | None = None) -> None:
+    """It ends with status 2, says all of this, and answers nothing."""
+    result = run(*arguments, stdin=stdin)
+    assert (result.exit_code, result.stdout) == (2, ""), result.stderr
+    for words in said:
+        assert words in result.stderr

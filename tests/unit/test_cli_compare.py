@@ -31,7 +31,7 @@ from exactperm.inputs.alignment import OnMissingOnBoard
 from exactperm.reports.representations import BY_NAME, OF_A_COMPARISON
 from exactperm.service.compare.board import OF_QUERY, READER_OPTIONS
 from exactperm.service.query import parameters_of
-from tests.unit.cli_asking import run
+from tests.unit.cli_asking import refuses, run
 
 # 12 items: A wins them all, B the first 5, C none.
 WINS = {"A": 12, "B": 5, "C": 0}
@@ -352,11 +352,16 @@ def test_python_reads_the_same_folders(runs: Path) -> None:
 
 def test_a_task_that_one_folder_lacks_is_named_with_its_folder(runs: Path) -> None:
     next((runs / "b").glob("*/samples_mmlu_t03_*")).unlink()
-    done = run("test", str(runs / "a"), str(runs / "b"))
-    assert done.exit_code == 2
-    assert 'There is no file of v for 1 of the tasks: "mmlu_t03"' in done.stderr
-    assert "--on-missing drop to leave" in done.stderr
-    assert f"at {runs / 'b'}" in done.stderr
+    refuses(
+        [
+            'There is no file of v for 1 of the tasks: "mmlu_t03"',
+            "--on-missing drop to leave",
+            f"at {runs / 'b'}",
+        ],
+        "test",
+        str(runs / "a"),
+        str(runs / "b"),
+    )
     assert run("test", str(runs / "a"), str(runs / "b"), "--on-missing", "drop").exit_code == 0
     assert run("gate", str(runs / "a"), str(runs / "b")).exit_code == 2
 
@@ -367,9 +372,7 @@ def test_one_folder_and_a_folder_for_gold_alone_are_refused(runs: Path, tmp_path
     empty = tmp_path / "empty"
     empty.mkdir()
     for path in (str(empty), f"{empty}/*.jsonl", f"{tmp_path}/nowhere/*.jsonl"):
-        done = run("test", path, str(runs / "b"))
-        assert done.exit_code == 2
-        assert "names no file" in done.stderr
+        refuses(["names no file"], "test", path, str(runs / "b"))
 
 
 def names(path: Path | str) -> list[str]:

@@ -316,19 +316,6 @@ def ok() -> httpx.Response:
     return httpx.Response(200, json=META)
 
 
-@pytest.mark.parametrize("status", [429, 503])
-def test_seconds_of_retry_after_are_waited(status: int) -> None:
-    world = World(busy(status, "7"), ok())
-    world.ask()
-    assert world.waits == [7.0]
-
-
-def test_a_date_of_retry_after_is_waited_for() -> None:
-    world = World(busy(after=format_datetime(TODAY + timedelta(seconds=30), usegmt=True)), ok())
-    world.ask()
-    assert world.waits == [30.0]
-
-
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [
@@ -347,96 +334,50 @@ def test_retry_after_is_seconds_or_a_date_and_nothing_else(value: str | None, se
     assert retry_after(value, TODAY.timestamp) == seconds
 
 
-def test_retry_after_is_never_shortened_by_chance() -> None:
-    world = World(busy(after="2"), ok())
-    world.ask(chance=1.0)
-    assert world.waits == [2.25]
-
-
-def test_without_retry_after_waits_double_up_to_the_cap() -> None:
-    world = World(*[busy() for _ in range(7)], ok())
-    world.ask(chance=1.0, attempts=8)
-    assert world.waits == [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0]
-
-
-def test_chance_takes_up_to_half_of_a_wait_away() -> None:
-    world = World(busy(), busy(), ok())
-    world.ask(chance=0.0)
-    assert world.waits == [0.125, 0.25]
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        httpx.ConnectError("x"),
-        httpx.ConnectTimeout("x"),
-        httpx.ReadError("x"),
-        httpx.RemoteProtocolError("x"),
-    ],
-    ids=lambda error: type(error).__name__,
+PASSED_DEADLINE = httpx.Response(
+    503,
+    content=b'{"type": "/docs/problems#deadline-exceeded"}',
+    headers={"retry-after": "1", "content-type": "application/problem+json"},
 )
-def test_a_lost_connection_is_tried_again(error: Exception) -> None:
-    world = World(error, ok())
-    world.ask()
-    assert world.asked == 2
+LOST = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ReadError, httpx.RemoteProtocolError)
+# What is answered, in turn; how it is asked; the error in the end; and the waits, before each further attempt.
+RETRIED: dict[str, tuple[list[Step], dict[str, float], type[Exception] | None, list[float]]] = {
+    "seconds of 429": ([busy(429, "7"), ok()], {}, None, [7.0]),
+    "seconds of 503": ([busy(503, "7"), ok()], {}, None, [7.0]),
+    "a date": ([busy(after=format_datetime(TODAY + timedelta(seconds=30), usegmt=True)), ok()], {}, None, [30.0]),
+    "Retry-After is never shortened by chance": ([busy(after="2"), ok()], {"chance": 1.0}, None, [2.25]),
+    "without it, doubled up to the cap": (
+        [*(busy() for _ in range(7)), ok()], {"chance": 1.0, "attempts": 8}, None, [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0],
+    ),
+    "chance takes up to half away": ([busy(), busy(), ok()], {"chance": 0.0}, None, [0.125, 0.25]),
+    **{f"lost: {kind.__name__}": ([kind("x"), ok()], {}, None, [0.125]) for kind in LOST},
+    "slow": ([httpx.ReadTimeout("x")], {}, NoAnswer, []),
+    "ftp": ([httpx.UnsupportedProtocol("x")], {}, NoAnswer, []),
+    **{f"fault {status}": ([busy(status, "1")], {}, ServiceFailed, []) for status in (500, 502, 504)},
+    "a deadline that passed": ([PASSED_DEADLINE], {}, DeadlineExceeded, []),
+    "the last refusal": ([busy(after="1") for _ in range(3)], {"attempts": 3}, Unavailable, [1.0, 1.0]),
+    "the last lost connection": ([httpx.ConnectError("x") for _ in range(2)], {"attempts": 2}, NoAnswer, [0.125]),
+    "no wait ends after the budget": ([busy(after="61")], {"budget_s": 60.0}, Unavailable, []),
+    "time spent on answers counts": (
+        [busy(after="10") for _ in range(3)], {"seconds_each": 15.0, "budget_s": 60.0}, Unavailable, [10.0, 10.0],
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "error", [httpx.ReadTimeout("x"), httpx.UnsupportedProtocol("x")], ids=["slow", "ftp"]
-)
-def test_other_errors_of_the_connection_are_not_tried_again(error: Exception) -> None:
-    world = World(error)
-    with pytest.raises(NoAnswer):
-        world.ask()
-    assert world.waits == []
-
-
-@pytest.mark.parametrize("status", [500, 502, 504])
-def test_a_fault_of_the_service_is_not_tried_again(status: int) -> None:
-    world = World(busy(status, "1"))
-    with pytest.raises(ServiceFailed):
-        world.ask()
-    assert world.asked == 1
-
-
-def test_a_deadline_that_passed_is_not_tried_again() -> None:
-    problem = b'{"type": "/docs/problems#deadline-exceeded"}'
-    answer = httpx.Response(
-        503, content=problem, headers={"retry-after": "1", "content-type": "application/problem+json"}
-    )
-    world = World(answer)
-    with pytest.raises(DeadlineExceeded):
-        world.ask()
-    assert world.asked == 1
-
-
-def test_the_last_refusal_is_what_is_raised_and_says_how_long_to_wait() -> None:
-    world = World(*[busy(after="1") for _ in range(3)])
-    with pytest.raises(Unavailable, match="Try again in 1 s") as caught:
-        world.ask(attempts=3)
-    assert caught.value.retry_after_s == 1.0
-    assert (world.asked, world.waits) == (3, [1.0, 1.0])
-
-
-def test_the_last_lost_connection_is_what_is_raised() -> None:
-    world = World(*[httpx.ConnectError("x") for _ in range(2)])
-    with pytest.raises(NoAnswer):
-        world.ask(attempts=2)
-    assert world.asked == 2
-
-
-def test_no_wait_ends_after_the_budget() -> None:
-    world = World(busy(after="61"))
-    with pytest.raises(Unavailable):
-        world.ask(budget_s=60.0)
-    assert world.waits == []
-
-
-def test_time_spent_on_answers_counts_towards_the_budget() -> None:
-    world = World(busy(after="10"), busy(after="10"), busy(after="10"), seconds_each=15.0)
-    with pytest.raises(Unavailable):
-        world.ask(budget_s=60.0)
-    assert (world.asked, world.waits) == (3, [10.0, 10.0])
+@pytest.mark.parametrize("name", RETRIED)
+def test_what_is_tried_again_and_after_which_waits(name: str) -> None:
+    steps, given, error, waits = RETRIED[name]
+    options = dict(given)
+    world = World(*steps, seconds_each=options.pop("seconds_each", 0.0))
+    if error is None:
+        world.ask(**options)
+    else:
+        with pytest.raises(error) as caught:
+            world.ask(**options)
+        if name == "the last refusal":
+            assert "Try again in 1 s" in str(caught.value)
+            assert caught.value.retry_after_s == 1.0  # type: ignore[attr-defined]
+    assert (world.waits, world.asked) == (waits, len(waits) + 1)
 
 
 def test_no_retries_means_one_attempt() -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,6 +39,7 @@ from exactperm.client.responses import JSON
 from exactperm.local.run import power
 from exactperm.local.transport import InProcess
 from exactperm.settings import Settings
+from tests.enumeration import by_signs as counted
 
 U, V = np.array([0.85, 0.9, 0.78]), np.array([0.8, 0.85, 0.75])
 
@@ -465,15 +465,6 @@ def test_single_precision_is_read_as_the_decimals_that_it_prints() -> None:
     frames = [one.rename("score").rename_axis("id").reset_index() for one in single]
     assert told(run_test(*frames)) == told(wanted)
     assert told(run_test(*map(pa.Table.from_pandas, frames))) == told(wanted)
-
-
-def counted(u: Sequence[Fraction], v: Sequence[Fraction]) -> Fraction:
-    differences = [a - b for a, b in zip(u, v, strict=True)]
-    sums = [
-        abs(sum((sign * one for sign, one in zip(signs, differences, strict=True)), Fraction(0)))
-        for signs in product((1, -1), repeat=len(u))
-    ]
-    return Fraction(sum(one >= abs(sum(differences, Fraction(0))) for one in sums), len(sums))
 
 
 @pytest.mark.parametrize("form", ["list", "frame", "by id"])

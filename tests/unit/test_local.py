@@ -13,8 +13,6 @@ import sys
 import threading
 import time
 from dataclasses import FrozenInstanceError, fields
-from fractions import Fraction
-from itertools import product
 from pathlib import Path
 from typing import Any, get_type_hints
 from xml.etree import ElementTree as ET
@@ -63,6 +61,7 @@ from exactperm.client.results import Board, CompareResult, PairResult, SystemRes
 from exactperm.local.transport import InProcess
 from exactperm.main import create_app
 from exactperm.settings import Settings
+from tests.enumeration import by_signs as counted
 
 # `from exactperm import test, gate`: tests in this process, against counting all swaps.
 
@@ -70,16 +69,6 @@ from exactperm.settings import Settings
 ROOT = Path(__file__).parents[2]
 U, V = [3, 1, 4, 1, 5, 9, 2, 6], [2, 7, 1, 1, 2, 8, 1, 2]
 PATIENCE_S = 30.0
-
-
-def counted(u: list[int], v: list[int]) -> Fraction:
-    """The two-sided p-value of the difference of means, by all swaps."""
-    differences = [a - b for a, b in zip(u, v, strict=True)]
-    sums = [
-        abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
-        for signs in product((1, -1), repeat=len(u))
-    ]
-    return Fraction(sum(one >= abs(sum(differences)) for one in sums), len(sums))
 
 
 class Column:

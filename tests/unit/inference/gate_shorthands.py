@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 from exactperm.answers.gate import GateRecord, GateTerms, OnInconclusive
@@ -12,6 +11,7 @@ from exactperm.engine.plan import Budget
 from exactperm.inference.gate.gate import Metric, finish_gate, prepare_metric
 from exactperm.inference.options import Options
 from exactperm.statistics.paired import Paired, Pairing, Scores, StatisticSpec
+from tests.enumeration import share, signed_sums
 from tests.unit.inference.run_shorthands import clusters, column
 
 TERMS = ("policy", "margin", "alpha", "higher_is_better")
@@ -67,10 +67,4 @@ def by_definition(
     for index, (a, b) in enumerate(zip(u, v, strict=True)):
         code = index if codes is None else codes[index]
         sums[code] = sums.get(code, Fraction(0)) + sign * (a - b) - boundary
-    residuals = list(sums.values())
-    observed = sum(residuals, Fraction(0))
-    extreme = 0
-    for signs in product((1, -1), repeat=len(residuals)):
-        total = sum((s * r for s, r in zip(signs, residuals, strict=True)), Fraction(0))
-        extreme += total <= observed if policy == "no_regression" else total >= observed
-    return Fraction(extreme, 2 ** len(residuals))
+    return share(signed_sums(sums.values()), "less" if policy == "no_regression" else "greater")

@@ -8,7 +8,6 @@ import statistics
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from exactperm.statistics.paired import (
     Scores,
     StatisticSpec,
 )
+from tests.enumeration import share, signed_sums, swaps
 from tests.refusals import refused, refused_alone
 
 from .gate_shorthands import by_definition, decide, metric, of_data
@@ -287,12 +287,7 @@ def decision(data: Paired, spec: StatisticSpec, margin: float, *, higher: bool) 
 
 
 def listed(effects: list[Fraction], *, at_most: bool) -> float:
-    observed = sum(effects)
-    sums = [
-        sum(s * e for s, e in zip(signs, effects, strict=True))
-        for signs in product((1, -1), repeat=len(effects))
-    ]
-    return sum(total <= observed if at_most else total >= observed for total in sums) / len(sums)
+    return float(share(signed_sums(effects), "less" if at_most else "greater"))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -344,14 +339,7 @@ def one_sided(d: Sequence[Fraction], shift: Fraction, codes: Sequence[int], *, g
     sums: dict[int, Fraction] = {}
     for value, code in zip(d, codes, strict=True):
         sums[code] = sums.get(code, Fraction(0)) + value - shift
-    units = list(sums.values())
-    observed = sum(units, Fraction(0))
-    totals = [
-        sum((s * x for s, x in zip(signs, units, strict=True)), Fraction(0))
-        for signs in product((1, -1), repeat=len(units))
-    ]
-    extreme = sum(total >= observed if greater else total <= observed for total in totals)
-    return Fraction(extreme, len(totals))
+    return share(signed_sums(sums.values()), "greater" if greater else "less")
 
 
 def verdict_by_definition(
@@ -498,16 +486,7 @@ def shifted(
 ) -> Fraction:
     """p of U less the difference against V, by all swaps."""
     first, second = [Fraction(repr(x)) - difference for x in u], [Fraction(repr(x)) for x in v]
-    units = list(range(len(u))) if codes is None else codes
-    order = sorted(set(units))
-    found = []
-    for choice in product((False, True), repeat=len(order)):
-        swaps = [choice[order.index(unit)] for unit in units]
-        one = [b if swap else a for a, b, swap in zip(first, second, swaps, strict=True)]
-        other = [a if swap else b for a, b, swap in zip(first, second, swaps, strict=True)]
-        found.append(place(one) - place(other))
-    reached = [t >= found[0] if side == "greater" else t <= found[0] for t in found]
-    return Fraction(sum(reached), len(found))
+    return share([place(one) - place(other) for one, other in swaps(first, second, codes)], side)
 
 
 @pytest.mark.parametrize("policy", ["no_regression", "non_inferior", "improve"])

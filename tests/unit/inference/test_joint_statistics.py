@@ -27,6 +27,7 @@ from exactperm.inference.joint import JointTest
 from exactperm.inference.options import Options
 from exactperm.inference.paired import finish, prepare, run_test
 from exactperm.statistics.paired import Counts, Effects, Pairing, Predictions, StatisticSpec
+from tests.enumeration import share, swaps
 from tests.refusals import refused
 
 # Statistics of several sums through `run_test`: right whatever the counts' size, or refused; and what they cost.
@@ -52,14 +53,7 @@ def f1(sums: Sequence[int]) -> Fraction:
 
 def brute_force(stay: list[list[int]], swap: list[list[int]], t: Score) -> Fraction:
     """The two-sided p-value over all assignments, in fractions."""
-
-    def at(swapped: Sequence[bool]) -> Fraction:
-        rows = [b if flag else a for a, b, flag in zip(stay, swap, swapped, strict=True)]
-        return t([sum(column) for column in zip(*rows, strict=True)])
-
-    least = abs(at([False] * len(stay)))
-    every = itertools.product((False, True), repeat=len(stay))
-    return Fraction(sum(abs(at(one)) >= least for one in every), 2 ** len(stay))
+    return share([t([sum(column) for column in zip(*rows, strict=True)]) for rows, _ in swaps(stay, swap)])
 
 
 def counts_of(body: str) -> Counts:
@@ -273,13 +267,10 @@ def test_what_underflows_on_the_way_is_decided_exactly(expression: str) -> None:
         Effects(np.array(stay), np.array(swap)),
         StatisticSpec("expression", {"expression": expression}),
     )
-    for alternative, share in (
-        ("greater", sum(value >= values[0] for value in values)),
-        ("less", sum(value <= values[0] for value in values)),
-    ):
+    for alternative in ("greater", "less"):
         record = run_test(data, spec, Options(alternative=alternative), BUDGET)  # type: ignore[arg-type]
         assert record.method.exact
-        assert record.p_value == share / 16
+        assert record.p_value == share(values, alternative)
 
 
 # F1 of labels against all 2**n swaps up to n = 14, and meeting in the middle against listing at n = 20.
@@ -378,14 +369,11 @@ def answered(name: str, gold: Any, u: Any, v: Any, codes: Any = None, **given: A
 
 def swapped_scores(name: str, gold: Any, u: Any, v: Any, codes: Any) -> list[float]:
     """The difference under all swaps; the first is as observed."""
-    found = []
-    for choice in itertools.product((False, True), repeat=int(codes.max()) + 1):
-        swaps = np.array(choice)[codes]
-        found.append(
-            score_of_rank_correlations(name, np.where(swaps, v, u), gold)
-            - score_of_rank_correlations(name, np.where(swaps, u, v), gold)
-        )
-    return found
+
+    def value(side: list[Any]) -> float:
+        return score_of_rank_correlations(name, np.array(side), gold)
+
+    return [value(one) - value(other) for one, other in swaps(u, v, codes.tolist())]
 
 
 @pytest.mark.parametrize("scale", ["ranks", "raw"])

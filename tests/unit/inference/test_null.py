@@ -26,6 +26,7 @@ from exactperm.inference.null_record import MAX_PICTURE_NANOSECONDS
 from exactperm.inference.options import Options
 from exactperm.inference.paired import run_test
 from exactperm.statistics.paired import Column, Counts, Effects, Predictions, Repeated, Scores, StatisticSpec
+from tests.enumeration import signed_sums
 from tests.refusals import refused_alone
 
 from .run_shorthands import clusters, effects, score
@@ -37,10 +38,7 @@ tenths = st.lists(st.integers(-30, 30), min_size=1, max_size=8)
 
 
 def exact_null(values: list[Fraction], *, absolute: bool = False) -> dict[Fraction, Fraction]:
-    ways: Counter[Fraction] = Counter()
-    for signs in itertools.product((1, -1), repeat=len(values)):
-        total = sum((s * x for s, x in zip(signs, values, strict=True)), Fraction(0))
-        ways[abs(total) if absolute else total] += 1
+    ways = Counter(abs(total) if absolute else total for total in signed_sums(values))
     return {total: Fraction(ways[total], 2 ** len(values)) for total in sorted(ways)}
 
 

@@ -16,6 +16,7 @@ from exactperm.execution.ipc import Unbounded
 from exactperm.service.messages import CSV, MULTIPART, NDJSON, Body, Job, Kind, limits_of
 from exactperm.service.pipeline import handle
 from exactperm.settings import Settings
+from tests.enumeration import share, signed_sums
 
 LIMITS = limits_of(Settings(workers=1))
 Row = dict[str, Any]
@@ -26,10 +27,7 @@ NAMES = [f"q{n}" for n in range(len(U))]
 
 def sign_flip_p(differences: Sequence[Fraction]) -> Fraction:
     """The two-sided p-value by every assignment of signs."""
-    least = abs(sum(differences, Fraction(0)))
-    sums = [abs(sum((sign * one for sign, one in zip(signs, differences, strict=True)), Fraction(0)))
-            for signs in itertools.product((1, -1), repeat=len(differences))]  # fmt: skip
-    return Fraction(sum(one >= least for one in sums), len(sums))
+    return share(signed_sums(differences))
 
 
 def csv_of(rows: Sequence[Row]) -> bytes:

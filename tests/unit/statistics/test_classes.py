@@ -23,6 +23,7 @@ from exactperm.inference.paired import prepare, run_test
 from exactperm.statistics.paired import Counts, Paired, Pairing, Predictions, StatisticSpec
 from exactperm.statistics.problems import Additive, Joint
 from exactperm.statistics.reducers import reduce
+from tests.enumeration import swaps
 from tests.refusals import refused
 
 from .of_sums import reduce as reduce_sums
@@ -115,15 +116,6 @@ def require_p_values(data: Paired, spec: StatisticSpec, differences: Sequence[De
         assert said.method.exact
         assert said.p_value == pytest.approx(wanted, rel=1e-12), side
         assert said.statistic.observed == pytest.approx(float(differences[0]), abs=1e-12)
-
-
-def swaps(u: Sequence[Any], v: Sequence[Any]) -> list[tuple[list[Any], list[Any]]]:
-    """Both systems' items under every swap."""
-    pairs = [
-        [(b, a) if swap else (a, b) for a, b, swap in zip(u, v, mask, strict=True)]
-        for mask in itertools.product((False, True), repeat=len(u))
-    ]
-    return [([a for a, _ in pair], [b for _, b in pair]) for pair in pairs]
 
 
 def drawn(data: st.DataObject, classes: Sequence[Any], most: int) -> tuple[list[Any], list[Any], list[Any]]:
@@ -414,12 +406,8 @@ def test_every_swap_scores_as_scikit_learn_scores_it(
         for said in itertools.product(*zip(u, v, strict=True)):
             assume({"a", "c"} & {*gold, *said})
     problem = reduce_sums(predictions(gold, u, v), StatisticSpec(name, parameters))
-    truth = []
     scored = cache(partial(by_scikit_learn, name, parameters, gold))  # V of a swap is U of the opposite one
-    for swaps in itertools.product([False, True], repeat=n):
-        sides = [(b, a) if swapped else (a, b) for a, b, swapped in zip(u, v, swaps, strict=True)]
-        first, second = zip(*sides, strict=True)
-        truth.append(scored(first) - scored(second))
+    truth = [scored(tuple(first)) - scored(tuple(second)) for first, second in swaps(u, v)]
     assert problem.score_u is not None
     assert problem.score_v is not None
     assert float(problem.score_u) == pytest.approx(scored(tuple(u)), abs=1e-14)

@@ -26,6 +26,7 @@ from exactperm.statistics.reducers import reduce as reduce_problem
 from exactperm.statistics.reduction import difference_of_scores
 from exactperm.statistics.remainder import Midpoint, midpoint_of
 from exactperm.statistics.scores import doubled_midranks, reduce_scores
+from tests.enumeration import share, swaps
 from tests.refusals import refused, refused_alone
 
 from .of_sums import reduce
@@ -90,16 +91,10 @@ def p_values_by_definition(
 ) -> dict[Alternative, Fraction]:
     """Algorithm of the definition: exchange items, sum, score, compare in fractions."""
     values = []
-    for swaps in itertools.product([False, True], repeat=len(u)):
-        sides = [(b, a) if swapped else (a, b) for a, b, swapped in zip(u, v, swaps, strict=True)]
-        sums = [[sum(column) for column in zip(*rows, strict=True)] for rows in zip(*sides, strict=True)]
-        values.append(score(*sums[0]) - score(*sums[1]))
-    first = values[0]
-    return {
-        "greater": Fraction(sum(x >= first for x in values), len(values)),
-        "less": Fraction(sum(x <= first for x in values), len(values)),
-        "two-sided": Fraction(sum(abs(x) >= abs(first) for x in values), len(values)),
-    }
+    for sides in swaps(u, v):
+        one, other = ([sum(column) for column in zip(*side, strict=True)] for side in sides)
+        values.append(score(*one) - score(*other))
+    return {side: share(values, side) for side in SIDES}
 
 
 @given(st.data(), st.sampled_from(DEFINITIONS))

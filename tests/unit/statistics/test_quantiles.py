@@ -6,7 +6,6 @@ import math
 import random
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from exactperm.errors import PlanTooLarge
 from exactperm.inference.options import Options
 from exactperm.inference.paired import plan_record, prepare, run_test
 from exactperm.statistics.paired import Pairing, Repeated, Scores, StatisticSpec, Weights
+from tests.enumeration import swaps
 from tests.refusals import refused, refused_alone
 from tests.unit.inference.run_shorthands import check_record, clusters, column
 
@@ -54,17 +54,12 @@ def all_swaps(
     u: Sequence[float], v: Sequence[float], q: float, interpolation: str, codes: Sequence[int] | None
 ) -> list[Fraction]:
     """The statistic of all swaps; the first one is as observed."""
-    units = list(range(len(u))) if codes is None else list(codes)
-    order = list(dict.fromkeys(units))
     first, second = ([Fraction(repr(x)) for x in side] for side in (u, v))
-    exact = Fraction(repr(q))
-    found = []
-    for choice in product((False, True), repeat=len(order)):
-        swaps = [choice[order.index(unit)] for unit in units]
-        one = [b if swap else a for a, b, swap in zip(first, second, swaps, strict=True)]
-        other = [a if swap else b for a, b, swap in zip(first, second, swaps, strict=True)]
-        found.append(by_definition(one, exact, interpolation) - by_definition(other, exact, interpolation))
-    return found
+
+    def value(side: list[Fraction]) -> Fraction:
+        return by_definition(side, Fraction(repr(q)), interpolation)
+
+    return [value(one) - value(other) for one, other in swaps(first, second, codes)]
 
 
 def share(values: Sequence[Fraction], alternative: Alternative) -> Fraction:

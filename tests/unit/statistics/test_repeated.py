@@ -6,7 +6,6 @@ import json
 import statistics
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from exactperm.statistics.numbers import weights_of
 from exactperm.statistics.paired import Repeated, Scores, StatisticSpec
 from exactperm.statistics.problems import Additive
 from exactperm.statistics.reducers import reduce
+from tests.enumeration import share, signed_sums
 from tests.refusals import refused, refused_alone
 
 # Repeated samples are averaged exactly; printed scores go back on the unit they were rounded from.
@@ -236,11 +236,7 @@ def run(
 
 
 def two_sided(d: list[Fraction]) -> Fraction:
-    sums = [
-        abs(sum((s * x for s, x in zip(signs, d, strict=True)), Fraction(0)))
-        for signs in product((1, -1), repeat=len(d))
-    ]
-    return Fraction(sum(one >= abs(sum(d, Fraction(0))) for one in sums), len(sums))
+    return share(signed_sums(d))
 
 
 @st.composite

@@ -6,7 +6,6 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from exactperm.statistics.problems import Joint
 from exactperm.statistics.quantity import Formula, Quantity
 from exactperm.statistics.reduction import difference_of_scores
 from exactperm.statistics.sum_function import FunctionOf
+from tests.enumeration import share, signed_sums
 from tests.refusals import refused
 
 # Item weights: weighted means and sums are exact, for weights as they are written.
@@ -41,12 +41,7 @@ def decimals(values: Sequence[float]) -> list[Fraction]:
 
 
 def brute_force(units: Sequence[Fraction], alternative: str) -> Fraction:
-    observed, extreme = sum(units, Fraction(0)), 0
-    for signs in product((1, -1), repeat=len(units)):
-        total = sum((sign * unit for sign, unit in zip(signs, units, strict=True)), Fraction(0))
-        sides = {"greater": total >= observed, "less": total <= observed}
-        extreme += sides.get(alternative, abs(total) >= abs(observed))
-    return Fraction(extreme, 2 ** len(units))
+    return share(signed_sums(units), alternative)
 
 
 def weighted_test(

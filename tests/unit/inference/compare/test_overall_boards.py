@@ -18,6 +18,7 @@ from exactperm.inference.compare.compare import finish_compare, prepare_compare
 from exactperm.inference.compare.systems import Comparison
 from exactperm.inference.options import Options
 from exactperm.statistics.paired import Pairing, StatisticSpec, Systems, Weights
+from tests.enumeration import share, signed_sums
 from tests.refusals import refused
 
 Numbers = Sequence[float]
@@ -87,14 +88,7 @@ def effects(
 
 def brute_force(units: Sequence[Fraction], alternative: str = "two-sided") -> Fraction:
     """The exact p-value of the sum, over all exchanges."""
-    observed, extreme = sum(units, Fraction(0)), 0
-    for signs in product((1, -1), repeat=len(units)):
-        total = sum((sign * unit for sign, unit in zip(signs, units, strict=True)), Fraction(0))
-        if alternative == "two-sided":
-            extreme += abs(total) >= abs(observed)
-        else:
-            extreme += total >= observed if alternative == "greater" else total <= observed
-    return Fraction(extreme, 2 ** len(units))
+    return share(signed_sums(units), alternative)
 
 
 # Overall boards over data sets are exact tests of all items: against all exchanges, in fractions.

@@ -489,8 +489,8 @@ def test_not_text() -> None:
 # What is not a comparison is refused with a pointer, and a sentence that says what to do.
 
 
-A_OF_REFUSALS, B_OF_REFUSALS, C = [1, 0, 1], [1, 1, 0], [0, 0, 0]
-TWO = {"A": A_OF_REFUSALS, "B": B_OF_REFUSALS}
+ROW_A, ROW_B, C = [1, 0, 1], [1, 1, 0], [0, 0, 0]
+TWO = {"A": ROW_A, "B": ROW_B}
 THREE = {**TWO, "C": C}
 COUNTS = {"A": {"tp": [1], "fp": [0]}, "B": {"tp": [1], "fp": [1]}}
 LABELS = {"A": ["x", "y"], "B": ["x", "x"]}
@@ -506,25 +506,25 @@ def datasets(**boards: Any) -> dict[str, Any]:
 
 MATRIX: dict[str, Any] = {"kind": "scores", "systems": ["A", "B"], "scores": [[1, 0], [0, 1]]}
 
-REFUSED_OF_REFUSALS: dict[str, tuple[Any, str, str]] = {
+NO_COMPARISONS: dict[str, tuple[Any, str, str]] = {
     "no kind": ({"systems": TWO}, "/kind", "missing"),
     "other kind": (scores(kind="effects"), "/kind", "literal_error"),
     "unknown field": (scores(u=[1]), "/u", "unknown_field"),
     "no systems": ({"kind": "scores"}, "/systems", "missing"),
     "systems are a number": (scores(systems=3), "/systems", "systems"),
-    "one system": (scores(systems={"A": A_OF_REFUSALS}), "/systems", "too_few_systems"),
+    "one system": (scores(systems={"A": ROW_A}), "/systems", "too_few_systems"),
     "no system": (scores(systems={}), "/systems", "too_few_systems"),
-    "a column that is a number": (scores(systems={"A": A_OF_REFUSALS, "B": 1}), "/systems/B", "not_a_column"),
-    "a boolean": (scores(systems={"A": A_OF_REFUSALS, "B": [1, True, 0]}), "/systems/B/1", "not_a_number"),
-    "null": (scores(systems={"A": A_OF_REFUSALS, "B": [1, None, 0]}), "/systems/B/1", "not_a_number"),
-    "NaN": (scores(systems={"A": A_OF_REFUSALS, "B": [1, float("nan"), 0]}), "/systems/B/1", "not_finite"),
+    "a column that is a number": (scores(systems={"A": ROW_A, "B": 1}), "/systems/B", "not_a_column"),
+    "a boolean": (scores(systems={"A": ROW_A, "B": [1, True, 0]}), "/systems/B/1", "not_a_number"),
+    "null": (scores(systems={"A": ROW_A, "B": [1, None, 0]}), "/systems/B/1", "not_a_number"),
+    "NaN": (scores(systems={"A": ROW_A, "B": [1, float("nan"), 0]}), "/systems/B/1", "not_finite"),
     "NaN by id": (
         scores(systems={"A": {"q": 1}, "B": {"q": float("inf")}}), "/systems/B/q", "not_finite"
     ),
-    "a name to escape": (scores(systems={"A": A_OF_REFUSALS, "a/b~c": [1, "x", 0]}), "/systems/a~1b~0c/1", "not_a_number"),
+    "a name to escape": (scores(systems={"A": ROW_A, "a/b~c": [1, "x", 0]}), "/systems/a~1b~0c/1", "not_a_number"),
     "no items": (scores(systems={"A": [], "B": []}), "/systems/A", "no_items"),
-    "other lengths": (scores(systems={"A": A_OF_REFUSALS, "B": [1]}), "/systems/B", "length_mismatch"),
-    "lists and objects": (scores(systems={"A": A_OF_REFUSALS, "B": {"q": 1}}), "/systems/A", "mixed_forms"),
+    "other lengths": (scores(systems={"A": ROW_A, "B": [1]}), "/systems/B", "length_mismatch"),
+    "lists and objects": (scores(systems={"A": ROW_A, "B": {"q": 1}}), "/systems/A", "mixed_forms"),
     "ids that do not match": (
         scores(systems={"A": {"p": 1, "q": 1}, "B": {"q": 1}}), "/systems/B", "unmatched_ids"
     ),
@@ -541,12 +541,12 @@ REFUSED_OF_REFUSALS: dict[str, tuple[Any, str, str]] = {
     "clusters by order": (
         scores(systems={"A": {"p": 1}, "B": {"p": 1}}, clusters=["k"]), "/clusters", "mixed_forms"
     ),
-    "empty name": (scores(systems={"": A_OF_REFUSALS, "B": B_OF_REFUSALS}), "/systems/", "empty_name"),
-    "blank name": (scores(systems={" \u200b": A_OF_REFUSALS, "B": B_OF_REFUSALS}), "/systems/ \u200b", "empty_name"),
-    "long name": (scores(systems={"A" * 201: A_OF_REFUSALS, "B": B_OF_REFUSALS}), "/systems/" + "A" * 40, "name_too_long"),
-    "blanks around a name": (scores(systems={"A": A_OF_REFUSALS, "A ": B_OF_REFUSALS}), "/systems/A ", "similar_names"),
+    "empty name": (scores(systems={"": ROW_A, "B": ROW_B}), "/systems/", "empty_name"),
+    "blank name": (scores(systems={" \u200b": ROW_A, "B": ROW_B}), "/systems/ \u200b", "empty_name"),
+    "long name": (scores(systems={"A" * 201: ROW_A, "B": ROW_B}), "/systems/" + "A" * 40, "name_too_long"),
+    "blanks around a name": (scores(systems={"A": ROW_A, "A ": ROW_B}), "/systems/A ", "similar_names"),
     "another Unicode form": (
-        scores(systems={"\u00e9": A_OF_REFUSALS, "e\u0301": B_OF_REFUSALS}), "/systems/\u00e9", "similar_names"
+        scores(systems={"\u00e9": ROW_A, "e\u0301": ROW_B}), "/systems/\u00e9", "similar_names"
     ),
     "scores without names": (scores(scores=[[1, 0]]), "/scores", "redundant"),
     "names without scores": (scores(systems=["A", "B"]), "/scores", "missing"),
@@ -621,7 +621,7 @@ REFUSED_OF_REFUSALS: dict[str, tuple[Any, str, str]] = {
         "/higher_is_better", "choose_direction",
     ),
     "systems named after a metric of unknown direction": (
-        scores(systems={"wer old": A_OF_REFUSALS, "loss": B_OF_REFUSALS}), "/higher_is_better", "choose_direction"
+        scores(systems={"wer old": ROW_A, "loss": ROW_B}), "/higher_is_better", "choose_direction"
     ),
     "too many samples": (scores(samples=10**9, method="monte_carlo"), "/samples", "too_many_samples"),
     "systems and datasets": (scores(datasets={"d": {"systems": TWO}}), "/systems", "redundant"),
@@ -630,20 +630,20 @@ REFUSED_OF_REFUSALS: dict[str, tuple[Any, str, str]] = {
     "ids beside datasets": ({**datasets(d={"systems": TWO}), "ids": ["x"]}, "/ids", "superfluous"),
     "a data set without systems": (datasets(d={}), "/datasets/d/systems", "missing"),
     "a data set with one system": (
-        datasets(d={"systems": {"A": A_OF_REFUSALS}}), "/datasets/d/systems", "too_few_systems"
+        datasets(d={"systems": {"A": ROW_A}}), "/datasets/d/systems", "too_few_systems"
     ),
     "an unknown field of a data set": (
         datasets(d={"systems": TWO, "weight": [1]}), "/datasets/d/weight", "unknown_field"
     ),
     "a flaw in a data set": (
-        datasets(**{"a/b": {"systems": {"A": A_OF_REFUSALS, "B": [1, "x", 0]}}}), "/datasets/a~1b/systems/B/1", "not_a_number"
+        datasets(**{"a/b": {"systems": {"A": ROW_A, "B": [1, "x", 0]}}}), "/datasets/a~1b/systems/B/1", "not_a_number"
     ),
     "other lengths in a data set": (
-        datasets(d={"systems": {"A": A_OF_REFUSALS, "B": [1]}}), "/datasets/d/systems/B", "length_mismatch"
+        datasets(d={"systems": {"A": ROW_A, "B": [1]}}), "/datasets/d/systems/B", "length_mismatch"
     ),
     "a data set without a name": (datasets(**{" ": {"systems": TWO}}), "/datasets/ ", "empty_name"),
     "data sets without common systems": (
-        datasets(d={"systems": TWO}, e={"systems": {"A": A_OF_REFUSALS, "C": C}}) | {"aggregate": "macro"},
+        datasets(d={"systems": TWO}, e={"systems": {"A": ROW_A, "C": C}}) | {"aggregate": "macro"},
         "/datasets", "no_common_systems",
     ),
     "a name written in two ways": (
@@ -660,9 +660,9 @@ REFUSED_OF_REFUSALS: dict[str, tuple[Any, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED_OF_REFUSALS)
-def test_refused_with_a_pointer_of_refusals(case: str) -> None:
-    request, pointer, code = REFUSED_OF_REFUSALS[case]
+@pytest.mark.parametrize("case", NO_COMPARISONS)
+def test_refused_with_a_pointer_and_a_sentence(case: str) -> None:
+    request, pointer, code = NO_COMPARISONS[case]
     with pytest.raises(InvalidTest) as refused:
         parsed(request)
     assert flaws(refused.value)[0] == (pointer, code)
