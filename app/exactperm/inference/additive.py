@@ -28,7 +28,7 @@ from .null_record import holding, null_record, null_seconds, require_listable, t
 from .options import Options
 from .result import Answer, Result, bracketed, certified, most_steps, sampled
 
-# The test of a sum that no 64 bits hold: exact where it is small, else certified for the numbers …
+# A sum that no 64 bits hold: exact where it is small, else certified for the numbers as they are
 
 
 # Nanoseconds per operation, as the planner has them.
@@ -224,12 +224,6 @@ def _effects(problem: Additive) -> tuple[Whole, Whole | None]:
 def _rounding(problem: Additive) -> Rounding:
     assert problem.rounding is not None
     return problem.rounding
-
-
-# The test of one additive statistic: one sum on a line
-
-
-# The test of one additive statistic: one sum on a line
 
 
 # Wins, ties and losses.

@@ -32,9 +32,6 @@ from .null_record import QUANTILES, sampled_null_record
 from .options import Options
 from .result import MOST_ERROR, Answer, Result, bracketed, certified, sampled
 
-# The paired bootstrap: units drawn with replacement, the p-value that of the shifted null
-
-
 # The null of a bootstrapped sum, to look at: its law where that is affordable, else some resamples
 
 

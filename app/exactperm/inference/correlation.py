@@ -25,9 +25,6 @@ from .null_record import sampled_null_record
 from .options import Options
 from .result import Answer, Result, certified, controlled, sampled
 
-# The test of a rank correlation whose denominators move with the swaps: all swaps, or samples …
-
-
 # More units than these are enumerated under no budget.
 _MOST_UNITS = 40
 # Values of items that are looked at at once.

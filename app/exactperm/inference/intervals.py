@@ -27,7 +27,7 @@ from .bootstrap import BootstrapTest, JointBootstrap
 from .options import Options
 from .result import PlannedTest, Result
 
-# What an interval for the difference is made of: by inverting the permutation test, or Tango's …
+# Intervals by inverting the permutation test, and Tango's of right and wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +184,6 @@ def inversion(
         return Unavailable(f"{error}")
     decisive = exact and options.alternative == "two-sided" and problem.rounding is None
     return Inversion(problem, level, planned, decisive)
-
-
-# Confidence intervals of a difference
-
-
-# Which interval belongs to a test, and whether it agrees with the p-value about 0
 
 
 # The percentile interval of the paired bootstrap: quantiles of the bootstrap distribution itself

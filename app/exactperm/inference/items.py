@@ -23,7 +23,7 @@ from ..statistics.scores import PairedBinary, Quantiles, own_differences, paired
 from ..statistics.sum_function import values_of
 from .rounding_noise import ULPS
 
-# How large a difference is, without its units: Cohen's d_z, Cliff's delta, the odds of a …
+# Effect sizes: Cohen's d_z, Cliff's delta, the odds of a discordant item
 
 
 def effect_size(
@@ -119,9 +119,6 @@ def discordant(seen: PairedBinary, level: Fraction) -> Discordant | None:
     low, high = clopper_pearson(b, b + c, float(level))
     odds_high = None if high >= 1.0 else high / (1.0 - high)
     return Discordant(b, c, b / c if c else None, low / (1.0 - low), odds_high)
-
-
-# What was observed: the statistic and the scores, the items, the units on which U won, tied or los
 
 
 # Values of a unit that are so much alike may differ by rounding alone: of the first of them it is decided exactly.

@@ -133,12 +133,6 @@ def _fits(cost: Cost, sampling: Cost, budget: Budget) -> bool:
     )
 
 
-# The test of a statistic of several sums: F1 and other ratios, expressions, corpus metrics
-
-
-# The test of a statistic of several sums: F1 and other ratios, expressions, corpus metrics
-
-
 # Wins, ties and losses.
 _SECONDS_PER_ITEM = 4e-8
 # Exact decisions may take this many times what was predicted, and this much in any case.

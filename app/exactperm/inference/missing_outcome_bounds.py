@@ -14,9 +14,6 @@ from .certificate import require
 from .options import Options
 from .result import PlannedTest, Result, significant
 
-# The test of data with missing outcomes: complete items, and the fillings that are worst and best …
-
-
 Plan = Callable[[Paired, StatisticSpec, Options], PlannedTest]
 
 

@@ -53,9 +53,6 @@ from .sensitivity import PlannedSensitivity, SensitivityQuestion, planned_sensit
 from .sequential import SequentialTest, sequential_test
 from .warnings import data_warnings, warnings_of
 
-# The one entry of inference: data, statistic and options in; a record out
-
-
 # Parts of the record of a test that are read off its data, its problem and its plan
 
 

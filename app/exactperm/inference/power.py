@@ -16,9 +16,6 @@ from ..engine.power.paired_binary import OutOfReachError, PairedBinary, detectab
 from ..engine.root import root
 from ..errors import InvalidTest
 
-# Planning
-
-
 # What is known before a test: a design that says how likely a true difference is to be found
 
 
@@ -92,9 +89,6 @@ class Design(Protocol):
     def actual_alpha(self, n: int) -> float:
         """The probability that the test of n items rejects where there is no difference."""
         ...
-
-
-# Planning
 
 
 # Nothing known but a standard deviation: the normal approximation
@@ -171,9 +165,6 @@ class NormalDesign:
     def actual_alpha(self, n: int) -> float:
         """See `Design`."""
         return self.alpha
-
-
-# Planning
 
 
 # Right or wrong items before there are any: unconditional power of the exact paired test (McNemar's)
@@ -281,12 +272,6 @@ def from_accuracies(
     if min(p10, p01, both, neither) < -_ROUNDING:
         raise InvalidTest.at(pointer, "not_attainable", detail)
     return max(p10, 0.0), max(p01, 0.0)
-
-
-# Planning
-
-
-# A question put to a design becomes a record: the number that was asked for, a curve, and a sentence
 
 
 # The answer in one sentence, for people
@@ -425,9 +410,6 @@ def _warnings(solution: Solution, critical: float | None) -> Iterable[WarningRec
             else ("So small a difference needs more items than are searched.")
         )
         yield WarningRecord("out_of_reach", detail)
-
-
-# Planning
 
 
 # Planning: what a test of so many items can find, and how many items a difference needs

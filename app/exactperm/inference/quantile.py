@@ -21,9 +21,6 @@ from .null_record import sampled_null_record
 from .options import Options
 from .result import Answer, Result, certified, sampled
 
-# The test of a difference of medians or quantiles
-
-
 # Sorting, thresholds, wins, ties and losses.
 _SECONDS_PER_ITEM = 3e-6
 # All swaps of so many units are listed for the null distribution; else so many are drawn, in about this time.

@@ -34,9 +34,6 @@ EXACT_WIDTH = 3 * MOST_ERROR
 EXACT_STEPS = 4 * math.ulp(0.0)
 
 
-# A planned test, of whatever kind of problem, and its result: the p-value with its bounds, and the
-
-
 # What a method returned, as the p-value part of a record
 
 
@@ -190,12 +187,6 @@ _MOST_TIMES, _SPARE_STEPS = 4, 10_000_000
 def most_steps(cost: Cost) -> int:
     """Elementary steps after which a bracket of this predicted cost is left as wide as it is."""
     return _SPARE_STEPS + _MOST_TIMES * cost.operations
-
-
-# A planned test, of whatever kind of problem, and its result: the p-value with its bounds, and the
-
-
-# A planned test, of whatever kind of problem, and its result: the parts of a record
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,6 @@ from ..statistics.paired import Column, Paired, Repeated, Scores, StatisticSpec
 from .options import Options
 from .result import Result
 
-# Floating-point dust: scores whose last digits are of arithmetic and not of measurement, and what …
-
-
 # How many values are examined at all, and how long the test of the likely scores may take.
 _MOST_VALUES = 400_000
 _MAX_SECONDS = 0.25

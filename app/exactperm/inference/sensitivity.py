@@ -160,9 +160,6 @@ def _no_power(what: str) -> InvalidTest:
     return InvalidTest.at("/design/request/statistic", "no_power", detail)
 
 
-# What a test could have found: its critical difference, and the true difference that it finds with
-
-
 # Data that is there already, a pilot: power given the sizes of its differences
 
 
@@ -349,9 +346,6 @@ def _least(reaches: Callable[[int], bool], start: int) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if reaches(middle) else (middle, high)
     return high
-
-
-# What a test could have found: its critical difference, and the true difference that it finds with
 
 
 # What takes longer by the sizes themselves is computed from rounded ones.

@@ -49,9 +49,6 @@ def refuse_undecidable(warnings: tuple[DataWarning, ...]) -> None:
             raise InvalidTest.at(warning.pointer, warning.code, detail)
 
 
-# What the reader of a p-value should know: warnings with a code and a sentence
-
-
 def warnings_of(
     options: Options, result: Result, item_level: ItemLevel | None, *, exact: bool
 ) -> tuple[WarningRecord, ...]:

@@ -72,10 +72,7 @@ class Adjusted:
         return Adjusted(**columns)
 
 
-# Adjusted p-values of a family of tests: values, certified bounds, and what they say at alpha
-
-
-# Multiple testing procedures by rank: the k-th smallest of m p-values times a factor, stepping …
+# Procedures by rank: the k-th smallest of m p-values times a factor, stepping down or up
 
 
 # Factors that are no integers are within three roundings of their value; products round once more, by `nextafter`.
@@ -234,10 +231,7 @@ HOLM_ONE_SIDED = Procedure(
 )
 
 
-# Adjusted p-values of a family of tests: values, certified bounds, and what they say at alpha
-
-
-# Which adjusted p-values are at most alpha: by certified bounds, and by fractions where these do …
+# Decisions at alpha: by certified bounds, and by fractions where these do not tell
 
 
 def decide(
@@ -275,9 +269,6 @@ def decide(
             if exact is not None:
                 known[i] = exact
                 low[i] = high[i] = float(exact)
-
-
-# Adjusted p-values of a family of tests: values, certified bounds, and what they say at alpha
 
 
 # Holm's adjustment for discrete tests

@@ -134,10 +134,7 @@ def _tests(count: int) -> str:
     return "1 test" if count == 1 else f"{count:,} tests"
 
 
-# One board from the tests of its pairs: systems best first, pairs in their order, groups, the fami
-
-
-# What single tests have to say, once for a board: each code with one sentence and the pairs that …
+# Notes of single tests, once for a board: each code with one sentence and its pairs
 
 
 _SHOWN = 3
@@ -173,9 +170,6 @@ def _pairs(names: Sequence[str], tests: PairTests, positions: Sequence[int]) -> 
     return f"{'; '.join(shown)}{more}"
 
 
-# One board from the tests of its pairs: systems best first, pairs in their order, groups, the fami
-
-
 # What a test says about a pair: better, worse, tied, undecided or untestable
 
 
@@ -196,9 +190,6 @@ def relations(tests: PairTests, adjusted: Adjusted, alternative: Alternative, al
     return np.where(adjusted.rejected, rejected, found)
 
 
-# One board from the tests of its pairs: systems best first, pairs in their order, groups, the fami
-
-
 # How certain the adjusted p-values of a board are
 
 
@@ -213,9 +204,6 @@ def certainty(tests: PairTests, adjusted: Adjusted) -> CertaintyRecord:
     """How many adjusted p-values are exact, bracketed and sampled, over all tests, whether they are listed or not."""
     codes = certainty_codes(tests, adjusted)
     return CertaintyRecord(*np.bincount(codes, minlength=len(CERTAINTIES)).tolist())
-
-
-# One board from the tests of its pairs: systems best first, pairs in their order, groups, the fami
 
 
 # The pairs of a board as records
@@ -393,9 +381,6 @@ def directed(tests: PairTests, chosen: Flags) -> tuple[Integers, Integers]:
     return np.where(first, u, v), np.where(first, v, u)
 
 
-# One board from the tests of its pairs: systems best first, pairs in their order, groups, the fami
-
-
 # Groups of systems that follow from the significant pairs alone: letters, clusters, tiers
 
 
@@ -472,9 +457,6 @@ def circular(better: Flags) -> bool:
 def _runs(starts: Sequence[int], size: int) -> list[tuple[int, ...]]:
     ends = [*starts[1:], size]
     return [tuple(range(start, end)) for start, end in zip(starts, ends, strict=True)]
-
-
-# One board from the tests of its pairs: systems best first, pairs in their order, groups, the fami
 
 
 _PROMISE = ", which pairs of systems do not promise"

@@ -32,7 +32,7 @@ from .pair_tests import PairTests, exact_alpha, require_all
 from .pairs import PairIntervals, PlannedPairs, plan_pairs, reduced, scores_of
 from .systems import Comparison, Score, ordered_pairs, sorted_by_id, system_sizes
 
-# A comparison that was validated and planned: what it will do and cost, and where its errors …
+# A planned comparison: its price, and where its errors point to
 
 
 _OF_DATA = ("/systems", "/gold", "/clusters", "/ids", "/scores", "/weights")
@@ -151,9 +151,6 @@ def inside(prefix: str, pointer: str) -> str:
     return prefix + pointer if pointer.startswith(_OF_DATA) else pointer
 
 
-# The one entry of a comparison: boards are planned, tested, adjusted and recorded, as `paired_test
-
-
 # The identity of a comparison
 
 
@@ -239,9 +236,6 @@ def board_dust(systems: Systems, spec: StatisticSpec, options: Options) -> tuple
 
 def _never_run(data: Paired, spec: StatisticSpec, options: Options) -> _Endless:
     return _Endless(_NO_PLAN)
-
-
-# The one entry of a comparison: boards are planned, tested, adjusted and recorded, as `paired_test
 
 
 def prepare_compare(comparison: Comparison, budget: Budget) -> PreparedCompare:

@@ -23,7 +23,7 @@ from ...statistics.scores import signed_ranks
 from ..options import Options
 from .pair_tests import BinomialValues, PairTests
 
-# Systems that are right or wrong on every item: all pairs at once, from matrix products and …
+# Systems that are right or wrong on every item: all pairs at once, from matrix products
 
 
 Flags = NDArray[np.bool_]  # shape (N,)
@@ -215,10 +215,7 @@ def _placed(systems: Systems, right: Sequence[Flags]) -> tuple[Table, Table | No
     return table, there
 
 
-# Systems whose scores lie on one common lattice: a column of integers each
-
-
-# Sign tests of many pairs at once: of n units on which two systems differ, one is better on b and …
+# Sign tests of many pairs at once, the null Binomial(n, 1/2)
 
 
 # Seconds for each pair, and for each round of Pascal's rule.
@@ -309,9 +306,6 @@ def _two_sided(n: Integers, heads: Integers) -> Tails:
         error=np.where(certain, 0.0, tails.error),
         log_error=np.where(certain, 0.0, tails.log_error + 2.0**-50 * (1.0 + np.abs(tails.log10_p))),
     )
-
-
-# Systems whose scores lie on one common lattice: a column of integers each
 
 
 _STATISTICS = ("mean_difference", "sum_difference", "sign", "signed_rank")

@@ -143,9 +143,6 @@ def _symmetric(problem: object) -> Integers:
     )
 
 
-# Westfall and Young's step-down max T over the pairs of one or several boards
-
-
 @dataclass(frozen=True)
 class PlannedMaxT:
     """One family, of the pairs of some boards; `plan_max_t` has made sure of its price."""

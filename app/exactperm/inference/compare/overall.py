@@ -207,9 +207,6 @@ def _bounded(log10_p: Reals, low: Reals, high: Reals) -> dict[str, Any]:
     }
 
 
-# The overall board over several data sets: of all items, or from the one-sided p-values of the set
-
-
 # The items of several data sets as those of one: what micro averages are of
 
 

@@ -53,9 +53,6 @@ class Joined:
         return self.parts[part](test - self.starts[part], *rest)
 
 
-# The tests of the pairs of one board before they are adjusted, as columns: a board may have 250,00
-
-
 # All attainable p-values of sums on a small lattice: what `holm_discrete` asks for
 
 
@@ -113,10 +110,7 @@ def _attainable(null: Null, *, two_sided: bool) -> list[Fraction]:
     return values
 
 
-# The tests of the pairs of one board before they are adjusted, as columns: a board may have 250,00
-
-
-# The exact p-values of right or wrong: the null of n items that differ is Binomial(n, 1/2), …
+# Exact p-values of right or wrong: the null of n items that differ is Binomial(n, 1/2)
 
 
 # With more items that differ, a list of all attainable p-values takes too much memory: they are searched for.
@@ -176,9 +170,6 @@ class BinomialValues:
             value = min(Fraction(tail << int(self.two_sided), 1 << n), Fraction(1))
             self.known[n, heads] = value
         return value
-
-
-# The tests of the pairs of one board before they are adjusted, as columns: a board may have 250,00
 
 
 # Tests one by one, and parts of them, as the columns of `PairTests`
@@ -310,9 +301,6 @@ def require_all(tests: PairTests) -> None:
         raise ArithmeticError(f"a p-value without a certificate: test {at} has p = {tests.p[at]!r}")
 
 
-# The tests of the pairs of one board before they are adjusted, as columns: a board may have 250,00
-
-
 # Doubles next to exact values, and bounds of p-values that underflow
 
 
@@ -369,9 +357,6 @@ def log10_of(value: Fraction) -> float:
     return min(math.log10(float(scaled)) + shift * math.log10(2.0), 0.0)
 
 
-# The tests of the pairs of one board before they are adjusted, as columns: a board may have 250,00
-
-
 # The smallest p-value that any outcome of a test has: whether the test could be significant at all
 
 
@@ -403,9 +388,6 @@ def untestable(tests: PairTests, alpha: Fraction) -> Flags:
         else:
             above[i] = tests.attained is not None and tests.attained(i, alpha) == 0
     return above
-
-
-# The tests of the pairs of one board before they are adjusted, as columns: a board may have 250,00
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ from .integer_systems import (
 from .pair_tests import PairTest, PairTests, from_rows, log10_bounds, null_of
 from .systems import Score, counted_systems, pair_data, pointers, system_scores
 
-# Pairs tested one by one, as single tests are: for every statistic and all data that have no …
+# Pairs tested one by one, as single tests are
 
 
 # What it takes to plan a pair, besides what its test takes: reduction, canonical form, prices.
@@ -236,12 +236,6 @@ def _nothing_in_common(u: int, v: int) -> PairTest:
         fraction=Fraction2(1, 0),
         null=((), ()),
     )
-
-
-# Which pairs of systems are tested, and the quickest way to do it
-
-
-# Pairs of `IntegerSystems`: differences of integer columns, without reading data again
 
 
 # P-values of many pairs at once where the sizes of their differences are few
@@ -497,9 +491,6 @@ def _log10(attainable: float, form: CanonicalForm, *, two_sided: bool) -> float:
     return (int(two_sided) - form.nonzero) * (LN2 / LN10)
 
 
-# Which pairs of systems are tested, and the quickest way to do it
-
-
 # Confidence intervals of the listed pairs: those that single tests have
 
 
@@ -578,9 +569,6 @@ class ComputedIntervals:
     def warnings(self, names: Sequence[str], tests: PairTests) -> tuple[WarningRecord, ...]:
         """Why there is none, or why one disagrees with its p-value."""
         return about_pairs(names, tests, self.notes)
-
-
-# Which pairs of systems are tested, and the quickest way to do it
 
 
 __all__ = ["PlannedPairs", "Reduced", "plan_pairs", "reduced"]

@@ -31,7 +31,7 @@ from ...statistics.paired import (
 from ...statistics.reducers import reduce
 from ..options import Options
 
-# What is to be compared: systems on one or several data sets, in which pairs, and how p-values …
+# The validated request
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,6 @@ class Comparison:
     def board_count(self) -> int:
         """How many boards the answer has."""
         return len(self.datasets) + (None not in self.datasets and self.aggregate is not None)
-
-
-# What is to be compared: systems, their pairs and the data of each pair
 
 
 # The data of one pair: what both systems have, as every test of two systems takes it
@@ -166,9 +163,6 @@ def sorted_by_id(systems: Systems) -> Systems:
         groups=None if systems.groups is None else first_seen(systems.groups[order]),
         event=taken(systems.event, order),
     )
-
-
-# What is to be compared: systems, their pairs and the data of each pair
 
 
 # The score of each system by itself, and who is the better of two: what a board is sorted by

@@ -198,9 +198,6 @@ def equivalence_test(prepared: Prepared, terms: GateTerms, budget: Budget) -> Eq
     )
 
 
-# The gate: whether a candidate may replace its baseline, by one or several metrics
-
-
 # Gates that are asked again as items come in: an e-value in the place of the p-value
 
 
@@ -277,9 +274,6 @@ def anytime_test(prepared: Prepared, terms: GateTerms, question: Question, asked
         raise InvalidTest.at("/sequential", "not_available", detail)
     test = sequential_test(prepared.test.problem, asked, question.alternative, question.difference)
     return AnytimeTest(question, test, terms.alpha)
-
-
-# The gate: whether a candidate may replace its baseline, by one or several metrics
 
 
 # Reports say what was found 4 times in 5, unless another power was asked for; seconds that this may take.

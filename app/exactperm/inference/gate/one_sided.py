@@ -74,10 +74,7 @@ def greatest_known(*attainable: float | None) -> float | None:
     return max(known) if len(known) == len(attainable) else None
 
 
-# The one-sided tests that a gate puts: of no difference, of a margin, of equivalence
-
-
-# A gate's question of data with missing outcomes: both extreme fillings, so that the verdict …
+# Data with missing outcomes: both extreme fillings, so that the verdict holds under every one
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +121,6 @@ def over_fillings(prepared: Prepared, put: Callable[[Prepared], MarginTest]) -> 
         put(replace(prepared, test=test, fillings=None)) for test in (fillings.worst, fillings.best)
     )
     return OverFillings(worst, best, math.ldexp(1.0, -prepared.test.form.nonzero))
-
-
-# The one-sided tests that a gate puts: of no difference, of a margin, of equivalence
 
 
 # The one-sided test that a gate's policy asks for, of a difference of 0 or of a margin
@@ -371,10 +365,7 @@ def _not_available(detail: str) -> InvalidTest:
     return InvalidTest.at("/margin", "margin_not_available", f"{detail}.")
 
 
-# The one-sided tests that a gate puts: of no difference, of a margin, of equivalence
-
-
-# The outcome on the same items that is most in favour of a test's alternative, as far as a quick …
+# The outcome that is most in favour of a test's alternative: it bounds the least attainable p-value
 
 
 # Seconds that it may take at least, and as a multiple of the test's.

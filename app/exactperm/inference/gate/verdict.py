@@ -26,9 +26,6 @@ from ...statistics.names import direction, measured
 from ..certificate import flaw_of_numbers
 from .one_sided import Outcome
 
-# From the metrics' one-sided tests to their verdicts: Holm over the family, then the policy
-
-
 # Holm's step-down adjustment: several tests at once, the chance of any false finding at most alpha
 
 
@@ -188,9 +185,6 @@ def overall(verdicts: Sequence[Verdict]) -> Verdict:
     """Fail when one fails, else inconclusive when one is, else continue when one waits, else pass."""
     worst: tuple[Verdict, ...] = ("fail", "inconclusive", "continue")
     return next((verdict for verdict in worst if verdict in verdicts), "pass")
-
-
-# From the one-sided tests of metrics to verdicts, and to sentences
 
 
 # What a gate says in words. Systems are "candidate" and "baseline"; names are cut and made harmless
