@@ -29,7 +29,7 @@ from .integer_systems import BinarySystems
 from .max_t import PairSums, PlannedMaxT, plan_max_t
 from .overall import overall_comparison, overall_systems, plan_overall
 from .pair_tests import PairTests, exact_alpha, require_all
-from .pairs import PairIntervals, PlannedPairs, plan_pairs, reduced, scores_of
+from .pairs import GeneralPairs, PairIntervals, PlannedPairs, plan_pairs, reduced, scores_of
 from .systems import Comparison, Score, ordered_pairs, sorted_by_id, system_sizes
 
 # A planned comparison: its price, and where its errors point to
@@ -285,7 +285,7 @@ def _prepared(name: str | None, systems: Systems, comparison: Comparison, budget
     )
     intervals = None
     if options.confidence_level is not None and comparison.listed != "none":
-        intervals = PairIntervals(systems, spec, options, pairs, budget)
+        intervals = PairIntervals(GeneralPairs(systems, spec, options, pairs, budget))
     # With two values there is nothing that dust could hide.
     dust = () if isinstance(once, BinarySystems) else board_dust(systems, spec, options)
     sums = None

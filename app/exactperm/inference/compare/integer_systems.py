@@ -35,7 +35,6 @@ _OF_SCORES = ("mean_difference", "sum_difference", "sign")
 _OF_PREDICTIONS = ("accuracy", "exact_match", "token_accuracy")
 # Seconds for each multiplication, and for each value that is read.
 _PER_PRODUCT, _PER_VALUE = 1e-10, 1.5e-8
-_LONGEST = 3.0
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class BinarySystems:
         What the two are worth: exact, wrong is the smaller one.
     mean
         Whether a score is a mean over items, not a sum.
-    signs
+    counted
         Whether the difference of a pair is b - c, that of the sign test.
     """
 
@@ -59,7 +58,7 @@ class BinarySystems:
     wrong_value: Fraction
     right_value: Fraction
     mean: bool
-    signs: bool
+    counted: bool
 
     @cached_property
     def sizes(self) -> Integers:
@@ -88,6 +87,18 @@ class BinarySystems:
         """common[u, v]: how many items both have, shape (K, K); None where all have all."""
         return self._products()[1]
 
+    def signs(self, u: Integers, v: Integers) -> tuple[Integers, Integers, Integers]:
+        """Of m pairs: the items that both have, and on how many of them u alone, v alone is right; shape (m,) each."""
+        items = self.sizes[u] if self.common is None else self.common[u, v]
+        return items, self.only[u, v], self.only[v, u]
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of the counts of all pairs."""
+        count, items = map(int, self.right.shape)
+        products = count * count * items * (1 if self.there is None else 2)
+        return products * _PER_PRODUCT + count * items * _PER_VALUE
+
     def _products(self) -> tuple[Integers, Integers | None]:
         systems, items = self.right.shape
         only = np.zeros((systems, systems), dtype=np.int64)
@@ -101,47 +112,6 @@ class BinarySystems:
                 common += np.rint(there @ there.T).astype(np.int64)
             only += np.rint(right @ (there - right).T).astype(np.int64)
         return only, common
-
-
-@dataclass(frozen=True)
-class BinaryPairs:
-    """The tests of `pairs`, shape (m, 2): positions in the systems by code point."""
-
-    systems: BinarySystems
-    options: Options
-    pairs: Integers
-
-    @property
-    def seconds(self) -> float:
-        """Predicted time of all pairs."""
-        count, items = map(int, self.systems.right.shape)
-        products = count * count * items * (1 if self.systems.there is None else 2)
-        return products * _PER_PRODUCT + count * items * _PER_VALUE + binomial_seconds(len(self.pairs), items)
-
-    @property
-    def longest_seconds(self) -> float:
-        """A bound on it: no step depends on the values."""
-        return _LONGEST * self.seconds
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """One for all pairs."""
-        return ("binomial",)
-
-    def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
-        """The tests of a slice of the pairs."""
-        systems, (u, v) = self.systems, self.pairs[start:stop].T
-        n = systems.sizes[u] if systems.common is None else systems.common[u, v]
-        more, less = systems.only[u, v], systems.only[v, u]
-        differences = self._differences(more - less, n)
-        return binomial_tests((u, v), n, n, (more, less), differences, self.options, len(self.pairs))
-
-    def _differences(self, more: Integers, items: Integers) -> Reals:
-        """The statistic as the nearest double, shape (m,)."""
-        if self.systems.signs:
-            return more.astype(np.float64)
-        step = self.systems.right_value - self.systems.wrong_value
-        return quotients(more, step, items if self.systems.mean else np.ones_like(items))
 
 
 def binary_systems(systems: Systems, spec: StatisticSpec) -> BinarySystems | None:
@@ -166,7 +136,7 @@ def binary_systems(systems: Systems, spec: StatisticSpec) -> BinarySystems | Non
     # As a pair with both values reads them.
     lattice = on_lattice(np.array(values))
     low, high = (int(value) * lattice.unit for value in lattice.columns[0])
-    return BinarySystems(*placed, low, high, mean=spec.name != "sum_difference", signs=spec.name == "sign")
+    return BinarySystems(*placed, low, high, mean=spec.name != "sum_difference", counted=spec.name == "sign")
 
 
 def _two_values(columns: Sequence[Column]) -> tuple[float, float] | None:
@@ -232,21 +202,18 @@ def binomial_seconds(pairs: int, units: int) -> float:
 
 
 def binomial_tests(
-    pairs: tuple[Integers, Integers],
-    n: Integers,
-    units: Integers,
-    counts: tuple[Integers, Integers],
+    pairs: Integers,
+    counts: tuple[Integers, Integers, Integers],
     differences: Reals,
     options: Options,
     board: int,
 ) -> PairTests:
-    """The tests of m pairs (u, v), shape (m,) each, of the `board` pairs of a board.
+    """The sign tests of `pairs`, shape (m, 2), of the `board` pairs of a board.
 
-    `n` items and `units` that swap; `counts` are on how many u has more and on how many less; `differences` is the
-    statistic.
+    `counts`, shape (m,) each, are the items, all of which swap, those on which u has more, and less; `differences` is the statistic.
     """
-    u, v = pairs
-    more, less = counts
+    u, v = pairs.T
+    n, more, less = counts
     wins, losses = (less, more) if options.higher_is_better is False else (more, less)
     two_sided = options.alternative == "two-sided"
     heads = np.maximum(more, less) if two_sided else wins if options.alternative == "greater" else losses
@@ -261,7 +228,7 @@ def binomial_tests(
         v=v,
         n=n,
         wins=wins,
-        ties=units - differ,
+        ties=n - differ,
         losses=losses,
         difference=differences,
         sign=np.sign(wins - losses),
@@ -377,6 +344,19 @@ class IntegerSystems:
         if self.clusters is None or self.n_clusters is None:
             return effects
         return sum_by_cluster(effects, self.clusters, self.n_clusters)
+
+    def signs(self, u: Integers, v: Integers) -> tuple[Integers, Integers, Integers]:
+        """Of m pairs of a sign test: the items that both have, those with a larger value of u, of v; shape (m,) each."""
+        counts = np.zeros((3, len(u)), dtype=np.int64)
+        for at, pair in enumerate(zip(u.tolist(), v.tolist(), strict=True)):
+            effects = self.effects(*pair)
+            counts[:, at] = len(effects), np.count_nonzero(effects > 0), np.count_nonzero(effects < 0)
+        return counts[0], counts[1], counts[2]
+
+    @property
+    def are_signs(self) -> bool:
+        """Whether pairs are sign tests of single items, which are binomial."""
+        return self.spec.name == "sign" and self.clusters is None
 
     def step(self, items: int) -> Fraction:
         """What one unit of an effect adds to the statistic of a pair with so many items."""

@@ -28,101 +28,10 @@ from ..certificate import flaw_of
 from ..options import Options
 from ..paired import planned_problem
 from ..result import PlannedTest, bracketed, certified, most_steps
-from .integer_systems import BinarySystems, IntegerSystems
-from .pair_tests import PairTest, log10_bounds, null_of
-from .pairs import ANY_FRACTION, GeneralPairs, PairIntervals, Reduced, reduced, single
+from .integer_systems import BinarySystems
+from .pair_tests import PairTest, PairTests, from_rows, pair_test
+from .pairs import BRACKETED, GeneralPairs, Reduced, reduced, single, some_of
 from .systems import counted_systems, pair_data
-
-BRACKETED = (
-    "weights_too_fine",
-    (
-        "The weights of the items, 1 / (data sets x items of the set), take more than 60 bits together: the p-value is a "
-        "rigorous bracket for the weights as they are, and narrower with a smaller precision."
-    ),
-)
-
-
-@dataclass(frozen=True)
-class DataSets:
-    """The same systems on several data sets."""
-
-    parts: tuple[Systems, ...]
-    spec: StatisticSpec
-
-    @cached_property
-    def _counted(self) -> tuple[tuple[Systems, StatisticSpec], ...]:
-        return tuple(counted_systems(part, self.spec) for part in self.parts)
-
-    def planned(self, u: int, v: int, options: Options, budget: Budget) -> PlannedTest | None:
-        """The planned test of one pair, None where a data set has no item that both have.
-
-        Raises InvalidTest and PlanTooLarge.
-        """
-        names = self.parts[0].names
-        problems: list[Additive | Joint | Correlation] = []
-        read = []
-        for systems, spec in self._counted:
-            data = pair_data(systems, names[u], names[v])
-            if data is None:
-                return None
-            problem = reduce(data, spec)
-            if isinstance(problem, Quantiles):
-                raise TypeError(f"{spec.name} has no mean over data sets")  # refused by `overall`
-            problems.append(problem)
-            read.append((data, spec))
-        if any(isinstance(problem, Correlation) for problem in problems):
-            mean = joined(
-                [correlation_of(data, spec) for data, spec in read if isinstance(data, Predictions)]
-            )
-            return planned_problem(mean, options, budget)
-        sums = [problem for problem in problems if not isinstance(problem, Correlation)]
-        return planned_problem(mean_of(sums), options, budget)
-
-
-@dataclass(frozen=True)
-class MacroPairs(GeneralPairs):
-    """The pairs of an overall board, each with a test of its own; `systems` are those of all items.
-
-    `with_nulls` asks for the exact null distribution of every pair, as far as a lattice is not too long.
-    """
-
-    datasets: DataSets
-    with_nulls: bool = False
-
-    def planned(self, u: int, v: int) -> PlannedTest | None:
-        """The planned test of one pair."""
-        return self.datasets.planned(u, v, single(self.options), self.budget)
-
-    def row(self, u: int, v: int) -> PairTest:
-        """The test of one pair; raises InvalidTest and PlanTooLarge."""
-        row = super().row(u, v)
-        # Not the scores: their weights.
-        notes = (BRACKETED if code == "scores_rounded" else (code, detail) for code, detail in row.notes)
-        row = replace(row, notes=tuple(notes))
-        return self._with_null(row) if self.with_nulls else row
-
-    def _with_null(self, row: PairTest) -> PairTest:
-        """The test with its exact p-value and its null distribution, where the lattice is not too long."""
-        planned = self.planned(row.u, row.v)
-        if not isinstance(planned, AdditiveTest):
-            return row
-        form = planned.form
-        if form.range // 2 * (form.nonzero // 64 + 1) > ANY_FRACTION:
-            return row
-        exact = certified(methods.exactly("rational", form, planned.region))
-        return replace(row, fraction=exact.fraction, null=null_of(form))
-
-
-@dataclass(frozen=True)
-class MacroIntervals(PairIntervals):
-    """Intervals of a mean over data sets: every data set is shifted by the same difference."""
-
-    datasets: DataSets
-
-    def test(self, u: int, v: int) -> PlannedTest | None:
-        """The planned test of one pair."""
-        return self.datasets.planned(u, v, self.of_one, self.budget)
-
 
 # So many units that swap may be enumerated; more are bracketed.
 _FEW = 64
@@ -167,80 +76,67 @@ class PairSums:
 
 
 @dataclass(frozen=True)
-class MacroSums(MacroPairs):
-    """The pairs of an overall board of scores; `lattices` are the systems in each data set."""
+class MacroSums:
+    """The pairs of an overall board of scores, by `general` where no bracket comes first; `lattices` are the systems in each data set."""
 
-    lattices: tuple[Reduced, ...] = ()
+    general: GeneralPairs
+    lattices: tuple[Reduced, ...]
 
     @cached_property
     def _some(self) -> tuple[tuple[float, bool], ...]:
-        """(seconds, whether a bracket) of some pairs from all over the board; raises InvalidTest and PlanTooLarge."""
-        count = len(self.pairs)
-        some = np.unique(np.linspace(0, count - 1, min(count, _SAMPLED_PAIRS)).astype(int))
+        """(seconds, whether a bracket) of some pairs; raises InvalidTest and PlanTooLarge."""
         result = []
-        for u, v in self.pairs[some].tolist():
-            found = self._bracketing(u, v)
+        for pair in some_of(self.general.pairs, _SAMPLED_PAIRS):
+            found = self._bracketing(*pair)
             if found is not None:
                 result.append((found[1].seconds + _PER_PAIR + _PER_ITEM * found[0].items, True))
                 continue
-            planned = self.planned(u, v)
-            result.append((self._planning_seconds + (0.0 if planned is None else planned.seconds), False))
+            planned = self.general.planned(*pair)
+            seconds = self.general.planning_seconds + (0.0 if planned is None else planned.seconds)
+            result.append((seconds, False))
         return tuple(result)
 
     @property
     def seconds(self) -> float:
         """Predicted time of all pairs, from the plans of some."""
-        return len(self.pairs) * sum(seconds for seconds, _ in self._some) / max(len(self._some), 1)
+        return len(self.general.pairs) * sum(seconds for seconds, _ in self._some) / max(len(self._some), 1)
 
     @property
     def longest_seconds(self) -> float:
         """What it takes at the most; a bracket's price is likely and not proven."""
-        if any(bracket for _, bracket in self._some):
-            return math.inf
-        return super().longest_seconds
+        return math.inf if any(bracket for _, bracket in self._some) else self.general.longest_seconds
 
     @property
     def methods(self) -> tuple[str, ...]:
         """The methods of the pairs that were planned."""
-        if all(bracket for _, bracket in self._some):
-            return ("bounds",)
-        return super().methods
+        return ("bounds",) if all(bracket for _, bracket in self._some) else self.general.methods
+
+    def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
+        """The tests of a slice of the pairs; raises InvalidTest and PlanTooLarge."""
+        rows = [self.row(*pair) for pair in self.general.pairs[start:stop].tolist()]
+        return from_rows(rows, two_sided=self.general.options.alternative == "two-sided")
 
     def row(self, u: int, v: int) -> PairTest:
         """The test of one pair; raises InvalidTest and PlanTooLarge."""
         found = self._bracketing(u, v)
         if found is None:
-            return super().row(u, v)
+            return self.general.row(u, v)
         sums, cost, problem = found
-        options = single(self.options)
+        options = single(self.general.options)
         bracket = bounds.bracket(*problem, precision=options.precision, steps=most_steps(cost))
-        answer = bracketed(bracket, options.precision)
-        if flaw_of(answer, exact=False, least_log10=-sums.nonzero * LN2 / LN10) is not None:
-            return super().row(u, v)
-        total, low, high = sums.total, *log10_bounds(answer)
-        up, down = int(sums.up.sum()), int(sums.down.sum())
-        sign, lower = (total > 0) - (total < 0), self.options.higher_is_better is False
-        return PairTest(
-            u=u,
-            v=v,
-            n=sums.items,
-            wins=down if lower else up,
-            ties=sums.units - up - down,
-            losses=up if lower else down,
-            difference=float(total * sums.unit),
-            sign=-sign if lower else sign,
-            p=answer.p_value,
-            p_low=answer.bounds[0],
-            p_high=answer.bounds[1],
-            log10_p=answer.log10_p_value,
-            log10_low=low,
-            log10_high=high,
+        answer, log10_share = bracketed(bracket, options.precision), -sums.nonzero * LN2 / LN10
+        if flaw_of(answer, exact=False, least_log10=log10_share) is not None:
+            return self.general.row(u, v)
+        total, up, down = sums.total, int(sums.up.sum()), int(sums.down.sum())
+        return pair_test(
+            (u, v),
+            (sums.items, up, sums.units - up - down, down),
+            (float(total * sums.unit), (total > 0) - (total < 0)),
+            answer,
             # The largest and the smallest sum have 2**-n each.
-            attainable=(int(options.alternative == "two-sided") - sums.nonzero) * LN2 / LN10,
-            method="bounds",
-            exact=False,
-            sampled=False,
-            fraction=None,
+            (int(options.alternative == "two-sided") - sums.nonzero) * LN2 / LN10,
+            ("bounds", False),
+            lower_is_better=self.general.options.higher_is_better is False,
             notes=(BRACKETED,),
         )
 
@@ -249,10 +145,10 @@ class MacroSums(MacroPairs):
         sums = self.sums(u, v)
         if sums is None or sums.nonzero <= _FEW or sums.reach < MAX_INTEGER:
             return None
-        options = single(self.options)
+        options = single(self.general.options)
         problem = grouped_problem(sums.sizes, sums.up, sums.down, sums.units, options.alternative)
         cost = Cost("bounds", *steps_and_bytes(*problem, options.precision), _NANOSECONDS)
-        return (sums, cost, problem) if cost.fits(self.budget) else None
+        return (sums, cost, problem) if cost.fits(self.general.budget) else None
 
     def sums(self, u: int, v: int) -> PairSums | None:
         """The effects of one pair; None where a data set has no item that both have."""
@@ -288,22 +184,11 @@ def _effects_of(lattice: Reduced, u: int, v: int) -> PairSums:
     return PairSums(lattice.step(max(items, 1)), tuple(sizes.tolist()), up, down, items, len(effects))
 
 
-def macro_pairs(pairs: MacroPairs) -> MacroPairs:
-    """The same pairs in the quickest way there is."""
-    options = pairs.options
-    if options.method != "auto" or options.exact_fraction or pairs.spec.name not in _STATISTICS:
-        return pairs
-    lattices = tuple(reduced(part, pairs.spec) for part in pairs.datasets.parts)
-    known = tuple(lattice for lattice in lattices if isinstance(lattice, BinarySystems | IntegerSystems))
-    if len(known) < len(lattices):
-        return pairs
-    return MacroSums(
-        pairs.systems,
-        pairs.spec,
-        options,
-        pairs.pairs,
-        pairs.budget,
-        pairs.datasets,
-        pairs.with_nulls,
-        known,
-    )
+def macro_pairs(general: GeneralPairs) -> GeneralPairs | MacroSums:
+    """Pairs of a mean over data sets in the quickest way there is."""
+    options, spec = general.options, general.spec
+    if options.method != "auto" or options.exact_fraction or spec.name not in _STATISTICS:
+        return general
+    lattices = [reduced(part, spec) for part in general.sets]
+    known = tuple(lattice for lattice in lattices if lattice is not None)
+    return MacroSums(general, known) if len(known) == len(lattices) else general

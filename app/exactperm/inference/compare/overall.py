@@ -24,9 +24,9 @@ from ...statistics.paired import Pairing, StatisticSpec, SystemColumn, Systems
 from ...statistics.pairwise.data import PAIRWISE
 from ...statistics.reducers import mean_score
 from ..options import Options
-from .macro import DataSets, MacroIntervals, MacroPairs, macro_pairs
+from .macro import macro_pairs
 from .pair_tests import Listed, PairTests
-from .pairs import PairIntervals, PlannedPairs, plan_pairs, reduced, scores_of
+from .pairs import GeneralPairs, PairIntervals, PlannedPairs, plan_pairs, reduced, scores_of
 from .systems import Comparison, Score
 
 # P-values of data sets combined into one (Fisher 1925; Stouffer et al. 1949)
@@ -422,14 +422,15 @@ def plan_overall(
     spec, options, systems = comparison.spec, comparison.options, overall.systems
     wanted = options.confidence_level is not None and comparison.listed != "none"
     nulls = comparison.adjust == "holm_discrete"
+    everything = GeneralPairs(systems, spec, options, pairs, budget)
     if comparison.aggregate == "micro":
         planned = plan_pairs(systems, spec, options, pairs, budget, with_nulls=nulls)
-        return planned, PairIntervals(systems, spec, options, pairs, budget) if wanted else None
+        return planned, PairIntervals(everything) if wanted else None
     if comparison.combine is not None:
         # An interval would be that of another test, of the mean itself.
         return combined_pairs(comparison.combine, overall.parts, spec, options, pairs, budget), None
-    sets = DataSets(overall.parts, spec)
-    intervals = MacroIntervals(systems, spec, options, pairs, budget, sets) if wanted else None
+    means = replace(everything, sets=overall.parts, with_nulls=nulls)
+    intervals = PairIntervals(means) if wanted else None
     if _items_count_alike(overall.parts, spec):
         return plan_pairs(systems, spec, options, pairs, budget, with_nulls=nulls), intervals
-    return macro_pairs(MacroPairs(systems, spec, options, pairs, budget, sets, nulls)), intervals
+    return macro_pairs(means), intervals

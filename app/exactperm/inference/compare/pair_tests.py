@@ -206,6 +206,42 @@ class PairTest:
     null: Null | None = None
 
 
+def pair_test(
+    pair: tuple[int, int],
+    counts: tuple[int, int, int, int],
+    observed: tuple[float, int],
+    answer: Answer,
+    attainable: float,
+    by: tuple[str, bool],
+    *,
+    lower_is_better: bool,
+    notes: tuple[tuple[str, str], ...] = (),
+    null: Null | None = None,
+) -> PairTest:
+    """One test from its answer.
+
+    `counts` are the items, and the units on which the statistic is more with u, the same, and less; `observed` its value
+    and its sign; `attainable` as in `PairTests`; `by` the method, and whether its p-value is exact.
+    """
+    n, more, ties, less = counts
+    wins, losses = (less, more) if lower_is_better else (more, less)
+    value, sign = observed
+    low, high = log10_bounds(answer)
+    return PairTest(
+        *pair,
+        *(n, wins, ties, losses),
+        *(value, -sign if lower_is_better else sign),
+        *(answer.p_value, *answer.bounds),
+        *(answer.log10_p_value, low, high),
+        attainable,
+        *by,
+        sampled=answer.monte_carlo is not None,
+        fraction=answer.fraction,
+        notes=notes,
+        null=null,
+    )
+
+
 def from_rows(rows: Sequence[PairTest], *, two_sided: bool = True) -> PairTests:
     """The columns of single tests; with what p-values are attainable where all rows have their null."""
     nulls = tuple(row.null for row in rows if row.null is not None)

@@ -20,35 +20,43 @@ from ...engine.one_sum.planner import fft_cost
 from ...engine.plan import Budget
 from ...engine.probability import LN2, LN10, SMALLEST, UNIT_ROUNDOFF, Probability, region
 from ...errors import InvalidTest, relocated
-from ...statistics.paired import StatisticSpec, Systems
-from ...statistics.pairwise.correlation import Correlation
+from ...statistics.paired import Predictions, StatisticSpec, Systems
+from ...statistics.pairwise.correlation import Correlation, joined
 from ...statistics.pairwise.data import seconds_of
-from ...statistics.problems import Additive
-from ...statistics.reducers import Problem
+from ...statistics.pairwise.reduce import correlation_of
+from ...statistics.problems import Additive, Joint
+from ...statistics.reducers import Problem, mean_of, reduce
 from ...statistics.scores import Quantiles
 from ..additive import AdditiveTest, RoundedTest
 from ..certificate import flaw_of, require
 from ..intervals import PlannedInterval, interval_of, planned_interval
 from ..joint import JointTest
 from ..options import Options
-from ..paired import planned_test
-from ..result import PlannedTest, Result, certified
+from ..paired import planned_problem, planned_test
+from ..result import Answer, PlannedTest, Result, certified
 from .board import about_pairs
 from .integer_systems import (
-    BinaryPairs,
     BinarySystems,
     IntegerSystems,
     binary_systems,
     binomial_seconds,
     binomial_tests,
     integer_systems,
+    quotients,
 )
-from .pair_tests import PairTest, PairTests, from_rows, log10_bounds, null_of
+from .pair_tests import PairTest, PairTests, from_rows, null_of, pair_test
 from .systems import Score, counted_systems, pair_data, pointers, system_scores
 
 # Pairs tested one by one, as single tests are
 
 
+BRACKETED = (
+    "weights_too_fine",
+    (
+        "The weights of the items, 1 / (data sets x items of the set), take more than 60 bits together: the p-value is a "
+        "rigorous bracket for the weights as they are, and narrower with a smaller precision."
+    ),
+)
 # What it takes to plan a pair, besides what its test takes: reduction, canonical form, prices.
 _SECONDS_PER_GENERAL_PAIR = 1.5e-3
 _SECONDS_PER_ITEM = 4e-7
@@ -66,25 +74,31 @@ _FLIPPED: dict[Alternative, Alternative] = {"two-sided": "two-sided", "greater":
 
 @dataclass(frozen=True)
 class GeneralPairs:
-    """The pairs of a board, each with a test of its own; `pairs`, shape (m, 2), are positions in the systems by code point."""
+    """The pairs of a board, each with a test of its own; `pairs`, shape (m, 2), are positions in the systems by code point.
+
+    With `sets` the statistic is the mean over these data sets of the same systems, and `systems` are those of all items.
+    `with_nulls` asks for the exact null distribution of every pair of such a mean, as far as a lattice is not too long.
+    """
 
     systems: Systems
     spec: StatisticSpec
     options: Options
     pairs: Integers
     budget: Budget
+    sets: tuple[Systems, ...] = ()
+    with_nulls: bool = False
 
     @property
     def seconds(self) -> float:
         """Predicted time of all pairs, from the plans of some."""
         each = [plan.seconds for plan in self._sampled]
-        return len(self.pairs) * (self._planning_seconds + sum(each) / max(len(each), 1))
+        return len(self.pairs) * (self.planning_seconds + sum(each) / max(len(each), 1))
 
     @property
     def longest_seconds(self) -> float:
         """What it takes at the most if no pair takes longer than the longest of those that were planned."""
         each = [_longest(plan) for plan in self._sampled]
-        return len(self.pairs) * (self._planning_seconds + max(each, default=0.0))
+        return len(self.pairs) * (self.planning_seconds + max(each, default=0.0))
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -92,7 +106,8 @@ class GeneralPairs:
         return tuple(sorted({plan.plan.chosen.method for plan in self._sampled}))
 
     @property
-    def _planning_seconds(self) -> float:
+    def planning_seconds(self) -> float:
+        """Of one pair."""
         items = max((plan.problem.items for plan in self._sampled), default=0)
         corpus_score = _SECONDS_PER_CORPUS_SCORE if self.spec.name in _CORPUS_SCORES else 0.0
         ordered = seconds_of(items, self.spec)
@@ -100,29 +115,39 @@ class GeneralPairs:
 
     @cached_property
     def _sampled(self) -> tuple[PlannedTest, ...]:
-        """The plans of some pairs from all over the board; raises InvalidTest and PlanTooLarge."""
-        some = np.unique(
-            np.linspace(0, len(self.pairs) - 1, min(len(self.pairs), _SAMPLED_GENERAL_PAIRS)).astype(int)
-        )
-        plans = (self.planned(*pair) for pair in self.pairs[some].tolist())
+        """The plans of some pairs; raises InvalidTest and PlanTooLarge."""
+        plans = (self.planned(*pair) for pair in some_of(self.pairs, _SAMPLED_GENERAL_PAIRS))
         return tuple(plan for plan in plans if plan is not None)
 
     @cached_property
     def _each(self) -> Budget:
-        """The budget of a pair: all share what patience there is with exact methods that take long."""
+        """The budget of a pair: all pairs of a data set share what patience there is with exact methods that take long."""
+        if self.sets:
+            return self.budget
         patience = max(_PATIENCE_S / max(len(self.pairs), 1), _LEAST_PATIENCE_S)
         return replace(self.budget, patience_s=min(self.budget.patience_s, patience))
 
     @cached_property
-    def _counted(self) -> tuple[Systems, StatisticSpec]:
-        return counted_systems(self.systems, self.spec)
+    def _counted(self) -> tuple[tuple[Systems, StatisticSpec], ...]:
+        return tuple(counted_systems(systems, self.spec) for systems in self.sets or (self.systems,))
 
     def planned(self, u: int, v: int) -> PlannedTest | None:
-        """The planned test of one pair, None without a common item; raises InvalidTest and PlanTooLarge."""
-        (systems, spec), names = self._counted, self.systems.names
-        with relocated(pointers(names[u], names[v])):
-            data = pair_data(systems, names[u], names[v])
-            return None if data is None else planned_test(data, spec, single(self.options), self._each)
+        """The planned test of one pair; see `test`."""
+        return self.test(u, v, single(self.options), self._each)
+
+    def test(self, u: int, v: int, options: Options, budget: Budget) -> PlannedTest | None:
+        """The test of one pair with its own options, None where a data set has no item that both have.
+
+        Raises InvalidTest and PlanTooLarge.
+        """
+        names = self.systems.names[u], self.systems.names[v]
+        if self.sets:
+            problem = _mean(self._counted, *names)
+            return None if problem is None else planned_problem(problem, options, budget)
+        ((systems, spec),) = self._counted
+        with relocated(pointers(*names)):
+            data = pair_data(systems, *names)
+            return None if data is None else planned_test(data, spec, options, budget)
 
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
         """The tests of a slice of the pairs; raises InvalidTest and PlanTooLarge."""
@@ -132,11 +157,68 @@ class GeneralPairs:
     def row(self, u: int, v: int) -> PairTest:
         """The test of one pair; raises InvalidTest and PlanTooLarge."""
         planned = self.planned(u, v)
+        lower = self.options.higher_is_better is False
         if planned is None:
-            return _nothing_in_common(u, v)
+            # Nothing was observed that could differ, so that p is 1.
+            certain = Answer(1.0, 0.0, (1.0, 1.0), 0.0, Fraction2(1, 0))
+            by, null = ("enumeration", True), ((), ())
+            return pair_test(
+                (u, v), (0, 0, 0, 0), (0.0, 0), certain, 0.0, by, lower_is_better=lower, null=null
+            )
         result = planned.solve()
-        require(result.answer, exact=result.exact, attainable=result.attainable_between[0])
-        return _row_of(u, v, planned, result, lower_is_better=self.options.higher_is_better is False)
+        answer, items = result.answer, result.items
+        require(answer, exact=result.exact, attainable=result.attainable_between[0])
+        notes = result.warnings
+        if self.sets:  # not the scores: their weights
+            notes = tuple(BRACKETED if code == "scores_rounded" else (code, detail) for code, detail in notes)
+        sign = _sign(planned.problem, result.statistic.observed)
+        row = pair_test(
+            (u, v),
+            (items.n, items.wins, items.ties, items.losses),
+            (result.statistic.observed if sign else 0.0, sign),
+            answer,
+            _log10_attainable(planned, result),
+            (result.by.method, result.exact),
+            lower_is_better=lower,
+            notes=notes,
+        )
+        if not self.with_nulls or not isinstance(planned, AdditiveTest) or not is_listable(planned.form):
+            return row
+        exact = certified(methods.exactly("rational", planned.form, planned.region))
+        return replace(row, fraction=exact.fraction, null=null_of(planned.form))
+
+
+def some_of(pairs: Integers, most: int) -> list[tuple[int, int]]:
+    """At most so many pairs from all over the board: what is planned of the others follows from theirs."""
+    some = np.unique(np.linspace(0, len(pairs) - 1, min(len(pairs), most)).astype(int))
+    return [(u, v) for u, v in pairs[some].tolist()]
+
+
+def is_listable(form: CanonicalForm) -> bool:
+    """Whether all attainable p-values of a sum can be listed."""
+    return form.range // 2 * (form.nonzero // 64 + 1) <= _ANY_FRACTION
+
+
+def _mean(
+    sets: Sequence[tuple[Systems, StatisticSpec]], u: str, v: str
+) -> Additive | Joint | Correlation | None:
+    """The mean over data sets of the statistic of two systems; None where a data set has no item that both have."""
+    read = [(pair_data(systems, u, v), spec) for systems, spec in sets]
+    sums: list[Additive | Joint] = []
+    pairwise: list[Correlation] = []
+    for data, spec in read:
+        if data is None:
+            return None
+        problem = reduce(data, spec)
+        if isinstance(problem, Quantiles):
+            raise TypeError(f"{spec.name} has no mean over data sets")  # refused by `overall`
+        if isinstance(problem, Correlation):
+            pairwise.append(problem)
+        else:
+            sums.append(problem)
+    if not pairwise:
+        return mean_of(sums)
+    return joined([correlation_of(data, spec) for data, spec in read if isinstance(data, Predictions)])
 
 
 def single(options: Options) -> Options:
@@ -150,34 +232,6 @@ def _longest(planned: PlannedTest) -> float:
     if planned.plan.chosen.method == "bounds":
         return math.inf
     return planned.longest_seconds if isinstance(planned, JointTest) else planned.seconds
-
-
-def _row_of(u: int, v: int, planned: PlannedTest, result: Result, *, lower_is_better: bool) -> PairTest:
-    answer, items = result.answer, result.items
-    sign = _sign(planned.problem, result.statistic.observed)
-    low, high = log10_bounds(answer)
-    return PairTest(
-        u=u,
-        v=v,
-        n=items.n,
-        wins=items.losses if lower_is_better else items.wins,
-        ties=items.ties,
-        losses=items.wins if lower_is_better else items.losses,
-        difference=result.statistic.observed if sign else 0.0,
-        sign=-sign if lower_is_better else sign,
-        p=answer.p_value,
-        p_low=answer.bounds[0],
-        p_high=answer.bounds[1],
-        log10_p=answer.log10_p_value,
-        log10_low=low,
-        log10_high=high,
-        attainable=_log10_attainable(planned, result),
-        method=result.by.method,
-        exact=result.exact,
-        sampled=answer.monte_carlo is not None,
-        fraction=answer.fraction,
-        notes=result.warnings,
-    )
 
 
 def _sign(problem: Problem, observed: float) -> int:
@@ -210,32 +264,6 @@ def _log10_attainable(planned: PlannedTest, result: Result) -> float:
     if not isinstance(planned, AdditiveTest | RoundedTest):
         return -result.items.nonzero * math.log10(2.0)
     return (int(planned.options.alternative == "two-sided") - planned.form.nonzero) * math.log10(2.0)
-
-
-def _nothing_in_common(u: int, v: int) -> PairTest:
-    """Two systems without a common item: nothing was observed that could differ, so that p is 1."""
-    return PairTest(
-        u=u,
-        v=v,
-        n=0,
-        wins=0,
-        ties=0,
-        losses=0,
-        difference=0.0,
-        sign=0,
-        p=1.0,
-        p_low=1.0,
-        p_high=1.0,
-        log10_p=0.0,
-        log10_low=0.0,
-        log10_high=0.0,
-        attainable=0.0,
-        method="enumeration",
-        exact=True,
-        sampled=False,
-        fraction=Fraction2(1, 0),
-        null=((), ()),
-    )
 
 
 # P-values of many pairs at once where the sizes of their differences are few
@@ -281,7 +309,7 @@ def at_once(effects: Sequence[Integers], quick_fraction: int) -> list[Probabilit
 # Coefficients times limbs up to which the exact fraction costs no more than the transform.
 _QUICK_FRACTION = 400
 # The same where every null distribution is asked for, and a coefficient's seconds for each limb.
-ANY_FRACTION, _PER_LIMB = 200_000, 6e-7
+_ANY_FRACTION, _PER_LIMB = 200_000, 6e-7
 # Of the transform; and of one weight at one frequency, at the most.
 _LONG_NANOSECONDS, _PER_FACTOR = 5_000_000, 120
 # Differences of at most this size have short windows.
@@ -291,6 +319,45 @@ _BLOCK = 256
 # Seconds: for each pair, and each of its items.
 _PER_PAIR, _PER_ITEM = 2.5e-4, 2e-8
 _SAMPLED_INTEGER_PAIRS = 5
+
+
+@dataclass(frozen=True)
+class BinomialPairs:
+    """Sign tests of `pairs`, shape (m, 2): of systems that are right or wrong, or of the signs of differences."""
+
+    systems: BinarySystems | IntegerSystems
+    options: Options
+    pairs: Integers
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of all pairs."""
+        systems, count = self.systems, len(self.pairs)
+        if isinstance(systems, BinarySystems):
+            return systems.seconds + binomial_seconds(count, int(systems.right.shape[1]))
+        items = int(systems.values.shape[1])
+        return binomial_seconds(count, items) + count * (_PER_ITEM * items + 2e-5)
+
+    @property
+    def longest_seconds(self) -> float:
+        """A bound on it: no step depends on the values."""
+        return 3.0 * self.seconds
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """One for all pairs."""
+        return ("binomial",)
+
+    def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
+        """The tests of a slice of the pairs."""
+        pairs, systems = self.pairs[start:stop], self.systems
+        n, more, less = counts = systems.signs(*pairs.T)
+        if isinstance(systems, BinarySystems) and not systems.counted:
+            step = systems.right_value - systems.wrong_value
+            differences = quotients(more - less, step, n if systems.mean else np.ones_like(n))
+        else:
+            differences = (more - less).astype(np.float64)
+        return binomial_tests(pairs, counts, differences, self.options, len(self.pairs))
 
 
 @dataclass(frozen=True)
@@ -308,15 +375,11 @@ class IntegerPairs:
     def seconds(self) -> float:
         """Predicted time of all pairs, from the forms of some."""
         pairs, items = len(self.general.pairs), int(self.systems.values.shape[1])
-        if self._signs:
-            return binomial_seconds(pairs, items) + pairs * (_PER_ITEM * items + 2e-5)
         return pairs * (_PER_PAIR + _PER_ITEM * items + sum(self._sampled))
 
     @property
     def longest_seconds(self) -> float:
         """A bound on it; infinite where pairs may go to `general`."""
-        if self._signs:
-            return 3.0 * self.seconds
         values = self.systems.swapping
         spread = int(values.max(initial=0)) - int(values.min(initial=0))
         # Doubled ranks reach twice the number of items.
@@ -325,9 +388,7 @@ class IntegerPairs:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """One for all pairs of sign tests; otherwise the methods of some pairs."""
-        if self._signs:
-            return ("binomial",)
+        """The methods of some pairs."""
         alternative = single(self.general.options).alternative
         effects = [self.systems.effects(u, v) for u, v in self._some]
         known: Sequence[Probability | None] = [None] * len(effects)
@@ -358,7 +419,7 @@ class IntegerPairs:
         if self.with_nulls:
             forms = [canonical_form(one) for one in each]
             limbs = [form.range // 2 * (form.nonzero // 64 + 1) for form in forms]
-            return (sum(min(work, ANY_FRACTION) * _PER_LIMB for work in limbs) / max(len(each), 1),)
+            return (sum(min(work, _ANY_FRACTION) * _PER_LIMB for work in limbs) / max(len(each), 1),)
         known = at_once(each, _QUICK_FRACTION)
         alone = 0.0
         for pair, one, answer in zip(self._some, each, known, strict=True):
@@ -370,21 +431,11 @@ class IntegerPairs:
 
     @property
     def _some(self) -> list[tuple[int, int]]:
-        """Some pairs from all over the board."""
-        pairs = self.general.pairs
-        some = np.unique(np.linspace(0, len(pairs) - 1, min(len(pairs), _SAMPLED_INTEGER_PAIRS)).astype(int))
-        return [(u, v) for u, v in pairs[some].tolist()]
-
-    @property
-    def _signs(self) -> bool:
-        """Whether these are sign tests of single items, which are binomial."""
-        return self.systems.spec.name == "sign" and self.systems.clusters is None
+        return some_of(self.general.pairs, _SAMPLED_INTEGER_PAIRS)
 
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
         """The tests of a slice of the pairs; raises InvalidTest and PlanTooLarge."""
         pairs = self.general.pairs[start:stop]
-        if self._signs:
-            return self._sign_tests(pairs)
         first, last = start, start + len(pairs)
         blocks = range(first - first % _BLOCK, last, _BLOCK)
         rows = [row for block in blocks for row in self._rows(block, first, last)]
@@ -403,28 +454,7 @@ class IntegerPairs:
     @property
     def _fractions(self) -> int:
         """Coefficients times limbs up to which a fraction is computed."""
-        return ANY_FRACTION if self.with_nulls else _QUICK_FRACTION
-
-    def _keeps(self, form: CanonicalForm) -> bool:
-        """Whether all attainable p-values can be listed."""
-        return self.with_nulls and form.range // 2 * (form.nonzero // 64 + 1) <= ANY_FRACTION
-
-    def _sign_tests(self, pairs: Integers) -> PairTests:
-        counts = np.zeros((len(pairs), 3), dtype=np.int64)
-        for at, (u, v) in enumerate(pairs.tolist()):
-            signs = self.systems.effects(u, v)
-            counts[at] = np.count_nonzero(signs > 0), np.count_nonzero(signs < 0), len(signs)
-        more, less, n = counts.T
-        difference = (more - less).astype(np.float64)
-        return binomial_tests(
-            (pairs[:, 0], pairs[:, 1]),
-            n,
-            n,
-            (more, less),
-            difference,
-            self.general.options,
-            len(self.general.pairs),
-        )
+        return _ANY_FRACTION if self.with_nulls else _QUICK_FRACTION
 
     def _row(self, u: int, v: int, effects: Integers, known: Probability | None) -> PairTest:
         systems, options = self.systems, single(self.general.options)
@@ -444,31 +474,16 @@ class IntegerPairs:
             return self.general.row(u, v)
         attainable, _ = smallest_attainable(form, options.alternative, absolute=False)
         require(answer, exact=True, attainable=attainable)
-        lower = self.general.options.higher_is_better is False
         more, less = int(np.count_nonzero(effects > 0)), int(np.count_nonzero(effects < 0))
-        sign = (observed > 0) - (observed < 0)
-        low, high = log10_bounds(answer)
-        return PairTest(
-            u=u,
-            v=v,
-            n=items,
-            wins=less if lower else more,
-            ties=len(effects) - more - less,
-            losses=more if lower else less,
-            difference=float(observed * systems.step(items)),
-            sign=-sign if lower else sign,
-            p=answer.p_value,
-            p_low=answer.bounds[0],
-            p_high=answer.bounds[1],
-            log10_p=answer.log10_p_value,
-            log10_low=low,
-            log10_high=high,
-            attainable=_log10(attainable, form, two_sided=options.alternative == "two-sided"),
-            method=method,
-            exact=True,
-            sampled=False,
-            fraction=answer.fraction,
-            null=null_of(form) if self._keeps(form) else None,
+        return pair_test(
+            (u, v),
+            (items, more, len(effects) - more - less, less),
+            (float(observed * systems.step(items)), (observed > 0) - (observed < 0)),
+            answer,
+            _log10(attainable, form, two_sided=options.alternative == "two-sided"),
+            (method, True),
+            lower_is_better=self.general.options.higher_is_better is False,
+            null=null_of(form) if self.with_nulls and is_listable(form) else None,
         )
 
 
@@ -495,57 +510,39 @@ def _log10(attainable: float, form: CanonicalForm, *, two_sided: bool) -> float:
 
 
 # To plan a test and its interval.
-_SECONDS_PER_PAIR = 2e-3
-_SAMPLED_PAIRS = 4
+_SECONDS_PER_INTERVAL = 2e-3
+_SAMPLED_INTERVALS = 4
 
 
 @dataclass(frozen=True)
 class PairIntervals:
-    """The intervals of a board's pairs, in the statistic's own sign, of the test's u minus its v."""
+    """The intervals of a board's pairs, in the statistic's own sign, of the test's u minus its v.
 
-    systems: Systems
-    spec: StatisticSpec
-    options: Options
-    pairs: Integers
-    budget: Budget
+    Of a mean over data sets every data set is shifted by the same difference.
+    """
+
+    general: GeneralPairs
 
     @cached_property
     def seconds(self) -> float:
         """Predicted time if all pairs are listed, from the plans of some; raises InvalidTest and PlanTooLarge."""
-        some = np.unique(
-            np.linspace(0, len(self.pairs) - 1, min(len(self.pairs), _SAMPLED_PAIRS)).astype(int)
-        )
-        planned = [self.planned(*pair) for pair in self.pairs[some].tolist()]
+        pairs = self.general.pairs
+        planned = [self.planned(*pair) for pair in some_of(pairs, _SAMPLED_INTERVALS)]
         each = [test.seconds + interval.seconds for test, interval in filter(None, planned)]
-        return len(self.pairs) * (_SECONDS_PER_PAIR + sum(each) / max(len(each), 1))
-
-    @cached_property
-    def _counted(self) -> tuple[Systems, StatisticSpec]:
-        return counted_systems(self.systems, self.spec)
+        return len(pairs) * (_SECONDS_PER_INTERVAL + sum(each) / max(len(each), 1))
 
     @property
     def of_one(self) -> Options:
         """The options of one pair's test with its interval."""
-        return replace(single(self.options), confidence_level=self.options.confidence_level)
+        options = self.general.options
+        return replace(single(options), confidence_level=options.confidence_level)
 
     def planned(self, u: int, v: int) -> tuple[PlannedTest, PlannedInterval] | None:
         """The test of one pair and its interval; None without a common item."""
-        test = self.test(u, v)
-        if test is None:
-            return None
-        interval = planned_interval(self.of_one, self.budget, test)
-        return None if interval is None else (test, interval)
-
-    def test(self, u: int, v: int) -> PlannedTest | None:
-        """The planned test of one pair; None without a common item."""
-        (systems, spec), names = self._counted, self.systems.names
-        with relocated(pointers(names[u], names[v])):
-            data = pair_data(systems, names[u], names[v])
-            return None if data is None else planned_test(data, spec, self.of_one, self.budget)
-
-    def computing(self) -> ComputedIntervals:
-        """Computes them one by one, as they are asked for."""
-        return ComputedIntervals(self)
+        options, budget = self.of_one, self.general.budget
+        test = self.general.test(u, v, options, budget)
+        interval = None if test is None else planned_interval(options, budget, test)
+        return None if test is None or interval is None else (test, interval)
 
 
 class ComputedIntervals:
@@ -557,7 +554,7 @@ class ComputedIntervals:
 
     def __call__(self, test: int) -> ConfidenceInterval | None:
         """Compute one."""
-        u, v = self.intervals.pairs[test].tolist()
+        u, v = self.intervals.general.pairs[test].tolist()
         planned = self.intervals.planned(u, v)
         if planned is None:
             return None
@@ -630,8 +627,10 @@ def plan_pairs(
     once = reduced(systems, spec) if once is None else once
     # A method that is asked for by name is run.
     if isinstance(once, BinarySystems) and options.method == "auto":
-        return BinaryPairs(once, options, pairs)
+        return BinomialPairs(once, options, pairs)
     general = GeneralPairs(systems, spec, options, pairs, budget)
     if isinstance(once, IntegerSystems) and options.method == "auto" and not options.exact_fraction:
+        if once.are_signs:
+            return BinomialPairs(once, options, pairs)
         return IntegerPairs(once, general, with_nulls)
     return general

@@ -15,9 +15,9 @@ import pytest
 
 from exactperm.engine.plan import Budget
 from exactperm.inference.compare.compare import finish_compare, prepare_compare
-from exactperm.inference.compare.integer_systems import BinaryPairs
+from exactperm.inference.compare.integer_systems import BinarySystems
 from exactperm.inference.compare.pair_tests import PairTests
-from exactperm.inference.compare.pairs import GeneralPairs, IntegerPairs, plan_pairs
+from exactperm.inference.compare.pairs import BinomialPairs, GeneralPairs, IntegerPairs, plan_pairs
 from exactperm.inference.compare.systems import Comparison, common_items, pair_data
 from exactperm.inference.options import Options
 from exactperm.inference.paired import run_test
@@ -183,7 +183,8 @@ def test_right_or_wrong(columns: Any, statistic: str, missing: float, higher: bo
         {"higher_is_better": higher, "alternative": alternative},
     )
     plan = plan_pairs(systems, StatisticSpec(statistic), Options(**options), pairs_of(systems), Budget())
-    assert isinstance(plan, BinaryPairs)
+    assert isinstance(plan, BinomialPairs)
+    assert isinstance(plan.systems, BinarySystems)
     tests = plan.solve()
     require_exact(tests, systems, statistic, options)
     assert all(tests.fraction(i) is not None for i in range(len(tests)))
@@ -200,7 +201,7 @@ def test_scores_on_a_lattice(
     systems = systems_of(columns, clusters, missing=missing)
     options = {"higher_is_better": higher, "alternative": alternative}
     plan = plan_pairs(systems, StatisticSpec(statistic), Options(**options), pairs_of(systems), Budget())
-    assert isinstance(plan, IntegerPairs)
+    assert isinstance(plan, BinomialPairs if statistic == "sign" and clusters is None else IntegerPairs)
     require_exact(plan.solve(), systems, statistic, options)
 
 
