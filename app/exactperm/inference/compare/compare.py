@@ -29,7 +29,15 @@ from .integer_systems import BinarySystems
 from .max_t import PairSums, PlannedMaxT, plan_max_t
 from .overall import overall_comparison, overall_systems, plan_overall
 from .pair_tests import PairTests, exact_alpha, require_all
-from .pairs import GeneralPairs, PairIntervals, PlannedPairs, plan_pairs, reduced, scores_of
+from .pairs import (
+    ComputedIntervals,
+    GeneralPairs,
+    PairIntervals,
+    PlannedPairs,
+    plan_pairs,
+    reduced,
+    scores_of,
+)
 from .systems import Comparison, Score, ordered_pairs, sorted_by_id, system_sizes
 
 # A planned comparison: its price, and where its errors point to
@@ -381,7 +389,7 @@ def _recorded(
     board: PreparedBoard, tests: PairTests, comparison: Comparison, adjusted: Adjusted | None
 ) -> BoardRecord:
     """The record of one board; of the members of a larger family, with their `adjusted` p-values."""
-    intervals = None if board.intervals is None else board.intervals.computing()
+    intervals = None if board.intervals is None else ComputedIntervals(board.intervals)
     sizes = system_sizes(board.systems)
     record = board_record(board.names, board.scores, sizes, tests, comparison, adjusted, intervals)
     said = () if intervals is None else intervals.warnings(board.names, tests)

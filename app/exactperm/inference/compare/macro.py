@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
-from ...engine import methods
 from ...engine.lattice import Integers
-from ...engine.plan import Budget, Cost
+from ...engine.plan import Cost
 from ...engine.probability import LN2, LN10
 from ...engine.real import bounds
 from ...engine.real.form import RealForm, RealRegion, grouped_problem
 from ...engine.real.price import steps_and_bytes
 from ...statistics.numbers import MAX_INTEGER, on_one_unit
-from ...statistics.paired import Predictions, StatisticSpec, Systems
-from ...statistics.pairwise.correlation import Correlation, joined
-from ...statistics.pairwise.reduce import correlation_of
-from ...statistics.problems import Additive, Joint
-from ...statistics.reducers import mean_of, reduce
-from ...statistics.scores import Quantiles
-from ..additive import AdditiveTest
 from ..certificate import flaw_of
-from ..options import Options
-from ..paired import planned_problem
-from ..result import PlannedTest, bracketed, certified, most_steps
+from ..result import bracketed, most_steps
 from .integer_systems import BinarySystems
 from .pair_tests import PairTest, PairTests, from_rows, pair_test
 from .pairs import BRACKETED, GeneralPairs, Reduced, reduced, single, some_of
-from .systems import counted_systems, pair_data
 
 # So many units that swap may be enumerated; more are bracketed.
 _FEW = 64
