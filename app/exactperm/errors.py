@@ -103,6 +103,10 @@ class ExactpermError(Exception):
 
     code = "error"
 
+    def __init_subclass__(cls, code: str = "") -> None:
+        if code:
+            cls.code = code
+
     def __init__(self, detail: str, *, flaws: tuple[Flaw, ...] = ()) -> None:
         super().__init__(detail)
         self.detail = detail
@@ -142,52 +146,36 @@ def _rebuild(kind: type[ExactpermError], detail: str, flaws: tuple[Flaw, ...]) -
     return kind(detail, flaws=flaws)
 
 
-class InputError(ExactpermError):
+class InputError(ExactpermError, code="invalid-request"):
     """The request is wrong."""
 
-    code = "invalid-request"
 
-
-class Unauthorized(InputError):
+class Unauthorized(InputError, code="unauthorized"):
     """The request has no API key, or an unknown one."""
 
-    code = "unauthorized"
 
-
-class BodyTooSlow(InputError):
+class BodyTooSlow(InputError, code="body-too-slow"):
     """The body did not arrive in time, or not fast enough."""
 
-    code = "body-too-slow"
 
-
-class MalformedBody(InputError):
+class MalformedBody(InputError, code="malformed-body"):
     """The body cannot be parsed as its declared media type."""
 
-    code = "malformed-body"
 
-
-class UnsupportedMedia(InputError):
+class UnsupportedMedia(InputError, code="unsupported-media-type"):
     """The media type or the content coding is not supported."""
 
-    code = "unsupported-media-type"
 
-
-class NotAcceptable(InputError):
+class NotAcceptable(InputError, code="not-acceptable"):
     """The client accepts none of the representations."""
 
-    code = "not-acceptable"
 
-
-class BodyTooLarge(InputError):
+class BodyTooLarge(InputError, code="body-too-large"):
     """The body, or the number of items in it, is over the limit."""
 
-    code = "body-too-large"
 
-
-class InvalidTest(InputError):
+class InvalidTest(InputError, code="invalid-test"):
     """The body was read, but it does not describe a valid test."""
-
-    code = "invalid-test"
 
     @classmethod
     def at(cls, pointer: str, code: str, detail: str, choices: tuple[Choice, ...] = ()) -> InvalidTest:
@@ -195,40 +183,28 @@ class InvalidTest(InputError):
         return cls(detail, flaws=(Flaw(pointer, code, detail, choices),))
 
 
-class PlanTooLarge(InputError):
+class PlanTooLarge(InputError, code="plan-too-large"):
     """The test is valid, but the requested method would cost more than the budget."""
 
-    code = "plan-too-large"
 
-
-class NotThere(InputError):
+class NotThere(InputError, code="not-found"):
     """There is no such job or stored answer for this key."""
 
-    code = "not-found"
 
-
-class JobExpired(InputError):
+class JobExpired(InputError, code="expired"):
     """The job and its result were kept for a while, and are gone."""
 
-    code = "expired"
 
-
-class KeyConflict(InputError):
+class KeyConflict(InputError, code="idempotency-conflict"):
     """The idempotency key was used for another request."""
 
-    code = "idempotency-conflict"
 
-
-class JobsOff(InputError):
+class JobsOff(InputError, code="jobs-off"):
     """The service has no database for jobs and stored answers."""
 
-    code = "jobs-off"
 
-
-class CapacityError(ExactpermError):
+class CapacityError(ExactpermError, code="unavailable"):
     """The server cannot answer now."""
-
-    code = "unavailable"
 
     def __init__(
         self, detail: str, *, flaws: tuple[Flaw, ...] = (), retry_after_s: int | None = None
@@ -237,49 +213,33 @@ class CapacityError(ExactpermError):
         self.retry_after_s = retry_after_s  # None where it was not measured
 
 
-class Overloaded(CapacityError):
+class Overloaded(CapacityError, code="overloaded"):
     """The queue is full."""
 
-    code = "overloaded"
 
-
-class TooManyJobs(CapacityError):
+class TooManyJobs(CapacityError, code="too-many-requests"):
     """Too much work of this key waits."""
 
-    code = "too-many-requests"
 
-
-class JobNotFinished(CapacityError):
+class JobNotFinished(CapacityError, code="job-not-finished"):
     """The job has no result yet, or ended without one."""
 
-    code = "job-not-finished"
 
-
-class StoreUnreachable(CapacityError):
+class StoreUnreachable(CapacityError, code="store-away"):
     """The database of jobs cannot be reached."""
 
-    code = "store-away"
 
-
-class TooManyConnections(CapacityError):
+class TooManyConnections(CapacityError, code="too-many-connections"):
     """More connections are open than the server accepts."""
 
-    code = "too-many-connections"
 
-
-class DeadlineExceeded(CapacityError):
+class DeadlineExceeded(CapacityError, code="deadline-exceeded"):
     """The deadline passed before the answer was ready."""
 
-    code = "deadline-exceeded"
 
-
-class OutOfMemory(CapacityError):
+class OutOfMemory(CapacityError, code="out-of-memory"):
     """The worker process that computed the answer reached its memory limit."""
 
-    code = "out-of-memory"
 
-
-class WorkerLost(CapacityError):
+class WorkerLost(CapacityError, code="worker-lost"):
     """The worker process died while it computed the answer."""
-
-    code = "worker-lost"

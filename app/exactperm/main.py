@@ -33,8 +33,7 @@ from .service.answers import versions
 from .service.pipeline import KNOWN, self_test
 from .settings import Settings
 from .version import __version__
-from .worker_start import first_job, set_warm_up
-from .workers import executor_of
+from .workers import executor_of, first_job, set_warm_up
 
 if TYPE_CHECKING:
     from .jobs.gateway import Jobs

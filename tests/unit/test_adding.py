@@ -132,8 +132,8 @@ INSERTED = {
     ],
     "errors.py": [
         (
-            "class BodyTooLarge(InputError):\n",
-            'class Teapot(InputError):\n    """The request is for coffee."""\n\n    code = "teapot"\n\n\n',
+            'class BodyTooLarge(InputError, code="body-too-large"):\n',
+            'class Teapot(InputError, code="teapot"):\n    """The request is for coffee."""\n\n\n',
         )
     ],
     "service/problems.py": [

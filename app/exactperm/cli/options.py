@@ -14,8 +14,8 @@ from ..inputs.formats.options import OF_TWO as NOT_OF_MANY, READER_OPTIONS
 from ..reports.picture.canvas import Theme
 from ..reports.representations import (
     OF_A_COMPARISON,
-    OF_A_GATE,
     OF_POWER,
+    OF_TESTS_AND_GATES,
     BoardPicture,
     BoardTable,
 )
@@ -320,7 +320,7 @@ OF_A_TEST = (
         help="Draw K samples instead of testing exactly; 0: exact.",
     ),
     _authors("--delim", type=click.Choice([",", "tab"]), help="What separates the columns."),
-    *output(OF_A_GATE, "text"),
+    *output(OF_TESTS_AND_GATES, "text"),
     *SERVER,
 )
 OF_THE_GATE = (
@@ -339,7 +339,7 @@ OF_THE_GATE = (
     ),
     *FILES,
     *of_fields("Test", "Statistic", "Reading the files"),
-    *output(OF_A_GATE, "text"),
+    *output(OF_TESTS_AND_GATES, "text"),
     _output(
         "--outcome",
         metavar="FILE",

@@ -14,6 +14,7 @@ import struct
 import time
 import zlib
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from types import MethodType
@@ -125,6 +126,17 @@ class _Reader:
         self._arrays = arrays
         self._at = 0
         self._kept: list[Any] = []
+        self._readers: dict[str, Callable[[Any], Any]] = {
+            "int": lambda text: int(text, 16),
+            "float": float,
+            "fraction": lambda pair: Fraction(int(pair[0], 16), int(pair[1], 16)),
+            "tuple": lambda members: tuple(map(self.read, members)),
+            "list": lambda members: list(map(self.read, members)),
+            "array": self._array,
+            "method": self._method,
+            "record": self._record,
+            "again": self._kept.__getitem__,
+        }
 
     def read(self, value: Any) -> Any:
         """One value."""
@@ -133,27 +145,9 @@ class _Reader:
                 raise TypeError("a list without its kind")
             return value
         ((kind, content),) = value.items()
-        reader = getattr(self, f"_{kind}_", None)
-        if reader is None:
-            raise TypeError(kind)
-        return reader(content)
+        return self._readers[kind](content)
 
-    def _int_(self, content: str) -> int:
-        return int(content, 16)
-
-    def _float_(self, content: str) -> float:
-        return float(content)
-
-    def _fraction_(self, content: list[str]) -> Fraction:
-        return Fraction(int(content[0], 16), int(content[1], 16))
-
-    def _tuple_(self, content: list[Any]) -> tuple[Any, ...]:
-        return tuple(map(self.read, content))
-
-    def _list_(self, content: list[Any]) -> list[Any]:
-        return list(map(self.read, content))
-
-    def _array_(self, content: list[Any]) -> Any:
+    def _array(self, content: list[Any]) -> Any:
         dtype, shape, size = content
         if dtype not in DTYPES or not 0 <= size <= len(self._arrays) - self._at:
             raise TypeError(dtype)
@@ -161,7 +155,7 @@ class _Reader:
         self._at += size
         return np.frombuffer(raw, dtype=dtype).reshape(shape).copy()
 
-    def _method_(self, content: list[Any]) -> Any:
+    def _method(self, content: list[Any]) -> Any:
         if content[1] not in METHODS:
             raise TypeError(content[1])
         owner = self.read(content[0])
@@ -169,7 +163,7 @@ class _Reader:
             raise TypeError(type(owner).__name__)
         return getattr(owner, content[1])
 
-    def _record_(self, content: list[Any]) -> Any:
+    def _record(self, content: list[Any]) -> Any:
         kind = CLASSES[content[0]]
         known = {field.name for field in fields(kind)}
         if not set(content[1]) <= known:
@@ -177,9 +171,6 @@ class _Reader:
         record = kind(**{name: self.read(member) for name, member in content[1].items()})
         self._kept.append(record)
         return record
-
-    def _again_(self, content: int) -> Any:
-        return self._kept[content]
 
 
 OFFERED_OF_A_LIST = ("json",)

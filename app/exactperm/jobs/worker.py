@@ -29,7 +29,7 @@ from ..inference.paired import ALGORITHM_VERSION
 from ..service import problems
 from ..service.messages import JSON, OF_THE_CALL, RenderedResponse
 from ..settings import Settings
-from ..worker_start import set_warm_up
+from ..workers import set_warm_up
 from .database import engine_of, identity_of, reachable
 from .gateway import job_limits
 from .model import ACTIVE, BATCH, StoreAway, Stored, Work

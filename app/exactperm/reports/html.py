@@ -38,7 +38,7 @@ from ..presentation.numbers import (
     probability,
     signed,
 )
-from ..presentation.words import decision_p_text, p_adjusted, p_text
+from ..presentation.words import VERDICTS, decision_p_text, p_adjusted, p_text
 from ..statistics.names import directed, direction
 from .board_words import (
     ADJUSTMENTS,
@@ -61,7 +61,6 @@ from .board_words import (
 from .markdown import power_facts, verdict
 from .sentences import (
     SYMBOLS,
-    VERDICTS,
     Names,
     by_name,
     head,

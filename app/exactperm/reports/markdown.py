@@ -10,7 +10,7 @@ from ..answers.power import PowerRecord
 from ..answers.test import TestRecord, WarningRecord
 from ..presentation.escaping import for_markdown, prose_for_markdown
 from ..presentation.numbers import apart, counted, exactly, number, percent, signed
-from ..presentation.words import decision_p_text, p_text
+from ..presentation.words import VERDICTS, decision_p_text, p_text
 from ..statistics.names import NO_NAME, directed, metric_title
 from .board_words import (
     RELATIONS,
@@ -32,7 +32,6 @@ from .board_words import (
 )
 from .sentences import (
     SYMBOLS,
-    VERDICTS,
     by_name,
     head,
     interval_text,

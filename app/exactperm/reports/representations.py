@@ -192,3 +192,4 @@ BY_SUFFIX: Mapping[str, Representation] = {suffix: one for one in REPRESENTATION
 OF_A_TEST, OF_A_GATE, OF_A_COMPARISON, OF_POWER = (
     tuple(one.name for one in REPRESENTATIONS if one.answers(noun)) for noun in get_args(Noun)
 )
+OF_TESTS_AND_GATES = tuple(one.name for one in REPRESENTATIONS if one.answers("test") or one.answers("gate"))

@@ -22,7 +22,7 @@ from ..presentation.numbers import (
     percent,
     probability,
 )
-from ..presentation.words import p_text
+from ..presentation.words import VERDICTS, p_text
 from ..statistics.names import Say, directed, measured, metric_title
 
 Kind = Literal["exact", "bracketed", "sampled", "asymptotic"]
@@ -224,12 +224,6 @@ def interval_sentence(record: TestRecord) -> str | None:
 
 
 _ROLES = ("candidate", "baseline")
-VERDICTS: dict[Verdict, str] = {
-    "pass": "PASS",
-    "fail": "FAIL",
-    "inconclusive": "INCONCLUSIVE",
-    "continue": "CONTINUE",
-}
 SYMBOLS: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "inconclusive": "?", "continue": "…"}  # fmt: skip
 
 

@@ -13,11 +13,10 @@ from ..answers.reading import Guessed, Note, Read
 from ..answers.test import TestRecord
 from ..presentation.escaping import for_line
 from ..presentation.numbers import apart, counted, enclosing, exactly, number
-from ..presentation.words import decision_p_text, kinds, p_text
+from ..presentation.words import VERDICTS, decision_p_text, kinds, p_text
 from ..statistics.names import direction
 from .board_words import LISTED, NamedBoard, all_warnings, listed, named_boards, scores_of, toward
 from .sentences import (
-    VERDICTS,
     ends,
     head,
     item_level_p_text,
