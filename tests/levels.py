@@ -324,7 +324,7 @@ def board(boards: Mapping[str | None, Systems], statistic: str = "mean_differenc
     record = finish_compare(
         prepare_compare(Comparison(boards, StatisticSpec(statistic), asked, **given), BUDGET)
     )
-    found = [record.board] if record.board is not None else [record.overall]
+    found = [record.main_board] if record.datasets is None else [record.overall]
     return any(pair.relation in ("better", "worse") for one in found if one is not None for pair in one.pairs)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Literal
 
-from .members import FROM_REQUEST, INLINE, Flattened, identifier
+from .members import FROM_REQUEST, identifier
 from .test import BoundsKind, ConfidenceInterval, Log10PValue, PValue, ReadingRecord, WarningRecord
 
 Adjust = Literal["bonferroni", "holm", "hochberg", "bh", "by", "holm_discrete", "max_t", "none"]
@@ -137,8 +138,8 @@ class BoardRecord:
     warnings: tuple[WarningRecord, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareRecord(Flattened):
+@dataclass(frozen=True, kw_only=True)  # without slots: its boards are made once
+class CompareRecord:
     """The answer of a comparison: one board; or, of several data sets, one for each and an overall one."""
 
     id: Annotated[str, identifier("c", FROM_REQUEST)]
@@ -147,18 +148,35 @@ class CompareRecord(Flattened):
     higher_is_better: bool
     compare: Design
     baseline: str | None
-    board: Annotated[BoardRecord | None, INLINE]
+    systems: tuple[SystemRecord, ...] | None = None
+    pairs: tuple[PairRecord, ...] | None = None
+    groups: GroupsRecord | None = None
+    family: FamilyRecord | None = None
     datasets: Mapping[str, BoardRecord] | None
     overall: BoardRecord | None
     reading: ReadingRecord | None = None
     warnings: tuple[WarningRecord, ...] = ()
 
-    @property
+    @cached_property
     def boards(self) -> Mapping[str | None, BoardRecord]:
-        """All boards by data set; the overall board, or the only one, has the name None."""
-        of_all = self.board if self.overall is None else self.overall
+        """All boards by data set; the overall board, or the only one, has the name None. Warnings are those of the only one, too."""
+        of_all = self.overall
+        if self.systems is not None and self.family is not None:
+            of_all = BoardRecord(
+                systems=self.systems,
+                pairs=self.pairs or (),
+                groups=self.groups,
+                family=self.family,
+                warnings=self.warnings,
+            )
         own: dict[str | None, BoardRecord] = {} if of_all is None else {None: of_all}
         return own | dict(self.datasets or {})
+
+    def with_board(self, board: BoardRecord) -> CompareRecord:
+        """The same with this as its only board, whose warnings it has already."""
+        return replace(
+            self, systems=board.systems, pairs=board.pairs, groups=board.groups, family=board.family
+        )
 
     def as_listed(self) -> CompareRecord:
         """The same, with the pairs that JSON and CSV list: the first ones of boards that leave some out."""
@@ -167,9 +185,10 @@ class CompareRecord(Flattened):
             fewer = any(warning.code == LEFT_OUT for warning in board.warnings)
             return replace(board, pairs=board.pairs[: most_of(len(self.boards))]) if fewer else board
 
+        if self.systems is not None:
+            return self.with_board(cut(self.main_board))
         return replace(
             self,
-            board=self.board and cut(self.board),
             datasets=self.datasets and {name: cut(board) for name, board in self.datasets.items()},
             overall=self.overall and cut(self.overall),
         )

@@ -1,19 +1,15 @@
 """The members that JSON has of a record: its fields by their names, but for what `Annotated` types say otherwise.
 
-In an `Annotated` type a text describes the member in the OpenAPI document, a mapping holds its bounds, a `Form` is how it
-is written, and `INLINE` makes the members of a record inside members of the object around it. Pydantic, which this room does
-not know, asks the classes for how they are written (`__get_pydantic_core_schema__`).
+In an `Annotated` type a text describes the member in the OpenAPI document, a mapping holds its bounds, and a `Form` is how it
+is written: pydantic, which this room does not know, asks it (`__get_pydantic_core_schema__`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any
 
-INLINE = object()
 ID_CHARS = 18
 # Integers of fewer bits are written as Python does.
 SHORT_BITS = 10_000
@@ -57,72 +53,3 @@ def bounded(cost: float) -> float:
 
 COST = Form(float, bounded)
 FROM_REQUEST = "From the canonical request and the algorithm."
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A member of a JSON object: where a record has it, and its annotated type."""
-
-    path: tuple[str, ...]
-    type: Any
-
-
-class Flattened:
-    """Base of records with members that are not where their fields are."""
-
-    __slots__ = ()
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> dict[str, Any]:
-        record: type = cls  # mypy takes the class of instances with a hash for one without
-        members = members_of(record)
-        fields = {
-            name: {"type": "typed-dict-field", "schema": handler.generate_schema(member.type)}
-            for name, member in members.items()
-        }
-        paths = tuple((name, member.path) for name, member in members.items())
-        written = {
-            "function": partial(_flat, paths),
-            "return_schema": {"type": "typed-dict", "fields": fields},
-        }
-        return {"type": "any", "serialization": {"type": "function-plain", **written}}
-
-
-@cache
-def members_of(record: type) -> dict[str, Member]:
-    """The members of a record's JSON object in their order.
-
-    Those of a record inside may be null if it may be None; where both have a member of one name, the outer one is written.
-    """
-    members: dict[str, Member] = {}
-    hints = get_type_hints(record, include_extras=True)
-    for name, annotated in hints.items():
-        kind, *notes = get_args(annotated) if get_origin(annotated) is Annotated else (annotated,)
-        if INLINE in notes:
-            optional = get_origin(kind) in {Union, UnionType}
-            inside = next(part for part in get_args(kind) if part is not type(None)) if optional else kind
-            for inner, member in members_of(inside).items():
-                if inner not in hints:
-                    of = _or_null(member.type) if optional else member.type
-                    members[inner] = Member((name, *member.path), of)
-        else:
-            members[name] = Member((name,), annotated)
-    return members
-
-
-def _or_null(kind: Any) -> Any:
-    """The type, or null; what is said of it stays outside, as bounds cannot be hashed."""
-    if get_origin(kind) is not Annotated:
-        return kind | None
-    own, *notes = get_args(kind)
-    return Annotated[own | None, *notes]
-
-
-def _flat(paths: tuple[tuple[str, tuple[str, ...]], ...], record: Any) -> dict[str, Any]:
-    members: dict[str, Any] = {}
-    for name, path in paths:
-        value = record
-        for part in path:
-            value = None if value is None else getattr(value, part)
-        members[name] = value
-    return members

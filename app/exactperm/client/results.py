@@ -11,8 +11,7 @@ from typing import Any
 
 from ..answers.board import (
     BoardRecord as Board,
-    FamilyRecord,
-    GroupsRecord,
+    CompareRecord,
     PairRecord as PairResult,
     SystemRecord as SystemResult,
 )
@@ -21,11 +20,9 @@ from ..answers.plan import ComparePlanRecord, PlanRecord
 from ..answers.power import PowerRecord
 from ..answers.test import (
     ConfidenceInterval as Interval,
-    ReadingRecord,
     Runtime,
     TestRecord,
     Versions,
-    WarningRecord,
 )
 from ..presentation.escaping import single_line
 from ..presentation.words import compare_sentence, test_sentence
@@ -129,26 +126,12 @@ class Meta:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareResult:
+class CompareResult(CompareRecord):
     """The answer of a comparison: one board, or those of `datasets` and the `overall` one over them.
 
     Of several data sets, `systems`, `pairs`, `groups` and `family` are None: `board` is the overall one then.
     """
 
-    id: str
-    statistic: str
-    metric: str | None = None
-    higher_is_better: bool
-    compare: str
-    baseline: str | None = None
-    systems: tuple[SystemResult, ...] | None = None
-    pairs: tuple[PairResult, ...] | None = None
-    groups: GroupsRecord | None = None
-    family: FamilyRecord | None = None
-    datasets: Mapping[str, Board] | None = None
-    overall: Board | None = None
-    reading: ReadingRecord | None = None
-    warnings: tuple[WarningRecord, ...] = ()
     runtime: Runtime | None = None
     versions: Versions | None = None
     signature: str | None = None
@@ -156,18 +139,9 @@ class CompareResult:
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 
     @property
-    def boards(self) -> Mapping[str | None, Board]:
-        """All boards by data set; the only one, or the overall one, first, under None."""
-        only: Board | None = self.overall
-        if self.systems is not None and self.family is not None:
-            only = Board(systems=self.systems, pairs=self.pairs or (), groups=self.groups, family=self.family)
-        own: dict[str | None, Board] = {} if only is None else {None: only}
-        return own | dict(self.datasets or {})
-
-    @property
     def board(self) -> Board:
         """The only board, else the overall one, else that of the first data set."""
-        return next(iter(self.boards.values()))
+        return self.main_board
 
     def __str__(self) -> str:
         return single_line(compare_sentence(self))

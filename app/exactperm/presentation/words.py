@@ -9,10 +9,9 @@ from .escaping import single_line
 from .numbers import apart, enclosing, exactly, known_digits, number, probability
 
 if TYPE_CHECKING:
-    from ..answers.board import BoardRecord, Certainty, PairRecord, SystemRecord
+    from ..answers.board import BoardRecord, Certainty, CompareRecord, PairRecord, SystemRecord
     from ..answers.gate import Decision, MetricRecord
     from ..answers.test import ReadingRecord, TestRecord
-    from ..client.results import CompareResult
 
 VERDICTS = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE", "continue": "CONTINUE"}
 MAX_NAMED = 6
@@ -98,16 +97,16 @@ def read_rows(*readings: ReadingRecord | None) -> list[tuple[str, str]]:
     return [("read", note) for note in dict.fromkeys(notes)]
 
 
-def compare_sentence(result: CompareResult) -> str:
+def compare_sentence(result: CompareRecord) -> str:
     """What was found on the main board, over how many data sets; a line that does not begin with what a caller named."""
     over = ""
     if result.datasets is not None:
         first = "overall" if result.overall is not None else f"on {next(iter(result.datasets))}"
         over = f"{first} of {len(result.datasets)} data sets, "
-    return f"{over}by {measured(result.metric, result.statistic, result.higher_is_better)}: {found(result, result.board)}"
+    return f"{over}by {measured(result.metric, result.statistic, result.higher_is_better)}: {found(result, result.main_board)}"
 
 
-def found(result: CompareResult, board: BoardRecord) -> str:
+def found(result: CompareRecord, board: BoardRecord) -> str:
     """The best set of a board; or how many are better and worse than the baseline."""
     family, size = board.family, len(board.systems)
     pairs = "1 pair" if family.size == 1 else f"{family.size:,} pairs"
@@ -158,7 +157,7 @@ def ranks(system: SystemRecord) -> str:
 
 
 def table(
-    result: CompareResult, board: BoardRecord, size: int | None = None
+    result: CompareRecord, board: BoardRecord, size: int | None = None
 ) -> tuple[list[str], list[list[str]]]:
     """The heads and the cells of a board's table of systems; of the first `size`.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -62,13 +62,10 @@ def signature(record: Record) -> str:
 def render(record: Record, runtime: Runtime) -> Content:
     """The JSON answer: the record, its runtime, and the versions and the signature after it.
 
-    Everything but the runtime is a function of the request. Of a comparison, warnings about its one board are among those of the
-    answer.
+    Everything but the runtime is a function of the request.
     """
     line = signature(record)
     if isinstance(record, CompareRecord):
-        if record.board is not None:
-            record = replace(record, warnings=(*record.warnings, *record.board.warnings))
         record = record.as_listed()
     after = b',"versions":%b,"signature":%b}\n' % (written(VERSIONS), written(line))
     return written(record)[:-1] + b',"runtime":', written(runtime), after

@@ -132,7 +132,7 @@ def test_a_worse_system_that_ranks_higher_has_the_other_sign(record: CompareReco
     )
     assert {cell.sign for cell in cells_of(other)} == {-1}
     for picture in (turned, other):
-        drawn = board_svg(replace(record, board=picture), "heatmap", "light").decode()
+        drawn = board_svg(record.with_board(picture), "heatmap", "light").decode()
         assert BOARD_PALETTES["light"].worse1 in drawn
 
 
@@ -141,7 +141,7 @@ def test_what_is_untestable_is_hatched_and_named(size: int) -> None:
     plain = compared([f"s{k}" for k in range(size)], some_scores(size, 100))
     assert b"<pattern" not in board_svg(plain, "heatmap")
     pairs = tuple(replace(one, relation="untestable") for one in plain.main_board.pairs)
-    hatched = board_svg(replace(plain, board=replace(plain.main_board, pairs=pairs)), "heatmap")
+    hatched = board_svg(plain.with_board(replace(plain.main_board, pairs=pairs)), "heatmap")
     assert b"<pattern" in hatched
     assert "untestable" in texts(hatched)
 
@@ -210,8 +210,8 @@ def test_bars_without_letters_are_refused(record: CompareRecord) -> None:
     systems = tuple(replace(system, letters=None) for system in record.main_board.systems)
     board = replace(record.main_board, systems=systems, groups=replace(groups, letters=None))
     with pytest.raises(InvalidTest, match="too many groups"):
-        board_svg(replace(record, board=board), "bars")
-    assert "letters" not in texts(board_svg(replace(record, board=board), "leaderboard"))
+        board_svg(record.with_board(board), "bars")
+    assert "letters" not in texts(board_svg(record.with_board(board), "leaderboard"))
 
 
 def test_pictures_in_one_page_have_ids_of_their_own_and_follow_its_theme(record: CompareRecord) -> None:

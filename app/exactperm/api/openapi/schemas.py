@@ -10,13 +10,13 @@ from dataclasses import is_dataclass
 from functools import cache, reduce
 from operator import or_
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ...answers.board import CompareRecord
 from ...answers.gate import GateRecord
-from ...answers.members import Form, members_of
+from ...answers.members import Form
 from ...answers.plan import ComparePlanRecord, PlannedMethod, PlanRecord
 from ...answers.power import PowerRecord
 from ...answers.test import (
@@ -64,7 +64,7 @@ def model_of(record: type) -> type[BaseModel]:
 
 
 def _members(record: type) -> dict[str, Any]:
-    return {name: _member(member.type) for name, member in members_of(record).items()}
+    return {name: _member(kind) for name, kind in get_type_hints(record, include_extras=True).items()}
 
 
 def _member(annotation: Any) -> tuple[Any, Any]:

@@ -370,19 +370,21 @@ def finish_compare(prepared: PreparedCompare, tests: Sequence[PairTests] | None 
         boards[board.name] = _recorded(board, own, comparison, family)
     alone = boards.pop(None, None)
     named = {name: record for name, record in boards.items() if name is not None} or None
-    return CompareRecord(
+    record = CompareRecord(
         id=f"c_{comparison_digest(comparison, ALGORITHM_VERSION)}",
         statistic=comparison.spec.name,
         metric=options.metric,
         higher_is_better=options.higher_is_better is not False,
         compare=comparison.design,
         baseline=comparison.baseline,
-        board=alone if named is None else None,
         datasets=named,
         overall=None if named is None else alone,
         warnings=prepared.warnings,
         reading=prepared.reading,
     )
+    if named is not None or alone is None:
+        return record
+    return replace(record.with_board(alone), warnings=(*record.warnings, *alone.warnings))
 
 
 def _recorded(

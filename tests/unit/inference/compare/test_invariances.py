@@ -48,8 +48,8 @@ def compared(
 
 
 def board_of(record: CompareRecord) -> BoardRecord:
-    assert record.board is not None
-    return record.board
+    assert record.datasets is None
+    return record.main_board
 
 
 def p_values(record: CompareRecord) -> dict[frozenset[str], float]:
@@ -189,7 +189,7 @@ def test_sets_are_boards_of_their_own_or_one_family() -> None:
     together = finish_compare(prepare_compare(replace(comparison, family="all"), Budget()))
     assert apart.datasets is not None
     assert together.datasets is not None
-    assert apart.datasets["one"] == compared(GRADES).board
+    assert apart.datasets["one"] == compared(GRADES).main_board
     assert finish_compare(prepare_compare(turned, Budget())).id == apart.id
     assert [board.family.size for board in together.datasets.values()] == [16, 16]
     for name in sets:
