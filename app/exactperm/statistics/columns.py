@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import chain, islice
 from operator import le
 from typing import Any, TypeVar
@@ -17,17 +17,17 @@ from ..errors import InvalidTest
 from .numbers import taken_weights
 from .paired import (
     Column,
-    Counts,
     DataWarning,
-    Effects,
+    Gaps,
     NamedCounts,
     Paired,
     Pairing,
-    Predictions,
     Repeated,
     Scores,
-    Segments,
     StatisticSpec,
+    Weights,
+    lengths_of,
+    samples_in,
 )
 
 # A longer number is text.
@@ -69,12 +69,8 @@ def joined(columns: Sequence[Any], refusal: InvalidTest) -> Any:
         }
     if any(isinstance(column, Repeated) for column in columns):
         # One score for an item is one sample.
-        ones = [
-            column if isinstance(column, Repeated) else Repeated(column, np.ones(len(column), dtype=np.int64))
-            for column in columns
-        ]
-        lengths = np.concatenate([column.lengths for column in ones])
-        return Repeated(joined([column.values for column in ones], refusal), lengths)
+        lengths = np.concatenate([lengths_of(column) for column in columns])
+        return Repeated(joined([samples_in(column) for column in columns], refusal), lengths)
     if not isinstance(first, np.ndarray):
         return list(chain.from_iterable(columns))
     filled = [column for column in columns if len(column)] or [first]
@@ -127,34 +123,19 @@ def in_order_of_ids(data: Paired) -> Paired:
     order = order_of_ids(data.pairing.ids)
     if order is None:
         return data
-    pairing = taken_pairing(data.pairing, order)
-    if isinstance(data, Effects):
-        return replace(data, stay=taken(data.stay, order), swap=taken(data.swap, order), pairing=pairing)
-    # Of the kind that they had.
-    u: Any = taken(data.u, order)
-    v: Any = taken(data.v, order)
-    if isinstance(data, Scores):
-        gaps = data.gaps
-        if gaps is not None and gaps.clusters is not None:
+    changed: dict[str, Any] = {"pairing": taken_pairing(data.pairing, order)}
+    for name in (column.name for column in fields(data) if column.name != "pairing"):
+        value = getattr(data, name)
+        if isinstance(value, Gaps):
             # The complete items come first.
-            clusters = np.concatenate([gaps.clusters[order], gaps.clusters[len(order) :]])
-            gaps = replace(gaps, clusters=first_seen(clusters))
-        return replace(data, u=u, v=v, pairing=pairing, weights=taken_weights(data.weights, order), gaps=gaps)
-    if isinstance(data, Counts):
-        return replace(data, u=u, v=v, pairing=pairing)
-    if isinstance(data, Segments):
-        return replace(data, u=u, v=v, references=taken(data.references, order), pairing=pairing)
-    assert isinstance(data, Predictions)
-    groups = None if data.groups is None else first_seen(data.groups[order])
-    return replace(
-        data,
-        gold=taken(data.gold, order),
-        u=u,
-        v=v,
-        pairing=pairing,
-        groups=groups,
-        event=taken(data.event, order),
-    )
+            if value.clusters is not None:
+                clusters = np.concatenate([value.clusters[order], value.clusters[len(order) :]])
+                value = replace(value, clusters=first_seen(clusters))
+            changed[name] = value
+        else:
+            moved: Any = taken_weights(value, order) if isinstance(value, Weights) else taken(value, order)
+            changed[name] = first_seen(moved) if name == "groups" and moved is not None else moved
+    return replace(data, **changed)
 
 
 # Outcomes that are missing, each of them anything in a range: the fillings that are best and worst for U.
@@ -182,7 +163,7 @@ def require_bounded(data: Scores, spec: StatisticSpec) -> None:
     low, high = data.gaps.low, data.gaps.high
     for name, sides in (("u", (data.u, data.gaps.u)), ("v", (data.v, data.gaps.v))):
         for side in sides:
-            values = side.values if isinstance(side, Repeated) else side
+            values = samples_in(side)
             if len(values) and not (low <= float(values.min()) and float(values.max()) <= high):
                 detail = (
                     f"{name} has scores outside of [{low:g}, {high:g}], which a missing outcome is taken to lie in: set "
@@ -197,8 +178,8 @@ def filled(data: Scores, *, best: bool) -> Scores:
     assert gaps is not None
     of_u, of_v = (gaps.high, gaps.low) if best else (gaps.low, gaps.high)
     n_u, n_v = len(gaps.u), len(gaps.v)
-    u = _joined(data.u, gaps.u, of_u, _lengths(gaps.v), gaps.neither)
-    v = _joined(data.v, gaps.v, of_v, _lengths(gaps.u), gaps.neither)
+    u = _joined(data.u, gaps.u, of_u, lengths_of(gaps.v), gaps.neither)
+    v = _joined(data.v, gaps.v, of_v, lengths_of(gaps.u), gaps.neither)
     # U's own items come before the gaps, V's behind them.
     order = np.arange(len(data.u) + n_u + n_v + gaps.neither)
     first, start = len(data.v), len(data.v) + n_v
@@ -209,16 +190,14 @@ def filled(data: Scores, *, best: bool) -> Scores:
     return Scores(u, taken(v, behind), pairing)
 
 
-def _lengths(side: Column | Repeated) -> Integers:
-    return side.lengths if isinstance(side, Repeated) else np.ones(len(side), dtype=np.int64)
-
-
 def _joined(
     complete: Column | Repeated, own: Column | Repeated, fill: float, others: Integers, neither: int
 ) -> Column | Repeated:
     """One system's column: complete items, those it alone has, and its gaps, with as many samples as the other has."""
-    lengths = np.concatenate([_lengths(complete), _lengths(own), others, np.ones(neither, dtype=np.int64)])
-    known = [side.values if isinstance(side, Repeated) else side for side in (complete, own)]
+    lengths = np.concatenate(
+        [lengths_of(complete), lengths_of(own), others, np.ones(neither, dtype=np.int64)]
+    )
+    known = [samples_in(side) for side in (complete, own)]
     number = int(others.sum()) + neither
     whole = float(fill).is_integer() and abs(fill) < EXACT_DOUBLE
     if not whole and any(

@@ -62,6 +62,16 @@ class Repeated:
         return len(self.lengths)
 
 
+def samples_in(side: Column | Repeated) -> Column:
+    """All numbers of a column, the samples of an item one after the other."""
+    return side.values if isinstance(side, Repeated) else side
+
+
+def lengths_of(side: Column | Repeated) -> NDArray[np.int64]:
+    """How many samples each item has, shape (n,)."""
+    return side.lengths if isinstance(side, Repeated) else np.ones(len(side), dtype=np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class NamedCounts:
     """Counts by name, shape (n,) each. `by_item` is true if they came as one object per item."""

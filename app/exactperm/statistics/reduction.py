@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import cast
 
 import flint
 import numpy as np
@@ -15,7 +16,7 @@ from ..engine.lattice import MAX_TOTAL, Integers, exact_total
 from ..errors import InvalidTest
 from . import formula
 from .decisions import exact_value, nearest, require_representable
-from .formula import Call, Linear, Node, Product, Quotient, Sum
+from .formula import Call, Linear, Node, Quotient
 from .paired import Pairing
 from .problems import Additive, Joint, clustered, single_items
 from .quantity import Formula, Quantity, require_small
@@ -164,11 +165,15 @@ def _all_right(node: Node, columns: tuple[Integers, Integers], sizes: Integers |
     return Fraction(1)
 
 
-def _line(node: Node, effects: Integers) -> Integers | None:
-    """divisor * node at each row, without its constant; None when not linear or too large to be summed."""
+def _line(node: Node, effects: Integers, sizes: list[int] | None = None) -> Integers | None:
+    """divisor * node at each row, without its constant; None when not linear or too large to be summed.
+
+    `sizes` are the sums of the sizes of each column, where they are known.
+    """
     if not isinstance(node, Linear):
         return None
-    sizes = totals(np.abs(effects))
+    if sizes is None:
+        sizes = totals(np.abs(effects))
     if sum(abs(coefficient) * sizes[index] for index, coefficient in node.terms) >= MAX_TOTAL // 4:
         return None
     values = np.zeros(len(effects), dtype=np.int64)
@@ -246,7 +251,12 @@ def _rewritten(node: Node) -> tuple[tuple[Terms, ...], Node | None]:
     used = sorted({index for form in forms for index, _ in form})
     if len(forms) > _MAX_FORMS or _rank(forms, used) == len(used):
         return forms, None
-    return forms, _over(node, {form: index for index, form in enumerate(forms)})
+    known: dict[Linear, Linear] = {}
+    for line in formula.lines(node):
+        if line.terms:
+            terms, factor = _primitive(line)
+            known[line] = Linear(((forms.index(terms), factor),), line.constant, line.divisor)
+    return forms, formula.with_lines(node, known)
 
 
 def _primitive(line: Linear) -> tuple[Terms, int]:
@@ -270,27 +280,7 @@ def _rank(forms: Sequence[Terms], used: list[int]) -> int:
 def _values(forms: Sequence[Terms], effects: Integers) -> Integers | None:
     """The forms' values at each row of `effects`, shape (M, k) -> (M, forms); None where a sum may not fit."""
     sizes = totals(np.abs(effects))
-    values = np.zeros((len(effects), len(forms)), dtype=np.int64)
-    for at, form in enumerate(forms):
-        if sum(abs(coefficient) * sizes[index] for index, coefficient in form) >= MAX_TOTAL // 4:
-            return None
-        for index, coefficient in form:
-            if sizes[index]:
-                values[:, at] += coefficient * effects[:, index]
-    return values
-
-
-def _over(node: Node, position: dict[Terms, int]) -> Node:
-    """The formula with every linear form as a sum of its own."""
-    if isinstance(node, Linear):
-        if not node.terms:
-            return node
-        terms, factor = _primitive(node)
-        return Linear(((position[terms], factor),), node.constant, node.divisor)
-    if isinstance(node, Sum):
-        return Sum(tuple(_over(part, position) for part in node.parts))
-    if isinstance(node, Product):
-        return Product(_over(node.left, position), _over(node.right, position))
-    if isinstance(node, Quotient):
-        return Quotient(_over(node.numerator, position), _over(node.denominator, position))
-    return Call(node.function, tuple(_over(argument, position) for argument in node.arguments))
+    columns = [_line(Linear(form), effects, sizes) for form in forms]
+    if any(column is None for column in columns):
+        return None
+    return np.stack(cast("list[Integers]", columns), axis=1)

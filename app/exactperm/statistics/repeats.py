@@ -14,7 +14,7 @@ import numpy as np
 from ..engine.lattice import EXACT_DOUBLE, Integers, Whole
 from ..errors import Choice, InvalidTest, marked
 from .numbers import MAX_INTEGER, MAX_WIDE_ITEMS, Lattice, on_lattice, total_of
-from .paired import Column, Repeated, Scores, StatisticSpec
+from .paired import Column, Repeated, Scores, StatisticSpec, lengths_of, samples_in
 from .problems import require_items, require_same_length
 
 # Farther from a multiple of the unit than this share of it is not rounding.
@@ -36,7 +36,7 @@ def item_scores(data: Scores, unit: Fraction | None = None, *, exactly: bool = F
     """
     require_items(len(data.u), "/u")
     require_same_length(len(data.u), len(data.v), "/v", ("u", "v"))
-    values = [_values(data.u), _values(data.v)]
+    values = [samples_in(data.u), samples_in(data.v)]
     if unit is None:
         lattice = on_lattice(*values, exactly=exactly)
     else:
@@ -48,7 +48,7 @@ def samples_of(data: Scores) -> tuple[int, int] | None:
     """How many samples u and v have in all; None when there is one score per item."""
     if not isinstance(data.u, Repeated) and not isinstance(data.v, Repeated):
         return None
-    return len(_values(data.u)), len(_values(data.v))
+    return len(samples_in(data.u)), len(samples_in(data.v))
 
 
 def unit_of(given: Any) -> Fraction | None:
@@ -67,13 +67,9 @@ def unit_of(given: Any) -> Fraction | None:
     return unit
 
 
-def _values(side: Column | Repeated) -> Column:
-    return side.values if isinstance(side, Repeated) else side
-
-
 def _multiples(side: Column | Repeated, unit: Fraction, pointer: str) -> Integers:
     """The nearest multiple of the unit to each value; refuses values that are not near one."""
-    values = _values(side).astype(np.float64)
+    values = samples_in(side).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):  # beyond all doubles is beyond EXACT_DOUBLE
         scaled = values * float(unit.denominator) / float(unit.numerator)
         nearest = np.rint(scaled)
@@ -193,7 +189,7 @@ def _require_as_many(columns: Mapping[str, Column | Repeated], present: Mapping[
     last = max(int(own[-1]) for own in present.values()) if present else -1
     known = np.zeros(max(last + 1, *map(len, columns.values())), dtype=np.int64)
     for name, column in columns.items():
-        lengths = _lengths(column)
+        lengths = lengths_of(column)
         where = present[name] if name in present else np.arange(len(lengths))
         before = known[where]
         differ = (before != lengths) & (before > 0)
@@ -222,13 +218,9 @@ def _asked(spec: StatisticSpec, columns: Sequence[Column | Repeated]) -> str | N
     return str(asked) if asked in {"all", "any"} and several else None
 
 
-def _lengths(side: Column | Repeated) -> Integers:
-    return side.lengths if isinstance(side, Repeated) else np.ones(len(side), dtype=np.int64)
-
-
 def _require_right_or_wrong(sides: Sequence[Column | Repeated], asked: str) -> None:
     """Refuse samples that are neither 0 nor what a right one scores."""
-    columns = [side.values if isinstance(side, Repeated) else side for side in sides]
+    columns = [samples_in(side) for side in sides]
     for right in _RIGHT:
         if all(bool(((column == 0) | (column == right)).all()) for column in columns):
             return
