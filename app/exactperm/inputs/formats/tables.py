@@ -25,7 +25,7 @@ from ..columns import whole
 from ..delimited import HEADERLESS_COUNTS, is_quoted
 from ..frame import Frame, Rows, of_records, table, taken_rows
 from ..names import SCORE, folded, is_one_of
-from ..outcomes import MOST_ROWS, refuse_summaries
+from ..outcomes import MOST_METRICS, refuse_summaries
 from ..quoting import NAMED, escaped, quoted, some
 from ..roles import (
     Cells,
@@ -303,7 +303,7 @@ def refuse_metrics(frame: Frame, key: Key, score: str) -> None:
     for names, what in NO_ITEMS.items() if frame.has_header else ():
         if set(names) <= set(frame.names):
             raise frame.refused(0, score, "no_items", f"these are {what}.")
-    if frame.has_header and frame.n <= MOST_ROWS:
+    if frame.has_header and frame.n <= MOST_METRICS:
         shown = {name: frame.column(name) for name in frame.names if name in frame.common}
         refuse_summaries(shown, key.columns, score, frame.place(0), f"{frame.source.label}: ")
 
