@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import datetime as dt
+import json
+import os
 import re
 import subprocess
 import sys
@@ -152,7 +155,6 @@ def test_no_more_of_scipy_is_used_than_the_image_keeps() -> None:
 # The check of the image imports every module of the service, with the libraries of either list of requirements.
 
 
-ROOT_OF_IMAGE_CHECK = Path(__file__).parents[2]
 # What importlib finds of these is nothing, as in an image without them.
 WITHOUT = """
 import importlib.abc, importlib.util, sys
@@ -173,9 +175,7 @@ OF_SERVE = {"dbos", "psycopg", "sqlalchemy", "jiwer", "sacrebleu", "pytrec_eval"
 @pytest.mark.parametrize("absent", [OF_TOOLS, OF_TOOLS | OF_SERVE], ids=["serve", "main"])
 def test_every_module_is_imported_that_the_image_has_libraries_for(absent: set[str]) -> None:
     code = WITHOUT.format(absent=absent)
-    ran = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT_OF_IMAGE_CHECK, capture_output=True, text=True, check=False
-    )
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr[-2000:]
     assert ran.stdout == f"{'dbos' not in absent}\n"
 
@@ -183,8 +183,96 @@ def test_every_module_is_imported_that_the_image_has_libraries_for(absent: set[s
 def test_a_library_that_should_be_there_is_missed() -> None:
     """One that was deleted from the image with what nothing needs."""
     code = WITHOUT.format(absent={"httpx"})
-    ran = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT_OF_IMAGE_CHECK, capture_output=True, text=True, check=False
-    )
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.returncode == 1
     assert "No module named" in ran.stderr
+
+
+# A package that is installed beside this one adds a format, as docs/formats.md says it.
+
+
+GUIDE = ROOT / "docs" / "formats.md"
+
+
+def installed(folder: Path, *, entry: str = "acme_exactperm:SHAPE", name: str = "acme") -> dict[str, str]:
+    """The environment of a process that has the guide's package: its module, and what an installer writes of it."""
+    (code,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    code = code.replace('Shape("acme"', f'Shape("{name}"')
+    (folder / "acme_exactperm.py").write_text(code)
+    about = folder / "acme_exactperm-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-exactperm\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[exactperm.formats]\nacme = {entry}\n")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join((str(folder), str(ROOT / "app")))}
+
+
+def answered(folder: Path, environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    files = []
+    for role, scores in (("new", (0.75, 0.5, 1.0, 0.5)), ("old", (0.5, 0.5, 0.25, 0.25))):
+        cases = [{"case": f"q{n}", "result": {"quality": one}} for n, one in enumerate(scores)]
+        files.append(folder / f"{role}.json")
+        files[-1].write_text(json.dumps({"acme": 1, "run": role, "cases": cases}))
+    command = [sys.executable, "-m", "exactperm", "test", *map(str, files), "--format", "json", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_format_of_an_installed_package_is_guessed_and_read(tmp_path: Path) -> None:
+    done = answered(tmp_path, installed(tmp_path))
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["p_value"] == 0.25  # three of four differences, all of one sign
+    assert said["reading"]["format"] == "acme"
+    assert said["names"] == {"u": "new", "v": "old"}
+    assert said["statistic"]["metric"] == "quality"
+
+
+@pytest.mark.parametrize(
+    ("entry", "name", "word"),
+    [("acme_exactperm:marks", "acme", "is no Shape"), ("acme_exactperm:SHAPE", "comet", "called comet")],
+)
+def test_what_is_no_format_or_takes_a_name_stops_the_start(
+    entry: str, name: str, word: str, tmp_path: Path
+) -> None:
+    done = answered(tmp_path, installed(tmp_path, entry=entry, name=name))
+    assert done.returncode != 0
+    assert word in done.stderr
+
+
+# Only tests that tests/quarantine.txt names are repeated in continuous integration, and none is named for long.
+
+
+TODAY = dt.datetime.now(tz=dt.UTC).date()
+LOG = "...F.\nFAILED tests/a.py::test_x[1-a b] - AssertionError: no\nERROR tests/a.py::test_y\n= 2 failed =\n"
+
+
+def test_a_test_is_in_quarantine_with_a_reason_and_for_at_most_fourteen_days() -> None:
+    lines = (ROOT / "tests" / "quarantine.txt").read_text("utf-8").splitlines()
+    for line in (line for line in lines if not line.startswith("#")):
+        name, date, reason = line.split(" | ")
+        file, _, test = name.partition("::")
+        assert f"def {test}(" in (ROOT / file).read_text("utf-8")
+        assert TODAY - dt.date.fromisoformat(date) <= dt.timedelta(days=14), line
+        assert reason
+
+
+@pytest.mark.parametrize(
+    ("log", "named", "repeated"),
+    [
+        (LOG, ["x", "y", "z"], True),
+        (LOG, ["x"], False),
+        (LOG, [], False),
+        (LOG + "Interrupted", ["x", "y"], False),
+        ("= 3 passed =\n", ["x"], False),
+    ],
+)
+def test_what_nobody_named_is_a_failure(tmp_path: Path, log: str, named: list[str], repeated: bool) -> None:
+    (tmp_path / "log").write_text(log)
+    (tmp_path / "list").write_text(
+        "".join(f"tests/a.py::test_{one} | 2026-11-28 | a race\n" for one in named)
+    )
+    command = [ROOT / ".ci" / "quarantined", tmp_path / "log"]
+    environment = {**os.environ, "QUARANTINE": str(tmp_path / "list")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) == repeated
+    if log.startswith(LOG):
+        assert done.stdout == "tests/a.py::test_x\ntests/a.py::test_y\n"

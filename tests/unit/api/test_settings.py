@@ -1,10 +1,17 @@
+"""Settings, turns of requests, and buckets of tokens."""
+
 from __future__ import annotations
 
+import asyncio
+import itertools
+import random
 import re
 
 import pytest
 from pydantic import ValidationError
 
+from exactperm.api.bodies import LEAST_S, ONE_TURN_S, ROUNDS, Turns
+from exactperm.api.endpoint import TokenBucket
 from exactperm.cli.output import Refused
 from exactperm.cli.settings import settings_of
 from exactperm.settings import REMOVED, Settings
@@ -76,3 +83,97 @@ def test_what_is_used_instead_is_a_setting(name: str) -> None:
 def test_no_other_name_is_a_setting() -> None:
     with pytest.raises(ValidationError):
         Settings(queue_bytes=1)  # type: ignore[call-arg]
+
+
+def taken_in_turns(seconds: float) -> list[tuple[int, int]]:
+    """(name, how often the loop has gone round) of thirty turns that compute for so long each."""
+
+    async def scenario() -> list[tuple[int, int]]:
+        turns, taken, rounds, done = Turns(), [], 0, False
+
+        async def count() -> None:
+            nonlocal rounds
+            while not done:
+                rounds += 1
+                await asyncio.sleep(0)
+
+        async def work(name: int) -> None:
+            await turns.mine()
+            turns.spend(seconds)
+            taken.append((name, rounds))
+
+        counting = asyncio.ensure_future(count())
+        await asyncio.gather(*(work(name) for name in range(30)))
+        done = True
+        await counting
+        return taken
+
+    return asyncio.run(scenario())
+
+
+def test_turns_come_in_order_and_the_loop_goes_round_between_two_of_them() -> None:
+    taken = taken_in_turns(ONE_TURN_S)
+    assert [name for name, _ in taken] == list(range(30))
+    rounds = [at for _, at in taken]
+    assert all(later - earlier >= ROUNDS for earlier, later in itertools.pairwise(rounds))
+
+
+def test_short_turns_share_what_one_may_take_and_then_the_loop_goes_round() -> None:
+    together = 4
+    taken = taken_in_turns(ONE_TURN_S / together - LEAST_S)
+    assert [name for name, _ in taken] == list(range(30))
+    rounds = [at for _, at in taken]
+    assert all(
+        later - earlier >= ROUNDS for earlier, later in zip(rounds, rounds[together + 1 :], strict=False)
+    )
+    assert rounds[-1] - rounds[0] < 29 * ROUNDS
+
+
+def test_a_turn_lasts_until_somebody_else_has_one() -> None:
+    async def scenario() -> None:
+        turns = Turns()
+        first = await turns.mine()
+        assert await turns.mine(first) == first
+        second = await turns.mine()
+        assert second != first
+        assert await turns.mine(first) not in {first, second}
+
+    asyncio.run(scenario())
+
+
+# A bucket fills with time up to what may be saved, and is overdrawn by one piece of work at most.
+
+
+def test_over_a_long_time_no_more_is_spent_than_the_share_and_what_was_saved() -> None:
+    chance, bucket = random.Random(0), TokenBucket(0.1, 0.05)
+    now = spent = 0.0
+    for _ in range(20_000):
+        now += chance.expovariate(500.0)
+        if bucket.left(now):
+            piece = chance.uniform(0.0, 0.004)
+            bucket.spend(piece)
+            spent += piece
+    assert 0.1 * now <= spent <= 0.1 * now + 0.05 + 0.004
+
+
+def test_what_was_overdrawn_has_to_be_made_up_first() -> None:
+    bucket = TokenBucket(0.5, 1.0)
+    assert bucket.left(100.0)
+    bucket.spend(3.0)
+    assert not bucket.left(103.9)
+    assert bucket.left(104.1)
+
+
+@pytest.mark.parametrize("idle_s", [10.0, 1e9])
+def test_no_more_is_saved_than_may_be(idle_s: float) -> None:
+    bucket = TokenBucket(0.5, 1.0)
+    assert bucket.left(idle_s)
+    bucket.spend(1.0)
+    assert not bucket.left(idle_s)
+
+
+def test_a_process_that_was_stopped_for_an_hour_in_the_middle_works_again_soon() -> None:
+    bucket = TokenBucket(0.5, 0.1)
+    assert bucket.left(1000.0)
+    bucket.spend(3600.0)
+    assert bucket.left(4601.0)
