@@ -17,16 +17,15 @@ from ..engine.one_sum.wide_sums import WideForm, wide_form
 from ..engine.plan import Budget, Cost, FractionOverBudget, Plan
 from ..engine.planner import choose
 from ..engine.probability import SMALLEST, Region, region, ties_of, without_half
-from ..engine.real import bounds
 from ..engine.real.form import RealForm, RealRegion, items_up, real_problem
-from ..engine.real.price import steps_and_bytes
 from ..errors import InvalidTest
 from ..statistics.problems import Additive, Rounding
+from .brackets import before_samples, bracket_of_real, decides, most_steps, price_of_real
 from .certificate import certified_by
 from .items import additive_items, items_record, statistic_record
 from .null_record import holding, null_record, null_seconds, require_listable, times
 from .options import Options
-from .result import Answer, Result, bracketed, certified, most_steps, sampled
+from .result import Answer, Result, bracketed, certified, sampled
 
 # A sum that no 64 bits hold: exact where it is small, else certified for the numbers as they are
 
@@ -132,10 +131,7 @@ class RoundedTest:
                 return exact
         fraction = None if exact is None else exact.fraction
         if by.method == "bounds":
-            bracket = bounds.bracket(
-                *_real(problem, options), precision=options.precision, steps=most_steps(by)
-            )
-            return bracketed(bracket, options.precision, fraction)
+            return bracket_of_real(_real(problem, options), options, by, fraction)
         return replace(self._sampled(), fraction=fraction)
 
     def _sampled(self) -> Answer:
@@ -200,8 +196,7 @@ def _costs(
         every = wide.price_of_all()
         if every is not None:
             candidates.append(Cost("enumeration", every[0] // _LISTED, every[1], float(_LISTED)))
-    steps = steps_and_bytes(*_real(problem, options), options.precision)
-    candidates.append(Cost("bounds", *steps, float(_BOUNDS)))
+    candidates.append(price_of_real(_real(problem, options), options, float(_BOUNDS)))
     whole = region(form, 0, "two-sided")
     candidates.append(next(c for c in costs(form, whole, options.samples) if c.method == "monte_carlo"))
     return tuple(candidates)
@@ -281,17 +276,14 @@ class AdditiveTest:
         planned = self.plan.in_turn[1 if self.plan.chosen.exact else 0 :]
         yield from (cost for cost in planned if cost.method != "monte_carlo")
         if not self.plan.asked and all(cost.method != "bounds" for cost in planned):
-            bracket = planner.narrowest_bracket(
-                self.form, self.region, self.options.precision, self.plan.budget
-            )
-            if bracket.fits(self.plan.budget):
+            bracket = before_samples(self.form, self.region, self.options, self.plan.budget)
+            if bracket is not None:
                 yield bracket
         yield from (cost for cost in planned if cost.method == "monte_carlo")
 
     def _settles(self, by: Cost, answer: Answer) -> bool:
         """Whether a bracket that is run in the place of an exact method decides about alpha."""
-        low, high = answer.bounds
-        return self.plan.asked or by.method != "bounds" or not low <= self.options.alpha <= high
+        return self.plan.asked or by.method != "bounds" or decides(*answer.bounds, self.options.alpha)
 
     def _answer(self, by: Cost) -> Answer:
         """The answer of one method, not checked yet."""

@@ -1,4 +1,15 @@
-"""Rigorous brackets."""
+"""Rigorous brackets: how precise they are, how many steps they may take, and when one answers in the place of another method.
+
+All that decides so is here; `engine.real` and `engine.joint.linear_part` do what they are told.
+
+* A bracket that is asked for has the precision of the request. It stops after `most_steps`, as wide as it is then.
+* Before `auto` samples one sum it brackets it, as narrowly as the budget allows (`before_samples`).
+* A bracket in the place of an exact method has to decide about alpha (`decides`), else the exact method runs.
+* Of several sums a bracket comes before samples where it says as much as they would (`worth_it`). The less may lie outside of
+  the bounds of the remainder (`statistics.remainder`), the wider these are: several chances are tried, and that with the
+  narrowest bracket by the normal law is taken. Each is tried twice: bounds of all deviations leave open what a thin strip of
+  them does, and bounds of the deviations in that strip are a fraction as wide.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +22,60 @@ from functools import cached_property
 import numpy as np
 from scipy.special import log_ndtr
 
+from ..answers.test import Fraction2
 from ..engine.joint.linear_part import STEPS, Distance, LinearPart, bracket, linear_part
-from ..engine.lattice import Reals
-from ..engine.one_sum.planner import WIDEST
-from ..engine.plan import Cost
-from ..engine.probability import Alternative
+from ..engine.lattice import CanonicalForm, Reals
+from ..engine.one_sum import planner
+from ..engine.plan import Budget, Cost
+from ..engine.probability import Alternative, Region
+from ..engine.real import bounds
 from ..engine.real.bounds import Bracket
+from ..engine.real.form import RealForm, RealRegion
+from ..engine.real.price import steps_and_bytes
 from ..statistics.decisions import as_float, exact_value
 from ..statistics.evaluation import ball, sign_of
 from ..statistics.midpoint import Strip, rounded_line
 from ..statistics.problems import Joint
 from ..statistics.remainder import Midpoint, Remainder, midpoint_of
 from .options import Options
+from .result import Answer, bracketed
 
-# A rigorous bracket of a statistic of several sums: how wide it will be, and the bracket itself
+RealProblem = tuple[RealForm, RealRegion]
+
+# A bracket that does not get there stops at so many times its predicted steps, and so many more: some 50 ms.
+_MOST_TIMES, _SPARE_STEPS = 4, 10_000_000
+
+
+def most_steps(cost: Cost) -> int:
+    """Elementary steps after which a bracket of this predicted cost is left as wide as it is."""
+    return _SPARE_STEPS + _MOST_TIMES * cost.operations
+
+
+def before_samples(form: CanonicalForm, region: Region, options: Options, budget: Budget) -> Cost | None:
+    """The narrowest bracket of one sum that the budget allows, None where there is none: `auto` takes it before it samples."""
+    narrowest = planner.narrowest_bracket(form, region, options.precision, budget)
+    return narrowest if narrowest.fits(budget) else None
+
+
+def decides(low: float, high: float, alpha: float) -> bool:
+    """Whether a bracket says on which side of alpha p is."""
+    return not low <= alpha <= high
+
+
+def price_of_real(problem: RealProblem, options: Options, nanoseconds: float) -> Cost:
+    """The predicted cost of a bracket at the precision of the request; `nanoseconds` of a step."""
+    return Cost("bounds", *steps_and_bytes(*problem, options.precision), nanoseconds)
+
+
+def bracket_of_real(
+    problem: RealProblem, options: Options, cost: Cost, fraction: Fraction2 | None = None
+) -> Answer:
+    """The answer of a bracket of numbers as they are, at the precision of the request or after `most_steps` of its cost."""
+    found = bounds.bracket(*problem, precision=options.precision, steps=most_steps(cost))
+    return bracketed(found, options.precision, fraction)
+
+
+# A statistic of several sums: how wide its bracket will be, and the bracket itself
 
 
 # What lies outside, against the p-value: the shares that are tried. The least of them that has bounds bounds all deviations.
@@ -117,7 +168,7 @@ def worth_it(low: float, high: float, options: Options) -> bool:
     if width <= options.precision:
         return True
     sampled = _INTERVAL * math.sqrt(max(1.0 - low, 0.0) / (low * options.samples))
-    return not low <= options.alpha <= high and width <= max(min(sampled, _TELLING), WIDEST)
+    return decides(low, high, options.alpha) and width <= max(min(sampled, _TELLING), planner.WIDEST)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, Self
 
 from scipy import special
 
@@ -48,47 +48,49 @@ class Needed:
     always: int | None
 
 
-class Design(Protocol):
+class Design(ABC):
     """How likely a difference is found. Sizes of effects are at least 0, in the direction that the test looks in."""
 
-    def method_at(self, n: int) -> PowerMethod:
-        """How it is computed for n items."""
-        ...
+    __slots__ = ()
 
     @property
     def own_n(self) -> int | None:
         """The number of items that it brings along, if it does."""
-        ...
+        return None
 
     @property
     def own_effect(self) -> float | None:
         """U - V, if it says so itself."""
-        ...
+        return None
 
     @property
     def rough(self) -> Design:
         """The same, for a curve: quick, and right to the eye."""
-        ...
+        return self
 
+    @abstractmethod
+    def method_at(self, n: int) -> PowerMethod:
+        """How it is computed for n items."""
+
+    @abstractmethod
     def power(self, n: int, size: float) -> float:
         """The probability that the test of n items rejects when the true difference has this size."""
-        ...
 
+    @abstractmethod
     def detectable(self, n: int, power: float) -> float | None:
         """The size that n items find with this power; None where there is none."""
-        ...
 
+    @abstractmethod
     def needed(self, size: float, power: float) -> Needed | None:
         """The items that this size needs; None where more than can be searched."""
-        ...
 
+    @abstractmethod
     def critical(self, n: int) -> float | None:
         """The least observed |difference| that is significant; None where none is."""
-        ...
 
+    @abstractmethod
     def actual_alpha(self, n: int) -> float:
         """The probability that the test of n items rejects where there is no difference."""
-        ...
 
 
 # Nothing known but a standard deviation: the normal approximation
@@ -103,20 +105,12 @@ MOST_ITEMS = 10**12
 
 
 @dataclass(frozen=True, slots=True)
-class NormalDesign:
+class NormalDesign(Design):
     """`sd` is the standard deviation of one item's difference."""
 
     sd: float
     alpha: float
     alternative: Alternative
-
-    own_n = None
-    own_effect = None
-
-    @property
-    def rough(self) -> Self:
-        """Itself: every point of a curve is as exact."""
-        return self
 
     @property
     def _tails(self) -> float:
@@ -179,7 +173,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class BinaryDesign:
+class BinaryDesign(Design):
     """`discordant` is the probability that exactly one system is right; it is held fixed when the difference varies."""
 
     discordant: float
@@ -187,17 +181,10 @@ class BinaryDesign:
     alpha: float
     alternative: Alternative
 
-    own_n = None
-
     @property
     def own_effect(self) -> float:
         """p10 - p01."""
         return self.difference
-
-    @property
-    def rough(self) -> Self:
-        """Itself: every point of a curve is as exact."""
-        return self
 
     def method_at(self, n: int) -> PowerMethod:
         """See `Design`."""

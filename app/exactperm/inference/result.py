@@ -180,15 +180,6 @@ def controlled(estimate: ControlledEstimate, attainable: float, fraction: Fracti
     return Answer(p, math.log10(p), (low, high), None, fraction, record)
 
 
-# A bracket that does not get there stops at so many times its predicted steps, and so many more: some 50 ms.
-_MOST_TIMES, _SPARE_STEPS = 4, 10_000_000
-
-
-def most_steps(cost: Cost) -> int:
-    """Elementary steps after which a bracket of this predicted cost is left as wide as it is."""
-    return _SPARE_STEPS + _MOST_TIMES * cost.operations
-
-
 @dataclass(frozen=True, slots=True)
 class Result:
     """What running a test gives."""

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
 from ..answers.test import WarningRecord
 from ..engine.decimals import digits_and_places, shortest_decimals, takes_more_digits
 from ..engine.lattice import Reals
-from ..engine.plan import Plan as MethodPlan
 from ..errors import InvalidTest, PlanTooLarge
 from ..statistics.paired import Column, Paired, Repeated, Scores, StatisticSpec
 from .options import Options
-from .result import Result
+from .result import PlannedTest
 
 # How many values are examined at all, and how long the test of the likely scores may take.
 _MOST_VALUES = 400_000
@@ -31,25 +29,7 @@ _CHANCE = 1e-9
 _TRIED_FIRST = 20
 
 
-class Test(Protocol):
-    """A planned test."""
-
-    @property
-    def plan(self) -> MethodPlan:
-        """The method that will run."""
-        ...
-
-    @property
-    def seconds(self) -> float:
-        """Predicted time."""
-        ...
-
-    def solve(self) -> Result:
-        """Run it."""
-        ...
-
-
-Plan = Callable[[Paired, StatisticSpec, Options], Test]
+Plan = Callable[[Paired, StatisticSpec, Options], PlannedTest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +38,7 @@ class Dust:
 
     seen: str
     likely: str | None
-    test: Test | None
+    test: PlannedTest | None
 
     @property
     def seconds(self) -> float:
@@ -73,8 +53,8 @@ class Dust:
         return WarningRecord("float_dust", f"{self.seen}. {self.likely} p would be {p:.6g}.")
 
 
-def planned_dust(data: Paired, spec: StatisticSpec, options: Options, plan: Plan) -> Dust | None:
-    """Look for dust and plan the test without it; None where there is none. `plan` makes a test of data."""
+def planned_dust(data: Paired, spec: StatisticSpec, options: Options, plan: Plan | None) -> Dust | None:
+    """Look for dust and plan the test without it; None where there is none. `plan` makes a test of data, None plans none."""
     if not isinstance(data, Scores) or spec.parameters.get("unit") is not None:
         return None
     columns = [_values(side) for side in (data.u, data.v)]
@@ -94,16 +74,20 @@ def planned_dust(data: Paired, spec: StatisticSpec, options: Options, plan: Plan
     distinct = np.unique(values)
     narrow = _narrow(distinct)
     if narrow is not None:
-        return _planned(seen, narrow[1], lambda: plan(_mapped(data, narrow[0]), spec, alone))
+        make = None if plan is None else lambda: plan(_mapped(data, narrow[0]), spec, alone)
+        return _planned(seen, narrow[1], make)
     if _near(distinct, 10.0**_DECIMALS, _slack(distinct)):
         likely = f'With 12 decimals ("decimals": {_DECIMALS})'
-        return _planned(seen, likely, lambda: plan(_mapped(data, _to_twelve), spec, alone))
+        make = None if plan is None else lambda: plan(_mapped(data, _to_twelve), spec, alone)
+        return _planned(seen, likely, make)
     for size in _denominators(distinct, _slack(distinct)):
         return _planned(seen, *_as_fractions(data, spec, alone, plan, size))
     return Dust(seen, None, None)
 
 
-def _printed(data: Scores, spec: StatisticSpec, options: Options, plan: Plan, distinct: Reals) -> Dust | None:
+def _printed(
+    data: Scores, spec: StatisticSpec, options: Options, plan: Plan | None, distinct: Reals
+) -> Dust | None:
     """Thirds and the like that were printed with a few decimals."""
     parts = digits_and_places(distinct)
     places = 0 if parts is None else int(parts[1].max(initial=0))
@@ -121,14 +105,18 @@ def _printed(data: Scores, spec: StatisticSpec, options: Options, plan: Plan, di
 
 
 def _as_fractions(
-    data: Scores, spec: StatisticSpec, options: Options, plan: Plan, size: int
-) -> tuple[str, Callable[[], Test]]:
+    data: Scores, spec: StatisticSpec, options: Options, plan: Plan | None, size: int
+) -> tuple[str, Callable[[], PlannedTest] | None]:
     unit = f"1/{size}"
     meant = StatisticSpec(spec.name, {**spec.parameters, "unit": unit})
-    return f'As multiples of 1/{size} ("unit": "{unit}")', lambda: plan(data, meant, options)
+    return f'As multiples of 1/{size} ("unit": "{unit}")', None if plan is None else lambda: plan(
+        data, meant, options
+    )
 
 
-def _planned(seen: str, likely: str, make: Callable[[], Test]) -> Dust:
+def _planned(seen: str, likely: str, make: Callable[[], PlannedTest] | None) -> Dust:
+    if make is None:
+        return Dust(seen, likely, None)
     try:
         test = make()
     except (InvalidTest, PlanTooLarge):

@@ -33,7 +33,7 @@ from ..statistics.pairwise.correlation import Correlation
 from ..statistics.problems import Additive, Joint
 from ..statistics.reducers import Problem
 from .options import Significance
-from .power import Needed
+from .power import Design, Needed
 
 # The sizes of a test's effects: all that its power depends on, once there is data
 
@@ -175,7 +175,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class PilotDesign:
+class PilotDesign(Design):
     """A test's own sizes; of another number of items the same mixture. A law of theirs may take `most` nanoseconds."""
 
     sizes: Sizes
@@ -183,8 +183,6 @@ class PilotDesign:
     most: int = EXACT_LAW
     _sizes: dict[int, Sizes] = field(default_factory=dict, repr=False)
     _rejections: dict[int, Rejection | None] = field(default_factory=dict, repr=False)
-
-    own_effect = None
 
     @property
     def own_n(self) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,14 +13,13 @@ import numpy as np
 from ...answers.board import BoardRecord, CompareRecord
 from ...answers.test import ReadingRecord, WarningRecord
 from ...engine.lattice import Integers
-from ...engine.plan import Budget, Cost, Plan as MethodPlan
+from ...engine.plan import Budget
 from ...errors import InvalidTest, pointer_token, relocated
 from ...statistics.numbers import WEIGHTED, require_unweighted
-from ...statistics.paired import Paired, Repeated, Scores, StatisticSpec, Systems
+from ...statistics.paired import Repeated, Scores, StatisticSpec, Systems
 from ..digest import canonical, options_by_name
 from ..options import Options
 from ..paired import ALGORITHM_VERSION
-from ..result import Result
 from ..rounding_noise import planned_dust
 from .adjustment import FEW, Adjusted, adjust_boards
 from .board import board_record, noted
@@ -211,21 +209,6 @@ def _add(digest: hashlib._Hash, systems: Systems) -> None:
 # Floating-point dust in the scores of a board
 
 
-@dataclass(frozen=True, slots=True)
-class _Endless:
-    """A test that is never run: which p-values dust hides differs from pair to pair."""
-
-    plan: MethodPlan
-    seconds: float = math.inf
-
-    def solve(self) -> Result:
-        """Not run."""
-        raise NotImplementedError
-
-
-_NO_PLAN = MethodPlan(Cost("enumeration", 0, 0), "", (), Budget())
-
-
 def board_dust(systems: Systems, spec: StatisticSpec, options: Options) -> tuple[WarningRecord, ...]:
     """The warning about dust in the scores, as single tests have it; nothing for other data."""
     if systems.kind != "scores":
@@ -235,15 +218,11 @@ def board_dust(systems: Systems, spec: StatisticSpec, options: Options) -> tuple
     if len(columns) < len(sides) or all(column.dtype == np.int64 for column in columns):
         return ()
     values = np.concatenate([column.astype(np.float64) for column in columns])
-    dust = planned_dust(Scores(values, values[:0]), spec, options, _never_run)
+    dust = planned_dust(Scores(values, values[:0]), spec, options, None)
     if dust is None:
         return ()
     likely = "" if dust.likely is None else f" {dust.likely} ties may be others."
     return (WarningRecord("float_dust", f"{dust.seen}.{likely}"),)
-
-
-def _never_run(data: Paired, spec: StatisticSpec, options: Options) -> _Endless:
-    return _Endless(_NO_PLAN)
 
 
 def prepare_compare(comparison: Comparison, budget: Budget) -> PreparedCompare:

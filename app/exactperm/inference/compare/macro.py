@@ -12,12 +12,10 @@ import numpy as np
 from ...engine.lattice import Integers
 from ...engine.plan import Cost
 from ...engine.probability import LN2, LN10
-from ...engine.real import bounds
 from ...engine.real.form import RealForm, RealRegion, grouped_problem
-from ...engine.real.price import steps_and_bytes
 from ...statistics.numbers import MAX_INTEGER, on_one_unit
+from ..brackets import bracket_of_real, price_of_real
 from ..certificate import flaw_of
-from ..result import bracketed, most_steps
 from .integer_systems import BinarySystems
 from .pair_tests import PairTest, PairTests, from_rows, pair_test
 from .pairs import BRACKETED, GeneralPairs, Reduced, reduced, single, some_of
@@ -112,8 +110,7 @@ class MacroSums:
             return self.general.row(u, v)
         sums, cost, problem = found
         options = single(self.general.options)
-        bracket = bounds.bracket(*problem, precision=options.precision, steps=most_steps(cost))
-        answer, log10_share = bracketed(bracket, options.precision), -sums.nonzero * LN2 / LN10
+        answer, log10_share = bracket_of_real(problem, options, cost), -sums.nonzero * LN2 / LN10
         if flaw_of(answer, exact=False, least_log10=log10_share) is not None:
             return self.general.row(u, v)
         total, up, down = sums.total, int(sums.up.sum()), int(sums.down.sum())
@@ -136,7 +133,7 @@ class MacroSums:
             return None
         options = single(self.general.options)
         problem = grouped_problem(sums.sizes, sums.up, sums.down, sums.units, options.alternative)
-        cost = Cost("bounds", *steps_and_bytes(*problem, options.precision), _NANOSECONDS)
+        cost = price_of_real(problem, options, _NANOSECONDS)
         return (sums, cost, problem) if cost.fits(self.general.budget) else None
 
     def sums(self, u: int, v: int) -> PairSums | None:
