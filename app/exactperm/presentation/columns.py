@@ -88,9 +88,13 @@ def _getter(path: str) -> Callable[[Any], Any]:
     return get
 
 
+def named(*names: str, at: str = "", kind: Kind = "number") -> tuple[Column, ...]:
+    """Columns that are called as the values that they hold: of the answer, or of what it has `at` a path."""
+    return tuple(Column(name, f"{at}.{name}" if at else name, kind) for name in names)
+
+
 _P_VALUE = (
-    Column("p_value", "p_value"),
-    Column("log10_p_value", "log10_p_value"),
+    *named("p_value", "log10_p_value"),
     Column("p_value_low", "p_value_bounds.0"),
     Column("p_value_high", "p_value_bounds.1"),
     Column("p_value_bounds_kind", "p_value_bounds_kind", "word"),
@@ -110,12 +114,7 @@ _DATA = (
     Column("u", "statistic.u"),
     Column("name_v", "names.v", "text"),
     Column("v", "statistic.v"),
-    Column("n", "items.n"),
-    Column("nonzero", "items.nonzero"),
-    Column("clusters", "items.clusters"),
-    Column("wins", "items.wins"),
-    Column("ties", "items.ties"),
-    Column("losses", "items.losses"),
+    *named("n", "nonzero", "clusters", "wins", "ties", "losses", at="items"),
     *MISSING,
 )
 _INTERVAL = (
@@ -128,13 +127,8 @@ _INTERVAL = (
 _DESCRIPTION = (
     *_INTERVAL,
     Column("interval_resolution", "confidence_interval.resolution"),
-    Column("cohens_d_z", "effect_size.cohens_d_z"),
-    Column("cliffs_delta", "effect_size.cliffs_delta"),
-    Column("only_u", "effect_size.discordant.only_u"),
-    Column("only_v", "effect_size.discordant.only_v"),
-    Column("odds", "effect_size.discordant.odds"),
-    Column("odds_low", "effect_size.discordant.odds_low"),
-    Column("odds_high", "effect_size.discordant.odds_high"),
+    *named("cohens_d_z", "cliffs_delta", at="effect_size"),
+    *named("only_u", "only_v", "odds", "odds_low", "odds_high", at="effect_size.discordant"),
     Column("moved_toward_u", "moved.toward_u", "list"),
     Column("moved_toward_v", "moved.toward_v", "list"),
 )
@@ -142,10 +136,8 @@ _DESCRIPTION = (
 TEST = (
     *_P_VALUE,
     Column("significant", "significant", "flag"),
-    Column("alpha", "alpha"),
-    Column("min_attainable_p", "min_attainable_p"),
-    Column("alternative", "alternative", "word"),
-    Column("test", "test", "word"),
+    *named("alpha", "min_attainable_p"),
+    *named("alternative", "test", kind="word"),
     Column("metric", "statistic.metric", "text"),
     Column("higher_is_better", "statistic.higher_is_better", "flag"),
     *_DATA,
@@ -164,28 +156,21 @@ METRIC = (
     Column("verdict", "verdict", "word"),
 )
 TERMS = (
-    Column("policy", "terms.policy", "word"),
-    Column("margin", "terms.margin"),
-    Column("alpha", "terms.alpha"),
-    Column("higher_is_better", "terms.higher_is_better", "flag"),
+    Column("policy", "policy", "word"),
+    *named("margin", "alpha"),
+    Column("higher_is_better", "higher_is_better", "flag"),
 )
 GATE = (
     Column("gate_verdict", "verdict", "word"),
     Column("gate_passed", "passed", "flag"),
 )
-GATE_TERMS = (
-    Column("on_inconclusive", "on_inconclusive", "word"),
-    Column("correction", "correction", "word"),
-)
+GATE_TERMS = named("on_inconclusive", "correction", kind="word")
 DECISION = (
-    Column("procedure", "decision.procedure", "word"),
-    Column("alternative", "decision.alternative", "word"),
+    *named("procedure", "alternative", at="decision", kind="word"),
     Column("difference", "decision.difference"),
     *below("decision", _P_VALUE),
     Column("exact", "decision.exact", "flag"),
-    Column("min_attainable_p", "decision.min_attainable_p"),
-    Column("p_value_adjusted", "decision.p_value_adjusted"),
-    Column("log10_p_value_adjusted", "decision.log10_p_value_adjusted"),
+    *named("min_attainable_p", "p_value_adjusted", "log10_p_value_adjusted", at="decision"),
     Column("significant", "decision.significant", "flag"),
     *below("test", _DATA),
     Column("method", "test.method.name", "word"),
@@ -196,36 +181,26 @@ DECISION = (
 )
 SYSTEM = (
     Column("name", "name", "text"),
-    *(Column(name, name) for name in ("score", "n", "rank", "rank_low", "rank_high", "cluster", "tier")),
+    *named("score", "n", "rank", "rank_low", "rank_high", "cluster", "tier"),
     Column("letters", "letters", "word"),
     Column("in_best_set", "in_best_set", "flag"),
-    Column("better_than", "better_than"),
-    Column("worse_than", "worse_than"),
+    *named("better_than", "worse_than"),
 )
 PAIR = (
-    Column("u", "u", "text"),
-    Column("v", "v", "text"),
-    Column("n", "n"),
-    Column("difference", "difference"),
+    *named("u", "v", kind="text"),
+    *named("n", "difference"),
     *_P_VALUE,
-    Column("p_adjusted", "p_adjusted"),
-    Column("log10_p_adjusted", "log10_p_adjusted"),
+    *named("p_adjusted", "log10_p_adjusted"),
     Column("p_adjusted_low", "p_adjusted_bounds.0"),
     Column("p_adjusted_high", "p_adjusted_bounds.1"),
-    Column("p_adjusted_bounds_kind", "p_adjusted_bounds_kind", "word"),
-    Column("p_adjusted_certainty", "p_adjusted_certainty", "word"),
-    Column("relation", "relation", "word"),
-    Column("min_attainable_p", "min_attainable_p"),
-    Column("wins", "wins"),
-    Column("ties", "ties"),
-    Column("losses", "losses"),
+    *named("p_adjusted_bounds_kind", "p_adjusted_certainty", "relation", kind="word"),
+    *named("min_attainable_p", "wins", "ties", "losses"),
     Column("method", "method", "word"),
     Column("exact", "exact", "flag"),
     *_INTERVAL,
 )
 COMPARISON = (
-    Column("statistic", "statistic", "text"),
-    Column("metric", "metric", "text"),
+    *named("statistic", "metric", kind="text"),
     Column("higher_is_better", "higher_is_better", "flag"),
     Column("compare", "compare", "word"),
     Column("baseline", "baseline", "text"),
@@ -240,16 +215,13 @@ FAMILY = (
 POWER = (
     Column("solve", "solve", "word"),
     *(Column(f"solution_{name}", f"solution.{name}") for name in ("n", "n_always", "effect", "power")),
-    Column("wanted_power", "wanted_power"),
-    Column("alpha", "alpha"),
-    Column("comparisons", "comparisons"),
+    *named("wanted_power", "alpha", "comparisons"),
     Column("alternative", "alternative", "word"),
-    Column("critical_difference", "critical_difference"),
-    Column("actual_alpha", "actual_alpha"),
+    *named("critical_difference", "actual_alpha"),
     Column("method", "method.name", "word"),
     Column("warnings", "warnings", "codes"),
 )
-POINT = tuple(Column(name, name) for name in ("n", "effect", "power"))
+POINT = named("n", "effect", "power")
 
 Row = Callable[[Iterable[Column], Any], dict[str, Any]]  # `values` or `cells`
 
