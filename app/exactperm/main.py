@@ -24,8 +24,15 @@ from .ops.health import Drain, HealthChecks
 from .ops.keys import Keys
 from .ops.logs import RequestLine, silence_libraries
 from .ops.metrics import Metrics
-from .ops.middleware import OPTIONS, AuthMiddleware, HeadMiddleware, ProblemCORSMiddleware, origins_of
-from .ops.observability import ObservabilityMiddleware, Templates
+from .ops.middleware import (
+    OPTIONS,
+    AuthMiddleware,
+    HeadMiddleware,
+    ObservabilityMiddleware,
+    ProblemCORSMiddleware,
+    Templates,
+    origins_of,
+)
 from .ops.shared_counters import Together
 from .ops.tracing import spans_to
 from .service import pipeline

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from exactperm.ops.keys import new_key
-from exactperm.ops.observability import Templates
+from exactperm.ops.middleware import Templates
 from exactperm.settings import Settings
 from tests.api.conftest import Service, problem, running
 

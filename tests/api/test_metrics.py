@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client.parser import text_string_to_metric_families as families
 
 from exactperm import main
-from exactperm.ops.observability import Templates
+from exactperm.ops.middleware import Templates
 from exactperm.ops.tracing import Spans
 from exactperm.settings import Settings
 from tests.api.conftest import Service, running

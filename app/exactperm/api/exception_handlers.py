@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import ExactpermError, Overloaded
 from ..ops.health import Drain
-from ..ops.observability import RECORD, RequestRecord, Templates
+from ..ops.middleware import RECORD, RequestRecord, Templates
 from ..service import problems
 from .endpoint import sent
 

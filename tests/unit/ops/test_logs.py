@@ -26,7 +26,7 @@ from exactperm.ops.edge.request_turns import BEGIN_TOGETHER, Kind, Turns, kind_o
 from exactperm.ops.keys import Keys, exposed, new_key
 from exactperm.ops.logs import MAX_FRAMES, Format, Stamp, compact, formatter, json_line, request_line
 from exactperm.ops.metrics import Durations, snapshot
-from exactperm.ops.observability import Templates
+from exactperm.ops.middleware import Templates
 from exactperm.ops.tracing import Spans, parent_of, spans_to
 from exactperm.settings import Settings
 

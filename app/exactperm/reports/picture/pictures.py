@@ -20,6 +20,7 @@ from ...presentation.escaping import what_was_read
 from ..board_words import NamedBoard, named_boards
 from .bars import bars
 from .board import BoardScene
+from .board_rows import forest, leaderboard
 from .canvas import (
     BOARD_PALETTES,
     FAMILY,
@@ -35,11 +36,8 @@ from .canvas import (
     style_sheet,
     variables,
 )
-from .forest import forest
 from .heatmap import heatmap
-from .leaderboard import leaderboard
-from .null_distribution import draw, scene
-from .power import power_curve
+from .null_distribution import draw, power_curve, scene
 
 DOTS_PER_INCH = 160.0
 MOST_PIXELS = (
