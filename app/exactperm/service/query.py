@@ -118,8 +118,13 @@ def parameter(name: str, text: str) -> Any:
     if type_ in {"number", "integer", "boolean"}:
         return literal(text)
     if type_ == "labels":
-        return literal(text) if text.startswith("[") else [label.strip() for label in text.split(",")]
+        return listed_in(text)
     return text
+
+
+def listed_in(text: str) -> Any:
+    """The values of a JSON list, or the texts between commas."""
+    return literal(text) if text.startswith("[") else [part.strip() for part in text.split(",")]
 
 
 def option_value(name: str, text: str) -> Any:

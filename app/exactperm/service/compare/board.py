@@ -5,7 +5,6 @@ Every carrier makes a `GivenBoard`, which knows where its values stand. `board_o
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,6 +49,8 @@ from ..query import (
     WORDS,
     PointerMap,
     item_of,
+    listed_in,
+    literal,
     once,
     option_value,
     options_of,
@@ -425,7 +426,7 @@ def _value(name: str, text: str) -> Any:
                 raise InvalidTest.at("/systems", "duplicate_name", f"systems has {quoted(system)} twice.")
         return names
     if name == "compare" and text.startswith("["):
-        return _json(text)
+        return literal(text)
     if name in ("aggregate", "combine") and text in NULL:
         return None
     return option_value(name, text)
@@ -433,19 +434,12 @@ def _value(name: str, text: str) -> Any:
 
 def listed(name: str, text: str, pointer: str) -> list[str]:
     """A JSON list of names, or names between commas; raises InvalidTest."""
-    value = _json(text) if text.startswith("[") else [part.strip() for part in text.split(",")]
+    value = listed_in(text)
     if type(value) is not list or not all(type(part) is str for part in value):
         order = " in the order of their files" if name == NAMES else ""
         detail = f'{name} is a list of names{order}: A,B,C, or ["A", "B, the second"].'
         raise InvalidTest.at(pointer, "not_names", detail)
     return value
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 @dataclass(frozen=True, slots=True)
