@@ -20,7 +20,7 @@ from ..service.messages import RenderedResponse
 
 # A health probe needs a few iterations of the loop: its connection, its bytes, its task, its answer.
 ROUNDS = 4
-# Turns that take less than this together are like one: small tests in a row need not wait for nobody.
+# Turns that take less than this together are like one: small tests in a row need not wait for each other.
 ONE_TURN_S = 0.004
 # A turn takes at least so long: a head is checked, or a slice of an answer sent.
 LEAST_S = 0.0002

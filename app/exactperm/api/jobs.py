@@ -40,7 +40,7 @@ def location_of(job: str) -> str:
 
 
 def view_of(row: JobRow) -> dict[str, Any]:
-    """What there is to know of a job."""
+    """A job as JSON."""
     return {
         "id": row.id,
         "kind": row.kind,

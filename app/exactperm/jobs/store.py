@@ -437,10 +437,10 @@ def _result(name: str, owner: str, answer: Stored, expires: float | None) -> dic
     }  # fmt: skip
 
 
-GONE = 0.0  # `seen` of a host that has ended in peace
+GONE = 0.0  # `seen` of a host that has ended
 
 
-class Heart:
+class Heartbeat:
     """One host's heartbeat.
 
     A host that was itself away (its database was lost, its process stopped) sees all others as silent. So it judges only after

@@ -34,7 +34,7 @@ from .database import engine_of, identity_of, reachable
 from .gateway import job_limits
 from .model import ACTIVE, BATCH, StoreAway, Stored, Work
 from .queue import PER_TRANSACTION, Queue, Runner
-from .store import Heart, Store
+from .store import Heartbeat, Store
 from .work import Task, compute
 
 log = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class Chunks:
             return {job for job, _ in self._running}
 
     def stop(self, jobs: set[str]) -> None:
-        """Kill what is computed of some jobs."""
+        """Cancel the chunks of some jobs that are computed now."""
         with self._lock:
             for (job, _), future in self._running.items():
                 if job in jobs:
@@ -317,7 +317,9 @@ class Host:
         name = f"{socket.gethostname()[:40]}-{secrets.token_hex(4)}"
         self._store = Store(self._engine, settings.retention_s)
         self._queue = Queue(self._engine, ALGORITHM_VERSION)
-        self._heart = Heart(self._engine, name, settings.workers, ALGORITHM_VERSION, settings.job_silent_s)
+        self._heart = Heartbeat(
+            self._engine, name, settings.workers, ALGORITHM_VERSION, settings.job_silent_s
+        )
         self._chunks = Chunks(self._store, self._queue, executor, loop, settings, name)
         self._name = name
         self._executor = executor

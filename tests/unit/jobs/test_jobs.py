@@ -31,7 +31,7 @@ from exactperm.jobs.model import (
     Stored,
     kind_of,
 )
-from exactperm.jobs.store import PARTS, RESULTS, Heart, Store, live_hosts
+from exactperm.jobs.store import PARTS, RESULTS, Heartbeat, Store, live_hosts
 from exactperm.jobs.work import plan_job
 from exactperm.main import jobs_of
 from exactperm.service.batch import chunk_count, runs_of
@@ -200,8 +200,8 @@ def test_no_row_goes_before_what_is_kept_of_it(
 def test_a_reaper_that_was_away_does_not_judge(store: Store) -> None:
     """A host is taken over when it is silent, but not by one whose own heart has just begun, or paused."""
     at = [0.0]
-    heart = Heart(store.engine, "me", 2, "3", 2.0, clock=lambda: at[0])
-    other = Heart(store.engine, "other", 2, "3", 2.0)
+    heart = Heartbeat(store.engine, "me", 2, "3", 2.0, clock=lambda: at[0])
+    other = Heartbeat(store.engine, "other", 2, "3", 2.0)
     heart.beat(())
     other.beat(())
     other.leave()
