@@ -78,10 +78,8 @@ def refuse_summaries(
 ) -> None:
     """Refuse a table or records of averages; `columns` by name, `key` holds ids and `scores` what is tested.
 
-    Raises
-    ------
-    InvalidTest
-        Each row is a metric, by the names in a column; or the only row has no id, and its numbers are named after metrics.
+    Raises InvalidTest: each row is a metric, by the names in a column; or the only row has no id, and its numbers are named
+    after metrics.
     """
     scored = columns.get(scores, ())
     rows = len(scored)
@@ -152,10 +150,7 @@ def unrolled(
 
     Without `has_header` the first line has numbers in it, as a 2x2 table of 0 and 1 has beside a name.
 
-    Raises
-    ------
-    InvalidTest, BodyTooLarge
-        It lacks a cell, its margins are not the sums of its cells, or it counts too many items.
+    Raises InvalidTest, BodyTooLarge: it lacks a cell, its margins are not the sums of its cells, or it counts too many items.
     """
     if not rows or not 2 <= len(header) <= MOST_ROWS:
         return None
@@ -273,10 +268,7 @@ def _total(counts: Iterable[int]) -> int:
 def columns_of(cells: Mapping[str, Any]) -> dict[str, list[int]]:
     """The scores of both systems, of counts b (U alone is right) and c (V alone), with a (both) and d (neither) or without these.
 
-    Raises
-    ------
-    InvalidTest, BodyTooLarge
-        A cell is no count, there is a without d, or they count too many items.
+    Raises InvalidTest, BodyTooLarge: a cell is no count, there is a without d, or they count too many items.
     """
     for name in CELLS:
         if type(cells.get(name, 0)) is not int or cells.get(name, 0) < 0:

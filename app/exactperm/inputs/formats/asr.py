@@ -56,10 +56,7 @@ def count_file(
 ) -> CountFile:
     """Read one system's table; `ids` and `clusters` are the names their columns may have.
 
-    Raises
-    ------
-    InvalidTest
-        There is no header, no column of ids, or no column of the clusters given.
+    Raises InvalidTest: there is no header, no column of ids, or no column of the clusters given.
     """
     data = table(source, options, notes)
     if not data.has_header:
@@ -312,10 +309,7 @@ def _system(
 def word_errors(references: Sequence[Sequence[str]], hypotheses: Sequence[Sequence[str]]) -> list[int]:
     """Substitutions, deletions and insertions of every utterance, by jiwer (the optional extra `asr`).
 
-    Raises
-    ------
-    InvalidTest
-        jiwer is not installed.
+    Raises InvalidTest: jiwer is not installed.
     """
     try:
         import jiwer

@@ -223,10 +223,8 @@ def read_systems(
     Where `options.on_missing` is error, items without gold or a score are refused. `untold` says that nothing says that the
     numbers are scores, so that what may be labels is asked about.
 
-    Raises
-    ------
-    MalformedBody, InvalidTest
-        As `frame.named` does; gold or the systems are not to be told, or a value is missing or none that counts.
+    Raises MalformedBody, InvalidTest: as `frame.named` does; gold or the systems are not to be told, or a value is missing or
+    none that counts.
     """
     notes: list[Any] = []
     data = named(source, options, notes)
@@ -483,10 +481,7 @@ def predictions_by_id(
 ) -> Predictions:
     """Gold and what both systems gave, in the order of gold; groups, clusters and events go by id as well, or by order.
 
-    Raises
-    ------
-    InvalidTest
-        Items do not match, or values are missing, without on_missing=drop. Bounds are of scores without gold.
+    Raises InvalidTest: items do not match, or values are missing, without on_missing=drop. Bounds are of scores without gold.
     """
     if on_missing == BOUNDS:
         raise no_bounds()

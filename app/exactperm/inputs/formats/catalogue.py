@@ -79,13 +79,8 @@ ALWAYS = frozenset(("sheet", "statistic"))
 def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions) -> Reading:
     """Read files by role (`u`, `v`, `gold`, `ref`, `qrels`, `documents`, or `file` for both systems in one).
 
-    Raises
-    ------
-    MalformedBody
-        A file cannot be parsed in its format; the line is named.
-    InvalidTest
-        The data is not a valid test, a choice must be made, or an option or a file is not used; pointers are
-        `/files/<role>/…` and `/options/<name>`.
+    Raises MalformedBody: a file cannot be parsed in its format; the line is named; InvalidTest: the data is not a valid test, a
+    choice must be made, or an option or a file is not used; pointers are `/files/<role>/…` and `/options/<name>`.
     """
     if not files:
         raise InvalidTest.at("/files", "missing_file", "There are no files; give u and v, or one file.")
@@ -226,10 +221,7 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
 
     A format that does not take the files in their roles is the last choice, as its refusal says more than none.
 
-    Raises
-    ------
-    InvalidTest
-        Nothing tells the format, or a file is empty.
+    Raises InvalidTest: nothing tells the format, or a file is empty.
     """
     look = FirstLook(files)
     if len(look.rows) > 1 and look.rows[0].lstrip().startswith("|") and MARKDOWN_RULE.fullmatch(look.rows[1]):

@@ -90,10 +90,7 @@ def sentences(
 
     Both functions get how many tokens of the sentence came before.
 
-    Raises
-    ------
-    MalformedBody, InvalidTest
-        There is no sentence, or as `row_of` does.
+    Raises MalformedBody, InvalidTest: there is no sentence, or as `row_of` does.
     """
     found = Sentences(source)
     document: str | None = None
@@ -169,10 +166,7 @@ def document_clusters(
 ) -> list[str] | None:
     """The document of every sentence if documents are the clusters, else None.
 
-    Raises
-    ------
-    InvalidTest
-        They are the clusters, and some sentence is in none.
+    Raises InvalidTest: they are the clusters, and some sentence is in none.
     """
     names = list(dict.fromkeys(key for key in documents if key is not None))
     if wanted is None:
@@ -201,10 +195,7 @@ def from_file(source: Source, n: int, options: ReaderOptions, notes: list[Any]) 
 
     One line more than sentences means that the first is a header; blanks separate columns only with `delimiter`.
 
-    Raises
-    ------
-    InvalidTest
-        It does not have one line for each sentence.
+    Raises InvalidTest: it does not have one line for each sentence.
     """
     lines = filter(str.strip, source.lines(notes))
     names = [line.strip() for line in itertools.dropwhile(lambda line: line.startswith("#"), lines)]
@@ -408,10 +399,8 @@ def _tag_columns(tokens: Sentences, token: int, wanted: int, options: str) -> li
     stand beside each other, as conlleval reads them, if those before tag something else (chunks). After an index and a
     token the tag follows (UNER).
 
-    Raises
-    ------
-    InvalidTest
-        There are too few, or too many (`options` choose among them), or a column has tags except for some values.
+    Raises InvalidTest: there are too few, or too many (`options` choose among them), or a column has tags except for some
+    values.
     """
     tagged = []
     n = sum(map(len, tokens.rows))

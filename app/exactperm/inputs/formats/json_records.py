@@ -53,11 +53,8 @@ class Table:
 def table_of(document: Object, pointer: str, path: str | None = None) -> Table | None:
     """The rows of a document; None if it holds no table. `path` names the list or object that holds them, `results.items`.
 
-    Raises
-    ------
-    InvalidTest
-        Several lists may be the items, there is nothing at `path`, a row of the grid is too long or short, or the document
-        holds averages alone.
+    Raises InvalidTest: several lists may be the items, there is nothing at `path`, a row of the grid is too long or short, or
+    the document holds averages alone.
     """
     if path is not None:
         return _at(document, pointer, path)

@@ -34,10 +34,7 @@ def labels_of(
     Numbers where all of them are, which are `whole` unless they may be scores of gold (1.0 is 1); 1 and 0 where all are true or
     false, else texts as written: so that a table's 1 and JSON's 1 are one label.
 
-    Raises
-    ------
-    InvalidTest
-        One is a list, an object or, where they are whole, a number with decimals, which is a score.
+    Raises InvalidTest: one is a list, an object or, where they are whole, a number with decimals, which is a score.
     """
     if not whole:
         plain = {role: _plain(data.column(name)) for role, (data, name) in columns.items()}

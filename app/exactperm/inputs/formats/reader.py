@@ -79,10 +79,7 @@ class Source:
     def text(self, notes: list[str]) -> str:
         """The content as text.
 
-        Raises
-        ------
-        MalformedBody
-            It is not UTF-8, or has NUL characters; the line is named.
+        Raises MalformedBody: it is not UTF-8, or has NUL characters; the line is named.
         """
         content = self.content
         if content.startswith(UTF8_BOM):
@@ -251,10 +248,7 @@ def range_of(text: str | None) -> tuple[float, float] | None:
 class ReaderOptions:
     """How to read. An option that the format does not use is refused, not ignored.
 
-    Raises
-    ------
-    InvalidTest
-        A value is not one of those allowed; pointers are `/options/<name>`.
+    Raises InvalidTest: a value is not one of those allowed; pointers are `/options/<name>`.
     """
 
     statistic: str | None = None

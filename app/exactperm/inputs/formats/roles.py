@@ -153,10 +153,7 @@ def two_systems(
     tell the candidate and the baseline, or their `labels`; else, when there are just two, in the order of the file,
     which is enough for a test, and not for a gate.
 
-    Raises
-    ------
-    InvalidTest
-        There is no such system, or it is the same twice, or there are several and nothing chooses.
+    Raises InvalidTest: there is no such system, or it is the same twice, or there are several and nothing chooses.
     """
     if (options.system_u, options.system_v) != (None, None):
         return _chosen(names, options, source)
@@ -302,10 +299,7 @@ def measured(
     `both` finds the columns of numbers that both sides have. In `one_table` a column may be named after its system. Columns
     that were `chosen`, each by its name, may be of two metrics.
 
-    Raises
-    ------
-    InvalidTest
-        In two files, higher is better for one and lower for the other: these are two metrics.
+    Raises InvalidTest: in two files, higher is better for one and lower for the other: these are two metrics.
     """
     if _folded(u) == _folded(v):
         return Measured(metric_of(u))

@@ -169,14 +169,8 @@ def _number(source: Source, sample: Sample, scorer: str, options: ReaderOptions)
 def load(source: Source, max_bytes: int, notes: list[Any]) -> tuple[Object, list[Sample]]:
     """A log in either form: its header and its samples.
 
-    Raises
-    ------
-    MalformedBody
-        It is neither JSON nor a complete zip archive.
-    InvalidTest
-        It is not a log of Inspect, or its compression cannot be read here.
-    BodyTooLarge
-        The members that must be read are over `max_bytes`.
+    Raises MalformedBody: it is neither JSON nor a complete zip archive; InvalidTest: it is not a log of Inspect, or its
+    compression cannot be read here; BodyTooLarge: the members that must be read are over `max_bytes`.
     """
     if source.content.startswith(ZIP_MAGIC):
         return _archive(source, max_bytes)

@@ -236,10 +236,8 @@ def has(at: str, *names: str) -> Callable[[FirstLook], bool]:
 def read(shape: Shape, files: Files, options: ReaderOptions, format_: str) -> Reading:
     """Scores of two systems, each in its file, or both in one.
 
-    Raises
-    ------
-    MalformedBody, InvalidTest
-        A file is not as the tool writes it, the files do not belong together, or a choice must be made.
+    Raises MalformedBody, InvalidTest: a file is not as the tool writes it, the files do not belong together, or a choice must
+    be made.
     """
     notes: list[Any] = []
     rows = parsed_once(shape.rows)

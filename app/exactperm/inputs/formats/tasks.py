@@ -129,11 +129,8 @@ def read(files: Files, options: ReaderOptions, read_one: ReadOne, *, drops: bool
 
     `drops` says whether the format knows on_missing itself: else it is about tasks alone.
 
-    Raises
-    ------
-    MalformedBody, InvalidTest
-        As the format's reader does, with pointers `/files/<role>/<task>/…`; or a task is in the files of one system
-        alone, or tasks measure different things.
+    Raises MalformedBody, InvalidTest: as the format's reader does, with pointers `/files/<role>/<task>/…`; or a task is in the
+    files of one system alone, or tasks measure different things.
     """
     for role in SYSTEMS:
         if role not in files:
@@ -185,10 +182,7 @@ def common_tasks(
 
     `systems` are names and tasks by pointer. Unless tasks are `dropped`, `on_missing` being `drop`, all have the same.
 
-    Raises
-    ------
-    InvalidTest
-        A system has no file of a task that another has; or no task is one of all.
+    Raises InvalidTest: a system has no file of a task that another has; or no task is one of all.
     """
     own = [set(tasks) for _, tasks in systems.values()]
     common, every = set.intersection(*own), set.union(*own)
@@ -222,11 +216,8 @@ def joined_readings(readings: Mapping[str, Reading], notes: Sequence[Note], swap
     What swaps as a whole are the items' own clusters, where they have any, or else the tasks; `swap` task or item says
     otherwise.
 
-    Raises
-    ------
-    InvalidTest
-        The tasks do not hold the same: kinds of data, metrics, statistics, counts; or only some have clusters, weights or
-        ids. Pointers are `/files/u/<task>`.
+    Raises InvalidTest: the tasks do not hold the same: kinds of data, metrics, statistics, counts; or only some have clusters,
+    weights or ids. Pointers are `/files/u/<task>`.
     """
     tasks, first = list(readings), next(iter(readings.values()))
     for task, reading in readings.items():

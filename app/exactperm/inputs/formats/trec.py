@@ -222,10 +222,7 @@ def _evaluated(
 ) -> tuple[str, list[SystemOutputs]]:
     """The measure, and its value on every judged query of both runs.
 
-    Raises
-    ------
-    InvalidTest
-        A line is wrong, there is no such measure, or pytrec_eval is not installed.
+    Raises InvalidTest: a line is wrong, there is no such measure, or pytrec_eval is not installed.
     """
     measure = options.measure or DEFAULT_MEASURE
     if MEASURE.fullmatch(measure) is None:
