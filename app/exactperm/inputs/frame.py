@@ -62,6 +62,7 @@ EVENTS = {"1": True, "0": False, "true": True, "false": False, "1.0": True, "0.0
 # Columns of tables that have several rows for an item, or for items of the same id.
 SEVERAL_A_ITEM = (*SYSTEM, *RUN, *DATASET, "metric")
 NARROW = 16
+NO_HEADER = "There is no header to find that column in."
 QUOTED_NUMBER = re.compile(r'\A\s*"([-+.\d/eE]*\d)"\s*\Z', re.ASCII)
 # Longer lines may have a field that the csv module refuses.
 LONGEST_PLAIN_LINE = 100_000
@@ -155,8 +156,7 @@ class Frame:
         if given is None:
             return self.find(names)
         if not self.has_header:
-            detail = "There is no header to find that column in."
-            raise InvalidTest.at(self.source.pointer, "no_header", detail)
+            raise InvalidTest.at(self.source.pointer, "no_header", NO_HEADER)
         name = given if given in self._at else self.find((given.strip(),))
         if name is None and self._records is not None:
             ends = [inner for inner in self._records.within if inner.endswith(f".{given}")]

@@ -19,7 +19,7 @@ from ..statistics.columns import summary_rows
 from ..statistics.names import of_name
 from .formats.number_text import parsed
 from .formats.reader import ReaderOptions, choose
-from .frame import Frame, Rows, taken_rows
+from .frame import NO_HEADER, Frame, Rows, taken_rows
 from .names import (
     CLUSTER,
     CONTEXT,
@@ -602,8 +602,7 @@ def score_of(frame: Frame, options: ReaderOptions) -> str:
     option = "score_column" if frame.is_table else "metric"
     if not frame.has_header:
         if wanted is not None:
-            detail = "There is no header to find that column in."
-            raise InvalidTest.at(frame.source.pointer, "no_header", detail)
+            raise InvalidTest.at(frame.source.pointer, "no_header", NO_HEADER)
         if len(frame.names) != 1:
             detail = (
                 "without a header each of the two files has one column of scores; give a header id,score."

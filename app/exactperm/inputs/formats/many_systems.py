@@ -81,7 +81,7 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
         found = _outputs(source, format_, options, wanted, notes)
         counts = [len(outputs) for outputs in found.boards[None].values()]
     else:
-        found, counts = _systems(frame_in(source, options, notes, format_), options, wanted, notes)
+        found, counts = _systems(frame_in(source, format_, options, notes), options, wanted, notes)
     if not source.is_body:
         notes.append(f"{sum(counts):,} values of {len(counts):,} systems read from {source.label}.")
     notes.extend(NumberReader.of(options).note())

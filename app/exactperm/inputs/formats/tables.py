@@ -23,7 +23,7 @@ from .. import columns, delimited, outcomes
 from ..alignment import Positions, align, numbered
 from ..columns import whole
 from ..delimited import HEADERLESS_COUNTS, is_quoted
-from ..frame import Frame, Rows, of_records, table, taken_rows
+from ..frame import NO_HEADER, Frame, Rows, of_records, table, taken_rows
 from ..names import SCORE, folded, is_one_of
 from ..outcomes import MOST_METRICS, refuse_summaries
 from ..quoting import NAMED, escaped, quoted, some
@@ -70,20 +70,11 @@ COUNT_STATISTICS = (
     ({"correct", "incorrect"}, StatisticSpec("accuracy")),
     ({"errors", "ref_words"}, StatisticSpec("ratio", {"numerator": "errors", "denominator": "ref_words"})),
 )
-# Two outcomes of two systems.
 # What rows with these columns are, which are no items: results of cocodataset/cocoapi, and a curve as TensorBoard saves it.
 NO_ITEMS = {
-    (
-        "image_id",
-        "category_id",
-        "score",
-    ): "detections in images, of which no score says whether it is right: give a number for each image",
-    (
-        "Wall time",
-        "Step",
-        "Value",
-    ): "points of a curve of training: give the scores of the items that it was measured on",
-}
+    ("image_id", "category_id", "score"): "detections in images, of which no score says whether it is right: give a number for each image",
+    ("Wall time", "Step", "Value"): "points of a curve of training: give the scores of the items that it was measured on",
+}  # fmt: skip
 CHOOSE_RUNS = "choose_runs"
 
 
@@ -92,41 +83,28 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     notes: list[str] = []
     first, second = both(files, format_)
     if first is not second:
-        frames = [frame_in(source, options, notes, own) for source, own in _formats(first, second, format_)]
+        are_json = [FirstLook({source.role: source}).is_json for source in (first, second)]
+        mixed = are_json[0] != are_json[1]  # one is JSON beside a table
+        formats = [(JSON_LINES if is_json else TABLE) if mixed else format_ for is_json in are_json]
+        frames = [frame_in(*each, options, notes) for each in zip((first, second), formats, strict=True)]
         return _two_files(frames, options, notes, format_)
     quick = _plain(first, options, format_)
     if quick is not None:
         return quick
-    frame = frame_in(first, options, notes, format_)
+    frame = frame_in(first, format_, options, notes)
     if not frame.has_header:
         items = of_outcomes(frame, options, notes)
-        return (
-            _headerless(frame, options, notes, format_)
-            if items is frame
-            else _wide(items, options, notes, format_)
-        )
+        return (_headerless if items is frame else _wide)(items, options, notes, format_)
     system = system_of(frame, options)
     if system is not None:
         return _long(frame, system, options, notes, format_)
-    if frame.is_table and _has_counts(frame):
-        return _counts(frame, options, notes, format_)
-    return _wide(frame, options, notes, format_)
+    return (_counts if frame.is_table and _has_counts(frame) else _wide)(frame, options, notes, format_)
 
 
-def _formats(first: Source, second: Source, format_: str) -> list[tuple[Source, str]]:
-    """How each of two files is read: one may be JSON beside a table."""
-    looks = [FirstLook({source.role: source}).is_json for source in (first, second)]
-    own = [JSON_LINES if is_json else TABLE for is_json in looks] if looks[0] != looks[1] else [format_] * 2
-    return list(zip((first, second), own, strict=True))
-
-
-def frame_in(source: Source, options: ReaderOptions, notes: list[str], format_: str) -> Frame:
+def frame_in(source: Source, format_: str, options: ReaderOptions, notes: list[str]) -> Frame:
     """A file as a frame."""
-    return (
-        of_records(read_records(source, notes, options.path))
-        if format_ == JSON_LINES
-        else table(source, options, notes)
-    )
+    is_json = format_ == JSON_LINES
+    return of_records(read_records(source, notes, options.path)) if is_json else table(source, options, notes)
 
 
 def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | None:
@@ -209,11 +187,6 @@ def _checked(frame: Frame, score: str, values: Column | list[Value], rows: Rows)
     with relocated(lambda pointer: frame.place(int(at[int(pointer[1:])]), score)):
         column = columns.numbers(list(itertools.chain.from_iterable(each)), may_hold_booleans=False)
     return column if set(map(type, values)) <= {int, float} else values
-
-
-def is_unique(ids: Sequence[str]) -> bool:
-    """Whether no id is there twice."""
-    return len(set(ids)) == len(ids)
 
 
 def ids_of(frame: Frame, key: Key, rows: Rows) -> list[str]:
@@ -326,25 +299,23 @@ def refuse_averages(frame: Frame, beside: Collection[str | None]) -> None:
 def _refuse_requests(frame: Frame, score: str, key: Key) -> None:
     """Refuse lists that may as well be the columns of requests: one record of them, or several that have no ids."""
     with_ids, n = bool(key.columns), frame.n
-    if (with_ids and (n > 1 or key.chosen)) or not all(
-        isinstance(value, list) for value in frame.column(score)
-    ):
+    are_lists = all(isinstance(value, list) for value in frame.column(score))
+    if not are_lists or (with_ids and (n > 1 or key.chosen)):
         return
-    label, pointer = frame.source.label, frame.place(0, score)
-    if n > 1:
-        detail = (
-            f"{label}: {n:,} objects without ids, with a list for {escaped(score)} in each. Several requests "
-            "are not one test: send them one by one, or as the metrics of a gate. If they are items with repeated samples, "
-            "give each an id, or name the field of ids (`id_column`)."
-        )
-        raise InvalidTest.at(pointer, "requests_for_items", detail)
-    which = "" if with_ids else " without an id"
+    which, code = "" if with_ids else " without an id", "one_item_of_lists"
     detail = (
-        f"{label}: the file has one object{which}, with a list for {escaped(score)}, which would be one "
+        f"the file has one object{which}, with a list for {escaped(score)}, which would be one "
         'item. Give one object a line for each item; or, if it is many items, a JSON request: {"u": […], "v": […]}. '
         "If it is one item, name the field of ids (`id_column`)."
     )
-    raise InvalidTest.at(pointer, "one_item_of_lists", detail)
+    if n > 1:
+        code = "requests_for_items"
+        detail = (
+            f"{n:,} objects without ids, with a list for {escaped(score)} in each. Several requests "
+            "are not one test: send them one by one, or as the metrics of a gate. If they are items with repeated samples, "
+            "give each an id, or name the field of ids (`id_column`)."
+        )
+    raise InvalidTest.at(frame.place(0, score), code, f"{frame.source.label}: {detail}")
 
 
 def samples_finding(frame: Frame, key: Key) -> tuple[Finding, ...]:
@@ -369,68 +340,50 @@ def _counts_in(frame: Frame, options: ReaderOptions) -> tuple[str, ...]:
     return next((tuple(sorted(each)) for each, _ in COUNT_STATISTICS if each <= names), ())
 
 
-def _two_files_of_counts(
-    frames: Sequence[Frame], names: Sequence[str], options: ReaderOptions, notes: list[str], format_: str
-) -> Reading:
-    """Counts in a file of each system, such as id,tp,fp,fn."""
-    clusters = [cluster_of(frame, options) for frame in frames]
-    columns = [[str(frame.find((name,))) for name in names] for frame in frames]
-    sides = [
-        Side(frame, frozenset((cluster, *own)))
-        for frame, cluster, own in zip(frames, clusters, columns, strict=True)
-    ]
-    systems = []
-    for frame, key, cluster, own in zip(
-        frames, keys_of(sides, options, notes), clusters, columns, strict=True
-    ):
-        note_index(frame, key, notes)
-        places = Places(Key(key.columns), cluster)
-        reader = NumberReader.of(options)
-        (outputs,) = outputs_of(frame, own[:1], places, reader)
-        systems.append(replace(outputs, values=frame.tuples(own, reader)))
-    u, v = systems
-    clustered = None not in clusters
-    spec = next(spec for each, spec in COUNT_STATISTICS if each == set(names))
-    metric = "wer" if spec.name == "ratio" else None
-    said = [f"The counts of an item are {', '.join(names)}."]
-    return scores_reading(
-        u, v, options, notes, format_, clustered=clustered, more_notes=said, counted=names, statistic=spec, metric=metric,
-    )  # fmt: skip
-
-
 def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any], format_: str) -> Reading:
+    """Scores, or counts such as id,tp,fp,fn, in a file of each system."""
     counted = _counts_in(frames[0], options)
-    if counted and _counts_in(frames[1], options) == counted:
-        return _two_files_of_counts(frames, counted, options, notes, format_)
-    scores = [score_of(frame, options) for frame in frames]
-    readers = [frame.reader_of([score], options, notes) for frame, score in zip(frames, scores, strict=True)]
+    counted = counted if _counts_in(frames[1], options) == counted else ()
+    columns = [
+        [str(frame.find((name,))) for name in counted] or [score_of(frame, options)] for frame in frames
+    ]
+    readers = [
+        NumberReader.of(options) if counted else frame.reader_of(own, options, notes)
+        for frame, own in zip(frames, columns, strict=True)
+    ]
     if readers[0].percent != readers[1].percent:
         detail = (
             "The scores of one file have percent signs and those of the other have none: write both alike."
         )
-        raise InvalidTest.at(frames[1].place(0, scores[1]), "percent_mismatch", detail)
+        raise InvalidTest.at(frames[1].place(0, columns[1][0]), "percent_mismatch", detail)
+    roles = (cluster_of,) if counted else (cluster_of, weight_of, system_of)
     sides = [
-        Side(frame, frozenset((score, *(of(frame, options) for of in (cluster_of, weight_of, system_of)))))
-        for frame, score in zip(frames, scores, strict=True)
+        Side(frame, frozenset((*own, *(of(frame, options) for of in roles))))
+        for frame, own in zip(frames, columns, strict=True)
     ]
     keys = keys_of(sides, options, notes)
-    places = [
-        Places(key, cluster_of(frame, options), weight_of(frame, options))
-        for frame, key in zip(frames, keys, strict=True)
-    ]
-    clustered = [place.cluster is not None for place in places]
-    if clustered[0] != clustered[1]:
+    clusters = [cluster_of(frame, options) for frame in frames]
+    if not counted and (clusters[0] is None) != (clusters[1] is None):
         detail = "One file has a cluster column and the other has none."
         raise InvalidTest.at(frames[1].source.pointer, "mixed_forms", detail)
-    for frame, key in zip(frames, keys, strict=True):
+    systems = []
+    for frame, key, cluster, own, reader in zip(frames, keys, clusters, columns, readers, strict=True):
         note_index(frame, key, notes)
-    (u,), (v,) = (
-        outputs_of(frame, [score], place, reader)
-        for frame, score, place, reader in zip(frames, scores, places, readers, strict=True)
-    )
+        places = (
+            Places(Key(key.columns), cluster) if counted else Places(key, cluster, weight_of(frame, options))
+        )
+        (outputs,) = outputs_of(frame, own[:1], places, reader)
+        systems.append(replace(outputs, values=frame.tuples(own, reader)) if counted else outputs)
+    u, v = systems
+    if counted:
+        spec = next(spec for each, spec in COUNT_STATISTICS if each == set(counted))
+        return scores_reading(
+            u, v, options, notes, format_, clustered=None not in clusters, counted=counted, statistic=spec,
+            more_notes=[f"The counts of an item are {', '.join(counted)}."], metric="wer" if spec.name == "ratio" else None,
+        )  # fmt: skip
     names, said = None, Measured()
     if all(frame.has_header for frame in frames):
-        names = scores[0], scores[1]
+        names = columns[0][0], columns[1][0]
         said = measured(*names, frames[1].top, both=lambda: _of_both(frames, options, keys))
         notes += said.notes
         if not frames[0].is_table:
@@ -439,7 +392,7 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
                 for role, name in zip("uv", names, strict=True)
             ]
     return scores_reading(
-        u, v, options, notes, format_, clustered=clustered[0], metric=said.metric, direction_question=said.direction_question,
+        u, v, options, notes, format_, clustered=None not in clusters, metric=said.metric, direction_question=said.direction_question,
         score_names=names, findings=(*said.findings, *samples_finding(frames[0], keys[0])),
         id_column=",".join(keys[0].columns) if keys[0].shown else None,
     )  # fmt: skip
@@ -456,7 +409,7 @@ def _of_both(frames: Sequence[Frame], options: ReaderOptions, keys: Sequence[Key
 
 def _headerless(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
     if options.clusters or options.id_column or options.score_column or options.metric:
-        raise InvalidTest.at(frame.source.pointer, "no_header", "There is no header to find that column in.")
+        raise InvalidTest.at(frame.source.pointer, "no_header", NO_HEADER)
     width = len(frame.names)
     if width == len(HEADERLESS_COUNTS):
         return _counts(frame, options, notes, format_)
@@ -465,8 +418,7 @@ def _headerless(frame: Frame, options: ReaderOptions, notes: list[str], format_:
         detail += f"{','.join(HEADERLESS_COUNTS)}; otherwise add a header."
         raise frame.refused(0, "", "wrong_field_count", detail)
     notes.append("There is no header: column 1 is u and column 2 is v.")
-    reader = frame.reader_of(frame.names, options, notes)
-    u, v = outputs_of(frame, frame.names, Places(Key()), reader)
+    u, v = outputs_of(frame, frame.names, Places(Key()), frame.reader_of(frame.names, options, notes))
     return scores_reading(u, v, options, notes, format_)
 
 
@@ -491,26 +443,22 @@ def of_outcomes(frame: Frame, options: ReaderOptions, notes: list[str]) -> Frame
 def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
     frame = of_outcomes(frame, options, notes)
     cluster, weight = cluster_of(frame, options), weight_of(frame, options)
-    taken = frozenset((cluster, weight, *_columns_chosen(frame, options)))
+    # The columns that are systems, whatever their names say.
+    chosen = [name for name in (options.system_u, options.system_v, "u", "v") if name is not None]
+    taken = frozenset((cluster, weight, *(frame.find((name,)) for name in chosen)))
     (key,) = keys_of([Side(frame, taken)], options, notes)
     note_index(frame, key, notes)
-    chosen = _two_columns(frame, options, key, notes)
-    names = chosen.u, chosen.v
+    systems = _two_columns(frame, options, key, notes)
+    names = systems.u, systems.v
     reader = frame.reader_of(names, options, notes)
     u, v = outputs_of(frame, names, Places(key, cluster, weight), reader)
     said = measured(*names, frame.top, one_table=True, chosen=bool(options.system_u or options.system_v))
     notes += said.notes
     return scores_reading(
-        u, v, options, notes, format_, clustered=cluster is not None, names=chosen.names, metric=said.metric,
-        role_question=chosen.question, direction_question=said.direction_question,
+        u, v, options, notes, format_, clustered=cluster is not None, names=systems.names, metric=said.metric,
+        role_question=systems.question, direction_question=said.direction_question,
         findings=(*said.findings, *samples_finding(frame, key)),
     )  # fmt: skip
-
-
-def _columns_chosen(frame: Frame, options: ReaderOptions) -> list[str | None]:
-    """The columns that are systems, whatever their names say."""
-    chosen = [name for name in (options.system_u, options.system_v) if name is not None]
-    return [frame.find((name,)) for name in (*chosen, "u", "v")]
 
 
 def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str]) -> Systems:
@@ -520,8 +468,19 @@ def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str
     """
     keys = [*key.columns, key.run or key.columns[0]] if key.columns else []
     others = others_of(frame, options, keys, least=2)
-    if (options.system_u, options.system_v) != (None, None):
-        return _as_chosen(frame, options, others, keys, notes)
+    wanted = {"u": options.system_u, "v": options.system_v}
+    if set(wanted.values()) != {None}:
+        for role, name in wanted.items() if not frame.is_table and len(others) != 2 else ():
+            if name is None or frame.find((name,)) is None:
+                left = [each for each in frame.names if each not in wanted.values()]
+                raise choose(frame.top, f"system_{role}", f"field of {role}", left)
+        known = {folded(name) for name in others}
+        if (
+            any(name is not None and folded(name) not in known for name in wanted.values())
+            and len(others) != 2
+        ):
+            others = [name for name in frame.names if name not in keys]
+        return two_systems(others, options, frame.source, notes)
     if {"u", "v"} <= {name.lower() for name in others}:
         return two_systems(others, options, frame.source, notes)
     numeric = [name for name in others if not frame.is_text(name)]
@@ -543,22 +502,6 @@ def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str
     if texts:
         notes.append(f"Columns of texts are no systems and were left out: {some(texts)}.")
     return two_systems(numeric if len(numeric) > 1 else others, options, frame.source, notes)
-
-
-def _as_chosen(
-    frame: Frame, options: ReaderOptions, others: list[str], keys: Sequence[str], notes: list[str]
-) -> Systems:
-    every = others if len(others) == 2 else [name for name in frame.names if name not in keys]
-    if not frame.is_table and len(others) != 2:
-        for role, name in (("u", options.system_u), ("v", options.system_v)):
-            if name is None or frame.find((name,)) is None:
-                left = [each for each in frame.names if each not in {options.system_u, options.system_v}]
-                raise choose(frame.top, f"system_{role}", f"field of {role}", left)
-    known = {folded(name) for name in others}
-    wanted = [name for name in (options.system_u, options.system_v) if name is not None]
-    return two_systems(
-        others if all(folded(name) in known for name in wanted) else every, options, frame.source, notes
-    )
 
 
 def rows_by_system(frame: Frame, columns: Sequence[str]) -> dict[tuple[str, ...], Rows]:
@@ -634,7 +577,7 @@ def _counts(frame: Frame, options: ReaderOptions, notes: list[str], format_: str
     counts = [{name: _count(frame, by_name[f"{name}_{role}"], options) for name in names} for role in "uv"]
     rows = np.arange(frame.n)
     ids = ids_of(frame, key, rows) if key.columns else None
-    if ids is not None and not is_unique(ids):
+    if ids is not None and len(set(ids)) < len(ids):
         raise _twice(frame, ids, rows, key)
     clusters = None if cluster is None else texts_of(frame, cluster, rows)
     sides = {
