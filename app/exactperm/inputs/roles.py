@@ -55,13 +55,8 @@ END_ROWS = 100
 LOOKED_AT = 100
 NO_KEY_OF_RUNS = (*RUN, *DATASET, *SYSTEM, *PREDICTED, *SCORE, *FREQUENCY, *CLUSTER, *WEIGHT)
 NEVER_SCORES = (
-    *PART_OF_KEY,
-    *RUN,
-    *DATASET,
-    *FREQUENCY,
-    *INDEX,
-    *(name for name in CONTEXT if name not in NO_SYSTEM),
-)
+    *PART_OF_KEY, *RUN, *DATASET, *FREQUENCY, *INDEX, *(name for name in CONTEXT if name not in NO_SYSTEM),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +204,8 @@ def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> 
     """The key of each side; raises InvalidTest where one has to be chosen."""
     if options.id_column is not None:
         chosen = [_chosen(side.frame, options.id_column) for side in sides]
-        return _with_repeats(sides, [chosen], options, parts=False) or [
-            Key(columns, chosen=True) for columns in chosen
-        ]
+        repeated = _with_repeats(sides, [chosen], options, parts=False)
+        return repeated or [Key(columns, chosen=True) for columns in chosen]
     named = _named(sides)
     first = None
     for columns in named:
@@ -230,12 +224,8 @@ def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> 
     own = [_named([side]) for side in sides]  # other names in each file, or none in one of them
     if any(own):
         return [Key(each[0][0]) if each else Key() for each in own]
-    return (
-        _of_every_run(sides, notes)
-        or _by_index(sides, notes)
-        or _of_clusters(sides, options)
-        or _shown(sides, notes)
-    )
+    found = _of_every_run(sides, notes) or _by_index(sides, notes) or _of_clusters(sides, options)
+    return found or _shown(sides, notes)
 
 
 def _of_clusters(sides: Sequence[Side], options: ReaderOptions) -> list[Key] | None:
@@ -288,10 +278,8 @@ def _same(
 
 def _are_of_runs(sides: Sequence[Side], columns: Sequence[Sequence[str]]) -> bool:
     """Whether the files have no key in common: a tool gave its rows ids of their own in each run."""
-    keys = [side.keys(each) or () for side, each in zip(sides, columns, strict=True)]
-    return any(
-        len(other) > 0 and other[0] not in keys[0] and set(keys[0]).isdisjoint(other) for other in keys[1:]
-    )
+    first, *others = (side.keys(each) or () for side, each in zip(sides, columns, strict=True))
+    return any(len(own) > 0 and own[0] not in first and set(first).isdisjoint(own) for own in others)
 
 
 def _has_averages(sides: Sequence[Side], columns: Sequence[Sequence[str]]) -> bool:
@@ -340,7 +328,7 @@ def _of_every_run(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
         if not columns or columns == of_run or _unique(sides, columns):
             continue
         both = [(*each, *own) for each, own in zip(columns, of_run, strict=True)]
-        if any(side.keys(each) is None for side, each in zip(sides, both, strict=True)) or not _unique(
+        if None in [side.keys(each) for side, each in zip(sides, both, strict=True)] or not _unique(
             sides, both
         ):
             continue
@@ -348,13 +336,8 @@ def _of_every_run(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
             if not all(map(_is_crossed, sides, columns, of_run)) or not _same(sides, columns):
                 continue
             if not all(side.frame.is_text(name) for side in sides):
-                raise _ask(
-                    sides,
-                    (name,),
-                    f"has the same values in each {run}",
-                    "rows may be runs of one item",
-                    " if they are, or remove the column",
-                )
+                shows, because = f"has the same values in each {run}", "rows may be runs of one item"
+                raise _ask(sides, (name,), shows, because, " if they are, or remove the column")
             notes.append(f"{quoted(name)} holds the keys: each once in every {run}.")
         return [Key(each[:1], each[1]) for each in both]
     return None
@@ -433,18 +416,10 @@ def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
         return by_position
     shared = list(_shared(sides))
     texts = [name for name in shared if all(side.frame.is_text(name) for side in sides)]
-    moved = [
-        name
-        for name in shared
-        if any(own != values[0] for values in [_values(sides, name)] for own in values)
-    ]
-    in_order = [
-        name
-        for name in shared
-        if name not in moved
-        and _unique(sides, [(name,)] * len(sides))
-        and not sides[0].frame.counts_rows(name)
-    ]
+    values = {name: [side.keys((name,)) or [] for side in sides] for name in shared}
+    moved = [name for name, own in values.items() if any(column != own[0] for column in own)]
+    unique = [name for name in shared if _unique(sides, [(name,)] * len(sides))]
+    in_order = any(name not in moved and not sides[0].frame.counts_rows(name) for name in unique)
     if (not moved or in_order) and all(side.rows is None for side in sides):
         return by_position
     for some in [(name,) for name in moved if name in texts] + [tuple(texts)][: len(texts) > 1]:
@@ -453,9 +428,13 @@ def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
                 raise _ask(sides, some, "has the same values in u and in v, in another order")
             return _noted(sides, some, notes)
     for name in moved:
-        if _unique(sides, [(name,)] * len(sides)) and _overlap(sides, name):
+        if name in unique and _overlap(values[name]):
             raise _ask(sides, (name,), "has the same values in u and in v, in another order")
-    shuffled = [name for name in moved if _shuffled(sides, name)]
+    counts = {name: [*map(Counter, values[name])] for name in moved}
+    shuffled = [
+        name for name, (first, *others) in counts.items()
+        if len(first) >= LEAST_VALUES and all(own == first for own in others)
+    ]  # fmt: skip
     if shuffled:
         whole = next((some for some in _combinations(shared) if _are_keys(sides, some)), None)
         raise _ask(sides, whole or (shuffled[0],), "has the same values in both files, in another order")
@@ -500,22 +479,12 @@ def _shared(sides: Sequence[Side]) -> Iterator[str]:
             yield name
 
 
-def _values(sides: Sequence[Side], name: str) -> list[Sequence[Hashable]]:
-    return [side.keys((name,)) or [] for side in sides]
-
-
-def _overlap(sides: Sequence[Side], name: str) -> bool:
+def _overlap(columns: Sequence[Sequence[Hashable]]) -> bool:
     """Whether most of the values are in both sides, and not in one order."""
-    first, *_, second = _values(sides, name)
+    first, *_, second = columns
     row = {value: at for at, value in enumerate(first)}
     shared = [(row[value], at) for at, value in enumerate(second) if value in row]
     return 2 * len(shared) > min(len(first), len(second)) and any(one != other for one, other in shared)
-
-
-def _shuffled(sides: Sequence[Side], name: str) -> bool:
-    """Whether a column of three or more values has each as often in all sides."""
-    first, *others = map(Counter, _values(sides, name))
-    return len(first) >= LEAST_VALUES and all(own == first for own in others)
 
 
 def _ask(

@@ -57,7 +57,6 @@ SYSTEMS = "systems"
 OF_A_BOARD = ("dataset", "dataset_name", "benchmark")
 LEAST_COUNTED = 5
 WHO = ("one row", "another")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,30 +77,27 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
     """
     notes: list[Any] = []
     if format_ in SHAPES:
-        found = _outputs(source, format_, options, wanted, notes)
-        counts = [len(outputs) for outputs in found.boards[None].values()]
+        systems, metric, better = shapes.board(SHAPES[format_], source, options, notes)
+        if wanted is not None:
+            _refuse_unknown(list(systems), wanted)
+            _note_skipped([name for name in systems if name not in wanted], "systems", notes)
+            systems = {name: systems[name] for name in wanted}
+        found = ManySystems({None: systems}, (), metric, better)
+        counts = [len(outputs) for outputs in systems.values()]
     else:
-        found, counts = _systems(frame_in(source, format_, options, notes), options, wanted, notes)
+        frame = frame_in(source, format_, options, notes)
+        if not frame.has_header:
+            detail = "a header is needed with the names of the columns: id and the systems, or id, system and score."
+            raise frame.refused(0, "", "no_header", detail)
+        system = system_of(frame, options)
+        if system is None:
+            found, counts = _wide(of_outcomes(frame, options, notes), options, wanted, notes)
+        else:
+            found, counts = _long(frame, system, options, wanted, notes)
     if not source.is_body:
         notes.append(f"{sum(counts):,} values of {len(counts):,} systems read from {source.label}.")
     notes.extend(NumberReader.of(options).note())
     return replace(found, notes=(*found.notes, *notes))
-
-
-def _outputs(
-    source: Source, format_: str, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
-) -> ManySystems:
-    """The outputs of the systems of a tool's file."""
-    systems, metric, better = shapes.board(SHAPES[format_], source, options, notes)
-    if wanted is not None:
-        systems = _chosen(systems, wanted, notes)
-    return ManySystems({None: systems}, (), metric, better)
-
-
-def _chosen(systems: Mapping[str, T], wanted: Sequence[str], notes: list[Any]) -> dict[str, T]:
-    _refuse_unknown(list(systems), wanted)
-    _note_skipped([name for name in systems if name not in wanted], "systems", notes)
-    return {name: systems[name] for name in wanted}
 
 
 def _refuse_unknown(known: Sequence[str], wanted: Sequence[str]) -> None:
@@ -116,21 +112,6 @@ def _note_skipped(names: Sequence[str], what: str, notes: list[Any]) -> None:
         notes.append(f"{len(names):,} other {what} were skipped: {some(names)}.")
 
 
-def _systems(
-    frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
-) -> tuple[ManySystems, list[int]]:
-    """The systems of a table, and how many values each has."""
-    if not frame.has_header:
-        detail = (
-            "a header is needed with the names of the columns: id and the systems, or id, system and score."
-        )
-        raise frame.refused(0, "", "no_header", detail)
-    system = system_of(frame, options)
-    if system is None:
-        return _wide(of_outcomes(frame, options, notes), options, wanted, notes)
-    return _long(frame, system, options, wanted, notes)
-
-
 def _long(
     frame: Frame, system: str, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
 ) -> tuple[ManySystems, list[int]]:
@@ -139,8 +120,10 @@ def _long(
     cluster, weight = cluster_of(frame, options), weight_of(frame, options)
     rows = rows_by_system(frame, [name for name in (system, dataset) if name is not None])
     if wanted is not None:
-        chosen = _chosen(dict.fromkeys(name for name, *_ in rows), wanted, notes)
-        rows = {names: own for names, own in rows.items() if names[0] in chosen}
+        systems = list(dict.fromkeys(name for name, *_ in rows))
+        _refuse_unknown(systems, wanted)
+        _note_skipped([name for name in systems if name not in wanted], "systems", notes)
+        rows = {names: own for names, own in rows.items() if names[0] in wanted}
     taken = frozenset((system, score, cluster, weight, dataset))
     key = key_of_long(frame, taken, rows.values(), options, notes)
     reader = frame.reader_of([score], options, notes)
@@ -257,42 +240,38 @@ def _columns(
     if len(numbers) < 2 and (systems := systems_shown(frame, ())):  # a row for each system of an item
         raise choose(frame.top, "system_column", "column of systems", systems)
     named = choose(frame.top, SYSTEMS, "columns of the systems", numbers or names, why, values=())
-    raise InvalidTest.at(frame.top, named.flaws[0].code, named.detail, _only(numbers))
-
-
-def _only(names: list[str]) -> tuple[Choice, ...]:
-    """The choice of the columns of numbers, if they are a board."""
-    value = json.dumps(names)
-    title = f"Only {', '.join(names)}"
-    return choices_of(SYSTEMS, {value: title}) if len(names) > 1 else ()
+    only = (
+        choices_of(SYSTEMS, {json.dumps(numbers): f"Only {', '.join(numbers)}"}) if len(numbers) > 1 else ()
+    )
+    raise InvalidTest.at(frame.top, named.flaws[0].code, named.detail, only)
 
 
 def refuse_no_systems(frame: Frame, names: Sequence[str]) -> None:
     """Refuse columns whose names say that they are no systems: averages of the others, gold."""
     gold = gold_among(names)
     for name in names:
-        called = f"Column {frame.names.index(name) + 1} is called {quoted(name)}: "
         if is_one_of(name, INDEX):
+            code = "index_column"
             detail = "an index, as pandas writes it? Call it id if it holds the items' ids; else leave it out (index=False)."
-            raise InvalidTest.at(frame.at_top(name), "index_column", called + detail)
-        if is_summary(name) and of_name(name) is None:
+        elif is_summary(name) and of_name(name) is None:
+            code = "summary_column"
             detail = "averages or totals of the others are no system. Remove it, or name the columns to compare (`systems`)."
-            raise InvalidTest.at(frame.at_top(name), "summary_column", called + detail)
-        if name == gold:
-            detail = (
-                "gold, which others are compared with, is no system. Name a statistic such as auc or accuracy, or name the columns to "
-                "compare (`systems`)."
-            )
-            raise InvalidTest.at(frame.at_top(name), "gold_column", called + detail)
+        elif name == gold:
+            code = "gold_column"
+            detail = "gold, which others are compared with, is no system. Name a statistic such as auc or accuracy, or name the columns to "
+            detail += "compare (`systems`)."
+        else:
+            continue
+        called = f"Column {frame.names.index(name) + 1} is called {quoted(name)}: "
+        raise InvalidTest.at(frame.at_top(name), code, called + detail)
 
 
 def refuse_index(frame: Frame, name: str, values: Any) -> None:
     """Refuse the numbers of the rows, from 0 or 1, as scores; raises InvalidTest at the column's name."""
-    if not isinstance(values, np.ndarray):
-        return
     n = len(values)
-    counted = n >= LEAST_COUNTED and values[0] in (0, 1) and (values == values[0] + np.arange(n)).all()
-    if counted:
+    if not isinstance(values, np.ndarray) or n < LEAST_COUNTED or values[0] not in (0, 1):
+        return
+    if (values == values[0] + np.arange(n)).all():
         detail = (
             f"Column {frame.names.index(name) + 1}, {quoted(name)}, counts the rows: an index and no scores. Call it id, leave it out, or "
             "name the columns to compare (`systems`)."

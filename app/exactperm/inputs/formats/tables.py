@@ -612,8 +612,10 @@ def _sign(look: FirstLook) -> Sign:
     counted = any(name.endswith("_u") and f"{name[:-2]}_v" in columns for name in columns)
     if known or counted or ("id" in columns and len(columns) >= 3):
         return Sign.HEADER
-    numbers = look.rows and (_are_numbers(look) or _is_table(look))
-    return Sign.LINES if numbers else Sign.NONE
+    fields = look.table[0] if look.table else []
+    # Data without names: one number in the first line; or two or four, not between blanks.
+    are_data = len(fields) in ({1} if look.delimiter == " " else {1, 2, 4}) and _hold_numbers(fields)
+    return Sign.LINES if look.rows and (are_data or _is_table(look)) else Sign.NONE
 
 
 def _is_table(look: FirstLook) -> bool:
@@ -625,42 +627,23 @@ def _is_table(look: FirstLook) -> bool:
     if not lines or are_data(names) or (look.delimiter == " " and not quoted_names):
         return False
     width = len(lines[0])  # with a name of the row, as R's write.table has it
-    if width != len(names) + (quoted_names and width > len(names)) or any(
-        len(line) != width for line in lines
-    ):
-        return False
-    return any(_hold_numbers(column) for column in zip(*lines, strict=True))
-
-
-def _are_numbers(look: FirstLook) -> bool:
-    """Whether the first line is data without names: one number; or two or four, not between blanks."""
-    fields = look.table[0] if look.table else []
-    if len(fields) not in {1, 2, 4} or (look.delimiter == " " and len(fields) > 1):
-        return False
-    return _hold_numbers(fields)
+    fits = width == len(names) + (quoted_names and width > len(names))
+    even = fits and all(len(line) == width for line in lines)
+    return even and any(_hold_numbers(column) for column in zip(*lines, strict=True))
 
 
 def _hold_numbers(fields: Sequence[str]) -> bool:
     return any(map(is_numeric, fields)) and all(is_numeric(field) or is_missing(field) for field in fields)
 
 
-def _sign_of_tabs(look: FirstLook) -> Sign:
-    sign = _sign(look)
-    return sign if sign is Sign.HEADER and look.delimiter == "\t" else Sign.NONE
-
-
-def _sign_of_mqm(look: FirstLook) -> Sign:
-    wmt = look.delimiter == " " and {"system", "seg_id"} <= look.columns
-    return Sign.HEADER if wmt else Sign.NONE
-
-
 MQM = Format(
     "mqm", read, ROLES, OF_TABLES, "WMT's long files: system score seg_id, separated by blanks",
-    kinds=("scores",), delimiter="blank", sign=_sign_of_mqm,
+    kinds=("scores",), delimiter="blank",
+    sign=lambda look: Sign.HEADER if look.delimiter == " " and {"system", "seg_id"} <= look.columns else Sign.NONE,
 )  # fmt: skip
 TSV = Format(
-    "tsv", read, ROLES, OF_TABLES, "as csv, with tabs", kinds=("scores", "counts"), delimiter="tab", sign=_sign_of_tabs,
-    suffixes=(".tsv", ".tab"),
+    "tsv", read, ROLES, OF_TABLES, "as csv, with tabs", kinds=("scores", "counts"), delimiter="tab", suffixes=(".tsv", ".tab"),
+    sign=lambda look: Sign.HEADER if look.delimiter == "\t" and _sign(look) is Sign.HEADER else Sign.NONE,
 )  # fmt: skip
 CSV = Format(
     "csv", read, ROLES, OF_TABLES, "wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header",
