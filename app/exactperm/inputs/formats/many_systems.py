@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from ...answers.reading import LeftOut
-from ...errors import Choice, InvalidTest, choices_of
+from ...errors import InvalidTest, choices_of
 from ...statistics.columns import is_summary
 from ...statistics.names import of_name
 from ..frame import Frame, Rows

@@ -12,9 +12,8 @@ import io
 import math
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from tokenize import TokenError
 from typing import Any
 
@@ -75,8 +74,7 @@ def vector_of(body: bytes | bytearray) -> Column:
     """One score per item, shape (N,), of an array of N or N x 1 numbers; NaN stays NaN. Raises as `table_of`, pointers are `/<row>`."""
     needed = "N numbers, one for each item; both systems in one array of N x 2 are one file"
     array = _array(body, needed, lambda shape: shape[1:] in ((), (1,)) and bool(shape))
-    column: Column = _numbers(array.reshape(-1), may_be_missing=True)
-    return column
+    return _numbers(array.reshape(-1), may_be_missing=True)  # type: ignore[no-any-return]
 
 
 def keys_of(body: bytes | bytearray) -> list[str]:
@@ -88,32 +86,22 @@ def keys_of(body: bytes | bytearray) -> list[str]:
         raise InvalidTest.at("", "not_utf8", "A text of the array is not valid Unicode.") from None
 
 
-def length_of(body: bytes | bytearray) -> int:
-    """The length of the first axis by the header alone, 0 without one; raises MalformedBody as `table_of` does."""
-    return next(iter(header_of(body)[0]), 0)
-
-
 def _array(
     body: bytes | bytearray, needed: str, fits: Callable[[tuple[int, ...]], bool], kinds: str = NUMBERS, most: int = MAX_NUMBER_BYTES
 ) -> NDArray[Any]:  # fmt: skip
     """An array of a shape that fits, not copied."""
     shape, fortran_order, dtype, offset = header_of(body)
     if dtype.kind not in kinds or not 1 <= dtype.itemsize <= most:
-        what = (
-            "The array must hold integers, booleans or floats of at most 64 bits"
-            if kinds == NUMBERS
-            else "Ids and clusters must be texts or integers"
-        )
+        numbers = "The array must hold integers, booleans or floats of at most 64 bits"
+        what = numbers if kinds == NUMBERS else "Ids and clusters must be texts or integers"
         raise InvalidTest.at("", "unsupported_dtype", f"{what}; objects are never unpickled.")
     if not fits(shape):
         raise InvalidTest.at("", "wrong_shape", f"The array must be {needed}.")
-    data_bytes = len(body) - offset
-    if math.prod(shape) * dtype.itemsize != data_bytes:
+    follow = len(body) - offset
+    if math.prod(shape) * dtype.itemsize != follow:
         size = " x ".join(f"{length:,}" for length in shape)
-        detail = (
-            f"The header claims {size} elements of {dtype.itemsize} bytes; {data_bytes:,} bytes follow it."
-        )
-        raise MalformedBody(detail)
+        claims = f"The header claims {size} elements of {dtype.itemsize} bytes"
+        raise MalformedBody(f"{claims}; {follow:,} bytes follow it.")
     if shape[0] == 0:
         raise InvalidTest.at("", "no_items", "The array has no rows; there is nothing to test.")
     return np.frombuffer(body, dtype=dtype, offset=offset).reshape(shape, order="F" if fortran_order else "C")
@@ -158,47 +146,37 @@ def header_of(body: bytes | bytearray) -> tuple[tuple[int, ...], bool, np.dtype[
 # Files
 
 
-@dataclass(frozen=True, slots=True)
-class Arrays:
-    """The arrays of a file by name; that of a .npy has none."""
-
-    source: Source
-    members: dict[str, bytes]
-
-    def find(self, names: tuple[str, ...]) -> str | None:
-        """The first of these names that there is."""
-        return next((name for name in names if name in self.members), None)
+Arrays = dict[str, bytes]  # the arrays of a file by name; that of a .npy has none
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
     """Scores of two systems, or counts in one array of four columns."""
     notes: list[str] = []
-    first, second = both(files, format_)
-    arrays = [_arrays(source, options.max_inflated_bytes) for source in (first, second)]
-    if first is second:
-        if "" in arrays[0].members:
-            return _table(arrays[0], options, notes, format_)
-        names = ["u", "v"]
+    sources = both(files, format_)
+    arrays = [_arrays(source, options.max_inflated_bytes) for source in sources]
+    names = ["u", "v"]
+    if sources[0] is sources[1]:
+        if "" in arrays[0]:
+            return _table(sources[0], arrays[0][""], options, notes, format_)
         for name in names:
-            if name not in arrays[0].members:
-                detail = f"{first.label}: there is no array {name}; a file of both systems has u and v, and may have ids and clusters."
-                raise InvalidTest.at(first.at(name), "missing_field", detail)
+            if name not in arrays[0]:
+                detail = f"there is no array {name}; a file of both systems has u and v, and may have ids and clusters."
+                raise sources[0].refused("", "missing_field", detail, name)
     else:
-        names = [_scores(own) for own in arrays]
-    reader = NumberReader.of(options)
-    u, v = (_outputs(own, name, reader, options) for own, name in zip(arrays, names, strict=True))
+        names = [_scores(*each) for each in zip(sources, arrays, strict=True)]
+    u, v = (_outputs(*each, options) for each in zip(sources, arrays, names, strict=True))
     clustered = any(cluster is not None for side in (u, v) for cluster in side.clusters)
     return scores_reading(u, v, options, notes, format_, clustered=clustered)
 
 
 def _arrays(source: Source, max_bytes: int) -> Arrays:
     if not source.content.startswith(ZIP_MAGIC):
-        return Arrays(source, {"": source.content})
+        return {"": source.content}
     try:
         archive = zipfile.ZipFile(io.BytesIO(source.content))
     except DAMAGED:
         raise source.malformed(1, "not_a_zip", "the .npz archive is damaged or truncated.") from None
-    members: dict[str, bytes] = {}
+    members: Arrays = {}
     with archive:
         infos = [info for info in archive.infolist() if info.filename.endswith(SUFFIX)]
         if len(infos) > MAX_MEMBERS:
@@ -207,21 +185,19 @@ def _arrays(source: Source, max_bytes: int) -> Arrays:
         for info in infos:
             name = info.filename.removesuffix(SUFFIX)
             if name in members:
-                raise InvalidTest.at(
-                    source.at(name), "duplicate_key", f"{source.label}: two arrays are called {quoted(name)}."
-                )
+                raise source.refused("", "duplicate_key", f"two arrays are called {quoted(name)}.", name)
             members[name] = _member(source, archive, info, left)
             left -= len(members[name])
     if not members:
-        raise InvalidTest.at(source.pointer, "no_items", f"{source.label}: the archive has no arrays (.npy).")
-    return Arrays(source, members)
+        raise source.refused("", "no_items", "the archive has no arrays (.npy).")
+    return members
 
 
 def _member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo, left: int) -> bytes:
     name = info.filename
     if info.compress_type not in READABLE:
-        detail = f"{source.label}: {name[:80]} is compressed by method {info.compress_type}: numpy.savez writes archives that are read."
-        raise InvalidTest.at(source.at(name), "unsupported_compression", detail)
+        detail = f"{name[:80]} is compressed by method {info.compress_type}: numpy.savez writes archives that are read."
+        raise source.refused("", "unsupported_compression", detail, name)
     if info.file_size > left:
         detail = f"{source.label}: unpacked, the arrays are larger than allowed."
         raise BodyTooLarge(detail, flaws=(Flaw(source.at(name), "file_too_large", detail),))
@@ -233,94 +209,79 @@ def _member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo, lef
         raise MalformedBody(detail, flaws=(Flaw(source.at(name), "not_a_zip", detail),)) from None
 
 
-def _scores(arrays: Arrays) -> str:
+def _find(arrays: Arrays, names: tuple[str, ...]) -> str | None:
+    return next((name for name in names if name in arrays), None)
+
+
+def _scores(source: Source, arrays: Arrays) -> str:
     """The array of scores of one system's file."""
-    named = arrays.find(("", *SCORES))
-    others = [name for name in arrays.members if name not in (*IDS, *CLUSTERS)]
+    named = _find(arrays, ("", *SCORES))
+    others = [name for name in arrays if name not in (*IDS, *CLUSTERS)]
     if named is None and len(others) != 1:
-        detail = f"{arrays.source.label}: call the array of scores scores; there are: {', '.join(map(quoted, list(arrays.members)[:5]))}."
-        raise InvalidTest.at(arrays.source.pointer, "missing_field", detail)
+        detail = f"call the array of scores scores; there are: {', '.join(map(quoted, list(arrays)[:5]))}."
+        raise source.refused("", "missing_field", detail)
     return others[0] if named is None else named
 
 
-def _outputs(arrays: Arrays, name: str, reader: NumberReader, options: ReaderOptions) -> SystemOutputs:
-    source = arrays.source
-    values = _vector(arrays, name, reader, options)
-    ids_in, clusters_in = arrays.find(IDS), options.clusters or arrays.find(CLUSTERS)
-    if clusters_in is not None and clusters_in not in arrays.members:
-        raise InvalidTest.at(
-            "/options/clusters", "unknown_column", f"{source.label}: there is no array {quoted(clusters_in)}."
-        )
+def _outputs(source: Source, arrays: Arrays, name: str, options: ReaderOptions) -> SystemOutputs:
+    reader = NumberReader.of(options)
+    values = _read(source, name, arrays[name], vector_of, options.max_items)
+    if not reader.changes_nothing or (values.dtype == np.float64 and np.isnan(values).any()):
+        values = [reader.of_json(value, source.pointer) for value in values.tolist()]
+    ids_in, clusters_in = _find(arrays, IDS), options.clusters or _find(arrays, CLUSTERS)
+    if clusters_in is not None and clusters_in not in arrays:
+        detail = f"{source.label}: there is no array {quoted(clusters_in)}."
+        raise InvalidTest.at("/options/clusters", "unknown_column", detail)
     n = len(values)
-    ids = list(map(str, range(n))) if ids_in is None else _keys(arrays, ids_in, n)
-    clusters = [None] * n if clusters_in is None else _keys(arrays, clusters_in, n)
+    ids = list(map(str, range(n))) if ids_in is None else _keys(source, arrays, ids_in, n)
+    clusters = [None] * n if clusters_in is None else _keys(source, arrays, clusters_in, n)
     paths = [f"{escaped(name)}/{row}" if name else str(row) for row in range(n)]
     outputs = SystemOutputs(source, ids_in is None, ids, values, paths, [*clusters], [None] * n)
     outputs.require_unique()
     return outputs
 
 
-def _refuse_longer(arrays: Arrays, name: str, most: int) -> None:
-    """Refuse an array with more items than a test may have, by its header."""
-    with _in_file(arrays.source, name):
-        length = length_of(arrays.members[name])
-    arrays.source.refuse_more(length, most)
-
-
-def _vector(arrays: Arrays, name: str, reader: NumberReader, options: ReaderOptions) -> Column | list[Any]:
-    """The scores; in a list where some are missing, which NaN says, or rounded."""
-    _refuse_longer(arrays, name, options.max_items)
-    with _in_file(arrays.source, name):
-        column = vector_of(arrays.members[name])
-    if reader.changes_nothing and not (column.dtype == np.float64 and np.isnan(column).any()):
-        return column
-    return [reader.of_json(value, arrays.source.pointer) for value in column.tolist()]
-
-
-def _keys(arrays: Arrays, name: str, n: int) -> list[str]:
-    with _in_file(arrays.source, name):
-        keys = keys_of(arrays.members[name])
+def _keys(source: Source, arrays: Arrays, name: str, n: int) -> list[str]:
+    keys: list[str] = _read(source, name, arrays[name], keys_of)
     if len(keys) != n:
-        detail = f"{arrays.source.label}: {quoted(name)} has {len(keys):,} elements for {n:,} scores."
-        raise InvalidTest.at(arrays.source.at(name), "length_mismatch", detail)
+        detail = f"{quoted(name)} has {len(keys):,} elements for {n:,} scores."
+        raise source.refused("", "length_mismatch", detail, name)
     return keys
 
 
-@contextmanager
-def _in_file(source: Source, name: str) -> Iterator[None]:
-    """Errors of an array with the label of its file, and pointers into it."""
+def _read(
+    source: Source, name: str, content: bytes, of: Callable[[bytes], Any], most: int | None = None
+) -> Any:
+    """What `of` reads of an array; its errors have the label of the file, and pointers into it. One of more items than `most` is not read."""
     prefix = source.at(name) if name else source.pointer
     try:
-        yield
+        if most is not None:
+            source.refuse_more(next(iter(header_of(content)[0]), 0), most)
+        return of(content)
+    except BodyTooLarge:
+        raise
     except InputError as error:
         flaws = tuple(replace(flaw, pointer=prefix + flaw.pointer) for flaw in error.flaws)
         detail = f"{source.label}: {error.detail}"
         raise type(error)(detail, flaws=flaws or (Flaw(prefix, "not_npy", detail),)) from None
 
 
-def _table(arrays: Arrays, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
+def _table(source: Source, array: bytes, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
     """One array with a column for each system, or four of counts."""
-    source = arrays.source
-    if options.given() - {"statistic", "decimals"}:
+    unused = options.given() - {"statistic", "decimals"}
+    if unused:
         detail = f"{source.label}: an array of both systems has neither ids, clusters nor missing scores; give .npz, or leave the option out."
-        raise InvalidTest.at(
-            f"/options/{min(options.given() - {'statistic', 'decimals'})}", "unused_option", detail
-        )
-    _refuse_longer(arrays, "", options.max_items)
-    with _in_file(source, ""):
-        table = table_of(arrays.members[""])
+        raise InvalidTest.at(f"/options/{min(unused)}", "unused_option", detail)
+    table = _read(source, "", array, table_of, options.max_items)
     u, v = table["u"], table["v"]
     if isinstance(u, dict):
-        notes.append(
-            f"{len(u['tp']):,} items read from {source.label}: columns {', '.join(HEADERLESS_COUNTS)}."
-        )
+        named = ", ".join(HEADERLESS_COUNTS)
+        notes.append(f"{len(u['tp']):,} items read from {source.label}: columns {named}.")
         return Reading("counts", Counts(u, v, Pairing()), F1, tuple(notes), format_)
     if options.decimals is not None:
         u, v = (to_decimals(side, options.decimals) for side in (u, v))
-    notes += [
-        f"{len(u):,} items read from {source.label}: columns u and v.",
-        *NumberReader.of(options).note(),
-    ]
+    notes.append(f"{len(u):,} items read from {source.label}: columns u and v.")
+    notes += NumberReader.of(options).note()
     return Reading("scores", Scores(u, v, Pairing()), MEAN, tuple(notes), format_)
 
 
