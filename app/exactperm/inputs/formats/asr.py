@@ -74,20 +74,6 @@ def count_file(
     return CountFile(data, key, cluster, tuple(name.lower() for name in data.names if name != key))
 
 
-def require_same(u: SystemOutputs, v: SystemOutputs, column: int, name: str, why: str) -> None:
-    """Refuse pairs that differ in the value `column`, which depends on the reference alone."""
-    for key, mine in u.index.items():
-        other = v.index.get(key)
-        if other is None or u.values[mine] is None or v.values[other] is None:
-            continue
-        if u.values[mine][column] != v.values[other][column]:
-            detail = (
-                f"{v.source.label}: {name} of {quoted(key)} is {v.values[other][column]} and in u it is "
-                f"{u.values[mine][column]}; {why}"
-            )
-            raise InvalidTest.at(f"{v.source.pointer}/{v.paths[other]}/{name}", f"{name}_mismatch", detail)
-
-
 # Word errors
 
 
@@ -133,19 +119,28 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     if reference is None:
         u, v = (_counted(source, options, notes) for source in systems)
     else:
-        u, v = _aligned(reference, systems, options, notes)
-    require_same(u, v, 1, "ref_words", "both systems need the same references.")
-    known: dict[str, Any] = {
-        "statistic_read": name is not None and options.metric is None,
-        "metric": name or "wer",
-    }
-    clustered = options.clusters is not None
+        references = _transcript(reference, notes)
+        if options.clusters not in (None, *CLUSTERS[:2]):
+            detail = "Transcripts have `clusters=call` (or `clusters=speaker`): the part of an utterance's id before its first - or _."
+            raise InvalidTest.at("/options/clusters", "invalid_option", detail)
+        u, v = (_system(references, _transcript(source, notes), options, notes) for source in systems)
+    for key, mine in u.index.items():
+        other = v.index.get(key)
+        rows = (u.values[mine], None if other is None else v.values[other])
+        if other is not None and None not in rows and rows[0][1] != rows[1][1]:
+            detail = (
+                f"{v.source.label}: ref_words of {quoted(key)} is {rows[1][1]} and in u it is {rows[0][1]}; "
+            )
+            detail += "both systems need the same references."
+            raise InvalidTest.at(f"{v.pointer(other)}/ref_words", "ref_words_mismatch", detail)
+    is_read, clustered = name is not None and options.metric is None, options.clusters is not None
+    known: dict[str, Any] = {"statistic_read": is_read, "metric": name or "wer", "clustered": clustered}
     if name == "utterance_accuracy":
         for system in (u, v):
             system.values = [None if value is None else int(value[0] == 0) for value in system.values]
-        return scores_reading(u, v, options, notes, format_, clustered=clustered, **known)
+        return scores_reading(u, v, options, notes, format_, **known)
     known |= {"counted": NAMES, "statistic": WER}
-    return scores_reading(u, v, options, notes, format_, clustered=clustered, **known)
+    return scores_reading(u, v, options, notes, format_, **known)
 
 
 # Counts
@@ -234,17 +229,6 @@ class Transcript:
     source: Source
     words: dict[str, list[str]]
     lines: dict[str, int]
-
-
-def _aligned(
-    reference: Source, systems: list[Source], options: ReaderOptions, notes: list[Any]
-) -> list[SystemOutputs]:
-    """Transcripts against their references, utterance by utterance."""
-    references = _transcript(reference, notes)
-    if options.clusters not in (None, *CLUSTERS[:2]):
-        detail = "Transcripts have `clusters=call` (or `clusters=speaker`): the part of an utterance's id before its first - or _."
-        raise InvalidTest.at("/options/clusters", "invalid_option", detail)
-    return [_system(references, _transcript(source, notes), options, notes) for source in systems]
 
 
 @parsed_once

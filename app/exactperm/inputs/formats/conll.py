@@ -15,6 +15,7 @@ one line a sentence) can be clusters.
 from __future__ import annotations
 
 import itertools
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -183,11 +184,6 @@ def document_clusters(
         raise InvalidTest.at(source.pointer, "no_documents", detail)
     notes.append(f"The clusters are the {len(names):,} documents.")
     return [key for key in documents if key is not None]
-
-
-def clustered(keys: Sequence[object] | None) -> Pairing:
-    """A pairing by order whose clusters are these keys, one per item."""
-    return Pairing(*coded(keys))
 
 
 def from_file(source: Source, n: int, options: ReaderOptions, notes: list[Any]) -> list[str]:
@@ -364,7 +360,7 @@ def _pairing(base: Sentences, documents: Source | None, options: ReaderOptions, 
             detail = "A file of documents is used with `clusters=document` only."
             raise InvalidTest.at(documents.pointer, "unused_file", detail)
         marks = list(from_file(documents, len(base.rows), options, notes))
-    return clustered(document_clusters(marks, options.clusters, base.source, notes))
+    return Pairing(*coded(document_clusters(marks, options.clusters, base.source, notes)))
 
 
 # Columns
@@ -568,15 +564,12 @@ def _right(gold: Sentences, system: Sentences, metric: str) -> list[list[bool]]:
     """Which words of each sentence are right in all columns that a metric compares."""
     by_column = []
     for name in METRICS[metric]:
-        at, pairs = COLUMNS.index(name), zip(gold.rows, system.rows, strict=True)
+        columns = [bank.column(COLUMNS.index(name)) for bank in (gold, system)]
         if metric == UNIVERSAL and name == "DEPREL":
-            equal = [
-                [_part(metric, name, a[at]) == _part(metric, name, b[at]) for a, b in zip(*pair, strict=True)]
-                for pair in pairs
+            columns = [
+                [[_part(metric, name, value) for value in own] for own in column] for column in columns
             ]
-        else:
-            equal = [[a[at] == b[at] for a, b in zip(*pair, strict=True)] for pair in pairs]
-        by_column.append(equal)
+        by_column.append([list(map(operator.eq, *pair)) for pair in zip(*columns, strict=True)])
     return [list(map(all, zip(*columns, strict=True))) for columns in zip(*by_column, strict=True)]
 
 
@@ -609,20 +602,15 @@ def _pairing_of_treebank(
     """Clusters of the items: documents of sentences; documents or sentences of words. Sentences may have ids."""
     by_word = options.items == "word"
     if options.clusters == "sentence" and by_word:
-        return clustered(np.repeat(np.arange(len(total)), total).tolist())
+        return Pairing(*coded(np.repeat(np.arange(len(total)), total).tolist()))
     keys: Any = document_clusters(gold.documents, options.clusters, gold.source, notes)
     if by_word and keys is not None:
         keys = np.repeat(np.array(keys, dtype=object), total)
-    pairing = clustered(keys)
+    pairing = Pairing(*coded(keys))
     return pairing if by_word or None in gold.ids else replace(pairing, ids=list(map(str, gold.ids)))
-
-
-def _sign_of_conllu(look: FirstLook) -> Sign:
-    fields = look.rows[0].split("\t") if look.rows else []
-    return Sign.MARK if len(fields) == len(COLUMNS) and fields[0][:1].isdigit() else Sign.NONE
 
 
 CONLLU = Format(
     "conllu", read_conllu, TREEBANKS, TREEBANK_USES, "CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS",
-    statistics=STATISTICS, sign=_sign_of_conllu,
+    statistics=STATISTICS, sign=lambda look: Sign.MARK if look.rows and re.match(r"\d[^\t]*(\t[^\t]*){9}\Z", look.rows[0]) else Sign.NONE,
 )  # fmt: skip

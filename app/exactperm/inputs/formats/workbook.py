@@ -13,7 +13,7 @@ import json
 import re
 import warnings
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time
 from typing import Any
@@ -27,8 +27,7 @@ from ..frame import refuse_more_rows
 from .number_text import is_tiny, may_hold, refusal
 from .reader import DAMAGED, READABLE, ReaderOptions, Source, choose
 
-# Parquet files of flat columns
-
+# Parquet files
 
 BATCH_ROWS = 4_096
 LIST_ROWS = 64  # where rows may have any number of values
@@ -41,6 +40,7 @@ FOOTER_HEAD = re.compile(rb"\x15[\x80-\xff]{0,4}[\0-\x7f]\x19\xfc([\x80-\xff]{0,
 # The least that a row takes while it is read: two integers as arrays, two scores, ids beside them, two under other names, short texts.
 INTEGERS_ROW_BYTES, COLUMNS_ROW_BYTES, IDS_ROW_BYTES, SCORES_ROW_BYTES, ROW_BYTES = 30, 90, 120, 140, 80
 BOARD_ROW_BYTES = 90  # of whole numbers of two systems
+U_AND_V = ["u", "v"]  # the columns that are read without options, as whole columns
 BYTES = "BYTE_ARRAY"  # Parquet's texts and bytes
 INDEX = "__index_level_0__"  # what pandas calls an index without a name
 
@@ -67,7 +67,7 @@ def csv_of_parquet(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
 def seconds_of_parquet(source: Source, options: ReaderOptions, *, board: bool) -> float:
     """Predicted seconds of reading a file and its table; raises as `csv_of_parquet` does, by the footer alone."""
     opened = _opened(source, options)
-    quick = not board and _are_u_and_v(opened) and _are_integers(opened)
+    quick = not board and opened.schema_arrow.names == U_AND_V and _are_integers(opened)
     per_value = SECONDS_PER_INTEGER if quick else SECONDS_PER_VALUE
     return per_value * float(opened.metadata.num_rows * opened.metadata.num_columns)
 
@@ -88,17 +88,11 @@ def _row_bytes(opened: Any, role: str, *, board: bool) -> int:
     names = opened.schema_arrow.names
     if board:
         return BOARD_ROW_BYTES
-    if _are_u_and_v(opened):
+    if names == U_AND_V:
         return INTEGERS_ROW_BYTES if _are_integers(opened) else COLUMNS_ROW_BYTES
     if "id" in names:
         return IDS_ROW_BYTES
     return SCORES_ROW_BYTES if len(names) == 2 and role == "file" else ROW_BYTES
-
-
-def _are_u_and_v(opened: Any) -> bool:
-    """Whether the columns are those that are read without options, as whole columns."""
-    names: list[str] = opened.schema_arrow.names
-    return names == ["u", "v"]
 
 
 def _opened(source: Source, options: ReaderOptions) -> Any:
@@ -119,10 +113,10 @@ def _opened(source: Source, options: ReaderOptions) -> Any:
     if about.num_columns > MAX_COLUMNS:
         raise _too_wide(source)
     refuse_more_rows(source, opened.schema_arrow.names, about.num_rows, options)
-    if (
-        max(_declared(about), about.num_rows * max(about.num_columns, _width(opened)))
-        > options.max_inflated_bytes
-    ):
+    # The bytes of a row's texts that all have one length.
+    width = sum(max(opened.schema.column(index).length, 0) for index in range(len(opened.schema)))
+    size = max(_declared(about), about.num_rows * max(about.num_columns, width))
+    if size > options.max_inflated_bytes:
         raise source.too_large("unpacked, the table is larger than allowed.")
     return opened
 
@@ -149,11 +143,6 @@ def _declared(about: Any) -> int:
     return sum(about.row_group(index).total_byte_size for index in range(about.num_row_groups))
 
 
-def _width(opened: Any) -> int:
-    """The bytes of a row's texts that all have one length."""
-    return sum(max(opened.schema.column(index).length, 0) for index in range(len(opened.schema)))
-
-
 def _has_records(opened: Any) -> bool:
     """Whether a column holds records, as lighteval's `metric` does: a table has none."""
     import pyarrow as pa
@@ -172,14 +161,6 @@ def _json_lines(source: Source, opened: Any, max_bytes: int, rows: int) -> bytes
     if not stream.tell():
         raise source.empty()
     return stream.getvalue()
-
-
-def _texts(opened: Any) -> list[str]:
-    """The columns of texts."""
-    import pyarrow as pa
-
-    is_text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return [field.name for field in opened.schema_arrow if any(check(field.type) for check in is_text)]
 
 
 def _leaves(opened: Any) -> list[str]:
@@ -209,10 +190,14 @@ def _measured(source: Source, opened: Any, most: int) -> tuple[Any, int]:
     Of texts of which each but the first is coded as what it adds to another no dictionary can be made (DELTA_BYTE_ARRAY).
     None is longer than all that is coded, so that few rows at a time fit.
     """
+    import pyarrow as pa
+
+    checks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     rows = LIST_ROWS if any(field.type.num_fields for field in opened.schema_arrow) else BATCH_ROWS
     try:
         _refuse_long(source, _by_dictionary(opened, source.content, _leaves(opened)), most, rows)
-        return _by_dictionary(opened, source.content, _texts(opened)), rows
+        texts = [field.name for field in opened.schema_arrow if any(check(field.type) for check in checks)]
+        return _by_dictionary(opened, source.content, texts), rows
     except OSError:
         rows = min(rows, most // max(_declared(opened.metadata), 1))
         _refuse_long(source, opened, most, rows)
@@ -302,7 +287,7 @@ def _values(column: Any) -> list[Any]:
     ]
 
 
-# Spreadsheets become CSV, which the readers of tables read: line n of it is row n of the sheet. So
+# Spreadsheets
 
 
 COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # .xls
@@ -340,14 +325,14 @@ def as_text(files: Mapping[str, Source], options: ReaderOptions) -> tuple[dict[s
     read: dict[str, Source] = {}
     notes: list[str] = []
     for role, source in files.items():
-        csv_of = _reader_of(source.content)
-        if csv_of is None:
+        is_parquet = source.content.startswith(PARQUET)
+        if not is_parquet and not _first_member(source.content).startswith(OFFICE):
             read[role] = source
             continue
         if not is_installed(EXTRA):
             detail = f"{source.label}: {missing(EXTRA)}. Or save the table as CSV, and give that."
             raise InvalidTest.at(source.pointer, "missing_extra", detail)
-        content, note = csv_of(source, options)
+        content, note = (csv_of_parquet if is_parquet else csv_of)(source, options)
         notes.append(f"{source.label}: {note}")
         read[role] = replace(source, content=content)
     if options.sheet is not None and not any(
@@ -356,13 +341,6 @@ def as_text(files: Mapping[str, Source], options: ReaderOptions) -> tuple[dict[s
         detail = "sheet chooses among those of a spreadsheet, and there is none."
         raise InvalidTest.at("/options/sheet", "unused_option", detail)
     return read, tuple(notes)
-
-
-def _reader_of(content: bytes) -> Callable[[Source, ReaderOptions], tuple[bytes, str]] | None:
-    """What makes CSV of a file and a note of what was read; None for text and what is no table."""
-    if content.startswith(PARQUET):
-        return csv_of_parquet
-    return csv_of if _first_member(content).startswith(OFFICE) else None
 
 
 def refuse_others(files: Mapping[str, Source]) -> None:
@@ -459,16 +437,15 @@ def _chosen(source: Source, book: Any, names: list[str], options: ReaderOptions)
         if options.sheet not in book.sheetnames:
             raise choose(source.pointer, "sheet", "sheet", names, "There is no such sheet. ")
         return options.sheet
-    filled = names if len(names) == 1 else [name for name in names if _has_cells(source, book[name])]
+    filled = [
+        name for name in names
+        if len(names) == 1 or any(value is not None for row in _rows(source, book[name]) for value in row)
+    ]  # fmt: skip
     if not filled:
         raise source.empty()
     if len(filled) > 1:
         raise choose(source.pointer, "sheet", "sheet", filled)
     return filled[0]
-
-
-def _has_cells(source: Source, sheet: Any) -> bool:
-    return any(any(value is not None for value in row) for row in _rows(source, sheet))
 
 
 def _rows(source: Source, sheet: Any) -> Iterable[Sequence[Any]]:
@@ -477,16 +454,14 @@ def _rows(source: Source, sheet: Any) -> Iterable[Sequence[Any]]:
     for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
         empty = 0 if row else empty + 1
         if number > MAX_ROWS or empty > MAX_GAP:
-            raise BodyTooLarge(
-                f"{source.label}: the sheet has more than {MAX_ROWS:,} rows, or {MAX_GAP:,} empty ones together."
-            )
+            why = f"the sheet has more than {MAX_ROWS:,} rows, or {MAX_GAP:,} empty ones together."
+            raise BodyTooLarge(f"{source.label}: {why}")
         if len(row) > MAX_COLUMNS:
             detail = f"there are more than {MAX_COLUMNS:,} cells, which is more than a table may have."
             raise source.refused(number, "too_many_columns", detail)
         if any(isinstance(value, str) and len(value) > MAX_CELL_CHARS for value in row):
-            raise BodyTooLarge(
-                f"{source.label}: row {number:,} has a cell of more than {MAX_CELL_CHARS:,} characters."
-            )
+            why = f"row {number:,} has a cell of more than {MAX_CELL_CHARS:,} characters."
+            raise BodyTooLarge(f"{source.label}: {why}")
         yield row
 
 
@@ -520,8 +495,7 @@ def text_of(value: Any) -> str:
         return ""
     if isinstance(value, datetime | date | time):
         return value.isoformat()
-    return (
-        " ".join(value.split("\n")).replace("\r", " ").replace("\0", " ")
-        if isinstance(value, str)
-        else str(value)
+    text = (
+        " ".join(value.split("\n")).replace("\r", " ").replace("\0", " ") if isinstance(value, str) else value
     )
+    return str(text)
