@@ -179,27 +179,24 @@ class Frame:
     def keys_known(self, name: str) -> list[str] | None:
         """The values as texts of keys; None where one is none, as a list, a decimal or nothing."""
         if name not in self._keys:
-            values = self.column(name)
-            if self.is_table:
-                self._keys[name] = values if self._is_bare else list(map(str.strip, values))
-            elif set(map(type, values)) == {str}:
-                self._keys[name] = list(map(str.strip, values))
-            elif set(map(type, values)) <= {str, int, bool}:
-                self._keys[name] = [
-                    str(value).lower() if type(value) is bool else str(value) for value in values
-                ]
-            else:
-                self._keys[name] = None
+            values, keys = self.column(name), None
+            kinds = {str} if self.is_table else set(map(type, values))
+            if kinds == {str}:
+                keys = values if self._is_bare else list(map(str.strip, values))
+            elif kinds <= {str, int, bool}:
+                keys = [str(value).lower() if type(value) is bool else str(value) for value in values]
+            self._keys[name] = keys
         return self._keys[name]
 
     def codes(self, names: Sequence[str]) -> Codes | None:
         """The rows' keys of some columns together as numbers, in the order of their first rows; None where one is none."""
         if tuple(names) not in self._codes:
-            keys = self._keys_of(names)
+            keys = self.keys_together(names)
             self._codes[tuple(names)] = None if keys is None else numbered(keys)[0]
         return self._codes[tuple(names)]
 
-    def _keys_of(self, names: Sequence[str]) -> list[Any] | None:
+    def keys_together(self, names: Sequence[str]) -> list[Any] | None:
+        """The keys of the rows, of one column or of several; None where a value is none."""
         texts = [self.keys_known(name) for name in names]
         if len(texts) == 1:
             return texts[0]
@@ -209,7 +206,7 @@ class Frame:
         """Whether each row has another key in these columns together, or one has none."""
         if rows is None:
             if tuple(names) not in self._unique:
-                keys = self._keys_of(names)
+                keys = self.keys_together(names)
                 self._unique[tuple(names)] = keys is None or len(set(keys)) == self.n
             return self._unique[tuple(names)]
         codes = self.codes(names)
@@ -413,7 +410,9 @@ def _plain(source: Source, options: ReaderOptions) -> Frame | None:
         return None
     flat = content.replace(b"\r\n", b"\n").removesuffix(b"\n")
     first, _, rest = flat.partition(b"\n")
-    if not rest or len(first) > LONGEST_PLAIN_LINE or _longest_line(rest) > LONGEST_PLAIN_LINE:
+    ends = np.flatnonzero(np.frombuffer(rest, dtype=np.uint8) == NEWLINE)
+    longest = int(np.diff(ends, prepend=-1, append=len(rest)).max())
+    if not rest or max(len(first), longest) > LONGEST_PLAIN_LINE:
         return None
     try:
         header, text = first.decode(), rest.decode()
@@ -434,28 +433,18 @@ def _plain(source: Source, options: ReaderOptions) -> Frame | None:
     marks = np.count_nonzero(np.frombuffer(rest, dtype=np.uint8) <= ord(" "))
     is_bare = rest.isascii() and marks == n - 1 + (rest.count(b"\t") if delimiter == "\t" else 0)
     first_fields = columns[names[0]]
-    if not all(
-        first_fields if is_bare else map(str.strip, first_fields)
-    ):  # lines without anything in them begin with nothing
+    # Lines without anything in them begin with nothing.
+    if not all(first_fields if is_bare else map(str.strip, first_fields)):
         return None
     return Frame(
         source, names, n, columns.__getitem__, lambda row: f"line/{row + 2}", top=source.line(1), is_bare=is_bare
     )  # fmt: skip
 
 
-def _longest_line(text: bytes) -> int:
-    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == NEWLINE)
-    return int(np.diff(ends, prepend=-1, append=len(text)).max())
-
-
 def _is_header(names: list[str]) -> bool:
     """Whether these are the names of two or more columns: different ones, and no numbers."""
-    return (
-        1 < len(names) <= MAX_COLUMNS
-        and len({name.lower() for name in names}) == len(names)
-        and any(names)
-        and not are_data(names)
-    )
+    differ = 1 < len(names) <= MAX_COLUMNS and len({name.lower() for name in names}) == len(names)
+    return differ and any(names) and not are_data(names)
 
 
 # Any other table, line by line
@@ -485,17 +474,15 @@ def _table(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
     if has_header:
         _refuse_twice(source, names, numbers[0])
         if len(rows) == 1:
-            raise InvalidTest.at(
-                source.pointer, "no_items", f"{source.label}: a header and no line below it."
-            )
+            raise source.refused("", "no_items", "a header and no line below it.")
         rows, numbers = rows[1:], numbers[1:]
     else:
         names = [str(at + 1) for at in range(len(names))]
     columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    path = lambda row: f"line/{numbers[row]}"  # noqa: E731
     return Frame(
-        source, names, len(rows), columns.__getitem__, lambda row: f"line/{numbers[row]}", top=source.line(1),
-        has_header=has_header,
-    )  # fmt: skip
+        source, names, len(rows), columns.__getitem__, path, top=source.line(1), has_header=has_header
+    )
 
 
 def _refuse_twice(source: Source, names: Sequence[str], line: int) -> None:
@@ -532,11 +519,11 @@ def _rows(
             if not any(field.strip() for field in row) and not (bounded and len(row) > 1):
                 empty += 1
                 continue
-            if len(rows) == 1 and delimiter in "\t " and _has_row_names(rows[0], row, lines[number - 1]):
+            more = len(rows) == 1 and len(row) == len(rows[0]) + 1 and delimiter in "\t "
+            if more and lines[number - 1].lstrip().startswith('"'):  # below a header in quotes
                 rows[0] = ["", *rows[0]]
-                notes.append(
-                    f"{source.label}: the lines have a name before the columns of the header, as R writes them."
-                )
+                why = "the lines have a name before the columns of the header, as R writes them."
+                notes.append(f"{source.label}: {why}")
             if rows and len(row) != len(rows[0]):
                 detail = f"there are {len(row)} fields; the first line has {len(rows[0])}."
                 raise source.refused(number, "wrong_field_count", detail)
@@ -554,18 +541,10 @@ def _rows(
     return rows, numbers
 
 
-def _has_row_names(header: list[str], row: list[str], line: str) -> bool:
-    """Whether a line has one field more than the header, which is in quotes: the name of the row (R's write.table)."""
-    return len(row) == len(header) + 1 and line.lstrip().startswith('"')
-
-
 def _split(lines: list[str], start: int, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The rows from line `start` on, counted from zero, with their numbers, counted from one."""
-    if (
-        delimiter not in (" ", "\t")
-        or is_quoted(lines[start], delimiter)
-        or _is_quoted_below(lines, start, delimiter)
-    ):
+    bare = delimiter in (" ", "\t") and not is_quoted(lines[start], delimiter)
+    if not bare or _is_quoted_below(lines, start, delimiter):
         yield from csv_rows("\n".join(lines[start:]) + "\n", delimiter, start=start)
         return
     separator = delimiter if delimiter == "\t" else None
@@ -584,10 +563,9 @@ def _is_quoted_below(lines: list[str], start: int, delimiter: str) -> bool:
     filled = [line for line in itertools.islice(lines, start, None) if line.strip()]
     if delimiter != "\t" or not width or all(line.count(delimiter) == width for line in filled):
         return False
+    text = "\n".join(lines[start:]) + "\n"
     try:
-        rows = [
-            row for _, row in csv_rows("\n".join(lines[start:]) + "\n", delimiter, start=start) if any(row)
-        ]
+        rows = [row for _, row in csv_rows(text, delimiter, start=start) if any(row)]
     except (TooWide, NotDelimited):
         return False
     return len(rows) > 1 and all(len(row) == width + 1 for row in rows)

@@ -55,22 +55,16 @@ def are_metrics(names: Collection[object]) -> bool:
         ]
     if 2 * sum(known) >= len(names):
         return True
-    return (
-        any(known)
-        and len(texts) == len(names)
-        and all(found or says_nothing(text) for text, found in zip(texts, known, strict=True))
-    )
+    told = all(found or says_nothing(text) for text, found in zip(texts, known, strict=True))
+    return any(known) and len(texts) == len(names) and told
 
 
 def refuse_metrics_for_ids(ids: Collection[str], pointer: str, where: str = "") -> None:
     """Refuse scores by id where the ids are names of metrics; raises InvalidTest at the pointer."""
     if are_metrics(ids):
         named = ", ".join(map(quoted, list(ids)[:NAMED]))
-        raise InvalidTest.at(
-            pointer,
-            CODE,
-            f"{where}{named} {'names' if len(ids) == 1 else 'name'} metrics and no items. {ADVICE}",
-        )
+        verb = "names" if len(ids) == 1 else "name"
+        raise InvalidTest.at(pointer, CODE, f"{where}{named} {verb} metrics and no items. {ADVICE}")
 
 
 def refuse_summaries(
@@ -93,23 +87,21 @@ def refuse_summaries(
         called = is_one_of(name, METRIC) and not all(map(DIGITS.fullmatch, different))
         if called or are_metrics(list(different.values())):
             named = ", ".join(quoted(str(value)) for value in values[:NAMED])
-            raise InvalidTest.at(
-                pointer, CODE, f"{where}the rows of {quoted(name)} are metrics, such as {named}. {ADVICE}"
-            )
+            detail = f"{where}the rows of {quoted(name)} are metrics, such as {named}. {ADVICE}"
+            raise InvalidTest.at(pointer, CODE, detail)
     described = any(is_one_of(name, (*CONTEXT, "text", "sentence")) for name in columns)
     if rows == 1 and not key and not described and of_name(scores) is not None:
-        raise InvalidTest.at(
-            pointer, CODE, f"{where}there is one row without an id, and it holds {quoted(scores)}. {ADVICE}"
-        )
+        detail = f"{where}there is one row without an id, and it holds {quoted(scores)}. {ADVICE}"
+        raise InvalidTest.at(pointer, CODE, detail)
 
 
 # Tables of outcomes
 
 
 RIGHT = frozenset(("right", "correct", "pass", "passed", "yes", "true", "1", "success", "solved", "hit"))
-WRONG = frozenset(
-    ("wrong", "incorrect", "fail", "failed", "no", "false", "0", "failure", "unsolved", "miss", "error")
-)
+WRONG = frozenset((
+    "wrong", "incorrect", "fail", "failed", "no", "false", "0", "failure", "unsolved", "miss", "error",
+))  # fmt: skip
 # What U and V got right.
 CELLS = {"a": (1, 1), "b": (1, 0), "c": (0, 1), "d": (0, 0)}
 # What R and pandas call the margins of a table.
@@ -191,9 +183,8 @@ def _two_by_two(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unrolle
     if set(across) != {True, False} or set(down) != {True, False} or any(None in row for row in counts):
         return None
     table = np.array(counts, dtype=np.int64)
-    if (right and (table[:, 2] != table[:, :2].sum(axis=1)).any()) or (
-        below and (table[2] != table[:2].sum(axis=0)).any()
-    ):
+    wrong = right and (table[:, 2] != table[:, :2].sum(axis=1)).any()
+    if wrong or (below and (table[2] != table[:2].sum(axis=0)).any()):
         detail = "This is a 2x2 table of outcomes, and its margins are not the sums of its cells."
         raise InvalidTest.at("", "inconsistent_counts", detail)
     called = [_system_of([row[0] for row in rows[:2]]), _system_of(header[1:3])]
@@ -215,22 +206,18 @@ def _system_of(names: Sequence[str]) -> str:
 
 def _frequencies(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unrolled | None:
     column = find(header, FREQUENCY)
-    kept = [
-        at for at, name in enumerate(header) if name != column and not (at == 0 and is_one_of(name, INDEX))
-    ]
+    index = 0 if is_one_of(header[0], INDEX) else None
+    kept = [at for at, name in enumerate(header) if name != column and at != index]
     if column is None or len(kept) != 2:
         return None
     counts = [_count(row[list(header).index(column)]) for row in rows]
     pairs = [[_number_of(row[at]) for at in kept] for row in rows]
     values = [{pair[at] for pair in pairs} for at in (0, 1)]
-    outcomes = values[0] | values[1] <= {
-        "0",
-        "1",
-    }  # two data sets with their numbers of items have two values each as well
+    # Two data sets with their numbers of items have two values each as well.
+    outcomes = values[0] | values[1] <= {"0", "1"}
     several = [len(own) for own in values] == [2, 2] and len(rows) > 2
-    if None in counts or "" in values[0] | values[1] or len({tuple(pair) for pair in pairs}) < len(rows):
-        return None
-    if not (outcomes or several):
+    differ = len({tuple(pair) for pair in pairs}) == len(rows)
+    if None in counts or "" in values[0] | values[1] or not differ or not (outcomes or several):
         return None
     cells = [(pair, n or 0, at) for at, (pair, n) in enumerate(zip(pairs, counts, strict=True))]
     note = f"The column {quoted(column)} says how many items each row stands for."

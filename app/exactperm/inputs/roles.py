@@ -130,14 +130,9 @@ class Side:
         return self.frame.n if self.rows is None else len(self.rows)
 
     def keys(self, columns: Sequence[str]) -> Sequence[Hashable] | None:
-        """The keys of the rows, of one column or of several; None where a value is none."""
-        texts = [self.frame.keys_known(name) for name in columns]
-        if any(column is None for column in texts):
-            return None
-        whole: list[Any] = texts[0] or []
-        if len(texts) != 1:
-            whole = list(zip(*(column or () for column in texts), strict=True))
-        return whole if self.rows is None else taken_rows(whole, self.rows)
+        """The keys of the rows; None where a value is none."""
+        whole = self.frame.keys_together(columns)
+        return whole if whole is None or self.rows is None else taken_rows(whole, self.rows)
 
     def is_unique(self, columns: Sequence[str]) -> bool:
         """Whether each row has another key; values that cannot be keys are refused where they are read."""
@@ -179,12 +174,11 @@ def systems_shown(frame: Frame, key: Sequence[str]) -> list[str]:
     if key:
         return [] if frame.is_unique(key) else [name for name in texts if frame.is_unique((*key, name))]
     values = {name: len(set(keys)) for name in texts if (keys := frame.keys_known(name)) is not None}
+    few = {name: count for name, count in values.items() if 1 < count <= frame.n / LEAST_VALUES}
     return [
-        name
-        for name, count in values.items()
-        if 1 < count <= frame.n / LEAST_VALUES
-        and any(count < more < frame.n and frame.is_unique((other, name)) for other, more in values.items())
-    ]
+        name for name, count in few.items()
+        if any(count < more < frame.n and frame.is_unique((other, name)) for other, more in values.items())
+    ]  # fmt: skip
 
 
 def sets_of(frame: Frame, options: ReaderOptions, names: Sequence[str]) -> str | None:
@@ -381,16 +375,15 @@ def _by_index(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
     columns = [(str(name),) for name in index]
     if any(side.rows is not None for side in sides):  # of a long table
         return [Key(each) for each in columns] if _unique(sides, columns) and _same(sides, columns) else None
-    unique = _unique(sides, columns) and all(
-        "" not in (side.keys(each) or ("",)) for side, each in zip(sides, columns, strict=True)
-    )
+    keys = [side.keys(each) for side, each in zip(sides, columns, strict=True)]
+    unique = _unique(sides, columns) and all("" not in (own or ("",)) for own in keys)
     if unique and not all(frame.counts_rows(str(name)) for frame, name in zip(frames, index, strict=True)):
         for frame, name in zip(frames, index, strict=True):
             what = "first column" if name == frame.index else "column" if frame.is_table else "field"
             called = quoted(name) if name else "which has no name"
             notes.append(f"{frame.source.label}: the ids of the items are its {what}, {called}.")
         return [Key(each) for each in columns]
-    same = len({tuple(side.keys(each) or ()) for side, each in zip(sides, columns, strict=True)}) == 1
+    same = all(own == keys[0] for own in keys)
     if not unique and not same and None not in [frame.index for frame in frames]:
         detail = "The first columns, which have no name of ids, repeat and differ: give a column id, the same items in both files."
         raise InvalidTest.at(frames[-1].at_top(str(index[-1])), "choose_id_column", detail)
@@ -399,7 +392,7 @@ def _by_index(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
 
 def _index_of(frame: Frame) -> str | None:
     """The column that is an index: the first by such a name, or another of that name which holds no scores."""
-    other = frame.find(INDEX)
+    other = frame.index or frame.find(INDEX)
     return (
         frame.index if frame.index is not None or other is None or not _is_no_score(frame, other) else other
     )
@@ -472,10 +465,8 @@ def _shared(sides: Sequence[Side]) -> Iterator[str]:
     for name in sides[0].frame.names if sides[0].frame.has_header else ():
         if is_one_of(name, (*PREDICTED, *SCORE, *FREQUENCY)) or name == sides[0].frame.index:
             continue
-        if all(
-            name in side.frame.common and name not in side.taken and side.frame.keys_known(name) is not None
-            for side in sides
-        ):
+        free = all(name in side.frame.common and name not in side.taken for side in sides)
+        if free and all(side.frame.keys_known(name) is not None for side in sides):
             yield name
 
 
@@ -495,22 +486,17 @@ def _ask(
     rest: str = ", or remove the column",
 ) -> InvalidTest:
     """The question which column holds the keys, and why one is needed."""
-    name, frame = ",".join(columns), sides[-1].frame
-    listed = " and ".join(map(quoted, columns))
+    name, listed = ",".join(columns), " and ".join(map(quoted, columns))
     verb = shows if len(columns) == 1 else shows.replace("has", "have", 1)
-    detail = (
-        f"No column is known to hold ids, but {listed} {verb}: {because}. Give "
-        f"{marked('id_column', name)}{rest}."
-    )
+    detail = f"No column is known to hold ids, but {listed} {verb}: {because}. "
+    detail += f"Give {marked('id_column', name)}{rest}."
     choices = choices_of("id_column", {name: f"{name[:40]} holds the ids"})
-    return InvalidTest.at(frame.top, "choose_id_column", detail, choices)
+    return InvalidTest.at(sides[-1].frame.top, "choose_id_column", detail, choices)
 
 
 def averages_row(frame: Frame, names: Iterable[str]) -> tuple[int, str] | None:
     """The last row of averages or totals at an end, and its column, when the names of such rows occur nowhere else in that."""
-    ends = [*range(frame.n)]
-    if frame.n > 2 * END_ROWS:
-        ends = ends[:END_ROWS] + ends[-END_ROWS:]
+    ends = [*range(min(frame.n, END_ROWS)), *range(max(frame.n - END_ROWS, END_ROWS), frame.n)]
     suspects = {
         name: [ends[row] for row in rows]
         for name in names
@@ -585,9 +571,8 @@ def score_of(frame: Frame, options: ReaderOptions) -> str:
     if frame.is_table and "score" in map(folded, rest):
         return next(name for name in rest if folded(name) == "score")
     numbers = [name for name in rest if not frame.is_text(name)]
-    is_named = (
-        bool(named) and frame.n > 1 and "score" not in map(folded, named)
-    )  # of one row, averages are refused
+    # Of one row, averages are refused.
+    is_named = bool(named) and frame.n > 1 and "score" not in map(folded, named)
     rivals = [name for name in numbers if is_named and of_name(name) is not None and not is_cost(name)]
     named = [name for name in rest if name in named or name in rivals]
     if len(named) == 1:

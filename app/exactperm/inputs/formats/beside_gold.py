@@ -65,24 +65,14 @@ class Columns:
     """Which columns of a frame are what; `others` may be those of systems, as those that are `chosen` are. Only scores have groups and events."""
 
     def __init__(
-        self,
-        data: Frame,
-        options: ReaderOptions,
-        outputs: Outputs,
-        *,
-        has_gold: bool = True,
-        chosen: Collection[str] = (),
+        self, data: Frame, options: ReaderOptions, outputs: Outputs, *, has_gold: bool = True, chosen: Collection[str] = (),
         beside: Sequence[Frame] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         def column(option: str, given: str | None, usual: Sequence[str]) -> str | None:
             """The column here; none where only files `beside` have the one that an option names."""
-            if (
-                given is not None
-                and data.find((given,)) is None
-                and any(frame.find((given,)) for frame in beside)
-            ):
-                return None
-            return data.chosen(option, given, usual)
+            absent = given is not None and data.find((given,)) is None
+            elsewhere = absent and any(frame.find((str(given),)) for frame in beside)
+            return None if elsewhere else data.chosen(option, given, usual)
 
         self.data, self.outputs = data, outputs
         self.gold = data.chosen("gold_column", options.gold_column, outputs.gold) if has_gold else None
@@ -98,6 +88,11 @@ class Columns:
     def side(self, systems: Collection[str]) -> Side:
         """The rows of the frame; what is gold or of a system is no key."""
         return Side(self.data, frozenset((self.gold, self.cluster, self.group, self.event, *systems)))
+
+    def of_rows(self, what: str) -> list[Any] | None:
+        """The cluster, the group or the event of each row."""
+        name = getattr(self, what)
+        return None if name is None else self.data.events(name) if what == "event" else self.data.keys(name)
 
     def needed_gold(self, options: ReaderOptions, why: str = "", code: str | None = None) -> str:
         """The column of gold; raises InvalidTest where none is, or where several columns of a table may be."""
@@ -134,7 +129,12 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         data = named(files["file"], options, notes)
         chosen = {options.system_u, options.system_v} - {None}
         of, gold = _of_table(data, options, outputs, [str(name) for name in chosen])
-        systems = _two(of, options, notes)
+        # As chosen, called u and v after a stem, or the only two that are left or whose names tell.
+        pairs = [[data.find((f"{stem}{role}",)) for role in "uv"] for stem in outputs.stems if not chosen]
+        named_so = next((pair for pair in pairs if set(pair) <= set(of.others)), None)
+        systems = (
+            Systems(*map(str, named_so)) if named_so else two_systems(of.others, options, data.source, notes)
+        )
         ids = _ids_of_table(of, (systems.u, systems.v), options, notes)
         golds = [Column(of, gold, ids)]
         sides = {"u": Column(of, systems.u, ids), "v": Column(of, systems.v, ids)}
@@ -144,7 +144,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         return replace(reading, names=shown, role_question=systems.question)
     u_v = [named(needed(files, role, format_), options, notes) for role in "uv"]
     gold_file = named(files["gold"], options, notes) if "gold" in files else None
-    return _files(gold_file, u_v, outputs, options, format_, notes)
+    return _files(gold_file, u_v, options, format_, notes)
 
 
 # One file
@@ -180,16 +180,6 @@ def _ids(data: Frame, key: Key, at: str = "") -> list[str] | None:
             detail = f"the id {quoted(one)} is there twice; ids must be unique."
             raise data.refused(row, at or name, "duplicate_id", detail)
     return ids
-
-
-def _two(of: Columns, options: ReaderOptions, notes: list[Any]) -> Systems:
-    """The columns of the systems: as chosen, called u and v after a stem, or the only two that are left or whose names tell."""
-    if (options.system_u, options.system_v) == (None, None):
-        for stem in of.outputs.stems:
-            u, v = (of.data.find((f"{stem}{role}",)) for role in "uv")
-            if u in of.others and v in of.others:
-                return Systems(str(u), str(v))
-    return two_systems(of.others, options, of.data.source, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,9 +247,8 @@ def read_systems(
             refuse_index(data, name, column)
     default = _default(of, known, gold_name)
     if untold:
-        refuse_untold(
-            default, known, {name: getattr(column, "values", column) for name, column in systems.items()}
-        )
+        each = {name: getattr(column, "values", column) for name, column in systems.items()}
+        refuse_untold(default, known, each)
     more = {"groups": of.group, "events": of.event, "clusters": of.cluster}
     said = "".join(f"; {what} are the column {quoted(name)}" for what, name in more.items() if name)
     notes.append(
@@ -268,8 +257,7 @@ def read_systems(
     notes += NumberReader.of(options).note()
     of_items = {
         "ids": ids,
-        **{what: _of_rows(of, what[:-1]) for what in ("clusters", "groups")},
-        "event": _of_rows(of, "event"),
+        **{name: of.of_rows(name.removesuffix("s")) for name in ("clusters", "groups", "event")},
     }
     places = {GOLD: gold_name, "/ids": None, "/clusters": of.cluster, "/groups": of.group, "/event": of.event}
     return SystemsBesideGold(
@@ -286,19 +274,9 @@ def _given(outputs: Outputs, values: list[Any], role: str) -> Given:
     return column if at is None else Gapped(column, np.array(at, dtype=np.int64), len(values))
 
 
-def _of_rows(of: Columns, what: str) -> list[Any] | None:
-    """The cluster, the group or the event of each row."""
-    name = getattr(of, what)
-    return None if name is None else of.data.events(name) if what == "event" else of.data.keys(name)
-
-
 def _values(
-    outputs: Outputs,
-    golds: Mapping[str, Column],
-    systems: Mapping[str, Column],
-    options: ReaderOptions,
-    notes: list[Any],
-) -> dict[str, list[Any]]:
+    outputs: Outputs, golds: Mapping[str, Column], systems: Mapping[str, Column], options: ReaderOptions, notes: list[Any]
+) -> dict[str, list[Any]]:  # fmt: skip
     """The values of columns of gold and of systems, None where there is none; labels are read alike in all of them."""
     if outputs is LABELS:
         return labels_of({role: (own.of.data, own.name) for role, own in {**golds, **systems}.items()})
@@ -320,14 +298,9 @@ def _default(of: Columns, gold: Collection[Any], gold_name: str) -> StatisticSpe
 
 
 def _files(
-    gold: Frame | None,
-    u_v: Sequence[Frame],
-    outputs: Outputs,
-    options: ReaderOptions,
-    format_: str,
-    notes: list[Any],
+    gold: Frame | None, u_v: Sequence[Frame], options: ReaderOptions, format_: str, notes: list[Any]
 ) -> Reading:
-    alone = gold is None
+    alone, outputs = gold is None, OUTPUTS[format_]
     frames = [*u_v, *([] if gold is None else [gold])]
     of = [Columns(data, options, outputs, has_gold=alone or data is gold, beside=frames) for data in frames]
     read_of = [_system(own, options, alone=alone) for own in of[:2]]
@@ -369,11 +342,9 @@ def _system(of: Columns, options: ReaderOptions, *, alone: bool) -> str:
     name = data.chosen("score_column", options.score_column or options.metric, usual)
     if name is None and not alone:
         name = data.find(outputs.otherwise)
-    left = [
-        one for one in of.others if outputs is LABELS or not is_one_of(one, names.GOLD_SCORE)
-    ] or of.others
-    if name is None and len(left) == 1:
-        name = left[0]
+    left = [one for one in of.others if outputs is LABELS or not is_one_of(one, names.GOLD_SCORE)]
+    if name is None and len(left or of.others) == 1:
+        name = (left or of.others)[0]
     if name is None or name == of.gold:
         what = f"column of {outputs.what}s of {data.source.role}"
         raise choose(data.top, "score_column", what, of.others or list(data.names))
@@ -384,12 +355,8 @@ def _system(of: Columns, options: ReaderOptions, *, alone: bool) -> str:
 
 
 def _reading(
-    golds: Sequence[Column],
-    systems: Mapping[str, Column],
-    options: ReaderOptions,
-    format_: str,
-    notes: list[Any],
-) -> Reading:
+    golds: Sequence[Column], systems: Mapping[str, Column], options: ReaderOptions, format_: str, notes: list[Any]
+) -> Reading:  # fmt: skip
     outputs = OUTPUTS[format_]
     of_gold = {f"gold{at}": column for at, column in enumerate(golds)}
     read_as = _values(outputs, of_gold, systems, options, notes)
@@ -420,22 +387,21 @@ def _one_gold(first: ValuesById, second: ValuesById, options: ReaderOptions) -> 
             raise InvalidTest.at(second.place(row), "gold_mismatch", detail)
     if options.on_missing == "error" or first.ids is None:
         return first
-    return ValuesById(
-        first.source, list(map(str, known)), list(known.values()), lambda _: first.source.pointer
-    )
+    keys, source = list(map(str, known)), first.source
+    return ValuesById(source, keys, list(known.values()), lambda _: source.pointer)
 
 
 def _of_items(golds: Sequence[Column], what: str) -> Any:
     """The cluster (or group, or event) of each item, which the files with gold must agree about: by id, or by their order."""
-    found = [_of_rows(own.of, what) for own in golds]
+    found = [own.of.of_rows(what) for own in golds]
     if all(values is None for values in found):
         return None
     known: dict[Any, Any] = {}
     for own, values in zip(golds, found, strict=True):
         data = own.of.data
         if values is None:
-            detail = f"{data.source.label}: there is no column of {what}s, and the other file has one."
-            raise InvalidTest.at(data.source.pointer, "mixed_forms", detail)
+            detail = f"there is no column of {what}s, and the other file has one."
+            raise data.source.refused("", "mixed_forms", detail)
         for row, (key, value) in enumerate(zip(own.ids or range(data.n), values, strict=True)):
             if known.setdefault(key, value) != value:
                 detail = (
@@ -468,17 +434,9 @@ class ValuesById:
 
 
 def predictions_by_id(
-    gold: ValuesById,
-    u: ValuesById,
-    v: ValuesById,
-    on_missing: OnMissingOutcome,
-    notes: list[Any],
-    *,
-    groups: Any = None,
-    clusters: Any = None,
-    events: Any = None,
-    are_labels: bool = False,
-) -> Predictions:
+    gold: ValuesById, u: ValuesById, v: ValuesById, on_missing: OnMissingOutcome, notes: list[Any], *, groups: Any = None,
+    clusters: Any = None, events: Any = None, are_labels: bool = False,
+) -> Predictions:  # fmt: skip
     """Gold and what both systems gave, in the order of gold; groups, clusters and events go by id as well, or by order.
 
     Raises InvalidTest: items do not match, or values are missing, without on_missing=drop. Bounds are of scores without gold.
@@ -508,11 +466,9 @@ def predictions_by_id(
     return Predictions(columns[0], columns[1], columns[2], pairing, coded(of_items[0])[0], events)
 
 
-USES = frozenset(
-    (
-        "clusters", "delimiter", "gold_column", "id_column", "metric", "on_missing", "score_column", "system_u", "system_v",
-    )
-)  # fmt: skip
+USES = frozenset((
+    "clusters", "delimiter", "gold_column", "id_column", "metric", "on_missing", "score_column", "system_u", "system_v",
+))  # fmt: skip
 OF_LABELS = Format(
     "labels", read, ROLES, USES,
     "a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v",

@@ -213,11 +213,9 @@ def from_file(source: Source, n: int, options: ReaderOptions, notes: list[Any]) 
 # Columns of BIO tags
 
 ROLES = ("gold", "u", "v", "file", "documents")
-USES = frozenset(
-    (
-        "clusters", "ner_mode", "scheme", "token_column", "tag_column", "tag_column_gold", "tag_column_u", "tag_column_v",
-    )
-)  # fmt: skip
+USES = frozenset((
+    "clusters", "ner_mode", "scheme", "token_column", "tag_column", "tag_column_gold", "tag_column_u", "tag_column_v",
+))  # fmt: skip
 COMMENT = re.compile(r"#\s*(?:newdoc\b|newpar\b|[\w.]+\s*=)")
 BLANKS = re.compile(r"[ \t]+")
 GOLD_HINT = (
@@ -610,7 +608,12 @@ def _pairing_of_treebank(
     return pairing if by_word or None in gold.ids else replace(pairing, ids=list(map(str, gold.ids)))
 
 
+def _sign_of_treebank(look: FirstLook) -> Sign:
+    first = look.rows[0] if look.rows else ""
+    return Sign.MARK if first.count("\t") == len(COLUMNS) - 1 and first[:1].isdigit() else Sign.NONE
+
+
 CONLLU = Format(
     "conllu", read_conllu, TREEBANKS, TREEBANK_USES, "CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS",
-    statistics=STATISTICS, sign=lambda look: Sign.MARK if look.rows and re.match(r"\d[^\t]*(\t[^\t]*){9}\Z", look.rows[0]) else Sign.NONE,
+    statistics=STATISTICS, sign=_sign_of_treebank,
 )  # fmt: skip

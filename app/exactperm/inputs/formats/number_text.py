@@ -96,12 +96,10 @@ def _whole(_: str) -> int:
 # What tables write where there is no value: pandas' spellings (`na_values` of `read_csv`), and those of other tools; in lower case.
 
 
-MISSING = frozenset(
-    (
-        "", "na", "n/a", "nan", "-nan", "none", "null", "noanswer", "<na>", "#n/a", "#n/a n/a", "#na", "1.#ind", "-1.#ind",
-        "1.#qnan", "-1.#qnan",
-    )
-)  # fmt: skip
+MISSING = frozenset((
+    "", "na", "n/a", "nan", "-nan", "none", "null", "noanswer", "<na>", "#n/a", "#n/a n/a", "#na", "1.#ind", "-1.#ind",
+    "1.#qnan", "-1.#qnan",
+))  # fmt: skip
 
 
 def is_missing(text: str) -> bool:
@@ -125,12 +123,10 @@ SHEET_ERROR = re.compile(r"#[A-Z0-9/]{2,12}[!?]")
 SPREAD = re.compile(r"\d\s*(?:±|\+/-|\\pm\b|\(\d)")
 INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 NOTHING = frozenset(("-", "--", "---", "–", "—", "?", ".", "*", "nil", "missing", "undefined"))
-VERDICTS = frozenset(
-    (
-        "t", "f", "yes", "no", "y", "n", "pass", "passed", "fail", "failed", "right", "wrong", "correct", "incorrect", "c", "i",
-        "win", "loss",
-    )
-)  # fmt: skip
+VERDICTS = frozenset((
+    "t", "f", "yes", "no", "y", "n", "pass", "passed", "fail", "failed", "right", "wrong", "correct", "incorrect", "c", "i",
+    "win", "loss",
+))  # fmt: skip
 
 
 def parsed(text: str) -> Number | None:

@@ -51,12 +51,10 @@ from .roles import Measured, Systems, both, by_names, is_context, measured, metr
 
 ROLES = ("u", "v", "file")
 JSON_LINES, TABLE = "jsonl", "csv"
-USES = frozenset(
-    (
-        "id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "on_missing", "missing_range", "decimals",
-        "metric", "on_mismatch",
-    )
-)  # fmt: skip
+USES = frozenset((
+    "id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "on_missing", "missing_range", "decimals",
+    "metric", "on_mismatch",
+))  # fmt: skip
 OF_RECORDS = USES | {"path"}
 OF_TABLES = USES | {"delimiter", "decimal"}
 WITHOUT_IDS = (b"u,v", b"u\tv")
