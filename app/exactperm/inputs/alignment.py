@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Literal
 from unicodedata import normalize
@@ -31,13 +31,11 @@ GOLD = "/gold"
 NAMED_IDS = 5
 WHOLE_NUMBER = re.compile(r"0*([0-9]+)(?:\.0*)?")
 DROP = choices_of("on_missing", {"drop": "Leave such items out, and count them"})
-MENDED = choices_of(
-    "on_missing",
-    {
-        "pairwise": "Compare each pair on the items that both have",
-        "complete": "Keep the items that all systems have",
-    },
-)
+_KEPT = {
+    "pairwise": "Compare each pair on the items that both have",
+    "complete": "Keep the items that all systems have",
+}
+MENDED = choices_of("on_missing", _KEPT)
 
 Values = Sequence[Any] | NDArray[Any]
 Positions = NDArray[np.int64]
@@ -165,16 +163,10 @@ class Lacking:
 class Aligned:
     """How to take each column's values, and what items they are.
 
-    Attributes
-    ----------
-    order
-        By the columns' pointers: positions in the given column, in the common order; None to take all as they are.
-    present
-        Where systems lack items and `on_missing` is pairwise: the positions of those that they have, by pointer.
-    pairing
-        Ids and clusters of the n items. `matched` and `largest` are there where items were left out, or may have been.
-    lacking
-        With `on_missing` bounds, the items that are not among the n.
+    `order` has positions in the given column, in the common order, by the columns' pointers; None to take all as they are. `present`,
+    where systems lack items and `on_missing` is pairwise, has the positions of those that they have. `pairing` has ids and clusters of the
+    n items; `matched` and `largest` are there where items were left out, or may have been. `lacking` are, with `on_missing` bounds, the
+    items that are not among the n.
     """
 
     n: int
@@ -196,13 +188,9 @@ def system_pointer(name: str) -> str:
 
 
 def align(
-    columns: Mapping[str, Given],
-    *,
-    ids: Sequence[Any] | None = None,
-    clusters: Any = None,
-    on_missing: Way = "error",
+    columns: Mapping[str, Given], *, ids: Sequence[Any] | None = None, clusters: Any = None, on_missing: Way = "error",
     distinct: bool = False,
-) -> Aligned:
+) -> Aligned:  # fmt: skip
     """Bring two columns or more, by their pointers, into one order; the systems of a board by name, in code-point order.
 
     `distinct` promises that no id is there twice, which saves a pass over the ids.
@@ -215,9 +203,8 @@ def align(
         return _aligned(_by_order(columns, ids, distinct=distinct), clusters, on_missing)
     if len(keyed) != len(columns):
         other = next(name for name in columns if name not in keyed)
-        raise InvalidTest.at(
-            other, "mixed_forms", "Give all columns as objects keyed by id, or all as arrays."
-        )
+        detail = "Give all columns as objects keyed by id, or all as arrays."
+        raise InvalidTest.at(other, "mixed_forms", detail)
     if ids is not None:
         raise InvalidTest.at("/ids", "redundant_ids", "The systems are keyed by id already; leave ids out.")
     return _aligned(_by_key(keyed), clusters, on_missing)
@@ -261,9 +248,8 @@ def require_unique(ids: Sequence[Any]) -> None:
             if len(flaws) == NAMED_IDS:
                 break
         seen.add(key)
-    raise InvalidTest(
-        f"Ids must be unique: {len(ids) - len(set(ids)):,} of {len(ids):,} repeat.", flaws=tuple(flaws)
-    )
+    detail = f"Ids must be unique: {len(ids) - len(set(ids)):,} of {len(ids):,} repeat."
+    raise InvalidTest(detail, flaws=tuple(flaws))
 
 
 def _by_key(columns: Mapping[str, ById]) -> Placed:
@@ -313,19 +299,11 @@ def _aligned(columns: Placed, clusters: Any, on_missing: Way) -> Aligned:
     ids = None if isinstance(columns.ids, range) else items.named()
     by_id = columns.keyed or ids is not None
     pairing = Pairing(codes, n_clusters, by_id=by_id, ids=ids)
-    if columns.keyed or lacking:
-        pairing = Pairing(
-            codes, n_clusters, by_id=by_id, matched=matched, only_u=_alone(columns, "/u", matched),
-            only_v=_alone(columns, "/v", matched), largest=columns.largest,
-            ids=ids,
-        )  # fmt: skip
+    if columns.keyed or lacking:  # how many values of each system of a test were left out
+        alone = [columns.size(name) - matched if name in columns.positions else 0 for name in ("/u", "/v")]
+        pairing = replace(pairing, matched=matched, only_u=alone[0], only_v=alone[1], largest=columns.largest)
     left = _lacking(columns, kept, clusters) if lacking and on_missing == BOUNDS else None
     return Aligned(matched, order, pairing, items, present, left)
-
-
-def _alone(columns: Placed, name: str, matched: int) -> int:
-    """How many values of a system of a test were left out."""
-    return columns.size(name) - matched if name in columns.positions else 0
 
 
 def _taken(
@@ -414,9 +392,8 @@ def _forms_of(ids: Iterable[Any]) -> str:
     twice = [(before, key) for key in listed if (before := first.setdefault(_plainest(key), key)) != key]
     if 4 * len(twice) < len(listed):
         return ""
-    return (
-        f"{quoted(twice[0][0])} and {quoted(twice[0][1])} may be one id in two forms: write the ids alike. "
-    )
+    one, other = map(quoted, twice[0])
+    return f"{one} and {other} may be one id in two forms: write the ids alike. "
 
 
 def _plainest(key: str) -> str:

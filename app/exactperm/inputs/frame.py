@@ -479,10 +479,9 @@ def _table(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
     else:
         names = [str(at + 1) for at in range(len(names))]
     columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    path = lambda row: f"line/{numbers[row]}"  # noqa: E731
     return Frame(
-        source, names, len(rows), columns.__getitem__, path, top=source.line(1), has_header=has_header
-    )
+        source, names, len(rows), columns.__getitem__, lambda row: f"line/{numbers[row]}", top=source.line(1), has_header=has_header
+    )  # fmt: skip
 
 
 def _refuse_twice(source: Source, names: Sequence[str], line: int) -> None:

@@ -198,11 +198,10 @@ def _rows_are_inside(outer: list[str], inner: list[str]) -> bool:
     """Whether the keys inside are rows, so that the outer ones are columns: they count, or only the outer ones are known."""
     if _count(inner):
         return not _count(outer)
-
-    def are_known(names: list[str]) -> bool:
-        return any(name.lower() in KEYS or of_name(name) is not None for name in names)
-
-    return are_known(outer) and not are_known(inner)
+    known = [
+        any(name.lower() in KEYS or of_name(name) is not None for name in each) for each in (outer, inner)
+    ]
+    return known == [True, False]
 
 
 def _count(names: Sequence[str]) -> bool:
@@ -214,18 +213,16 @@ def _whole(document: Object, pointer: str) -> Table | None:
     if form == "split":
         return _split(document, pointer)
     if form == "lists":
-        each = zip(*document.values(), strict=True)
-        rows = [(str(row), dict(zip(document, cells, strict=True))) for row, cells in enumerate(each)]
-        return Table(rows, by_column=True)
+        each = enumerate(zip(*document.values(), strict=True))
+        return Table(
+            [(str(row), dict(zip(document, cells, strict=True))) for row, cells in each], by_column=True
+        )
     if form == "columns":
         keys = list(next(iter(document.values())))
         has_ids = not KEYS.isdisjoint(map(str.lower, document.keys() - set(SCORE)))
         ids: dict[str, Object] = {} if _count(keys) or has_ids else {key: {"id": key} for key in keys}
-        rows = [
-            (escaped(key), ids.get(key, {}) | {name: values[key] for name, values in document.items()})
-            for key in keys
-        ]
-        return Table(rows, by_column=True)
+        cells = [ids.get(key, {}) | {name: values[key] for name, values in document.items()} for key in keys]
+        return Table(list(zip(map(escaped, keys), cells, strict=True)), by_column=True)
     if form == "rows":
         return Table([(escaped(key), {"id": key, **row}) for key, row in document.items()])
     return None
@@ -357,20 +354,17 @@ def _table(source: Source, text: str, path: str | None) -> Table | None:
     """The table in a document that is the whole file; None where the file has an object on each line, or an array."""
     stripped = text.lstrip()
     first, _, rest = stripped.partition("\n")
-    if not stripped.startswith("{") or (rest.strip() and _is_object(first)):
+    try:
+        is_record = bool(rest.strip()) and isinstance(json.loads(first), dict)
+    except (ValueError, RecursionError):
+        is_record = False
+    if is_record or not stripped.startswith("{"):
         return None
     try:
         document = json_text.decoded(text, source.pointer if rest.strip() else source.line(1), source.label)
     except MalformedBody:
         return None  # lines, of which one is wrong
     return table_of(document, source.pointer, path)
-
-
-def _is_object(line: str) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def lines_of(source: Source, lines: Iterable[str]) -> Iterator[Record]:
@@ -389,9 +383,8 @@ def _records(source: Source, text: str) -> Iterator[Record]:
         elif isinstance(value, int | float) or value is None:
             yield Record(str(index), {"score": value})
         else:
-            raise InvalidTest.at(
-                source.at(index), "not_an_object", "An element is neither an object nor a number."
-            )
+            detail = "An element is neither an object nor a number."
+            raise InvalidTest.at(source.at(index), "not_an_object", detail)
 
 
 def _checked(source: Source, records: Iterable[Record]) -> Iterator[Record]:
@@ -415,9 +408,8 @@ def value_of(value: Any, number_reader: NumberReader, pointer: str) -> Value:
     for index, sample in enumerate(value):
         number = number_reader.of_json(sample, f"{pointer}/{index}")
         if number is None:
-            raise InvalidTest.at(
-                f"{pointer}/{index}", "missing_value", "One of several samples has no value."
-            )
+            detail = "One of several samples has no value."
+            raise InvalidTest.at(f"{pointer}/{index}", "missing_value", detail)
         numbers.append(number)
     return tuple(numbers) or None
 

@@ -39,8 +39,8 @@ MOST_NAMED = 5
 _ZEROS = "0" * 24
 # Each begins with what is searched for first, as it is.
 _EXPONENT = r"0*(?:[3-9][0-9]{2}|[1-9][0-9]{3,})(?=[\s,\]}<]|\Z)"
-_IN_TEXT = {e: re.compile(e + _EXPONENT) for e in ("e-", "E-")}
-_IN_BYTES = {e.encode(): re.compile(known.pattern.encode()) for e, known in _IN_TEXT.items()}
+_IN_TEXT: Any = {e: re.compile(e + _EXPONENT) for e in ("e-", "E-")}
+_IN_BYTES: Any = {e.encode(): re.compile(known.pattern.encode()) for e, known in _IN_TEXT.items()}
 _MANTISSA = re.compile("[eE]")
 
 
@@ -52,11 +52,10 @@ def is_tiny(text: str) -> bool:
         return False
 
 
-def may_hold(text: str | bytes | bytearray) -> bool:
-    """Whether there may be such a number in a text of JSON or XML; False is certain."""
-    if isinstance(text, str):
-        return _ZEROS in text or any(e in text and known.search(text) for e, known in _IN_TEXT.items())
-    return _ZEROS.encode() in text or any(e in text and known.search(text) for e, known in _IN_BYTES.items())
+def may_hold(text: Any) -> bool:
+    """Whether there may be such a number in a text or bytes of JSON or XML; False is certain."""
+    known, zeros = (_IN_TEXT, _ZEROS) if isinstance(text, str) else (_IN_BYTES, _ZEROS.encode())
+    return zeros in text or any(e in text and pattern.search(text) for e, pattern in known.items())
 
 
 def refusal(pointer: str) -> InvalidTest:
@@ -69,7 +68,7 @@ def refuse_in_json(text: str | bytes | bytearray, pointer: str = "") -> None:
     if not may_hold(text):
         return
     flaws: list[Flaw] = []
-    left: list[tuple[str, Any]] = [(pointer, json.loads(text, parse_float=_read, parse_int=_whole))]
+    left: list[tuple[str, Any]] = [(pointer, json.loads(text, parse_float=_tiny_of, parse_int=lambda _: 0))]
     while left and len(flaws) < MOST_NAMED:
         at, value = left.pop()
         if value is _TINY:
@@ -85,12 +84,8 @@ def refuse_in_json(text: str | bytes | bytearray, pointer: str = "") -> None:
 _TINY = object()
 
 
-def _read(text: str) -> object:
+def _tiny_of(text: str) -> object:
     return _TINY if is_tiny(text) else 0.0
-
-
-def _whole(_: str) -> int:
-    return 0
 
 
 # What tables write where there is no value: pandas' spellings (`na_values` of `read_csv`), and those of other tools; in lower case.
@@ -181,19 +176,18 @@ def are_data(names: Sequence[str]) -> bool:
     """Whether the first line of a table is no header: a number is in it and no name of ids, or nothing but true and false."""
     if any(is_key(name) and folded(name).endswith("id") for name in names):
         return False  # the years or the numbers of systems
-    return any(is_numeric(name) and name.lower() not in TRUTH for name in names) or all(
-        name.lower() in TRUTH for name in names
+    truths = [name.lower() in TRUTH for name in names]
+    return all(truths) or any(
+        is_numeric(name) for name, truth in zip(names, truths, strict=True) if not truth
     )
 
 
 def is_numeric(text: str) -> bool:
     """Whether a field is a number in any way of writing it that is read, or asked about; or true or false."""
     text = text.strip()
-    return (
-        parsed(text) is not None
-        or text.lower() in TRUTH
-        or any(pattern.fullmatch(text) for pattern in (COMMA, THOUSANDS, PERCENT, INFINITY))
-    )
+    if parsed(text) is not None or text.lower() in TRUTH:
+        return True
+    return any(pattern.fullmatch(text) for pattern in (COMMA, THOUSANDS, PERCENT, INFINITY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +226,8 @@ class NumberReader:
 
     def note(self) -> tuple[str, ...]:
         """What was done to the numbers, for the notes of the reading."""
-        if self.decimals is not None:
-            return (f"Scores were rounded as numpy.round does, decimals: {self.decimals}.",)
-        return ()
+        rounded = f"Scores were rounded as numpy.round does, decimals: {self.decimals}."
+        return () if self.decimals is None else (rounded,)
 
     def spelled(self, text: str) -> str:
         """A number as JSON writes it, where this reader knows how: a point for a comma, no percent sign."""
