@@ -86,18 +86,9 @@ class Frame:
     """
 
     def __init__(
-        self,
-        source: Source,
-        names: Sequence[str],
-        n: int,
-        column: Callable[[str], list[Any]],
-        path: Callable[[int], str],
-        *,
-        top: str,
-        has_header: bool = True,
-        records: Records | None = None,
-        is_bare: bool = False,
-    ) -> None:
+        self, source: Source, names: Sequence[str], n: int, column: Callable[[str], list[Any]], path: Callable[[int], str], *,
+        top: str, has_header: bool = True, records: Records | None = None, is_bare: bool = False,
+    ) -> None:  # fmt: skip
         self.source, self.names, self.n, self.path, self.top = source, tuple(names), n, path, top
         self.is_table, self.has_header = records is None, has_header
         self.common = frozenset(names) if records is None else records.common

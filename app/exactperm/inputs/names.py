@@ -59,17 +59,8 @@ CLASS = ("label", "labels", "class", "category")
 PROBABILITY = ("y_score", "y_prob", "prob", "proba", "probability", "risk")
 # What a system gave an item, beside gold.
 RANKED = (
-    "score",
-    "y_score",
-    "y_pred",
-    "y_prob",
-    "prob",
-    "proba",
-    "probability",
-    "pred",
-    "prediction",
-    "risk",
-)
+    "score", "y_score", "y_pred", "y_prob", "prob", "proba", "probability", "pred", "prediction", "risk",
+)  # fmt: skip
 EVENT = ("event", "event_observed", "event_indicator", "observed", "status", "e")
 GROUP = ("group", "groups")
 # A score without the name of a metric, and metrics that are one number of an item.

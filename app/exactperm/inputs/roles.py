@@ -479,12 +479,9 @@ def _overlap(columns: Sequence[Sequence[Hashable]]) -> bool:
 
 
 def _ask(
-    sides: Sequence[Side],
-    columns: Sequence[str],
-    shows: str,
-    because: str = "pairing by order would pair different items",
+    sides: Sequence[Side], columns: Sequence[str], shows: str, because: str = "pairing by order would pair different items",
     rest: str = ", or remove the column",
-) -> InvalidTest:
+) -> InvalidTest:  # fmt: skip
     """The question which column holds the keys, and why one is needed."""
     name, listed = ",".join(columns), " and ".join(map(quoted, columns))
     verb = shows if len(columns) == 1 else shows.replace("has", "have", 1)

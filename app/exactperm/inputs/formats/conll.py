@@ -82,11 +82,9 @@ class Sentences:
 
 
 def sentences(
-    source: Source,
-    lines: Sequence[str],
-    row_of: Callable[[int, str, int], list[str] | None],
-    is_comment: Callable[[str, int], bool],
-) -> Sentences:
+    source: Source, lines: Sequence[str], row_of: Callable[[int, str, int], list[str] | None], is_comment: Callable[[str,
+    int], bool],
+) -> Sentences:  # fmt: skip
     """Read the lines of a file; `row_of` makes the columns of a line, None where the line holds no token.
 
     Both functions get how many tokens of the sentence came before.
@@ -125,14 +123,8 @@ def sentences(
 
 
 def require_same(
-    base: Sentences,
-    system: Sentences,
-    columns: tuple[int, int],
-    what: str,
-    below: object,
-    *,
-    ids: bool = False,
-) -> None:
+    base: Sentences, system: Sentences, columns: tuple[int, int], what: str, below: object, *, ids: bool = False
+) -> None:  # fmt: skip
     """Refuse other sentences, or another value in a column of each: another tokenisation cannot be paired; raises InvalidTest."""
     source, role, (mine, other) = system.source, base.source.role, columns
     for index, (expected, rows) in enumerate(zip(base.rows, system.rows, strict=False)):
@@ -592,11 +584,8 @@ def _require_same_labels(gold: Sentences, system: Sentences, metric: str) -> Non
 
 
 def _pairing_of_treebank(
-    gold: Sentences,
-    options: ReaderOptions,
-    notes: list[Any],
-    total: np.ndarray[tuple[int], np.dtype[np.int64]],
-) -> Pairing:
+    gold: Sentences, options: ReaderOptions, notes: list[Any], total: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> Pairing:  # fmt: skip
     """Clusters of the items: documents of sentences; documents or sentences of words. Sentences may have ids."""
     by_word = options.items == "word"
     if options.clusters == "sentence" and by_word:

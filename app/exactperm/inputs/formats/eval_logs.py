@@ -263,13 +263,8 @@ def _eee(source: Source, options: ReaderOptions, notes: list[Any], files: Files)
 
 
 def one_of(
-    source: Source,
-    groups: dict[str, list[tuple[str, Object]]],
-    wanted: str | None,
-    option: str,
-    what: str,
-    notes: list[Any],
-) -> tuple[str, list[tuple[str, Object]]]:
+    source: Source, groups: dict[str, list[tuple[str, Object]]], wanted: str | None, option: str, what: str, notes: list[Any]
+) -> tuple[str, list[tuple[str, Object]]]:  # fmt: skip
     """The group of lines that was chosen, or the only one there is, with its name."""
     if not groups:
         raise source.empty()

@@ -41,12 +41,7 @@ STATISTICS_USES = frozenset(("metric", "clusters", "id_column", "delimiter", "on
 STATISTICS_ROLES = ("u", "v")
 IDS = ("segment", "seg_id", "id", "line")
 CLUSTERS = ("document", "doc", "doc_id", "cluster")
-BLEU_COUNTS = (
-    "sys_len",
-    "ref_len",
-    *(f"correct_{n}" for n in range(1, 5)),
-    *(f"total_{n}" for n in range(1, 5)),
-)
+BLEU_COUNTS = ("sys_len", "ref_len", *(f"{what}_{n}" for what in ("correct", "total") for n in range(1, 5)))
 TER_COUNTS = ("ter_edits", "ter_ref_len")
 CORPUS_METRICS: Mapping[str, StatisticSpec] = {
     "ter": StatisticSpec("ratio", {"numerator": TER_COUNTS[0], "denominator": TER_COUNTS[1]}),
@@ -60,10 +55,9 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     reference = "gold" if "gold" in files and "ref" not in files else "ref"
     roles = ["u", "v", reference, *(role for role in ("ref2", "ref3", "ref4") if role in files)]
     sources = [needed(files, role, format_) for role in roles]
-    texts = (
-        _fairseq(sources, notes) if format_ == FAIRSEQ_NAME else [_segments(each, notes) for each in sources]
-    )
-    in_front = None if format_ == FAIRSEQ_NAME else ids_in_front(texts)
+    is_fairseq = format_ == FAIRSEQ_NAME
+    texts = _fairseq(sources, notes) if is_fairseq else [_segments(each, notes) for each in sources]
+    in_front = None if is_fairseq else ids_in_front(texts)
     if in_front is not None:
         texts, pairing = _by_id(dict(zip(roles, in_front, strict=True)), files)
         how = f"the ids in front of their lines, such as {quoted(in_front[0].ids[0])}, which were cut off"
@@ -139,13 +133,11 @@ def _fairseq(sources: Sequence[Source], notes: list[str]) -> list[list[str]]:
                     raise source.refused(number, "duplicate_id", f"the sentence {key} is there twice.")
                 texts[key] = line.rpartition("\t")[2]
         if not texts:
-            raise InvalidTest.at(
-                source.pointer, "no_items", f"{source.label}: there are no lines {wanted}-… of fairseq."
-            )
+            raise source.refused("", "no_items", f"there are no lines {wanted}-… of fairseq.")
         if found and texts.keys() != found[0].keys():
             other = min(texts.keys() ^ found[0].keys())
-            detail = f"{source.label}: the sentence {other} is in this file or in u, and not in both."
-            raise InvalidTest.at(source.pointer, "unmatched_ids", detail)
+            detail = f"the sentence {other} is in this file or in u, and not in both."
+            raise source.refused("", "unmatched_ids", detail)
         found.append(texts)
     notes.append("Sentences are paired by the numbers that fairseq gives them.")
     return [[texts[key] for key in sorted(found[0])] for texts in found]
@@ -159,12 +151,8 @@ def _segments(source: Source, notes: list[str]) -> list[str]:
             f"{source.label}: the lines begin with the numbers that fairseq-generate gives sentences (H-12), and are in its order: by "
             "line other sentences would be paired. Give `format=fairseq`, which reads the numbers."
         )
-        raise InvalidTest.at(
-            source.pointer,
-            "choose_format",
-            detail,
-            choices_of("format", {FAIRSEQ_NAME: "Pair by the numbers"}),
-        )
+        choices = choices_of("format", {FAIRSEQ_NAME: "Pair by the numbers"})
+        raise InvalidTest.at(source.pointer, "choose_format", detail, choices)
     blank = sum(not line.strip() for line in lines)
     if blank:
         notes.append(f"{source.role}: {blank:,} empty lines were kept as empty segments.")
@@ -197,9 +185,8 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
             metric=metric_of(metric),
         )  # fmt: skip
     if options.decimals is not None:
-        raise InvalidTest.at(
-            "/options", "invalid_option", "Counts are used as they are: `decimals` does not apply."
-        )
+        detail = "Counts are used as they are: `decimals` does not apply."
+        raise InvalidTest.at("/options", "invalid_option", detail)
     names = BLEU_COUNTS if metric == "bleu" else TER_COUNTS
     systems = [file.outputs(names, NumberReader()) for file in tables]
     for file, system in zip(tables, systems, strict=True):
@@ -216,16 +203,11 @@ def _choose_metric(file: CountFile, available: list[str]) -> InvalidTest:
     """The refusal that lists the metrics and the columns of numbers, which may lack some."""
     data = file.data
     fields = {name: [field for field in data.column(name) if not is_missing(field)] for name in data.names}
-    numeric = [
-        name.lower()
-        for name, known in fields.items()
-        if name != file.key and known and all(parsed(field.strip()) is not None for field in known)
-    ]
+    are_numbers = {
+        name: all(parsed(field.strip()) is not None for field in known) for name, known in fields.items()
+    }
+    numeric = [name.lower() for name in data.names if name != file.key and fields[name] and are_numbers[name]]
     return choose(data.source.line(1), "metric", "metric", [*available, *numeric])
-
-
-def _sign(look: FirstLook) -> Sign:
-    return Sign.LINES if look.rows and "ref" in look.roles else Sign.NONE
 
 
 def _sign_of_statistics(look: FirstLook) -> Sign:
@@ -238,8 +220,9 @@ FAIRSEQ = Format(
     FAIRSEQ_NAME, read, ROLES, USES, "lines H-, T- of fairseq-generate, with references", kinds=("segments",)
 )
 TEXTS = Format(
-    "mt", read, ROLES, USES, "parallel lines of text with references", kinds=("segments",), sign=_sign
-)
+    "mt", read, ROLES, USES, "parallel lines of text with references", kinds=("segments",),
+    sign=lambda look: Sign.LINES if look.rows and "ref" in look.roles else Sign.NONE,
+)  # fmt: skip
 COUNTS = Format(
     "mt-stats", read_statistics, STATISTICS_ROLES, STATISTICS_USES, "per-segment statistics of BLEU and TER",
     statistics=("bleu", "ter"), sign=_sign_of_statistics,
@@ -262,8 +245,11 @@ def read_metrics(files: Mapping[str, Source], options: ReaderOptions, format_: s
     """Two metrics' scores of the segments that have human scores."""
     notes: list[str] = []
     gold, u, v = (needed(files, role, format_) for role in ("gold", "u", "v"))
-    groups = _choice("groups", options.groups or "segment", GROUPS)
-    clusters = None if options.clusters is None else _choice("clusters", options.clusters, METRIC_CLUSTERS)
+    groups, clusters = options.groups or "segment", options.clusters
+    for name, given, allowed in (("groups", groups, GROUPS), ("clusters", clusters, METRIC_CLUSTERS)):
+        if given is not None and given not in allowed:
+            detail = f"{name} must be one of: {', '.join(allowed)}."
+            raise InvalidTest.at(f"/options/{name}", "invalid_option", detail)
     if (clusters == "document") != ("documents" in files):
         detail = "`clusters=document` goes with a file documents: one line `DOMAIN DOCUMENT` a segment."
         raise InvalidTest.at("/options/clusters", "invalid_option", detail)
@@ -307,13 +293,6 @@ def read_metrics(files: Mapping[str, Source], options: ReaderOptions, format_: s
         "predictions", data, StatisticSpec("kendall"), tuple(notes), format_,
         names=(names[0], names[1]) if different else None,
     )  # fmt: skip
-
-
-def _choice(name: str, given: str, allowed: tuple[str, ...]) -> str:
-    if given not in allowed:
-        detail = f"{name} must be one of: {', '.join(allowed)}."
-        raise InvalidTest.at(f"/options/{name}", "invalid_option", detail)
-    return given
 
 
 @parsed_once
@@ -360,9 +339,8 @@ def _systems(
     if unrated:
         notes.append(f"{len(unrated):,} systems without human scores were left out: {some(unrated)}.")
     if unscored:
-        notes.append(
-            f"{len(unscored):,} systems that no metric scored (references) were left out: {some(unscored)}."
-        )
+        why = "systems that no metric scored (references) were left out"
+        notes.append(f"{len(unscored):,} {why}: {some(unscored)}.")
     for name in systems:
         for scores, source in zip(metrics, sources, strict=True):
             if len(scores[name]) != len(human[name]):
@@ -382,9 +360,8 @@ def _documents_of_segments(
     for number, line in enumerate(source.lines(notes), 1):
         fields = line.split()
         if not fields:
-            raise source.refused(
-                number, "wrong_field_count", "a line is a domain and a document, one for each segment."
-            )
+            detail = "a line is a domain and a document, one for each segment."
+            raise source.refused(number, "wrong_field_count", detail)
         documents.append(fields[-1])
     for name in systems:
         if len(documents) != len(human[name]):

@@ -111,7 +111,7 @@ class SystemOutputs:
             lengths = [1] * len(self)
         else:
             lengths = [
-                0 if value is None else len(value) if isinstance(value, tuple) else 1 for value in self.values
+                len(each) if isinstance(each, tuple) else int(each is not None) for each in self.values
             ]
         if self.runs:
             lengths = [n and self.runs.get(key, n) for key, n in zip(self.ids, lengths, strict=True)]
@@ -121,9 +121,10 @@ class SystemOutputs:
     def has_runs(self) -> bool:
         """Whether a value may be of several runs."""
         values = self.values
-        return bool(self.runs) or (
+        several = (
             tuple in set(map(type, values)) if isinstance(values, list) else isinstance(values, Repeated)
         )
+        return bool(self.runs) or several
 
     def by_id(self) -> ById:
         """The items that have a value; the others are absent."""
@@ -203,11 +204,9 @@ def require_as_many_runs(u: SystemOutputs, v: SystemOutputs, choices: tuple[Choi
 
 
 def other_items(
-    systems: Sequence[SystemOutputs],
-    options: ReaderOptions,
-    who: tuple[str, str] = ("u", "v"),
-    place: Callable[[SystemOutputs, int, str], str] = lambda outputs, at, _: outputs.pointer(at),
-) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
+    systems: Sequence[SystemOutputs], options: ReaderOptions, who: tuple[str, str] = ("u", "v"), place:
+    Callable[[SystemOutputs, int, str], str] = lambda outputs, at, _: outputs.pointer(at),
+) -> tuple[tuple[str, ...], tuple[Finding, ...]]:  # fmt: skip
     """The keys under which systems have other items than the first, and the finding about them, where these are not to be dropped.
 
     Raises InvalidTest: they differ for half of the items or more.
@@ -257,14 +256,9 @@ def _require_boundable(u: SystemOutputs, v: SystemOutputs) -> None:
 
 
 def known_values(
-    source: Source,
-    ids: list[str],
-    values: list[Any],
-    role: str,
-    on_missing: OnMissingOutcome,
-    notes: list[Any],
-    pointer: Callable[[int], str],
-) -> ById:
+    source: Source, ids: list[str], values: list[Any], role: str, on_missing: OnMissingOutcome, notes: list[Any], pointer:
+    Callable[[int], str],
+) -> ById:  # fmt: skip
     """The items of a role that have a value; raises InvalidTest for the others, unless `on_missing` says what becomes of them."""
     side = by_id(ids, values)
     notes.append(Read(role, len(ids), source.label, source.name[:80]))
@@ -274,14 +268,10 @@ def known_values(
         notes.append(LeftOut(role, len(side.absent), "value"))
         return side
     missing = [index for index, value in enumerate(values) if value is None]
+    said = [f"The item {quoted(ids[index])} of {role} has no value." for index in missing[:NAMED_IDS]]
     flaws = tuple(
-        Flaw(
-            pointer(index),
-            "missing_value",
-            f"The item {quoted(ids[index])} of {role} has no value.",
-            () if place else DROP,
-        )
-        for place, index in enumerate(missing[:NAMED_IDS])
+        Flaw(pointer(index), "missing_value", detail, () if place else DROP)
+        for place, (index, detail) in enumerate(zip(missing, said, strict=False))
     )
     where = in_words(pointer(missing[0]).removeprefix(f"{source.pointer}/"))
     detail = (
@@ -332,18 +322,9 @@ def _of_items(systems: Iterable[SystemOutputs], what: str) -> dict[str, tuple[st
 
 
 def scores_reading(
-    u: SystemOutputs,
-    v: SystemOutputs,
-    options: ReaderOptions,
-    notes: list[Any],
-    format_: str,
-    *,
-    clustered: bool = False,
-    more_notes: Sequence[str] = (),
-    counted: Sequence[str] = (),
-    statistic: StatisticSpec = MEAN,
-    **known: Any,
-) -> Reading:
+    u: SystemOutputs, v: SystemOutputs, options: ReaderOptions, notes: list[Any], format_: str, *, clustered: bool = False,
+    more_notes: Sequence[str] = (), counted: Sequence[str] = (), statistic: StatisticSpec = MEAN, **known: Any,
+) -> Reading:  # fmt: skip
     """The reading of two systems' scores, or of rows of what is `counted`, paired by id.
 
     `more_notes` come after those of the pairing; `known` are further fields of `Reading`.
@@ -375,9 +356,8 @@ def scores_reading(
     if data.gaps is not None:
         lacking = len(data.gaps.u) + len(data.gaps.v) + 2 * data.gaps.neither
         low, high = options.bounds
-        notes.append(
-            f"{lacking:,} outcomes are missing; each may be anything from {low:g} to {high:g} (on_missing: bounds)."
-        )
+        each = f"each may be anything from {low:g} to {high:g}"
+        notes.append(f"{lacking:,} outcomes are missing; {each} (on_missing: bounds).")
     notes += [*more_notes, *NumberReader.of(options).note()]
     written = written_weights((u, v))
     if written is not None:

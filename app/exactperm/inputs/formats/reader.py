@@ -320,12 +320,8 @@ class ReaderOptions:
 
     @classmethod
     def of_form(
-        cls,
-        form: Mapping[str, str],
-        *,
-        max_inflated_bytes: int = MAX_INFLATED_BYTES,
-        max_items: int = MAX_ITEMS,
-    ) -> ReaderOptions:
+        cls, form: Mapping[str, str], *, max_inflated_bytes: int = MAX_INFLATED_BYTES, max_items: int = MAX_ITEMS
+    ) -> ReaderOptions:  # fmt: skip
         """The options in form fields or query parameters; every name must be one of `OPTION_NAMES`."""
         values: dict[str, Any] = {}
         for name, text in form.items():
@@ -450,15 +446,9 @@ def only_or_chosen(
 
 
 def choose(
-    pointer: str,
-    option: str,
-    what: str,
-    names: list[str],
-    why: str = "",
-    code: str | None = None,
-    values: Sequence[str] | None = None,
-    first: tuple[Choice, ...] = (),
-) -> InvalidTest:
+    pointer: str, option: str, what: str, names: list[str], why: str = "", code: str | None = None, values: Sequence[str] |
+    None = None, first: tuple[Choice, ...] = (),
+) -> InvalidTest:  # fmt: skip
     """The refusal when something must be chosen; it lists the choices, those that are `first` before them.
 
     `values` are what the option takes for them, in the order of the names, where these are not what it takes; none

@@ -141,12 +141,8 @@ def by_names(names: Sequence[str]) -> tuple[str, str] | None:
 
 
 def two_systems(
-    names: Sequence[str],
-    options: ReaderOptions,
-    source: Source,
-    notes: list[str],
-    labels: Mapping[str, str] = {},
-) -> Systems:
+    names: Sequence[str], options: ReaderOptions, source: Source, notes: list[str], labels: Mapping[str, str] = {}
+) -> Systems:  # fmt: skip
     """The two systems to compare, of those in one file.
 
     Those given by system_u and system_v (of two systems, one is enough); else those named u and v; else by names that
@@ -286,14 +282,8 @@ def _are_systems(rests: Sequence[Sequence[str]]) -> bool:
 
 
 def measured(
-    u: str,
-    v: str,
-    pointer: str,
-    *,
-    both: Callable[[], Sequence[str]] = list,
-    one_table: bool = False,
-    chosen: bool = False,
-) -> Measured:
+    u: str, v: str, pointer: str, *, both: Callable[[], Sequence[str]] = list, one_table: bool = False, chosen: bool = False
+) -> Measured:  # fmt: skip
     """What the scores of two sides measure, by the names of their columns or fields.
 
     `both` finds the columns of numbers that both sides have. In `one_table` a column may be named after its system. Columns

@@ -100,25 +100,17 @@ def _inspect_rows(source: Source, options: ReaderOptions, notes: list[Any], file
         if not isinstance(epoch, int):
             raise source.refused(path, "not_a_key", "an epoch must be an integer.", "epoch")
         if epoch in epochs.setdefault(key, set()):
-            raise source.refused(
-                path, "duplicate_id", f"the sample {quoted(key)} has epoch {epoch} twice.", "id"
-            )
+            detail = f"the sample {quoted(key)} has epoch {epoch} twice."
+            raise source.refused(path, "duplicate_id", detail, "id")
         epochs[key].add(epoch)
         cluster = cluster_of(options.clusters, source, path, value, "metadata")
         if options.reduce_epochs == "none":
             key, cluster = f"{key} epoch {epoch}", cluster or key
         number, place = _number(source, sample, scorer, options)
         context = {name: value.get(name) for name in ("input", "target")}
+        places = {metric: place}
         rows.append(
-            Row(
-                key,
-                {metric: number},
-                path,
-                cluster=cluster,
-                places={metric: place},
-                run=epoch,
-                context=context,
-            )
+            Row(key, {metric: number}, path, cluster=cluster, places=places, run=epoch, context=context)
         )
     said = [f"The scorer is {scorer[:60]}."]
     if options.on_missing == ZERO:
@@ -126,15 +118,11 @@ def _inspect_rows(source: Source, options: ReaderOptions, notes: list[Any], file
     most = max(map(len, epochs.values()))
     if most > 1:
         how = {"mean": "averaged", "max": "reduced to their maximum", "none": "taken as items of one cluster"}
-        notes.append(
-            Remark(source.role, f"up to {most} epochs of a sample were {how[options.reduce_epochs]}.")
-        )
+        said_how = f"up to {most} epochs of a sample were {how[options.reduce_epochs]}."
+        notes.append(Remark(source.role, said_how))
     # Letters and booleans are right or wrong, whatever the scorer is called.
-    values = [
-        sample.scores[scorer].get("value")
-        for sample in samples
-        if isinstance(sample.scores.get(scorer), dict)
-    ]
+    scores = [sample.scores.get(scorer) for sample in samples]
+    values = [score.get("value") for score in scores if isinstance(score, dict)]
     graded = all(isinstance(value, bool) or value in (*LETTERS, NO_ANSWER) for value in values)
     return Rows(
         source, rows, str(about.get("model", source.name)), metric, called="", measured=metric_of(scorer if options.metric is None else f"{scorer}/{metric}"),

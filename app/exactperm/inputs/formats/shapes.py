@@ -261,17 +261,9 @@ def read(shape: Shape, files: Files, options: ReaderOptions, format_: str) -> Re
 
 
 def reading(
-    u: Rows,
-    v: Rows,
-    sides: tuple[list[Row], list[Row]],
-    metrics: tuple[str, str],
-    options: ReaderOptions,
-    notes: list[Any],
-    format_: str,
-    *,
-    join: Join | None = None,
-    **known: Any,
-) -> Reading:
+    u: Rows, v: Rows, sides: tuple[list[Row], list[Row]], metrics: tuple[str, str], options: ReaderOptions, notes: list[Any],
+    format_: str, *, join: Join | None = None, **known: Any,
+) -> Reading:  # fmt: skip
     """The reading of the rows of two systems, of which each has its metric; `known` are further fields of `Reading`."""
     systems = [
         outputs_of(table, rows, metric, options, notes)
