@@ -39,8 +39,6 @@ AUTO = "auto"
 NAMED = 8  # formats in a sentence
 MARKDOWN_RULE = re.compile(r"[|\s:-]*-[|\s:-]*")
 ZERO = "zero"
-
-
 # What the kinds of data in files are called; statistics are grouped by them.
 KINDS: Mapping[Kind, str] = {
     "scores": "Scores, one number per item",
@@ -160,10 +158,8 @@ def _read_several(files: Mapping[str, UploadedFile], format_: str, options: Read
         )
         raise InvalidTest.at(f"/files/{role}", "several_files", detail)
 
-    def read_one(own: Mapping[str, UploadedFile], chosen: ReaderOptions) -> Reading:
-        return read(own, format_, chosen)
-
-    return tasks.read(files, options, read_one, drops="on_missing" in FORMATS[name].uses)
+    drops = "on_missing" in FORMATS[name].uses
+    return tasks.read(files, options, lambda own, chosen: read(own, format_, chosen), drops=drops)
 
 
 def beside_gold(guessed: str, options: ReaderOptions) -> str:
@@ -210,9 +206,8 @@ def _beside_gold_file(options: ReaderOptions) -> str:
             "`statistic=auc` of scores, or `statistic=accuracy` of labels."
         )
         titles = {"auc": "Scores, the higher for the label 1", "accuracy": "Labels, right or wrong"}
-        raise InvalidTest.at(
-            "/options/statistic", "choose_statistic", detail, choices_of("statistic", titles)
-        )
+        choices = choices_of("statistic", titles)
+        raise InvalidTest.at("/options/statistic", "choose_statistic", detail, choices)
     return format_
 
 
@@ -225,8 +220,8 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
     """
     look = FirstLook(files)
     if len(look.rows) > 1 and look.rows[0].lstrip().startswith("|") and MARKDOWN_RULE.fullmatch(look.rows[1]):
-        detail = f"{look.source.label}: this is a Markdown table. Save it as CSV: a comma between columns, no line of dashes, no bold numbers."
-        raise InvalidTest.at(look.source.pointer, "markdown_table", detail)
+        detail = "this is a Markdown table. Save it as CSV: a comma between columns, no line of dashes, no bold numbers."
+        raise look.source.refused("", "markdown_table", detail)
     fitting = [format_ for format_ in _ALL if look.roles <= set(format_.roles)]
     best = max(fitting or _ALL, key=lambda format_: format_.sign(look))
     _refuse_ambiguous(look, best.name, options)
@@ -246,19 +241,14 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
     if best.sign(look) is not Sign.NONE:
         of_gold = best.name in TABLES and look.roles == {"u", "v", "gold"}
         return Guess(_beside_gold_file(options) if of_gold else best.name)
-    _refuse_averages(look)
+    # A JSON object with numbers that are named after metrics, such as sacreBLEU and evaluate write.
+    numbers = [name for name, value in look.whole.items() if type(value) in (int, float)]
+    metrics = [name for name in (*numbers, str(look.whole.get("name"))) if of_name(name) is not None]
+    refuse_metrics_for_ids(metrics if numbers else [], look.source.pointer, f"{look.source.label}: ")
     alike = [each for each in fitting if look.is_json == any("json" in one for one in each.suffixes)]
     likely = [each.name for each in alike or fitting or _ALL]
     detail = f"{look.source.label}: neither its first bytes nor its name tell the format; name it with `format`, such as {_some(likely)}."
     raise InvalidTest.at("/options/format", "unknown_format", detail)
-
-
-def _refuse_averages(look: FirstLook) -> None:
-    """Refuse a JSON object with numbers that are named after metrics, such as sacreBLEU and evaluate write; raises InvalidTest."""
-    found = [name for name, value in look.whole.items() if type(value) in (int, float)]
-    names = [*found, str(look.whole.get("name"))] if found else []
-    measured = [name for name in names if of_name(name) is not None]
-    refuse_metrics_for_ids(measured, look.source.pointer, f"{look.source.label}: ")
 
 
 def _some(names: Sequence[str]) -> str:

@@ -42,7 +42,7 @@ def labels_of(
             return {role: list(values or ()) for role, values in plain.items()}
     texts = {role: _texts(data, name, GAPS if whole else MISSING) for role, (data, name) in columns.items()}
     every = {text for column in texts.values() for text in column if text is not None}
-    known: dict[str, Any] = {text: parsed(text) for text in every}
+    known: dict[str | None, Any] = {text: parsed(text) for text in every}
     if None not in known.values() and whole:
         for role, (data, name) in columns.items():
             _refuse_scores(data, name, texts[role], known)
@@ -50,9 +50,8 @@ def labels_of(
     elif None in known.values():
         truths = {text: TRUTH.get(text.lower(), {"0": 0, "1": 1}.get(text)) for text in every}
         known = {text: text for text in every} if None in truths.values() else truths
-    return {
-        role: [None if text is None else known[text] for text in column] for role, column in texts.items()
-    }
+    known[None] = None
+    return {role: [known[text] for text in column] for role, column in texts.items()}
 
 
 def _plain(values: list[Any]) -> list[Any] | None:
@@ -65,9 +64,8 @@ def _texts(data: Frame, name: str, gaps: Collection[str]) -> list[str | None]:
     if set(map(type, values)) == {str}:  # each different text is looked at once
         read = {value: None if value.strip().lower() in gaps else value.strip() for value in set(values)}
         return list(map(read.__getitem__, values))
-    return [
-        None if is_gap(value, gaps) else _text(data, name, row, value) for row, value in enumerate(values)
-    ]
+    cells = enumerate(values)
+    return [None if is_gap(value, gaps) else _text(data, name, row, value) for row, value in cells]
 
 
 def is_gap(value: Any, gaps: Collection[str] = GAPS) -> bool:
@@ -247,9 +245,8 @@ def _columns(look: FirstLook) -> Table:
         return {name.lower(): [record.get(name) for record in records] for name in fields}
     names_of_table, *rows = look.table or [[]]
     whole = [row for row in rows if len(row) == len(names_of_table)]
-    return (
-        {name.lower(): [row[at] for row in whole] for at, name in enumerate(names_of_table)} if whole else {}
-    )
+    columns = {name.lower(): [row[at] for row in whole] for at, name in enumerate(names_of_table)}
+    return columns if whole else {}
 
 
 def _records(look: FirstLook) -> list[dict[str, Any]]:

@@ -40,9 +40,9 @@ BRIEF: Mapping[str, Role] = {
     "new": "u", "pr": "u", "treatment": "u", "base": "v", "old": "v", "reference": "v", "main": "v", "control": "v",
 }  # fmt: skip
 # Words beside a role that mean nothing: score_baseline, new_model.
-DECORATION = frozenset(
-    ("score", "scores", "model", "system", "run", "result", "results", "output", "outputs", "eval")
-)
+DECORATION = frozenset((
+    "score", "scores", "model", "system", "run", "result", "results", "output", "outputs", "eval",
+))  # fmt: skip
 NEGATIONS = frozenset(("no", "non", "not", "vs", "versus", "over", "minus", "delta", "diff", "difference"))
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 
@@ -162,9 +162,8 @@ def two_systems(
         if by_role is not None:
             by_role = names[said.index(by_role[0])], names[said.index(by_role[1])]
         if by_role is None and len(names) != 2:
-            raise choose(
-                source.pointer, "system_u", "two systems", list(names), "Give `system_u` and `system_v`. "
-            )
+            why = "Give `system_u` and `system_v`. "
+            raise choose(source.pointer, "system_u", "two systems", list(names), why)
         chosen = by_role or (names[0], names[1])
         how = "by their names" if by_role else "in the order of the file"
     if how:
@@ -189,13 +188,9 @@ def role_question(names: Sequence[str], choices: tuple[str, str]) -> RoleQuestio
     ways = (choices, choices[::-1])
     told = [f"{marked('system_u', u)} and {marked('system_v', v)}" for u, v in ways]
     detail = f"{why} Give either {told[0]} (the candidate is {first}), or {told[1]} (it is {second})."
+    offered = [Choice(f"{u} is the candidate", {"system_u": u, "system_v": v}) for u, v in ways]
     usable = all(0 < len(choice) <= MAX_CHOICE_CHARS for choice in choices)
-    return RoleQuestion(
-        detail,
-        tuple(Choice(f"{u} is the candidate", {"system_u": u, "system_v": v}) for u, v in ways)
-        if usable
-        else (),
-    )
+    return RoleQuestion(detail, tuple(offered) if usable else ())
 
 
 def _chosen(names: Sequence[str], options: ReaderOptions, source: Source) -> Systems:
@@ -298,9 +293,8 @@ def measured(
     own = [_telling(name) for name in (u, v)]
     known = [of_name(name) for name in (u, v)]
     if sorted(own[0]) == sorted(own[1]) and not any(map(negated, (u, v))):
-        named = next(
-            (name.strip() for name, higher in zip((u, v), known, strict=True) if higher is not None), None
-        )
+        told = (name.strip() for name, higher in zip((u, v), known, strict=True) if higher is not None)
+        named = next(told, None)
         question = None if shared or named or not own[0] else _unknown(own[0])
         return Measured(shared or named, question)
     if shared is not None:
@@ -319,11 +313,8 @@ def measured(
     if two and not chosen:
         detail = f"u is scored by {quoted(u)} and v by {quoted(v)}, which are two metrics"
         if not one_table and set(known) == {True, False}:
-            raise InvalidTest.at(
-                pointer,
-                "metric_mismatch",
-                f"{detail}, one better when higher and the other when lower. {CHOOSE}",
-            )
+            detail += f", one better when higher and the other when lower. {CHOOSE}"
+            raise InvalidTest.at(pointer, "metric_mismatch", detail)
         shared_columns = both()
         choices = choices_of("metric", {name: name for name in shared_columns})
         named = f" Both have: {', '.join(map(quoted, shared_columns[:NAMED]))}." if shared_columns else ""
@@ -380,9 +371,9 @@ NAMED_APART = 3
 PERCENT = 20  # so many times larger are the percent of comparable shares, at least
 LEAST_PERCENT = 10  # smaller numbers are as likely to be points, or rewards
 # Better when higher, and no shares.
-NO_SHARES = frozenset(
-    ("cider", "dcg", "passed", "passes", "pesq", "psnr", "resolved", "solved", "stoi", "throughput", "wins")
-)
+NO_SHARES = frozenset((
+    "cider", "dcg", "passed", "passes", "pesq", "psnr", "resolved", "solved", "stoi", "throughput", "wins",
+))  # fmt: skip
 
 
 def is_context(name: str) -> bool:
@@ -398,9 +389,10 @@ def differing(u: Context, v: Context, pairs: Sequence[tuple[int, int]]) -> list[
     """Which pairs of rows differ in a column that both sides have, and in which; blank values are not compared."""
     found: dict[int, str] = {}
     for name in sorted(u, key=lambda name: name in UNSURE):
-        if name not in v or (
-            folded(name) not in _DATA_SETS and _is_constant(u[name]) and _is_constant(v[name])
-        ):
+        constant = (
+            folded(name) not in _DATA_SETS and name in v and _is_constant(u[name]) and _is_constant(v[name])
+        )
+        if name not in v or constant:
             continue  # a constant source or prompt names the system
         mine, other = u[name], v[name]
         for position, (first, second) in enumerate(pairs):

@@ -290,9 +290,8 @@ def metric_chosen(table: Rows, options: ReaderOptions) -> str:
         return options.metric
     if options.metric is None and table.metric is not None:
         return table.metric
-    names = table.names
+    names, row = table.names, table.rows[0]
     if not names and table.of_corpus:
-        row = table.rows[0]
         raise _of_corpus(table, row, next(iter(row.values), ""))
     if not names:
         raise table.source.refused("", "no_scores", "no item has a number.")
@@ -341,11 +340,9 @@ def outputs_of(
             n = sum(row.runs if isinstance(row.runs, int) else row.runs.get(metric, 1) for row in own)
         if table.most or n > max(1, len(numbers)):
             outputs.runs[key] = len(numbers) if table.partial else n
-    described = [
-        _context(every[0], options) for every in grouped.values() if every[0].context or every[0].same
-    ]
-    if len(described) < len(grouped):
-        described = [_context(every[0], options) for every in grouped.values()] if described else []
+    firsts = [every[0] for every in grouped.values()]
+    is_described = any(row.context or row.same for row in firsts)
+    described = [_context(row, options) for row in firsts] if is_described else []
     for name in dict.fromkeys(name for each in described for name in each):
         outputs.context[name] = [each.get(name) for each in described]
     if left_out:
@@ -397,10 +394,8 @@ def _value(table: Rows, row: Row, metric: str, reader: NumberReader) -> Value:
 
 
 def _of_corpus(table: Rows, row: Row, metric: str) -> InvalidTest:
-    detail = (
-        f"{escaped(metric)} is a corpus metric: an item has only a part of it and no score of its own, so a mean over items would be "
-        "another metric."
-    )
+    detail = f"{escaped(metric)} is a corpus metric: an item has only a part of it and no score of its own, so a mean over items would be "
+    detail += "another metric."
     return table.source.refused(row.place(metric), "corpus_metric", detail)
 
 
@@ -444,9 +439,8 @@ def require_same(u: Rows, v: Rows, sides: Sequence[Sequence[Row]], options: Read
     ]
     for mine, name, pointer in differing[:1]:
         detail = f"{name} of {quoted(mine.key)} is not that of u at {in_words(mine.path)}: the two files are not about the same items."
-        most = 2 * len({row.key for row, *_ in differing}) >= len(
-            first
-        )  # and would not be enough without these
+        # And would not be enough without these.
+        most = 2 * len({row.key for row, *_ in differing}) >= len(first)
         choices = [one for one in MISMATCH if not most or one.fields["on_mismatch"] != "drop"]
         raise v.source.refused(pointer, f"{name}_mismatch", detail, choices=tuple(choices))
 
@@ -460,16 +454,14 @@ def _checked(
     if None in (u.task, v.task) or u.task == v.task:
         return notes, ()
     detail = f"The files are of two tasks, {quoted(u.task)} (u) and {quoted(v.task)} (v)."
-    told = [{name for row in rows for name, one in _told(row) if one not in (None, "")} for rows in sides]
+    told = [
+        {name for row in rows for name, one in (*row.context.items(), *((name, one) for name, (one, _) in row.same.items())) if one not in (None, "")}
+        for rows in sides
+    ]  # fmt: skip
     if told[0] & told[1] or options.on_mismatch == "keep":
         return [*notes, detail], ()
     detail += " Nothing in them tells whether their items are the same: give `on_mismatch=keep` if they are."
     return notes, (Finding("item_mismatch", detail, v.source.pointer, MISMATCH[1:]),)
-
-
-def _told(row: Row) -> Iterator[tuple[str, Any]]:
-    yield from row.context.items()
-    yield from ((name, value) for name, (value, _) in row.same.items())
 
 
 def unhashed(*sides: tuple[str, Sequence[Row]]) -> Iterator[str]:

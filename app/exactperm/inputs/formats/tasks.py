@@ -225,7 +225,11 @@ def joined_readings(readings: Mapping[str, Reading], notes: Sequence[Note], swap
     by_item, own_clusters = swap == ITEM, swap != TASK and first.data.pairing.clusters is not None
     parts = {task: reading.data for task, reading in readings.items()}
     if swap == TASK:
-        parts = {task: _unclustered(data) for task, data in parts.items()}
+        for task, data in parts.items():
+            plain: Any = replace(data, pairing=replace(data.pairing, clusters=None, n_clusters=None))
+            gaps = plain.gaps if isinstance(plain, Scores) else None
+            without = {} if gaps is None else {"gaps": replace(gaps, clusters=None, n_clusters=None)}
+            parts[task] = replace(plain, **without)
     every = list(readings.values())
     names, score_names = {each.names for each in every}, {each.score_names for each in every}
     facts = [*_facts(readings, own_clusters=own_clusters, by_item=by_item), *notes]
@@ -238,14 +242,6 @@ def joined_readings(readings: Mapping[str, Reading], notes: Sequence[Note], swap
         direction_question=next((each.direction_question for each in every if each.direction_question), None),
         findings=tuple(finding for each in every for finding in each.findings),
     )  # fmt: skip
-
-
-def _unclustered(data: Paired) -> Paired:
-    """The data without clusters."""
-    plain = replace(data, pairing=replace(data.pairing, clusters=None, n_clusters=None))
-    if not isinstance(plain, Scores) or plain.gaps is None:
-        return plain
-    return replace(plain, gaps=replace(plain.gaps, clusters=None, n_clusters=None))
 
 
 def _holds(reading: Reading) -> tuple[Any, ...]:
@@ -284,10 +280,8 @@ def _facts(readings: Mapping[str, Reading], *, own_clusters: bool, by_item: bool
         return [*facts, "Every item swaps by itself, whatever its task (clusters: item)."]
     if own_clusters:
         return [*facts, "The clusters are those of the files, each within its task."]
-    return [
-        *facts,
-        f"The {len(tasks):,} tasks are the clusters, which swap as a whole; clusters: item would swap every item by itself.",
-    ]
+    detail = "which swap as a whole; clusters: item would swap every item by itself."
+    return [*facts, f"The {len(tasks):,} tasks are the clusters, {detail}"]
 
 
 def totals_read(tasks: Sequence[Sequence[Note]]) -> list[Note]:

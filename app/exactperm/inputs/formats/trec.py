@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -78,7 +78,6 @@ OF_RECORDS = frozenset(("query_id", "measure", "value"))
 
 Row = tuple[int, str, str]  # line, query, value
 ByQuery = dict[str, dict[str, Any]]
-ValueOf = Callable[[Source, int, list[str]], tuple[str, float]]
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
@@ -92,15 +91,12 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     else:
         rows = [_rows(source, notes) for source in systems]
         measure = _measure(systems[0], rows[0], options)
-        u, v = (
-            _outputs(*each, measure, NumberReader.of(options)) for each in zip(systems, rows, strict=True)
-        )
+        reader = NumberReader.of(options)
+        u, v = (_outputs(*each, measure, reader) for each in zip(systems, rows, strict=True))
+    said = f"The measure is {measure[:40]}."
     if "qrels" in files and options.measure is None:
-        notes.append(
-            f"No measure was given: {measure} was taken; the option measure chooses another, such as ndcg or P_10."
-        )
-    else:
-        notes.append(f"The measure is {measure[:40]}.")
+        said = f"No measure was given: {measure} was taken; the option measure chooses another, such as ndcg or P_10."
+    notes.append(said)
     if options.on_missing == "zero":
         _count_zero((u, v), measure, notes)
         options = replace(options, on_missing="error")
@@ -146,11 +142,8 @@ def _count_zero(systems: tuple[SystemOutputs, SystemOutputs], measure: str, note
         for place in empty:
             system.values[place] = 0
         if absent or empty:
-            notes.append(
-                Remark(
-                    role, f"{len(absent) + len(empty):,} queries without a value count 0 (on_missing: zero)."
-                )
-            )
+            said = f"{len(absent) + len(empty):,} queries without a value count 0 (on_missing: zero)."
+            notes.append(Remark(role, said))
 
 
 def is_of_ir_measures(fields: list[str]) -> bool:
@@ -229,9 +222,8 @@ def _evaluated(
         why = f"There is no {quoted(measure)}, or its cutoff is missing. "
         raise choose("/options/measure", "measure", "measure", COMMON, why)
     judged, _ = _by_query(qrels, notes)
-    notes.append(
-        f"{sum(map(len, judged.values())):,} judgements of {len(judged):,} queries read from {qrels.label}."
-    )
+    n = sum(map(len, judged.values()))
+    notes.append(f"{n:,} judgements of {len(judged):,} queries read from {qrels.label}.")
     found = []
     for source in runs:
         ranked, lines = _by_query(source, notes)
@@ -278,7 +270,6 @@ def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]
     """The relevance of documents, or their scores in a run, by query; and the first line of each query."""
     judged = source.role == "qrels"
     widths, what = (QRELS_FIELDS, WHAT_QRELS) if judged else (RUN_FIELDS, WHAT_RUN)
-    value_of: ValueOf = _relevance if judged else _score
     found: ByQuery = {}
     first: dict[str, int] = {}
     width = None
@@ -298,12 +289,26 @@ def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]
         if query not in found:
             found[query], first[query] = {}, number
         of_query = found[query]
-        document, value = value_of(source, number, fields)
+        document, text = (
+            (fields[2], fields[4]) if len(fields) == 6 else (fields[-2 if judged else 1], fields[-1])
+        )
+        try:
+            # Of MS MARCO the first rank is the best.
+            value = float(f"-{text}" if len(fields) == 3 and not judged else text)
+        except ValueError:
+            value = math.nan
+        if judged and (not RELEVANCE.fullmatch(text) or abs(value) > MAX_RELEVANCE):
+            detail = f"the relevance is not an integer from -{MAX_RELEVANCE:,} to {MAX_RELEVANCE:,}."
+            raise source.refused(number, "not_a_number", detail, 4)
+        if not math.isfinite(value) or (not value and is_tiny(text)):
+            raise source.refused(
+                number, "not_a_number", "the score is not a finite number that a double holds.", 5
+            )
         if document in of_query:
             how = "judged" if judged else "ranked"
             detail = f"the document {quoted(document)} is {how} twice for {quoted(query)}."
             raise source.refused(number, "duplicate_id", detail)
-        of_query[document] = value
+        of_query[document] = int(value) if judged else value
     if not found:
         raise source.empty()
     return found, first
@@ -322,28 +327,6 @@ def _of_document(source: Source, notes: list[Any], *, judged: bool) -> ByQuery:
         raise InvalidTest.at(source.pointer, "not_a_number", detail)
     of_queries: ByQuery = found
     return of_queries
-
-
-def _relevance(source: Source, number: int, fields: list[str]) -> tuple[str, int]:
-    if not RELEVANCE.fullmatch(fields[-1]) or abs(int(fields[-1])) > MAX_RELEVANCE:
-        detail = f"the relevance is not an integer from -{MAX_RELEVANCE:,} to {MAX_RELEVANCE:,}."
-        raise source.refused(number, "not_a_number", detail, 4)
-    return fields[-2], int(fields[-1])
-
-
-def _score(source: Source, number: int, fields: list[str]) -> tuple[str, float]:
-    # Of MS MARCO the first rank is the best.
-    width = len(fields)
-    document, text = (fields[2], fields[4]) if width == 6 else (fields[1], fields[-1])
-    text = f"-{text}" if width == 3 else text
-    try:
-        score = float(text)
-    except ValueError:
-        score = math.nan
-    if not math.isfinite(score) or (not score and is_tiny(text)):
-        detail = "the score is not a finite number that a double holds."
-        raise source.refused(number, "not_a_number", detail, 5)
-    return document, score
 
 
 def _sign(look: FirstLook) -> Sign:
