@@ -48,7 +48,6 @@ from .quoting import quoted
 
 # Long lists of integers
 
-
 MIN_LIST_BYTES = 2_048
 DIGITS_AND_SIGNS = b"0123456789,-"
 AFTER_KEY = (b":", b" ")
@@ -165,7 +164,6 @@ def _written_length(array: NDArray[np.int64], largest: int) -> int:
 
 # Bodies
 
-
 BOM = b"\xef\xbb\xbf"
 
 
@@ -251,9 +249,8 @@ def refuse_repeated_keys(body: bytes | bytearray) -> None:
         seen: set[str] = set()
         for key, _ in pairs if len(members) != len(pairs) else ():
             if key in seen:
-                raise InvalidTest.at(
-                    "", "duplicate_key", f"The key {quoted(key)} occurs twice in one object."
-                )
+                detail = f"The key {quoted(key)} occurs twice in one object."
+                raise InvalidTest.at("", "duplicate_key", detail)
             seen.add(key)
         return members
 
@@ -270,16 +267,8 @@ FIELDS = {"weight": "weights", "group": "groups"}
 UTF8_BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """An object and its line, counted from one."""
-
-    line: int
-    value: dict[str, Any]
-
-
-def records(lines: Iterable[str], pointer: str = "") -> Iterator[Record]:
-    """The objects, in order. Pointers are `<pointer>/line/<n>`.
+def records(lines: Iterable[str], pointer: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects with their lines, counted from one, in order. Pointers are `<pointer>/line/<n>`.
 
     Raises MalformedBody: A line is not JSON; InvalidTest: A line is not an object, or has a key twice.
     """
@@ -289,10 +278,9 @@ def records(lines: Iterable[str], pointer: str = "") -> Iterator[Record]:
         record_pointer = f"{pointer}/line/{number}"
         value = decoded(line, record_pointer, f"Line {number:,}")
         if not isinstance(value, dict):
-            raise InvalidTest.at(
-                record_pointer, "not_an_object", f"Line {number:,} is JSON but not an object."
-            )
-        yield Record(number, value)
+            detail = f"Line {number:,} is JSON but not an object."
+            raise InvalidTest.at(record_pointer, "not_an_object", detail)
+        yield number, value
 
 
 def decoded(text: str, pointer: str, what: str) -> Any:
@@ -363,7 +351,7 @@ def items(
     lines: Sequence[int] = range(1, len(values or ()) + 1)
     if values is None:
         found = list(records(text.split("\n")))
-        values, lines = [record.value for record in found], [record.line for record in found]
+        values, lines = [value for _, value in found], [line for line, _ in found]
     if not values:
         raise InvalidTest.at("", "no_items", "There is no line to test; give at least one.")
     known = {**{name: FIELDS.get(name, name) for name in (*needed, *optional)}, **KEYS}

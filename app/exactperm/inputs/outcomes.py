@@ -22,7 +22,6 @@ from .quoting import quoted
 
 # Averages, by the names of metrics in a row, in an object or beside the numbers
 
-
 CODE = "averages_only"
 # What a column of names of metrics is called.
 METRIC = ("metric", "metrics", "metric_name", "measure")
@@ -96,7 +95,6 @@ def refuse_summaries(
 
 
 # Tables of outcomes
-
 
 RIGHT = frozenset(("right", "correct", "pass", "passed", "yes", "true", "1", "success", "solved", "hit"))
 WRONG = frozenset((

@@ -26,7 +26,6 @@ from .roles import needed
 
 # Files of named numbers per item, one file a system: what ASR and MT scorers write as tables with a header
 
-
 NO_CLUSTER = "_"
 
 
@@ -75,7 +74,6 @@ def count_file(
 
 
 # Word errors
-
 
 ROLES = ("u", "v", "ref", "gold")
 USES = frozenset(("metric", "clusters", "id_column", "delimiter", "on_missing"))
@@ -126,12 +124,10 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         u, v = (_system(references, _transcript(source, notes), options, notes) for source in systems)
     for key, mine in u.index.items():
         other = v.index.get(key)
-        rows = (u.values[mine], None if other is None else v.values[other])
+        rows: list[Any] = [u.values[mine], None if other is None else v.values[other]]
         if other is not None and None not in rows and rows[0][1] != rows[1][1]:
-            detail = (
-                f"{v.source.label}: ref_words of {quoted(key)} is {rows[1][1]} and in u it is {rows[0][1]}; "
-            )
-            detail += "both systems need the same references."
+            detail = f"{v.source.label}: ref_words of {quoted(key)} is {rows[1][1]} and in u it is "
+            detail += f"{rows[0][1]}; both systems need the same references."
             raise InvalidTest.at(f"{v.pointer(other)}/ref_words", "ref_words_mismatch", detail)
     is_read, clustered = name is not None and options.metric is None, options.clusters is not None
     known: dict[str, Any] = {"statistic_read": is_read, "metric": name or "wer", "clustered": clustered}

@@ -133,7 +133,9 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         pairs = [[data.find((f"{stem}{role}",)) for role in "uv"] for stem in outputs.stems if not chosen]
         named_so = next((pair for pair in pairs if set(pair) <= set(of.others)), None)
         systems = (
-            Systems(*map(str, named_so)) if named_so else two_systems(of.others, options, data.source, notes)
+            Systems(str(named_so[0]), str(named_so[1]))
+            if named_so
+            else two_systems(of.others, options, data.source, notes)
         )
         ids = _ids_of_table(of, (systems.u, systems.v), options, notes)
         golds = [Column(of, gold, ids)]

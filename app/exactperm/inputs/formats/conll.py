@@ -164,9 +164,8 @@ def document_clusters(
     names = list(dict.fromkeys(key for key in documents if key is not None))
     if wanted is None:
         if names:
-            notes.append(
-                f"{source.role} marks {len(names):,} documents; clusters: document would swap each as a whole."
-            )
+            how = "clusters: document would swap each as a whole."
+            notes.append(f"{source.role} marks {len(names):,} documents; {how}")
         return None
     if wanted != DOCUMENT:
         raise InvalidTest.at("/options/clusters", "invalid_option", "clusters can be document here.")
@@ -187,9 +186,8 @@ def from_file(source: Source, n: int, options: ReaderOptions, notes: list[Any]) 
     """
     lines = filter(str.strip, source.lines(notes))
     names = [line.strip() for line in itertools.dropwhile(lambda line: line.startswith("#"), lines)]
-    if options.delimiter is not None or any(
-        delimiter in line for line in names[:1] for delimiter in DELIMITERS
-    ):
+    is_table = any(delimiter in line for line in names[:1] for delimiter in DELIMITERS)
+    if is_table or options.delimiter is not None:
         rows = table(source, options, notes)
         last = rows.names[-1]
         names = [name.strip() for name in [*([last] if rows.has_header else []), *rows.column(last)]]
@@ -249,10 +247,8 @@ def _tokens(source: Source, notes: list[Any]) -> Sentences:
     tabs, if it has none. A line with more or fewer columns than the others is refused.
     """
     lines = source.lines(notes)
-    by_tab = "\t" in next(
-        (line for line in lines if line.strip() and not line.startswith(("#", DOCSTART))), ""
-    )
-    width = 0
+    tokens_of = (line for line in lines if line.strip() and not line.startswith(("#", DOCSTART)))
+    by_tab, width = "\t" in next(tokens_of, ""), 0
 
     def row_of(number: int, line: str, _: int) -> list[str]:
         nonlocal width
@@ -279,9 +275,8 @@ def _scheme(sides: Sides, options: ReaderOptions, notes: list[Any]) -> Scheme:
     ends = sorted(letters & set("ESLU"))
     if ends:
         named = " and ".join(f"{letter}-" for letter in ends)
-        notes.append(
-            f"There are tags {named}, of entities' last or only tokens, which were read as seqeval reads them."
-        )
+        what = "of entities' last or only tokens, which were read as seqeval reads them"
+        notes.append(f"There are tags {named}, {what}.")
     if options.ner_mode != "strict" or options.scheme != "BIO":
         return options.scheme
     return "BILOU" if letters & set("LU") else "IOBES" if ends else "IOB2"

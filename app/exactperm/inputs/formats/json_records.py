@@ -369,8 +369,8 @@ def _table(source: Source, text: str, path: str | None) -> Table | None:
 
 def lines_of(source: Source, lines: Iterable[str]) -> Iterator[Record]:
     """The objects of lines of JSON."""
-    for record in json_text.records(lines, source.pointer):
-        yield Record(f"line/{record.line}", record.value)
+    for line, value in json_text.records(lines, source.pointer):
+        yield Record(f"line/{line}", value)
 
 
 def _records(source: Source, text: str) -> Iterator[Record]:

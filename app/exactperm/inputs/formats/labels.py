@@ -42,7 +42,7 @@ def labels_of(
             return {role: list(values or ()) for role, values in plain.items()}
     texts = {role: _texts(data, name, GAPS if whole else MISSING) for role, (data, name) in columns.items()}
     every = {text for column in texts.values() for text in column if text is not None}
-    known: dict[str | None, Any] = {text: parsed(text) for text in every}
+    known: dict[Any, Any] = {text: parsed(text) for text in every}
     if None not in known.values() and whole:
         for role, (data, name) in columns.items():
             _refuse_scores(data, name, texts[role], known)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 # Numbers that are not zero and that the nearest double is: 1e-400. Wherever numbers are read they are refused. Parsers of JSON give 0.0
 # for them, so that the text is searched: a negative exponent of 300 or more, or 24 zeros.
 
-
 CODE = "number_too_small"
 DETAIL = (
     "This number is not zero, but smaller than any double: write 0 if that is meant, or scale the data up."
@@ -89,7 +88,6 @@ def _tiny_of(text: str) -> object:
 
 
 # What tables write where there is no value: pandas' spellings (`na_values` of `read_csv`), and those of other tools; in lower case.
-
 
 MISSING = frozenset((
     "", "na", "n/a", "nan", "-nan", "none", "null", "noanswer", "<na>", "#n/a", "#n/a n/a", "#na", "1.#ind", "-1.#ind",

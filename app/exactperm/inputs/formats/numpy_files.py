@@ -145,7 +145,6 @@ def header_of(body: bytes | bytearray) -> tuple[tuple[int, ...], bool, np.dtype[
 
 # Files
 
-
 Arrays = dict[str, bytes]  # the arrays of a file by name; that of a .npy has none
 
 

@@ -28,7 +28,6 @@ from .options import CHOICES, INTEGERS
 
 # A file in its role: its text, its lines, and pointers into it
 
-
 SHOWN_NAME_CHARS = 80
 UTF8_BOM = b"\xef\xbb\xbf"
 OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff")
@@ -198,7 +197,6 @@ def parsed_once(parse: Callable[Concatenate[Source, P], Parsed]) -> Callable[Con
 
 
 # Options
-
 
 OnMissingOutcome = Literal["error", "drop", "bounds", "zero"]
 Kind = Literal["scores", "counts", "predictions", "segments", "effects"]

@@ -28,7 +28,7 @@ from ...statistics.paired import StatisticSpec
 from .. import json_text
 from ..quoting import escaped, quoted
 from .eval_logs import one_of
-from .format import FirstLook, Format, Sign
+from .format import Format, Sign
 from .json_records import cluster_of, key_of, lines_of
 from .number_text import Number, NumberReader, parsed
 from .reader import (
@@ -49,7 +49,6 @@ from .tasks import task_in
 # Inspect: the `.json` form, one EvalLog object, and the `.eval` form, a zip archive, of which only the header and the summaries are needed.
 # A letter is a score as in Inspect's own accuracy(), C 1, I 0, P 1/2, but N (no answer) is missing: Inspect counts it as 0, as on_missing
 # zero does here. (inspect_ai/log/_log.py, log/_recorders/eval.py, scorer/_metric.py.)
-
 
 HEADER = "header.json"
 SUMMARIES = "summaries.json"
@@ -234,18 +233,14 @@ def is_read(name: str, names: Collection[str]) -> bool:
     return name in {HEADER, SUMMARIES} or (_is_sample(name) and SUMMARIES not in names)
 
 
-def _is_log(look: FirstLook) -> bool:
-    return look.is_archive or (isinstance(look.document.get("eval"), dict) and "status" in look.document)
-
-
 INSPECT = Shape(
-    "inspect", "Inspect logs, .json and .eval", _is_log, _inspect_rows,
+    "inspect", "Inspect logs, .json and .eval",
+    lambda look: look.is_archive or (isinstance(look.document.get("eval"), dict) and "status" in look.document), _inspect_rows,
     uses=DESCRIBED | {"scorer", "reduce_epochs", "allow_incomplete", "clusters"}, zero=True,
 )  # fmt: skip
 
 
 # lm-evaluation-harness
-
 
 MARKS = ("filter", "doc_hash", "filtered_resps")  # beside doc_id; or a list of metrics
 NO_FILTER = "none"
@@ -287,7 +282,13 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     u.notes = (f"The prompts of {differ:,} documents differ between u and v.",) if differ else ()
     names = None if first is not second else filters if filters[0] != filters[1] else metrics
     special = _kind(metrics[0], u.rows[0]) if metrics[0] == metrics[1] else None
-    known: Object = {"metric": metric_of(metrics[0]), "higher_is_better": _direction(u, metrics[0])}
+    # The direction of a metric if the log has it, as `higher_is_better` of the harness's results; most do not.
+    better = u.rows[0].values.get("higher_is_better")
+    better = better.get(metrics[0]) if isinstance(better, dict) else better
+    known: Object = {
+        "metric": metric_of(metrics[0]),
+        "higher_is_better": better if isinstance(better, bool) else None,
+    }
     if special == NLL:
         for table in (u, v):
             _read_likelihoods(table, metrics[0], options, notes)
@@ -302,9 +303,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     for table, metric in zip((u, v), metrics, strict=True):
         for row in table.rows:
             if metric not in row.values:
-                raise table.source.refused(
-                    row.path, "missing_field", f"there is no {escaped(metric)}.", metric
-                )
+                detail = f"there is no {escaped(metric)}."
+                raise table.source.refused(row.path, "missing_field", detail, metric)
     return reading(u, v, (u.rows, v.rows), metrics, options, notes, format_, names=names, **known)
 
 
@@ -315,16 +315,18 @@ def _rows(source: Source, role: str, options: ReaderOptions, notes: list[Any]) -
     option = "filter" if wanted is None or options.filter is not None else f"filter_{role}"
     chosen, records = one_of(source, by_filter, wanted, option, "filter", notes)
     # Older logs have no hashes.
-    described = [
-        name for name in ("doc", "target") if not any(f"{name}_hash" in value for _, value in records)
-    ]
+    hashed = {name for name in ("doc", "target") if any(f"{name}_hash" in value for _, value in records)}
+    described = [name for name in ("doc", "target") if name not in hashed]
+    # How often a document was answered: a list for each request, which majorities and pass@k are taken of.
+    requests = [value.get("resps") for _, value in records]
+    answers = [each[0] if isinstance(each, list) and each else None for each in requests]
     rows = [
         Row(
-            key_of(value["doc_id"], source, path, "doc_id"), value, path, runs=_repeats(value),
+            key_of(value["doc_id"], source, path, "doc_id"), value, path, runs=len(own) if isinstance(own, list) else 1,
             cluster=cluster_of(options.clusters, source, path, value, "", "doc"), context={name: value.get(name) for name in described},
             same={name: (value.get(name), f"{path}/{name}") for name in ("doc_hash", "target_hash")},
         )
-        for path, value in records
+        for (path, value), own in zip(records, answers, strict=True)
     ]  # fmt: skip
     first = rows[0]
     listed = first.values.get("metrics")
@@ -353,13 +355,6 @@ def _by_filter(source: Source, notes: list[Any]) -> dict[str, list[tuple[str, Ob
     return by_filter
 
 
-def _repeats(record: Object) -> int:
-    """How often the document was answered: a list for each request, which majorities and pass@k are taken of."""
-    requests = record.get("resps")
-    answers = requests[0] if isinstance(requests, list) and requests else None
-    return len(answers) if isinstance(answers, list) else 1
-
-
 def _metrics(u: Rows, v: Rows, options: ReaderOptions) -> tuple[str, str]:
     """The metrics chosen for u and v, or the only one that is a number of the item."""
     if options.metric_u is None and options.metric_v is None:
@@ -375,13 +370,6 @@ def _metrics(u: Rows, v: Rows, options: ReaderOptions) -> tuple[str, str]:
             detail = f"{escaped(metric)} is compared with itself alone."
             raise table.source.refused(table.rows[0].path, "metric_mismatch", detail, metric)
     return chosen[0], chosen[1]
-
-
-def _direction(table: Rows, metric: str) -> bool | None:
-    """The direction of a metric if the log has it, as `higher_is_better` of the harness's results; most do not."""
-    direction = table.rows[0].values.get("higher_is_better")
-    direction = direction.get(metric) if isinstance(direction, dict) else direction
-    return direction if isinstance(direction, bool) else None
 
 
 def _kind(metric: str, row: Row) -> str | None:
@@ -443,13 +431,14 @@ def _read_shares(table: Rows, metric: str) -> None:
     table.notes += (OF_LISTS,)
 
 
-def _sign(look: FirstLook) -> Sign:
-    record = look.record or {}
-    marked = any(mark in record for mark in MARKS) or isinstance(record.get("metrics"), list)
-    return Sign.MARK if "doc_id" in record and marked else Sign.NONE
+def _is_sample_log(record: Object) -> bool:
+    return "doc_id" in record and (
+        any(mark in record for mark in MARKS) or isinstance(record.get("metrics"), list)
+    )
 
 
 LM_EVAL = Format(
     "lm-eval", read, ("u", "v", "file"), DESCRIBED | {"filter", "filter_u", "filter_v", "metric_u", "metric_v", "clusters"},
-    "lm-evaluation-harness --log_samples", kinds=("scores",), aliases=("lm-eval-harness", "lm-evaluation-harness"), sign=_sign,
+    "lm-evaluation-harness --log_samples", kinds=("scores",), aliases=("lm-eval-harness", "lm-evaluation-harness"),
+    sign=lambda look: Sign.MARK if _is_sample_log(look.record or {}) else Sign.NONE,
 )  # fmt: skip

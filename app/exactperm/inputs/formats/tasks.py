@@ -27,7 +27,6 @@ from .reader import ReaderOptions, Reading, UploadedFile
 
 # What the names of files tell: the system of a file, and of several files of one system the task of each
 
-
 SUFFIXES = (
     ".gz", ".zst", ".zip", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".conllu", ".conll", ".eval", ".run", ".trec", ".score",
     ".seg", ".npy", ".npz", ".parquet", ".xlsx",
@@ -106,7 +105,6 @@ def task_in(name: str) -> str | None:
 
 
 # Tasks
-
 
 SYSTEMS = ("u", "v")
 ITEM, TASK = "item", "task"  # values of the option `clusters`
