@@ -7,8 +7,10 @@ EXACTPERM_….
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeVar, Unpack
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 import httpx
 
@@ -29,7 +31,11 @@ from ..client.requests import (
 from ..client.responses import checked, reader_of
 from ..client.results import CompareResult, GateResult, PowerResult, TestResult
 
+if TYPE_CHECKING:
+    from ..settings import Settings
+
 URL = "http://in-process"
+PREFIX = "EXACTPERM_"
 TERMS = frozenset(GateTerms.__optional_keys__)
 Result = TypeVar("Result")
 
@@ -204,15 +210,23 @@ def _refuse_more(v: Any, gold: Any, options: Any) -> None:
 
 
 def _answer(kind: type[Result], request: Request) -> Result:
-    from ..settings import Settings
     from .transport import InProcess
 
     call = http_request(call_of(request))
+    variables = ((name, value) for name, value in os.environ.items() if name.upper().startswith(PREFIX))
     try:
-        response = checked(InProcess(Settings()).handle_request(call), here=True)
+        response = checked(InProcess(_settings(tuple(variables))).handle_request(call), here=True)
     except ProblemError as error:
         raise error.with_traceback(None) from None
     return reader_of(kind)(response)
+
+
+@lru_cache(maxsize=8)
+def _settings(variables: tuple[tuple[str, str], ...]) -> Settings:
+    """The settings in these variables: reading them takes as long as a small test."""
+    from ..settings import Settings
+
+    return Settings()
 
 
 def http_request(call: Call) -> httpx.Request:
