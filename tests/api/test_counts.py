@@ -370,3 +370,9 @@ def test_totals_that_the_statistic_does_not_count_stop_no_gate(
     said = service.post("/v1/gate", json={"kind": "counts", "request": asked})
     assert (said.status_code, said.json()["verdict"]) == (200, "pass"), said.text
     assert "totals_differ" not in said.text
+
+
+def test_the_count_that_items_lack_is_named_alike_in_every_process(service: Any) -> None:
+    item = {name: 1 for name in "hgfedcba"}
+    response = service.post("/v1/tests/counts", {"u": [item, {"z": 1}], "v": [item, item]})
+    assert 'the same counts: "a" is not in' in response.json()["errors"][0]["detail"]

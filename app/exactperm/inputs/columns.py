@@ -221,7 +221,7 @@ def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> 
         _refuse_names(names)
     for index, value in enumerate(values):
         if value.keys() != values[0].keys():
-            odd = next(iter(value.keys() ^ values[0].keys()))
+            odd = min(value.keys() ^ values[0].keys())  # the same one whatever the hashes
             detail = (
                 f"All items need the same counts: {quoted(odd)} is not in this item and in the first one."
             )
