@@ -373,6 +373,6 @@ def test_totals_that_the_statistic_does_not_count_stop_no_gate(
 
 
 def test_the_count_that_items_lack_is_named_alike_in_every_process(service: Any) -> None:
-    item = {name: 1 for name in "hgfedcba"}
+    item = dict.fromkeys("hgfedcba", 1)
     response = service.post("/v1/tests/counts", {"u": [item, {"z": 1}], "v": [item, item]})
     assert 'the same counts: "a" is not in' in response.json()["errors"][0]["detail"]
