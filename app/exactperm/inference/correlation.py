@@ -18,7 +18,8 @@ from ..engine.planner import choose
 from ..engine.probability import SMALLEST, Probability, Region, from_fraction, region
 from ..engine.quantiles.swaps import all_swaps, random_swaps
 from ..errors import InvalidTest
-from ..statistics.pairwise.correlation import Correlation, Swaps
+from ..statistics.pairwise.correlation import Correlation
+from ..statistics.pairwise.tie_counts import Swaps
 from .certificate import certified_by, flaw_of
 from .items import items_record, statistic_record
 from .null_record import sampled_null_record

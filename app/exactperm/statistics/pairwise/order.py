@@ -74,8 +74,7 @@ def placed(u: Column, v: Column, scale: str, epsilon: Fraction) -> tuple[Placed,
     Raises InvalidTest where a system cannot be put on the scale.
     """
     if scale == "standardized":
-        (u_places, v_places) = standardized(u, v, epsilon)
-        return Placed(*u_places), Placed(*v_places)
+        return standardized(u, v, epsilon)
     if scale == "ranks":
         within = min(int(2 * epsilon), 2 * len(u))
         return _on_ranks(doubled_midranks(u), within), _on_ranks(doubled_midranks(v), within)
@@ -109,7 +108,6 @@ def _on_integers(u: Whole | Reals, v: Whole | Reals, within: int) -> tuple[Place
 # from brackets, and by squaring where a bracket holds an integer.
 
 
-Places = tuple[Integers, Integers, Integers]  # code, below, upto
 # Bits behind the binary point of a bracket, where it matters whether it holds an integer.
 _BITS = 64
 
@@ -122,7 +120,7 @@ class _Centred:
     squares: int
 
 
-def standardized(u: Column, v: Column, epsilon: Fraction) -> tuple[Places, Places]:
+def standardized(u: Column, v: Column, epsilon: Fraction) -> tuple[Placed, Placed]:
     """`Placed` of both systems; raises InvalidTest at /u or /v where all values of a system are equal."""
     n = len(u)
     _, columns = as_printed(u, v)
@@ -135,7 +133,7 @@ def standardized(u: Column, v: Column, epsilon: Fraction) -> tuple[Places, Place
     code = where.reshape(-1).astype(np.int64)
     codes = code[:n], code[n:]
     if epsilon == 0:
-        return (codes[0], codes[0], codes[0] + 1), (codes[1], codes[1], codes[1] + 1)
+        return Placed(codes[0], codes[0], codes[0] + 1), Placed(codes[1], codes[1], codes[1] + 1)
     order = tuple(_Sorted.of(system, own) for system, own in zip((one, other), codes, strict=True))
     return (
         _window(one, codes[0], order[0], order[1], (one.squares, other.squares), epsilon),
@@ -182,7 +180,7 @@ def _window(
     other: _Sorted,
     squares: tuple[int, int],
     epsilon: Fraction,
-) -> Places:
+) -> Placed:
     """Of each value of a system the codes where the values that tie with it begin and end."""
     n, (mine, theirs) = len(codes), squares
     # |X - Y| sqrt(n / Q) <= a / b within a system.
@@ -193,7 +191,7 @@ def _window(
     up = np.array([-_ceiling(-x, mine, theirs, n, -epsilon) for x in system.values.tolist()], dtype=object)
     below = np.searchsorted(other.values, down, side="left")
     upto = np.searchsorted(other.values, up, side="right")
-    return (
+    return Placed(
         codes,
         np.maximum(own.first_codes(low), other.first_codes(below)),
         np.maximum(own.first_codes(high), other.first_codes(upto)),

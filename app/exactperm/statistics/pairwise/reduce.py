@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +36,7 @@ from .kernels import Gold, Kernel
 from .order import Placed, placed
 
 
-@dataclass(frozen=True, slots=True)
-class Worth:
+class Worth(NamedTuple):
     """H_i(u_i) and H_i(v_i) over the values of both systems, and of each system over its own; shape (n,) each."""
 
     of_u: Integers
@@ -57,7 +57,7 @@ def worth_of(kernel: Kernel, pairs_of: blocks.Worth, u: Placed, v: Placed, gold:
     for at in (np.flatnonzero(small), np.flatnonzero(~small)):
         some = (u.take(at), v.take(at), gold.take(at))
         part = _in_blocks(pairs_of, *some) if small[at[0]] else _counted(kernel, *some)
-        for column, found in zip(columns, (part.of_u, part.of_v, part.own_u, part.own_v), strict=True):
+        for column, found in zip(columns, part, strict=True):
             column[at] = found
     return Worth(*columns)
 
@@ -121,11 +121,12 @@ def _reduced(data: Predictions, spec: StatisticSpec, *, as_sum: bool) -> Additiv
     if not counted.any():
         raise InvalidTest.at("/gold", "no_comparable_pair", _NO_PAIR[spec.name])
     average = str(parameters.get("group_average") or "mean")
-    worth, measure = worth_of(definition.kernel, definition.pairs, u, v, gold), measure_of(spec)
-    effects = np.where(counted[gold.group], worth.of_u - worth.of_v, 0)
-    totals = [_by_group(own - definition.own, gold) for own in (worth.own_u, worth.own_v)]
+    measure = measure_of(spec)
+    of_u, of_v, *own = worth_of(definition.kernel, definition.pairs, u, v, gold)
+    effects = np.where(counted[gold.group], of_u - of_v, 0)
+    totals = [_by_group(column - definition.own, gold) for column in own]
     moved = zip(_by_group(effects, gold), *totals, sizes, strict=True)
-    if any(effect != of_u - of_v for effect, of_u, of_v, size in moved if size):
+    if any(effect != first - second for effect, first, second, size in moved if size):
         raise ArithmeticError("the effects of pairs do not add up to the difference of the scores")
     whole, factor = [Fraction(size) for size in sizes], Fraction(1)
     if measure is not None:
