@@ -80,6 +80,13 @@ def problem(response: httpx.Response, status: int) -> dict[str, Any]:
     return said
 
 
+def answer_to(response: httpx.Response) -> dict[str, Any]:
+    """The answer in JSON of what was answered."""
+    assert response.status_code == 200, response.text[:1000]
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
 def errors_of(response: httpx.Response, status: int = 422) -> list[tuple[str, str]]:
     """The pointers and the codes of the errors of a problem."""
     return [(error["pointer"], error["code"]) for error in problem(response, status)["errors"]]

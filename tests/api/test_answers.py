@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from exactperm.api.openapi.schemas import PlanAnswer, TestAnswer
+from tests.api.conftest import answer_to
 
 U, V = [0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82]
 SCORES = {"u": U, "v": V}
@@ -31,9 +32,7 @@ def without_runtime(content: bytes) -> dict[str, Any]:
 
 
 def test_the_handout_example_has_its_exact_p_value(service: Any) -> None:
-    response = service.post("/v1/tests/scores", SCORES)
-    assert response.status_code == 200, response.text
-    said = response.json()
+    said = answer_to(service.post("/v1/tests/scores", SCORES))
     assert said["p_value"] == EXACT
     assert said["p_value_bounds"][0] <= EXACT <= said["p_value_bounds"][1]
     assert said["items"] == {"n": 5, "nonzero": 5, "clusters": None, "wins": 5, "ties": 0, "losses": 0}
@@ -137,9 +136,7 @@ def test_every_option_of_a_table_goes_into_the_query(service: Any) -> None:
         "&pmf=none&samples=500&seed=7&precision=0.01&alpha=0.1&exact_fraction=false&timeout_s=5&name_u=A&name_v=B"
         "&format=json"
     )
-    response = service.body(f"/v1/tests/scores?{query}", b"1,0\n1,2\n0,5\n", "text/csv")
-    assert response.status_code == 200, response.text
-    said = response.json()
+    said = answer_to(service.body(f"/v1/tests/scores?{query}", b"1,0\n1,2\n0,5\n", "text/csv"))
     assert said["method"]["name"] == "monte_carlo"
     assert (said["method"]["monte_carlo"]["samples"], said["method"]["monte_carlo"]["seed"]) == (500, 7)
     assert (said["alternative"], said["alpha"], said["null"]["pmf"]) == ("less", 0.1, None)

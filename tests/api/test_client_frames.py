@@ -13,6 +13,7 @@ import pytest
 from exactperm.client import InvalidData, counts, effects, gate, predictions, scores
 from exactperm.client.calls import call_of
 from exactperm.client.data import has_index
+from tests.api.conftest import answer_to
 
 
 class Series:
@@ -70,9 +71,7 @@ def pd(request: pytest.FixtureRequest) -> Any:
 
 def answer(service: Any, request: Any) -> Any:
     call = call_of(request)
-    response = service.body(call.path, call.content, call.content_type, params=list(call.query))
-    assert response.status_code == 200, response.text
-    return response.json()
+    return answer_to(service.body(call.path, call.content, call.content_type, params=list(call.query)))
 
 
 U, V = [1.0, 0.0, 0.5, 0.25], [0.0, 1.0, 0.5, 0.75]

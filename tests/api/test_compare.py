@@ -18,7 +18,7 @@ import pytest
 
 from exactperm.api.openapi.schemas import CompareAnswer, ComparePlanAnswer, PlanAnswer
 from exactperm.settings import Settings
-from tests.api.conftest import Service, error_of, errors_of, problem, running
+from tests.api.conftest import Service, answer_to, error_of, errors_of, problem, running
 from tests.enumeration import by_signs, holm, share, signed_sums
 from tests.settings_with import settings_with
 
@@ -323,10 +323,7 @@ def boards() -> Iterator[Service]:
 
 
 def listed_answer(boards: Service, body: Any) -> dict[str, Any]:
-    answered = boards.post(PATH, body)
-    assert answered.status_code == 200, answered.text
-    said: dict[str, Any] = answered.json()
-    return said
+    return answer_to(boards.post(PATH, body))
 
 
 def many(count: int, kind: int = 0) -> dict[str, list[int]]:
@@ -741,8 +738,6 @@ def test_wrong_weights(service: Any, dataset: dict[str, Any], kind: str, pointer
 
 
 def test_a_plan_names_the_overall_board(service: Any) -> None:
-    planned = service.post("/v1/plan", json={"kind": "compare", "request": body()})
-    assert planned.status_code == 200, planned.text[:500]
-    said = planned.json()
+    said = answer_to(service.post("/v1/plan", json={"kind": "compare", "request": body()}))
     assert [board["dataset"] for board in said["boards"]] == ["gsm", "mmlu", None]
     assert said["tests"] == 9

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.conftest import error_of, errors_of
+from tests.api.conftest import answer_to, error_of, errors_of
 from tests.enumeration import share, signed_sums
 
 REPEATS = ("mean", "all", "any")
@@ -44,10 +44,7 @@ def statistic(name: str, repeats: str) -> dict[str, str]:
 
 
 def answer(service: Any, request: dict[str, Any]) -> dict[str, Any]:
-    answered = service.post("/v1/compare", json=request)
-    assert answered.status_code == 200, answered.text[:800]
-    said: dict[str, Any] = answered.json()
-    return said
+    return answer_to(service.post("/v1/compare", json=request))
 
 
 def enumerated(u: list[Fraction], v: list[Fraction], units: list[int], name: str) -> Fraction:

@@ -19,7 +19,7 @@ from seqeval.metrics import f1_score
 from seqeval.scheme import IOB2
 
 from exactperm.settings import Settings
-from tests.api.conftest import Service, problem, running
+from tests.api.conftest import Service, answer_to, problem, running
 
 PACK = Path(__file__).resolve().parents[3] / "shared" / "data"
 pytestmark = pytest.mark.pack
@@ -97,9 +97,7 @@ def upload(roomy: Service, files: dict[str, str], **fields: str) -> Any:
 
 
 def answer(roomy: Service, files: dict[str, str], **fields: str) -> dict[str, Any]:
-    response = upload(roomy, files, pmf="none", **fields)
-    assert response.status_code == 200, response.text[:1000]
-    said: dict[str, Any] = response.json()
+    said = answer_to(upload(roomy, files, pmf="none", **fields))
     assert said["reading"]["format"] == fields.get("format", said["reading"]["format"])
     assert said["reading"]["notes"]
     return said
@@ -322,9 +320,9 @@ def test_eus_trivia_by_category_and_pair(service: Service, a: str, b: str, categ
         }
         for model in (a, b)
     )
-    response = service.post("/v1/tests/scores", {"u": u, "v": v, "pmf": "none", "exact_fraction": True})
-    assert response.status_code == 200, response.text[:1000]
-    said = response.json()
+    said = answer_to(
+        service.post("/v1/tests/scores", {"u": u, "v": v, "pmf": "none", "exact_fraction": True})
+    )
     agrees(said, test)
     assert said["statistic"]["u"] == test["sum_a"] / test["n_units"]
     assert said["pairing"]["matched"] == test["n_units"]

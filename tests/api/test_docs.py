@@ -22,7 +22,7 @@ from exactperm.api import pages
 from exactperm.inference.compare.board import CONTROLS
 from exactperm.reports.representations import BoardPicture
 from tests import docs_pages
-from tests.api.conftest import problem
+from tests.api.conftest import Service, problem
 from tests.docs_pages import GUIDE, ROOT, first_cells, read, section
 
 HOST = "localhost:8000"
@@ -50,7 +50,7 @@ SHOWN = [
 ]
 
 
-def sent(service: Any, command: str) -> httpx.Response:
+def sent(service: Service, command: str) -> httpx.Response:
     """Do what curl would do; options that are not known here are an error."""
     parser = argparse.ArgumentParser("curl", exit_on_error=False)
     parser.add_argument("url")
@@ -68,14 +68,11 @@ def sent(service: Any, command: str) -> httpx.Response:
             if text[0] == "@"
         ]
         fields = {name: text for name, text in parts if text[0] != "@"}
-        return service.request("POST", options.url.removeprefix(HOST), files=files, data=fields)  # type: ignore[no-any-return]
+        return service.request("POST", options.url.removeprefix(HOST), files=files, data=fields)
     data: str = options.data
     content = (ROOT / data[1:]).read_bytes() if data.startswith("@") else data.encode()
     headers = dict(re.split(r": *", header, maxsplit=1) for header in options.header)
-    response: httpx.Response = service.request(
-        "POST", options.url.removeprefix(HOST), content=content, headers=headers
-    )
-    return response
+    return service.request("POST", options.url.removeprefix(HOST), content=content, headers=headers)
 
 
 def same(answer: Any, shown: Any) -> bool:

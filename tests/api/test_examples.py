@@ -23,7 +23,7 @@ from sklearn import metrics
 from exactperm.inputs.formats.catalogue import FORMATS
 from exactperm.statistics.catalogue import STATISTICS as CATALOGUE
 from openapi.make_examples import STATISTICS, WAYS, rendered
-from tests.api.conftest import error_of
+from tests.api.conftest import answer_to, error_of
 from tests.enumeration import by_resamples, by_swaps, counted_sums, share, signed_sums
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,10 +83,7 @@ def posted(service: Any, name: str, **more: Any) -> dict[str, Any]:
         url += "?" + "&".join(f"{option}={json.dumps(value)}" for option, value in more.items())
     elif more:
         content = json.dumps({**json.loads(content), **more}).encode()
-    response = service.body(url, content, media)
-    assert response.status_code == 200, (name, response.text[:1000])
-    said: dict[str, Any] = response.json()
-    return said
+    return answer_to(service.body(url, content, media))
 
 
 def test_every_example_has_an_expected_answer_here() -> None:
@@ -174,10 +171,7 @@ SMALL = Path(__file__).resolve().parents[2] / "openapi" / "examples" / "small"
 def _way(service: Any, label: str) -> dict[str, Any]:
     body = json.loads((SMALL / f"{label}.json").read_bytes())
     assert (SMALL / f"{label}.json").read_text(encoding="utf-8") == rendered(WAYS[f"{label}.json"])
-    response = service.post(f"/v1/tests/{label.partition('-')[0]}", body)
-    assert response.status_code == 200, response.text
-    said: dict[str, Any] = response.json()
-    return said
+    return answer_to(service.post(f"/v1/tests/{label.partition('-')[0]}", body))
 
 
 def test_the_example_of_tuples_is_f1_of_the_paper_s_four_sums(service: Any) -> None:
@@ -531,10 +525,7 @@ def posted_form(service: Any, line: str) -> dict[str, Any]:
             files[key] = (value[1:].rpartition("/")[2], (ROOT / value[1:]).read_bytes())
         else:
             fields[key] = value
-    response = service.request("POST", "/v1/tests/files", files=files, data=fields)
-    assert response.status_code == 200, response.text
-    said: dict[str, Any] = response.json()
-    return said
+    return answer_to(service.request("POST", "/v1/tests/files", files=files, data=fields))
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -14,7 +14,7 @@ from exactperm.api.openapi.schemas import TestAnswer
 from exactperm.inputs.formats import catalogue
 from exactperm.inputs.formats.roles import ROLES
 from exactperm.service.parse_files import FIELDS
-from tests.api.conftest import codes_of, error_of, problem
+from tests.api.conftest import answer_to, codes_of, error_of, problem
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -92,28 +92,28 @@ def test_a_guessed_format_says_so_and_systems_are_paired_by_id(service: Any) -> 
 
 
 def test_every_common_option_is_a_field(service: Any) -> None:
-    response = post(
-        service,
-        of_lines(),
-        format="jsonl",
-        statistic="signed_rank",
-        zero_method="pratt",
-        alternative="less",
-        method="monte_carlo",
-        test="permutation",
-        pmf="none",
-        samples="500",
-        seed="7",
-        precision="0.01",
-        alpha="0.1",
-        exact_fraction="false",
-        timeout_s="5",
-        name_u="A",
-        name_v="B",
-        on_missing="drop",
+    said = answer_to(
+        post(
+            service,
+            of_lines(),
+            format="jsonl",
+            statistic="signed_rank",
+            zero_method="pratt",
+            alternative="less",
+            method="monte_carlo",
+            test="permutation",
+            pmf="none",
+            samples="500",
+            seed="7",
+            precision="0.01",
+            alpha="0.1",
+            exact_fraction="false",
+            timeout_s="5",
+            name_u="A",
+            name_v="B",
+            on_missing="drop",
+        )
     )
-    assert response.status_code == 200, response.text
-    said = response.json()
     assert (said["statistic"]["name"], said["alternative"], said["alpha"]) == ("signed_rank", "less", 0.1)
     assert said["method"]["monte_carlo"]["seed"] == 7
 
@@ -206,9 +206,7 @@ def test_excerpts_of_real_files_are_read_as_they_are(
     service: Any, format_: str, names: dict[str, str], fields: dict[str, str]
 ) -> None:
     files = {role: (name, (DATA / name).read_bytes()) for role, name in names.items()}
-    response = post(service, files, format=format_, **fields)
-    assert response.status_code == 200, response.text
-    said = response.json()
+    said = answer_to(post(service, files, format=format_, **fields))
     assert said["reading"]["format"] == format_
     assert said["reading"]["notes"]
 

@@ -16,7 +16,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from exactperm.api.openapi.schemas import GateAnswer
-from tests.api.conftest import Service, error_of, errors_of, problem
+from tests.api.conftest import Service, answer_to, error_of, errors_of, problem
 from tests.enumeration import by_signs, holm
 
 BETTER = {"u": [1, 1, 1, 1, 1, 1, 0, 1], "v": [0, 0, 0, 0, 0, 0, 0, 1]}
@@ -24,11 +24,8 @@ WORSE = {"u": BETTER["v"], "v": BETTER["u"]}
 SAME = {"u": [1, 0, 1], "v": [1, 0, 1]}
 
 
-def ask(service: Any, request: dict[str, Any], query: str = "", **gate: Any) -> httpx.Response:
-    response: httpx.Response = service.post(
-        f"/v1/gate{query}", {"kind": "scores", "request": request, **gate}
-    )
-    return response
+def ask(service: Service, request: dict[str, Any], query: str = "", **gate: Any) -> httpx.Response:
+    return service.post(f"/v1/gate{query}", {"kind": "scores", "request": request, **gate})
 
 
 @pytest.mark.parametrize(
@@ -289,9 +286,12 @@ def test_an_alpha_that_leaves_no_level_leaves_the_interval_out(service: Any, alp
     """1 - 2 alpha is the level by default, and no level is 1, or 0."""
     request = {"u": [1, 1, 0, 1, 1], "v": [1, 0, 0, 1, 1]}
     asked = {"kind": "scores", "request": request, "margin": 0.1, "alpha": alpha}
-    answered = service.post("/v1/gate?fail_status=200", asked)
-    assert answered.status_code == 200, answered.text
-    assert answered.json()["metrics"][0]["test"]["confidence_interval"] is None
+    assert (
+        answer_to(service.post("/v1/gate?fail_status=200", asked))["metrics"][0]["test"][
+            "confidence_interval"
+        ]
+        is None
+    )
 
 
 U, V = [1, 0, 1, 1, 0, 1], [1, 0, 1, 0, 1, 1]
@@ -429,11 +429,10 @@ HIGH = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
 
 
 def ask_against(
-    service: Any, against: Mapping[str, Any], query: str = "", u: Any = None, **gate: Any
+    service: Service, against: Mapping[str, Any], query: str = "", u: Any = None, **gate: Any
 ) -> httpx.Response:
     body = {"kind": "scores", "request": {"u": CANDIDATE if u is None else u}, "against": against, **gate}
-    response: httpx.Response = service.post(f"/v1/gate{query}", body)
-    return response
+    return service.post(f"/v1/gate{query}", body)
 
 
 @pytest.mark.parametrize("policy", ["improve", "no_regression"])
@@ -693,9 +692,8 @@ def rows(values: Sequence[int]) -> bytes:
     return ("id,score\n" + "".join(f"q{n},{value}\n" for n, value in enumerate(values))).encode()
 
 
-def send(service: Any, files: list[tuple[str, tuple[str, bytes]]], **fields: str) -> httpx.Response:
-    response: httpx.Response = service.post("/v1/gate", files=files, data=fields)
-    return response
+def send(service: Service, files: list[tuple[str, tuple[str, bytes]]], **fields: str) -> httpx.Response:
+    return service.post("/v1/gate", files=files, data=fields)
 
 
 BASELINES = [

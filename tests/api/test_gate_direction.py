@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.api.conftest import codes_of, error_of, errors_of
+from tests.api.conftest import Service, codes_of, error_of, errors_of
 
 Files = dict[str, tuple[str, bytes]]
 N = 20
@@ -118,9 +118,8 @@ def files_of(files: dict[str, bytes], u: str, v: str) -> Files:
     return {"u": ("u.txt", files[u]), "v": ("v.txt", files[v]), **more}
 
 
-def gate(service: Any, files: Files, query: str = "", **fields: str) -> httpx.Response:
-    response: httpx.Response = service.request("POST", f"/v1/gate{query}", files=files, data=fields)
-    return response
+def gate(service: Service, files: Files, query: str = "", **fields: str) -> httpx.Response:
+    return service.request("POST", f"/v1/gate{query}", files=files, data=fields)
 
 
 def codes(said: dict[str, Any]) -> set[str]:
@@ -184,9 +183,8 @@ def counted(good: bool, name: str = "errors") -> dict[str, list[int]]:
     return {name: [0 if good else 1] * N, "words": [4] * N}
 
 
-def as_json(service: Any, kind: str, request: dict[str, Any], **gate: Any) -> httpx.Response:
-    response: httpx.Response = service.post("/v1/gate", {"kind": kind, "request": request, **gate})
-    return response
+def as_json(service: Service, kind: str, request: dict[str, Any], **gate: Any) -> httpx.Response:
+    return service.post("/v1/gate", {"kind": kind, "request": request, **gate})
 
 
 def test_a_ratio_in_json_is_told_by_what_it_counts(service: Any) -> None:

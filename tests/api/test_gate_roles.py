@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.api.conftest import codes_of, problem
+from tests.api.conftest import Service, answer_to, codes_of, problem
 
 Rows = list[tuple[str, int, int]]
 
@@ -110,14 +110,13 @@ FORMS = {
 }
 
 
-def gate(service: Any, form: str, content: bytes, **fields: str) -> httpx.Response:
-    response: httpx.Response = service.request(
+def gate(service: Service, form: str, content: bytes, **fields: str) -> httpx.Response:
+    return service.request(
         "POST",
         "/v1/gate",
         files={"file": ("scores", content)},
         data={"format": form.partition(" ")[0], **fields},
     )
-    return response
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -263,12 +262,11 @@ def test_every_metric_of_a_gate_needs_its_roles(service: Any) -> None:
 
 
 def a_test(service: Any, content: bytes, **fields: str) -> dict[str, Any]:
-    response = service.request(
-        "POST", "/v1/tests/files", files={"file": ("scores", content)}, data={"format": "csv", **fields}
+    return answer_to(
+        service.request(
+            "POST", "/v1/tests/files", files={"file": ("scores", content)}, data={"format": "csv", **fields}
+        )
     )
-    assert response.status_code == 200, response.text
-    said: dict[str, Any] = response.json()
-    return said
 
 
 def test_a_plain_test_takes_the_order_says_so_and_warns_where_it_matters(service: Any) -> None:

@@ -12,7 +12,7 @@ import openpyxl
 import pytest
 from sklearn.metrics import f1_score, roc_auc_score
 
-from tests.api.conftest import error_of, problem
+from tests.api.conftest import answer_to, error_of, problem
 
 FILES, PREDICTIONS, COMPARE = "/v1/tests/files", "/v1/tests/predictions", "/v1/compare"
 CSV = {"content-type": "text/csv"}
@@ -296,9 +296,7 @@ def test_every_way_is_the_json_request(service: Any, way: str, statistic: dict[s
     fields = {key: value for key, value in statistic.items() if key != "name"} | {
         "statistic": statistic["name"]
     }
-    answer = service.post(FILES, files=ways(data)[way], data=fields)
-    assert answer.status_code == 200, answer.text
-    said = answer.json()
+    said = answer_to(service.post(FILES, files=ways(data)[way], data=fields))
     assert (said["reading"]["format"], said["reading"]["guessed"]) == ("labels", True)
     assert said["p_value_bounds"] == wanted["p_value_bounds"]
     assert said["statistic"] == wanted["statistic"]

@@ -22,7 +22,7 @@ from exactperm.client import scores
 from exactperm.client.requests import TestRequest
 from exactperm.client.responses import decode
 from exactperm.client.results import GateResult, TestResult
-from tests.api.conftest import error_of
+from tests.api.conftest import answer_to, error_of
 from tests.enumeration import by_signs
 
 PATH = "/v1/tests/scores"
@@ -284,9 +284,7 @@ def test_nan_in_an_array_is_missing_where_that_is_said(service: Any) -> None:
 
 
 def board(service: Any, **request: Any) -> Any:
-    answer = service.post("/v1/compare", json={"kind": "scores", **request})
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+    return answer_to(service.post("/v1/compare", json={"kind": "scores", **request}))
 
 
 @pytest.mark.parametrize("on_missing", ["pairwise", "complete"])
@@ -348,11 +346,9 @@ def test_every_baseline_of_a_gate_may_have_nulls(service: Any) -> None:
     request = {"u": [1, None, 1, 1, 1, 1, 1, 1], "on_missing": "drop"}
     baselines = {"A": [0, 0, 0, None, 0, 0, 0, 0], "B": [None, *[0] * 7]}
     asked = {"kind": "scores", "policy": "improve", "request": request, "against": baselines}
-    said = service.post("/v1/gate", json=asked)
-    assert said.status_code == 200, said.text
-    assert [metric["test"]["pairing"] for metric in said.json()["metrics"]] == [
-        {"matched": 6, "only_u": 1, "only_v": 1}
-    ] * 2
+    assert [
+        metric["test"]["pairing"] for metric in answer_to(service.post("/v1/gate", json=asked))["metrics"]
+    ] == [{"matched": 6, "only_u": 1, "only_v": 1}] * 2
 
 
 OPEN_U, OPEN_V = [1, 1, None, 1, 1, 0, None], [0, 0, 0, None, 0, 0, None]

@@ -22,7 +22,7 @@ from click.testing import CliRunner
 import exactperm
 from exactperm.cli.commands import cli
 from exactperm.client.errors import InvalidData, InvalidTest
-from tests.api.conftest import Service, error_of, errors_of, problem
+from tests.api.conftest import Service, answer_to, error_of, errors_of, problem
 from tests.enumeration import by_resamples, by_signs, share, signed_sums
 
 DUSTY = {"u": [0.30000000000000004, 0.4, 0.1], "v": [0.2, 0.3, 0.2]}
@@ -181,9 +181,7 @@ def test_large_effects_that_cancel_and_that_no_swap_changes_are_a_null_of_zero(
     effects: list[float], expression: str, service: Any
 ) -> None:
     body = {"stay": effects, "swap": effects, "statistic": {"expression": expression}}
-    response = service.post("/v1/tests/effects", body)
-    assert response.status_code == 200
-    answer = response.json()
+    answer = answer_to(service.post("/v1/tests/effects", body))
     assert (answer["p_value"], answer["null"]["pmf"]) == (1.0, [{"value": 0.0, "probability": 1.0}])
 
 
@@ -334,7 +332,7 @@ def test_evaluation_files_are_refused(service: Any, name: str, text: str, number
 
 @pytest.mark.parametrize("number", TINY)
 @pytest.mark.parametrize("cell", ["<v>@</v>", "<f>1/A9</f><v>@</v>", '<f t="shared" si="0"/><v>@</v>'])
-def test_cells_of_workbooks_are_refused(service: Any, cell: str, number: str) -> None:
+def test_cells_of_workbooks_are_refused(service: Service, cell: str, number: str) -> None:
     """openpyxl gives 0 for them."""
     empty, book = io.BytesIO(), openpyxl.Workbook()
     assert book.active is not None
@@ -348,10 +346,7 @@ def test_cells_of_workbooks_are_refused(service: Any, cell: str, number: str) ->
             for info in old.infolist():
                 content = old.read(info).replace(b"<v>7</v>", cell.replace("@", value).encode())
                 new.writestr(info.filename, content)
-        answered: httpx.Response = service.post(
-            "/v1/tests/files", files={"file": ("x.xlsx", stream.getvalue())}
-        )
-        return answered
+        return service.post("/v1/tests/files", files={"file": ("x.xlsx", stream.getvalue())})
 
     refused = status(number)
     assert codes(refused) == {CODE}

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 from sklearn import metrics
 
-from tests.api.conftest import error_of
+from tests.api.conftest import answer_to, error_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PREDICTIONS = "/v1/tests/predictions"
@@ -236,11 +236,11 @@ def test_a_table_of_labels_and_scores_is_the_request(service: Any) -> None:
     gold, u, v = ([float(row[k]) for row in rows] for k in range(3))
     body = {"gold": [int(g) for g in gold], "u": u, "v": v, "statistic": {"name": "auc"}}
     single = service.post(PREDICTIONS, body).json()
-    answered = service.request(
-        "POST", "/v1/tests/files", files={"file": ("scores.csv", RANKED.read_bytes())}, data={}
+    said = answer_to(
+        service.request(
+            "POST", "/v1/tests/files", files={"file": ("scores.csv", RANKED.read_bytes())}, data={}
+        )
     )
-    assert answered.status_code == 200, answered.text
-    said = answered.json()
     assert said["reading"]["format"] == "ranking"
     assert (said["statistic"]["name"], said["p_value"]) == ("auc", single["p_value"])
     wanted = [metrics.roc_auc_score(gold, column) for column in (u, v)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.conftest import error_of
+from tests.api.conftest import answer_to, error_of
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = "/v1/tests/files"
@@ -73,9 +73,7 @@ def test_segment_scores_are_the_request(
     fields: dict[str, Any] = {key: str(value) for key, value in statistic.items() if key != "name"}
     fields |= {"statistic": statistic["name"], "groups": groups}
     fields |= SAMPLED if clusters is None else {"clusters": clusters}
-    answered = service.request("POST", FILES, files=metric_files(), data=fields)
-    assert answered.status_code == 200, answered.text
-    said = answered.json()
+    said = answer_to(service.request("POST", FILES, files=metric_files(), data=fields))
     sampled: dict[str, Any] = SAMPLED if clusters is None else {}
     wanted = service.post(
         PREDICTIONS, {**as_request(groups, clusters), "statistic": statistic, **sampled}

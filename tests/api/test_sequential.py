@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.api.conftest import error_of
+from tests.api.conftest import answer_to, error_of
 from tests.enumeration import by_signs
 
 ANYTIME = {"mode": "anytime"}
@@ -19,9 +19,7 @@ U, V = [1] * 10 + [0] * 2, [0] * 10 + [1] * 2
 
 
 def answer_of(service: Any, **body: Any) -> Any:
-    response = service.post("/v1/tests/scores", {"u": U, "v": V, **body})
-    assert response.status_code == 200, response.text
-    return response.json()
+    return answer_to(service.post("/v1/tests/scores", {"u": U, "v": V, **body}))
 
 
 def decided(service: Any, u: Any, v: Any, **terms: Any) -> Any:

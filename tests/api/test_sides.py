@@ -32,19 +32,17 @@ def lines(*rows: dict[str, Any]) -> bytes:
     return "\n".join(map(json.dumps, rows)).encode()
 
 
-def send(service: Any, path: str, files: dict[str, tuple[str, bytes]], **fields: str) -> httpx.Response:
-    response: httpx.Response = service.request("POST", path, files=files, data=fields)
-    return response
+def send(service: Service, path: str, files: dict[str, tuple[str, bytes]], **fields: str) -> httpx.Response:
+    return service.request("POST", path, files=files, data=fields)
 
 
 def two(u: bytes, v: bytes, name: str = "t.csv") -> dict[str, tuple[str, bytes]]:
     return {"u": (f"u-{name}", u), "v": (f"v-{name}", v)}
 
 
-def board(service: Any, u: bytes, v: bytes, name: str = "t.csv", **fields: str) -> httpx.Response:
+def board(service: Service, u: bytes, v: bytes, name: str = "t.csv", **fields: str) -> httpx.Response:
     files = [("system", (f"p-{name}", u)), ("system", (f"q-{name}", v))]
-    response: httpx.Response = service.request("POST", "/v1/compare", files=files, data=fields)
-    return response
+    return service.request("POST", "/v1/compare", files=files, data=fields)
 
 
 def warned(answer: dict[str, Any]) -> set[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.conftest import problem
+from tests.api.conftest import answer_to, problem
 
 FILES = "/v1/tests/files"
 PACK = Path(__file__).resolve().parents[3] / "shared" / "data" / "ner" / "uner_en_ewt"
@@ -179,9 +179,7 @@ def test_a_file_of_documents_needs_no_header(documents: bytes, format_: str, ser
     if format_ == "mt":
         pytest.importorskip("sacrebleu")
         files = dict.fromkeys(("u", "v", "ref"), b"a b c\nd e f\ng h i\n") | {"documents": documents}
-    said = send(service, files, format=format_, clusters="document")
-    assert said.status_code == 200, said.text
-    assert said.json()["items"]["clusters"] == 2
+    assert answer_to(send(service, files, format=format_, clusters="document"))["items"]["clusters"] == 2
 
 
 @pytest.mark.parametrize("documents", [b"a\nb\n", b"a\nb\nc\nd\ne\n"])
