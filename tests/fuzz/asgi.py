@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -104,6 +105,20 @@ def _judge_choices(choices: list[dict[str, Any]] | None) -> None:
         assert all(isinstance(value, str) for value in choice["fields"].values())
 
 
+def judge_certified(answer: dict[str, Any], truth: Fraction, about: object) -> None:
+    """The bounds hold the true p-value, the p-value is as near to it as is said, and the fraction is it."""
+    low, high = map(Fraction, answer["p_value_bounds"])
+    assert low <= truth <= high, (about, answer["p_value"], float(truth))
+    bound = answer["method"]["relative_error_bound"]
+    if bound is not None:
+        assert abs(Fraction(answer["p_value"]) - truth) <= Fraction(bound) * truth + Fraction(1, 2**1074), (
+            about
+        )
+    fraction = answer["p_value_fraction"]
+    if fraction is not None:
+        assert Fraction(int(fraction["numerator"]), 2 ** fraction["log2_denominator"]) == truth, about
+
+
 def judge_answer(kind: str, status: int, media: str, body: bytes, *, unavailable: bool = False) -> None:
     """An answer is what the document says it is; anything else is a problem, and none is the service's fault. Both are counted."""
     GENERATED[f"{kind}: {'answered' if status in {200, 409} else 'refused'}"] += 1
@@ -135,6 +150,7 @@ CHEAP = settings_with(
     access_log=False,
 )
 Header = tuple[bytes, bytes]
+JSON: list[Header] = [(b"content-type", b"application/json")]
 
 
 class Answered(NamedTuple):
@@ -165,6 +181,13 @@ class InProcess:
         }  # fmt: skip
         answered: Answered = self._portal.call(_one, self.app, scope, body)
         return answered
+
+    def post(self, path: str, body: object) -> tuple[int, Any]:
+        """Status and answer of a request in JSON."""
+        answered = self.ask(
+            "POST", path, b"", JSON, body if isinstance(body, bytes) else json.dumps(body).encode()
+        )
+        return answered.status, json.loads(answered.body)
 
     def judge(self, kind: str, query: bytes, headers: Iterable[Header], body: bytes) -> None:
         """Send it to the route of that kind, and judge what comes back: never a fault of the service.

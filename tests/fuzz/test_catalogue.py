@@ -13,7 +13,7 @@ from exactperm.answers.test import Alternative, Method, Resampling
 from exactperm.inference.options import PmfDetail, Significance
 from exactperm.statistics.catalogue import ENTRIES, Parameter, Statistic
 from exactperm.statistics.pairwise.data import PAIRWISE
-from tests.fuzz.asgi import GENERATED, InProcess, examples, judge_answer, path_of
+from tests.fuzz.asgi import GENERATED, JSON, InProcess, examples, judge_answer, path_of
 
 Draw = Callable[..., Any]
 VALUES: dict[str, list[Any]] = {
@@ -207,14 +207,13 @@ def many(draw: Draw) -> dict[str, Any]:
     return request
 
 
-AS_JSON = [(b"content-type", b"application/json")]
 FORMS = st.sampled_from(["json", "json", "text", "markdown", "html", "csv"])
 
 
 def said(service: InProcess, kind: str, request: Any, form: str = "json") -> Any:
     """The answer, judged; None for what is refused or no JSON."""
     answered = service.ask(
-        "POST", path_of(kind), f"format={form}".encode(), AS_JSON, json.dumps(request).encode()
+        "POST", path_of(kind), f"format={form}".encode(), JSON, json.dumps(request).encode()
     )
     judge_answer(kind, *answered)
     if answered.media == "application/problem+json" or form != "json":

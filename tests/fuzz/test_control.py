@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -15,6 +14,7 @@ import pytest
 from tests.enumeration import SIDES, by_swaps
 from tests.fuzz.asgi import CHEAP, GENERATED, TIMES, InProcess, in_process
 from tests.fuzz.joint_cases import joint_case
+from tests.fuzz.test_midpoint import BLEU, bleu_score, chrf_score
 
 Score = Callable[[Sequence[Any]], Any]
 # Doubles that differ by less are equal; scores of such small counts that differ do so by far more.
@@ -95,13 +95,7 @@ def _corpus(random: Random, kind: str, side: str) -> tuple[str, dict[str, Any], 
     return "counts", request, by_swaps(rows[0], rows[1], bleu if kind == "bleu" else chrf, side, _NEAR)
 
 
-BLEU = (
-    "sys_len",
-    "ref_len",
-    *(f"correct_{n}" for n in range(1, 5)),
-    *(f"total_{n}" for n in range(1, 5)),
-)
-CHRF = tuple(f"{kind}_{n}" for n in (1, 2) for kind in ("hyp", "ref", "match"))
+CHRF = tuple(f"{kind}_{n}" for kind in ("hyp", "ref", "match") for n in (1, 2))
 
 
 def _bleu_row(random: Random, reference: int) -> list[int]:
@@ -115,34 +109,18 @@ def _bleu_row(random: Random, reference: int) -> list[int]:
 
 
 def _chrf_row(random: Random, reference: int) -> list[int]:
-    row = []
-    for n in range(2):
-        predicted, true = random.randint(3, 14) - n, reference - n
-        row += [predicted, true, random.randint(0, min(predicted, true))]
-    return row
+    predicted, true = [random.randint(3, 14) - n for n in range(2)], [reference - n for n in range(2)]
+    return [*predicted, *true, *(random.randint(0, min(pair)) for pair in zip(predicted, true, strict=True))]
 
 
 def bleu(rows: Sequence[Sequence[int]]) -> float:
-    """Papineni et al. (2002), with exponential smoothing."""
-    system, reference, *counts = (sum(column) for column in zip(*rows, strict=True))
-    if not any(counts[:_ORDERS]):
-        return 0.0
-    logs, smoothing = 0.0, 1.0
-    for matched, possible in zip(counts[:_ORDERS], counts[_ORDERS:], strict=True):
-        smoothing *= 1.0 if matched else 2.0
-        logs += math.log((matched or 1.0 / smoothing) / possible)
-    return 100.0 * math.exp(min(0.0, 1.0 - reference / system) + logs / _ORDERS)
+    return bleu_score([sum(column) for column in zip(*rows, strict=True)])
 
 
 def chrf(rows: Sequence[Sequence[int]]) -> float:
-    """Popović (2015) with beta 2, of two orders."""
-    sums = [sum(column) for column in zip(*rows, strict=True)]
-    precision = sum(sums[3 * n + 2] / sums[3 * n] for n in range(2)) / 2.0
-    recall = sum(sums[3 * n + 2] / sums[3 * n + 1] for n in range(2)) / 2.0
-    return 100.0 * 5.0 * precision * recall / (4.0 * precision + recall) if precision else 0.0
+    return chrf_score([sum(column) for column in zip(*rows, strict=True)])
 
 
-JSON = [(b"content-type", b"application/json")]
 CASES = 50
 
 
@@ -159,12 +137,12 @@ def roomy() -> Iterator[InProcess]:
 
 def answered(service: InProcess, kind: str, request: dict[str, Any]) -> dict[str, Any] | None:
     """The answer; None for a refusal of a statistic that has no value as observed."""
-    found = service.ask("POST", f"/v1/tests/{kind}", b"", JSON, json.dumps(request).encode())
-    result: dict[str, Any] = json.loads(found.body)
-    if found.status == 422:
+    result: dict[str, Any]
+    status, result = service.post(f"/v1/tests/{kind}", request)
+    if status == 422:
         assert {error["code"] for error in result["errors"]} == {"undefined_statistic"}, result
         return None
-    assert found.status == 200, (result, request)
+    assert status == 200, (result, request)
     return result
 
 

@@ -174,25 +174,8 @@ def predictions(random: Random) -> Asked:
 def _precision(random: Random) -> float:
     """What a bracket may be asked for: from the smallest double to the whole of [0, 1]."""
     return random.choice(
-        [
-            5e-324,
-            1e-323,
-            1e-308,
-            1e-300,
-            1e-280,
-            1e-100,
-            1e-17,
-            1e-16,
-            1e-15,
-            1e-12,
-            1e-9,
-            1e-6,
-            1e-3,
-            0.1,
-            0.5,
-            1.0,
-        ]
-    )
+        [5e-324, 1e-323, 1e-308, 1e-300, 1e-280, 1e-100, 1e-17, 1e-16, 1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 1.0]
+    )  # fmt: skip
 
 
 def _bracketed(random: Random, body: dict[str, Any]) -> dict[str, Any]:
@@ -224,33 +207,8 @@ def _spiky(random: Random, items: int, huge: list[float], small: list[float]) ->
 
 
 _BORDERS = [
-    2,
-    3,
-    5,
-    8,
-    12,
-    16,
-    19,
-    20,
-    21,
-    22,
-    25,
-    28,
-    30,
-    35,
-    39,
-    40,
-    41,
-    45,
-    52,
-    53,
-    60,
-    61,
-    62,
-    63,
-    64,
-    65,
-]
+    2, 3, 5, 8, 12, 16, 19, 20, 21, 22, 25, 28, 30, 35, 39, 40, 41, 45, 52, 53, 60, 61, 62, 63, 64, 65,
+]  # fmt: skip
 _MANY = [80, 100, 150, 200, 300, 400]
 
 

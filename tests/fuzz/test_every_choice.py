@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from exactperm.reports.representations import BY_NAME, OF_A_COMPARISON, OF_A_GATE, OF_A_TEST, OF_POWER
-from tests.fuzz.asgi import GENERATED, TIMES, InProcess, judge_problem
+from tests.fuzz.asgi import GENERATED, JSON, TIMES, InProcess, judge_problem
 from tests.fuzz.number_bodies import (
     GATE,
     MODELS,
@@ -25,7 +25,7 @@ from tests.fuzz.number_bodies import (
     node_at,
     validator_of,
 )
-from tests.fuzz.test_extreme_numbers import JSON, PATHS, judge_numbers, no_number
+from tests.fuzz.test_extreme_numbers import PATHS, judge_numbers, no_number
 
 SMALL = Path(__file__).parents[2] / "openapi/examples/small"
 REPRESENTATIONS = {"gate": OF_A_GATE, "compare": OF_A_COMPARISON, "power": OF_POWER}

@@ -21,7 +21,7 @@ from exactperm.execution.ipc import Unbounded
 from exactperm.service.messages import Body, Job, RenderedResponse, limits_of
 from exactperm.service.pipeline import handle, handle_in_place
 from exactperm.settings import Settings
-from tests.fuzz.asgi import GENERATED, TIMES, InProcess, path_of
+from tests.fuzz.asgi import GENERATED, TIMES, InProcess
 
 DIGITS = 300
 # Values of small expressions of small numbers that agree to so many digits are equal.
@@ -315,12 +315,6 @@ def seeds(count: int) -> range:
     return range(start, start + count)
 
 
-def asked(service: InProcess, case: Case) -> tuple[int, dict[str, Any]]:
-    body = json.dumps({**case.request, "pmf": "none"}).encode()
-    answered = service.ask("POST", path_of("effects"), b"", [(b"content-type", b"application/json")], body)
-    return answered.status, json.loads(answered.body)
-
-
 @pytest.mark.parametrize("rational", [True, False])
 def test_small_expressions_have_the_p_value_of_counting(service: InProcess, *, rational: bool) -> None:
     compared = 0
@@ -330,7 +324,7 @@ def test_small_expressions_have_the_p_value_of_counting(service: InProcess, *, r
             wanted = truth(case)
         except UnsureError:
             continue
-        status, said = asked(service, case)
+        status, said = service.post("/v1/tests/effects", {**case.request, "pmf": "none"})
         if status != 200:
             codes = {flaw["code"] for flaw in said["errors"]}
             assert codes <= ALLOWED, (seed, case, said)

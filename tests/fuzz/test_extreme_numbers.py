@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.fuzz.asgi import GENERATED, TIMES, InProcess, judge_problem
+from tests.fuzz.asgi import GENERATED, JSON, TIMES, InProcess, judge_problem
 from tests.fuzz.number_bodies import MODELS, TESTS, Place, bodies, document, numeric_nodes, places, replaced
 
 TOKENS = ["NaN", "Infinity", "-Infinity", "1e400", "-1e400", "1e-400", "1e308", "-1e308", "1e-310", "9007199254740993", "7" * 400, "-1", "0", "1e18"]  # fmt: skip
-JSON = [(b"content-type", b"application/json")]
 PATHS = {"gate": "/v1/gate", "compare": "/v1/compare", "power": "/v1/power"}
 FORMATS = ["json", "json", "text", "markdown", "html"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -314,7 +313,6 @@ def _effects(random: Random) -> Made:
     return "effects", request, items, lambda _: value, []
 
 
-JSON = [(b"content-type", b"application/json")]
 WORST = ("fail", "inconclusive", "pass")
 
 
@@ -323,20 +321,19 @@ WORST = ("fail", "inconclusive", "pass")
 def test_a_gate_says_what_every_swap_in_fractions_says(service: InProcess, seed: int) -> None:
     request, metrics = gate_case(Random(seed))
     defined = all(metric.values()[0] is not None for metric in metrics)
-    answered = service.ask("POST", "/v1/gate", b"", JSON, json.dumps(request).encode())
-    answer = json.loads(answered.body)
+    status, answer = service.post("/v1/gate", request)
     GENERATED["gates"] += 1
     if not defined:
-        assert answered.status == 422, request
+        assert status == 422, request
         assert {error["code"] for error in answer["errors"]} == {"undefined_statistic"}
         return
-    if answered.status == 422:
+    if status == 422:
         codes = {error["code"] for error in answer["errors"]}
         assert codes <= {"labels_never_match", "one_item"}, (request, answer)
         assert ("one_item" in codes) == any(metric.items == 1 for metric in metrics), (request, answer)
         GENERATED["gates refused by their labels, or for one item"] += 1
         return
-    assert answered.status in {200, 409}, (request, answer)
+    assert status in {200, 409}, (request, answer)
     expected = verdicts(metrics)
     for metric, own, truth in zip(metrics, answer["metrics"], expected, strict=True):
         assert own["verdict"] == truth.verdict, (request, own["reason"])
@@ -350,7 +347,7 @@ def test_a_gate_says_what_every_swap_in_fractions_says(service: InProcess, seed:
     overall = min((truth.verdict for truth in expected), key=WORST.index)
     passed = overall == "pass" or (overall == "inconclusive" and request["on_inconclusive"] == "pass")
     assert (answer["verdict"], answer["passed"]) == (overall, passed), request
-    assert answered.status == (200 if passed else 409)
+    assert status == (200 if passed else 409)
 
 
 def judge_test(metric: GateMetric, test: dict[str, Any], request: dict[str, Any]) -> None:

@@ -126,13 +126,10 @@ _EXPRESSIONS: tuple[tuple[str, Score], ...] = (
 )
 
 
+BLEU = ("sys_len", "ref_len", *(f"{kind}_{n}" for kind in ("correct", "total") for n in range(1, 5)))
+
+
 def _bleu(chance: Random) -> MidpointCase:
-    names = (
-        "sys_len",
-        "ref_len",
-        *(f"correct_{n}" for n in range(1, 5)),
-        *(f"total_{n}" for n in range(1, 5)),
-    )
     base = round(10 ** chance.uniform(1.5, 5.0))
 
     def counts(length: int, matches: list[int], reference: int, segments: int) -> list[int]:
@@ -147,10 +144,11 @@ def _bleu(chance: Random) -> MidpointCase:
 
     reference = round(base * chance.choice((0.9, 1.0, 1.0, 1.1)))
     shared = counts(base, [round(base * 0.6 ** (k + 1)) for k in range(4)], reference, max(base // 20, 1))
-    return MidpointCase(names, *_rows(chance, row, shared), StatisticSpec("bleu"), _bleu_score)
+    return MidpointCase(BLEU, *_rows(chance, row, shared), StatisticSpec("bleu"), bleu_score)
 
 
-def _bleu_score(sums: Sequence[float]) -> float:
+def bleu_score(sums: Sequence[float]) -> float:
+    """Papineni et al. (2002), with exponential smoothing."""
     system, reference, *counts = sums
     if min(counts[4:]) <= 0 or not any(counts[:4]):
         return 0.0
@@ -171,10 +169,11 @@ def _chrf(chance: Random) -> MidpointCase:
 
     shared = [base, base // 2 + 1, base + 3, base // 2 + 2, base // 2, base // 5 + 1]
     parameters: dict[str, Any] = {}
-    return MidpointCase(names, *_rows(chance, row, shared), StatisticSpec("chrf", parameters), _chrf_score)
+    return MidpointCase(names, *_rows(chance, row, shared), StatisticSpec("chrf", parameters), chrf_score)
 
 
-def _chrf_score(sums: Sequence[float]) -> float:
+def chrf_score(sums: Sequence[float]) -> float:
+    """Popović (2015) with beta 2, of two orders."""
     orders = [k for k in range(2) if sums[k] > 0 and sums[2 + k] > 0]
     precision = sum(sums[4 + k] / sums[k] for k in orders)
     recall = sum(sums[4 + k] / sums[2 + k] for k in orders)
