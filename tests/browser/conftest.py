@@ -80,9 +80,9 @@ class Tab:
         rows = self.page.locator(".numbers tr", has=self.page.get_by_role("rowheader", name=head, exact=True))
         return rows.first.locator("td").inner_text()
 
-    def pictured(self) -> None:
+    def pictured(self, where: str = ".picture") -> None:
         """Wait for the picture, and see that the browser can draw it."""
-        image = self.page.locator(".picture img")
+        image = self.page.locator(f"{where} img")
         image.wait_for(state="visible")
         until(lambda: image.evaluate("image => image.complete && image.naturalWidth > 0"), "a picture")
 

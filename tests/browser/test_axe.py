@@ -9,7 +9,6 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, ViewportSize
 
 from tests.browser.conftest import DESKTOP, Tab
-from tests.browser.test_leaderboard import pair_pictured
 from tests.process.conftest import Server
 
 PHONE = (390, 844)
@@ -79,7 +78,7 @@ def steps_of_compare(tab: Tab) -> list[str]:
     tab.page.get_by_text("All pairs (").click()
     tab.page.locator(".standings").get_by_role("button", name="cedar-8b", exact=True).click()
     tab.page.locator(".standings").get_by_role("button", name="delta-8b", exact=True).click()
-    pair_pictured(tab)
+    tab.pictured("#pair")
     found += findings(tab.page, "result")
     tab.page.select_option("#f-compare", "baseline")
     refused(tab, BOARD, "Rank systems")

@@ -52,13 +52,6 @@ def choose(tab: Tab, *names: str) -> None:
         tab.page.locator(".standings").get_by_role("button", name=name, exact=True).click()
 
 
-def pair_pictured(tab: Tab) -> None:
-    """Wait for the picture of the chosen pair, and see that the browser can draw it."""
-    image = tab.page.locator("#pair img")
-    image.wait_for(state="visible")
-    until(lambda: image.evaluate("image => image.complete && image.naturalWidth > 0"), "a picture")
-
-
 def sent(tab: Tab, server: Server, **fields: str) -> dict[str, object]:
     """The service's own answer to what is pasted."""
     text = tab.page.locator("#paste-file").input_value()
@@ -151,10 +144,10 @@ def test_two_chosen_systems_have_their_numbers_and_the_picture_of_their_test(
     assert card.locator(".said").inner_text() == "atlas-70b is significantly better than cedar-8b."
     assert tab.row("Adjusted p-value").startswith(f"{pair['p_adjusted']:.3g}")
     assert tab.row("Better, equal, worse").startswith(f"{pair['wins']} / {pair['ties']} / {pair['losses']}")
-    pair_pictured(tab)
+    tab.pictured("#pair")
     choose(tab, "birch-32b", "atlas-70b", "delta-8b")  # a third takes the place of the oldest
     assert card.locator("h3").inner_text() == "birch-32b and delta-8b"
-    pair_pictured(tab)
+    tab.pictured("#pair")
     choose(tab, "delta-8b")
     assert card.is_hidden()
 
@@ -209,12 +202,12 @@ def test_a_dropped_table_with_data_sets_has_a_board_for_each(visit: Callable[...
     assert (ranked(tab), scores) == (["A", "B, the second"], ["0.75", "0.5"])
     choose(tab, *names)
     first = tab.row("p-value")
-    pair_pictured(tab)  # of maths alone: it is shown only for a test with the p-value of the board
+    tab.pictured("#pair")  # of maths alone: it is shown only for a test with the p-value of the board
     tab.page.select_option("#board", label="law")
     assert tab.page.locator("#pair").is_hidden()
     choose(tab, *names)
     assert tab.row("p-value") != first
-    pair_pictured(tab)
+    tab.pictured("#pair")
 
 
 def test_several_files_are_a_system_each(visit: Callable[..., Tab], tmp_path: Path, server: Server) -> None:
@@ -230,7 +223,7 @@ def test_several_files_are_a_system_each(visit: Callable[..., Tab], tmp_path: Pa
     tab.verdict()
     assert ranked(tab) == ["large", "small", "small.v1"]
     choose(tab, "small", "large")
-    pair_pictured(tab)
+    tab.pictured("#pair")
     code, output = run(copied(tab), tmp_path)
     assert code == 0
     files = [("system", (path.name, path.read_bytes())) for path in paths]
