@@ -145,6 +145,13 @@ def test_nothing_of_a_plan_is_lost(client: Client) -> None:
     assert as_json(plan, plan.raw) == plan.raw
 
 
+def test_costs_beyond_what_integers_are_written_for_are_read(client: Client) -> None:
+    plan = client.plan(scores(U, V)).raw
+    dear = [{**plan["alternatives"][0], "operations": 1e300, "bytes": 1e20}]
+    read = decode(results.Plan, {**plan, "operations": 1e300, "alternatives": dear})
+    assert (read.operations, read.alternatives[0].bytes) == (1e300, 1e20)
+
+
 def test_pairing_by_id_is_told(client: Client) -> None:
     u, v = {"a": 1, "b": 0, "c": 2}, {"c": 0, "a": 0}
     pairing = client.scores(u, v, on_missing="drop").pairing

@@ -5,8 +5,9 @@ Libraries are imported when they run.
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -79,7 +80,8 @@ def batch(
     _, content = read(path)
     media = "application/json" if _is_one_object(content) else "application/x-ndjson"
     call = Call("/v1/batch", query=(("format", format_),), content=content, content_type=media).kept(store)
-    response = _answered(lambda: checked(send(call, url, api_key)))
+    with _refusals():
+        response = checked(send(call, url, api_key))
     write(response.content, output)
     say_permalink(permalink_of(response), asked=store)
     if format_ == "json":
@@ -114,6 +116,17 @@ def jobs() -> None:
     """Submit requests to a server that computes them while nobody waits, and get their results."""
 
 
+def _of_a_job(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]], click.Command]:
+    """A command about one job of a server, with these options."""
+
+    def command(function: Callable[..., None]) -> click.Command:
+        for option in reversed((JOB, *options, URL, API_KEY)):
+            function = option(function)
+        return jobs.command()(function)
+
+    return command
+
+
 @jobs.command()
 @click.argument("path", metavar="FILE")
 @click.option(
@@ -140,9 +153,7 @@ def submit(**given: Any) -> None:
         raise click.BadParameter("a key is letters, digits and signs of ASCII.", param_hint="--key")
     headers = (("idempotency-key", given["key"]),) if given["key"] is not None else ()
     with _client(given) as client:
-        job = _answered(
-            lambda: reader_of(Job)(client.send(Call("/v1/jobs", content=content, headers=headers)))
-        )
+        job = reader_of(Job)(client.send(Call("/v1/jobs", content=content, headers=headers)))
         if not given["wait"]:
             click.echo(job.id)
             return
@@ -150,33 +161,21 @@ def submit(**given: Any) -> None:
         _wait(client, job.id, given)
 
 
-@jobs.command()
-@JOB
-@URL
-@API_KEY
+@_of_a_job()
 def status(**given: Any) -> None:
     """Print a job as it is now, as JSON."""
     with _client(given) as client:
-        click.echo(json.dumps(dict(_answered(lambda: client.jobs.status(given["job"])).raw), indent=2))
+        click.echo(json.dumps(dict(client.jobs.status(given["job"]).raw), indent=2))
 
 
-@jobs.command()
-@JOB
-@OUTPUT
-@QUIET
-@URL
-@API_KEY
+@_of_a_job(OUTPUT, QUIET)
 def wait(**given: Any) -> None:
     """Wait until a job has ended, and write its result."""
     with _client(given) as client:
         _wait(client, given["job"], given)
 
 
-@jobs.command()
-@JOB
-@OUTPUT
-@URL
-@API_KEY
+@_of_a_job(OUTPUT)
 def result(**given: Any) -> None:
     """Write the result of a job that has succeeded."""
     with _client(given) as client:
@@ -192,39 +191,46 @@ def result(**given: Any) -> None:
 def list_(**given: Any) -> None:
     """List your newest jobs, one a line: id, state, progress, kind, tests, and when it was submitted."""
     with _client(given) as client:
-        found = _answered(
-            lambda: client.jobs.list(given["state"], limit=given["limit"], after=given["after"])
-        )
+        found = client.jobs.list(given["state"], limit=given["limit"], after=given["after"])
     for job in found:
         click.echo(
             f"{job.id}  {job.state:9}  {job.progress:4.0%}  {job.kind:11}  {job.tests:>9,}  {job.created}"
         )
 
 
-@jobs.command()
-@JOB
-@URL
-@API_KEY
+@_of_a_job()
 def delete(**given: Any) -> None:
     """Cancel a job and forget it, with its result."""
     with _client(given) as client:
-        _answered(lambda: client.jobs.delete(given["job"]))
+        client.jobs.delete(given["job"])
 
 
-@jobs.command()
-@JOB
-@URL
-@API_KEY
+@_of_a_job()
 def cancel(**given: Any) -> None:
     """Cancel a job, and print its state."""
     with _client(given) as client:
-        click.echo(_answered(lambda: client.jobs.cancel(given["job"])).state)
+        click.echo(client.jobs.cancel(given["job"]).state)
 
 
-def _client(given: dict[str, Any]) -> Client:
+@contextlib.contextmanager
+def _client(given: dict[str, Any]) -> Iterator[Client]:
     from ..client import Client
 
-    return Client(given["url"], api_key=given["api_key"])
+    with _refusals(), Client(given["url"], api_key=given["api_key"]) as client:
+        yield client
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """Errors of the client as lines."""
+    from ..client import ExactpermError, ProblemError
+
+    try:
+        yield
+    except ProblemError as error:
+        raise Refused(f"{error.title}: {error.detail}") from None
+    except ExactpermError as error:
+        raise Refused(str(error)) from None
 
 
 def _wait(client: Client, name: str, given: dict[str, Any]) -> None:
@@ -235,30 +241,17 @@ def _wait(client: Client, name: str, given: dict[str, Any]) -> None:
         def show(job: Job) -> None:
             progress.doing(f"{job.state}, {job.tests_done:,} of {job.tests:,} tests ({job.progress:.0%})")
 
-        job = _answered(lambda: client.jobs.wait(name, show))
-    if job.state == "succeeded":
-        _write_result(client, name, given)
-    problem = job.raw.get("problem") or {}
+        job = client.jobs.wait(name, show)
     if job.state != "succeeded":
-        said = problem.get("detail", "There is no result.")
-        raise Refused(f"the job {name} is {job.state}: {said}")
+        problem = job.raw.get("problem") or {}
+        raise Refused(f"the job {name} is {job.state}: {problem.get('detail', 'There is no result.')}")
+    _write_result(client, name, given)
 
 
 def _write_result(client: Client, name: str, given: dict[str, Any]) -> None:
     from ..client.calls import job_call
     from ..client.responses import checked
 
-    response = _answered(lambda: checked(client.send(job_call(name, part="/result"))))
+    response = checked(client.send(job_call(name, part="/result")))
     write(response.content, given["output"])
     click.get_current_context().exit(PASSED if response.is_success else FAILED)
-
-
-def _answered(ask: Any) -> Any:
-    from ..client import ExactpermError, ProblemError
-
-    try:
-        return ask()
-    except ProblemError as error:
-        raise Refused(f"{error.title}: {error.detail}") from None
-    except ExactpermError as error:
-        raise Refused(str(error)) from None
