@@ -37,7 +37,7 @@ from .sum_function import FunctionOf
 
 BLEU_ORDERS = 4
 _U = 2.0**-52
-# Of one corpus score, by the number of n-gram orders; see `state_cost`.
+# Of one corpus score, by the number of n-gram orders; see `quantity`.
 _FILTER_NS, _FILTER_ORDER_NS = 8.0, 10.0
 _BALL_NS, _BALL_ORDER_NS, _LAST_BALL_NS = 6_000.0, 6_000.0, 35_000.0
 

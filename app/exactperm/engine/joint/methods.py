@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..lattice import Integers, Reals
 from ..one_sum import fft
@@ -17,11 +16,9 @@ from . import enumeration, monte_carlo
 from .control import Control, ControlledEstimate
 from .form import JointForm
 from .grid import dp, grid
-from .grid.box import sums_on
+from .grid.box import Extreme, sums_on
 from .grid.tiles import Tiles
 
-# The statistic's decision on k sums that broadcast against each other, and its values there.
-Extreme = Callable[[Sequence[Integers]], NDArray[np.bool_]]
 Values = Callable[[Sequence[Integers]], Reals]
 
 # A region of more pieces than this is summed cell by cell instead of solved piece by piece.

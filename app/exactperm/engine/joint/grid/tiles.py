@@ -34,7 +34,7 @@ class TooMuchEdgeError(Exception):
 
 
 def runs_by_tiles(form: JointForm, box: Box, extreme: Extreme, tiles: Tiles, allowance: Allowance) -> Runs:
-    """The extreme cells of the box as runs along its last axis, as `region.runs_of` lists them.
+    """The extreme cells of the box as runs along its last axis, as `box.runs_of` lists them.
 
     Raises TooMuchEdgeError when more than MAX_TILES tiles stay undecided at one level, or the allowance is used up.
     """
