@@ -20,11 +20,7 @@ os.environ.update({name: os.environ.get(name, value) for name, value in ONE_THRE
 # The same examples in every run; `--hypothesis-profile explore` looks for new ones. How long an example takes
 # says something about the machine and nothing about the code.
 settings.register_profile(
-    "repeatable",
-    derandomize=True,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
+    "repeatable", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("few", settings.get_profile("repeatable"), max_examples=10)
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])

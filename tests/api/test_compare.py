@@ -287,10 +287,7 @@ def test_a_column_that_counts_the_rows_is_no_system_of_a_file(service: Any, firs
 
 @pytest.mark.parametrize(
     ("table", "phrase"),
-    [
-        (LONG.replace("system", "sytem"), '"sytem"'),
-        (LONG.replace("system", "sytem"), "id, system and score"),
-    ],
+    [(LONG.replace("system", "sytem"), '"sytem"'), (LONG.replace("system", "sytem"), "id, system and score")],
 )
 def test_a_column_without_numbers_is_named(service: Any, table: str, phrase: str) -> None:
     said = problem(service.body("/v1/compare", table.encode(), "text/csv"), 422)

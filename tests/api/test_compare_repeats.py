@@ -118,8 +118,7 @@ def sent(columns: Mapping[str, list[Fraction]]) -> dict[str, list[float]]:
 def test_discrete_holm_of_the_reduced_items(service: Any, repeats: str) -> None:
     request = {"kind": "scores", "adjust": "holm_discrete"}
     given = answer(
-        service,
-        {**request, "systems": samples(11), "statistic": statistic("mean_difference", repeats)},
+        service, {**request, "systems": samples(11), "statistic": statistic("mean_difference", repeats)}
     )
     same(given, answer(service, {**request, "systems": sent(by_hand(samples(11), repeats))}))
 

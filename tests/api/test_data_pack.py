@@ -145,11 +145,7 @@ def refused(response: Any, status: int, pointer: str, code: str, *named: str) ->
 
 # --- tagging and parsing: CoNLL-U, gzipped -------------------------------------------------------------------
 
-UNITS = {
-    "word": {"items": "word"},
-    "sentence": {},
-    "document (newdoc id)": {"clusters": "document"},
-}
+UNITS = {"word": {"items": "word"}, "sentence": {}, "document (newdoc id)": {"clusters": "document"}}
 
 
 @pytest.mark.parametrize("unit", UNITS)

@@ -146,10 +146,7 @@ REFUSED: dict[str, tuple[dict[str, Any] | str, str]] = {
     "no_header": ("1,0\n1,1\n", "/line/1"),
     "columns_are_metrics": ("id,accuracy,wer\n1,1,0\n2,1,1\n", "/line/1"),
     "averages_only": ("metric,A,B\nbleu,30,28\nchrf,55,53\n", "/line/2"),
-    "item_mismatch": (
-        "id,system,question,score\n1,A,x,1\n1,B,y,0\n2,A,z,1\n2,B,w,0\n",
-        "/line/3/3",
-    ),
+    "item_mismatch": ("id,system,question,score\n1,A,x,1\n1,B,y,0\n2,A,z,1\n2,B,w,0\n", "/line/3/3"),
     "choose_direction": (
         {
             "kind": "counts",
@@ -181,10 +178,7 @@ REFUSED: dict[str, tuple[dict[str, Any] | str, str]] = {
     "no_macro": ({"datasets": SETS, "statistic": {"name": "sign"}}, "/aggregate"),
     "combine_needs_macro": ({"datasets": SETS, "combine": "fisher", "aggregate": "micro"}, "/combine"),
     "combine_and_adjust": ({"datasets": SETS, "combine": "fisher", "adjust": "holm_discrete"}, "/combine"),
-    "no_weights": (
-        {"systems": SCORES, "weights": [1, 2, 3], "statistic": {"name": "sign"}},
-        "/weights",
-    ),
+    "no_weights": ({"systems": SCORES, "weights": [1, 2, 3], "statistic": {"name": "sign"}}, "/weights"),
     "not_a_weight": ({"systems": SCORES, "weights": [0, 2, 3]}, "/weights/0"),
 }
 

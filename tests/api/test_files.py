@@ -267,12 +267,7 @@ FLAWED: list[tuple[str, Files, dict[str, str], int, str, str]] = [
     ids=[case[0] for case in FLAWED],
 )
 def test_a_bad_form_is_told_file_line_and_field(
-    service: Any,
-    files: Files,
-    fields: dict[str, str],
-    status: int,
-    pointer: str,
-    code: str,
+    service: Any, files: Files, fields: dict[str, str], status: int, pointer: str, code: str
 ) -> None:
     body, media = form(
         [(role, name, content) for role, (name, content) in files.items()]

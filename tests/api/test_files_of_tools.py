@@ -231,9 +231,7 @@ def test_other_items_in_the_same_places_are_refused(service: Service) -> None:
     assert error_of(service.post(FILES, files=files)) == ("/files/v/old.txt/3/src", "src_mismatch")
 
 
-def test_a_file_of_a_tool_without_one_of_its_columns_is_refused_by_the_column(
-    service: Service,
-) -> None:
+def test_a_file_of_a_tool_without_one_of_its_columns_is_refused_by_the_column(service: Service) -> None:
     rows = "{},qid,measure,value\na,1,map,0.5\na,2,map,0.6\n"
     files = {"u": ("u.csv", rows.format("name").encode()), "v": ("v.csv", rows.format("run").encode())}
     response = service.post(FILES, files=files, data={"format": "pyterrier"})

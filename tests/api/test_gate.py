@@ -137,11 +137,7 @@ def test_a_metric_may_differ_in_policy_and_margin(service: Any) -> None:
         ({"kind": "scores", "request": BETTER, "policy": "best"}, "/policy", "literal_error"),
         ({"kind": "scores", "request": BETTER, "polizy": "improve"}, "/polizy", "unknown_field"),
         ({"kind": "scores", "request": {**BETTER, "alpha": 0.1}, "alpha": 0.2}, "/request/alpha", None),
-        (
-            {"metrics": [{"kind": "scores", "request": BETTER}] * 2},
-            "/metrics/1/name",
-            "duplicate_name",
-        ),
+        ({"metrics": [{"kind": "scores", "request": BETTER}] * 2}, "/metrics/1/name", "duplicate_name"),
         (
             {"metrics": [{"kind": "scores", "request": {"u": [1, None], "v": [1, 2]}}]},
             "/metrics/0/request/u/1",
@@ -150,11 +146,7 @@ def test_a_metric_may_differ_in_policy_and_margin(service: Any) -> None:
         (
             {
                 "metrics": [
-                    {
-                        "kind": "scores",
-                        "request": {**BETTER, "statistic": {"name": "sign"}},
-                        "margin": 0.1,
-                    }
+                    {"kind": "scores", "request": {**BETTER, "statistic": {"name": "sign"}}, "margin": 0.1}
                 ]
             },
             "/metrics/0/margin",
@@ -315,11 +307,7 @@ def forms(u: list[int], v: list[int]) -> dict[str, tuple[str, dict[str, Any], fl
         "per cent": ("scores", {"u": [100 * x for x in u], "v": [100 * x for x in v]}, 100),
         "with a unit": (
             "scores",
-            {
-                "u": [x + 0.01 for x in u],
-                "v": v,
-                "statistic": {"name": "mean_difference", "unit": 1},
-            },
+            {"u": [x + 0.01 for x in u], "v": v, "statistic": {"name": "mean_difference", "unit": 1}},
             1,
         ),
         "sum": ("scores", {"u": u, "v": v, "statistic": {"name": "sum_difference"}}, len(u)),
@@ -350,12 +338,7 @@ def forms(u: list[int], v: list[int]) -> dict[str, tuple[str, dict[str, Any], fl
         ),
         "micro recall": (
             "predictions",
-            {
-                "gold": gold,
-                "u": said(u),
-                "v": said(v),
-                "statistic": {"name": "recall", "average": "micro"},
-            },
+            {"gold": gold, "u": said(u), "v": said(v), "statistic": {"name": "recall", "average": "micro"}},
             1,
         ),
     }
@@ -581,22 +564,14 @@ def test_ids_that_do_not_match_are_named_for_each_baseline(service: Any) -> None
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"against": {}}, "/against", "too_short"),
     ({"against": [1, 0]}, "/against", "dict_type"),
-    (
-        {"against": {"main": BEATEN, "old": [1, "x", *BEATEN[2:]]}},
-        "/against/old/1",
-        "not_a_number",
-    ),
+    ({"against": {"main": BEATEN, "old": [1, "x", *BEATEN[2:]]}}, "/against/old/1", "not_a_number"),
     ({"against": {"main": [1, None, *BEATEN[2:]]}}, "/against/main/1", "not_a_number"),
     ({"against": {"main": BEATEN, "a~/b": [1]}}, "/against/a~0~1b", "length_mismatch"),
     ({"against": {"main": 3}}, "/against/main", "not_a_column"),
     ({"against": {"main": {"q": 1}}}, "/request/u", "mixed_forms"),
     ({"against": {"": BEATEN}}, "/against/", "empty_name"),
     ({"against": {"\u200b": BEATEN}}, "/against/\u200b", "empty_name"),
-    (
-        {"against": {"a": BEATEN, "a ": BEATEN}},
-        "/against/a ",
-        "similar_names",
-    ),
+    ({"against": {"a": BEATEN, "a ": BEATEN}}, "/against/a ", "similar_names"),
     ({"against": {"x" * 201: BEATEN}}, f"/against/{'x' * 40}", "name_too_long"),
     ({"against": {str(n): [1] for n in range(33)}}, "/against", "too_many_metrics"),
     ({"request": {"u": CANDIDATE, "v": EQUAL}}, "/request/v", "redundant"),
@@ -749,11 +724,7 @@ def test_files_that_cannot_be_compared_are_refused(
 
 
 def test_a_request_with_baselines_can_be_a_file(service: Any) -> None:
-    body = {
-        "kind": "scores",
-        "request": {"u": CANDIDATE},
-        "against": {"main": BEATEN, "v1.2": CLOSE},
-    }
+    body = {"kind": "scores", "request": {"u": CANDIDATE}, "against": {"main": BEATEN, "v1.2": CLOSE}}
     sent = [("file", ("gate.json", json.dumps(body).encode()))]
     said = send(service, sent, policy="improve").json()
     assert [metric["against"] for metric in said["metrics"]] == ["main", "v1.2"]

@@ -331,9 +331,7 @@ def test_two_columns_whose_names_leave_the_direction_open_are_asked_about(
 
 @pytest.mark.parametrize("name", ["accuracy_baseline", "error_baseline"])
 def test_columns_of_two_metrics_decide_only_where_they_are_chosen(service: Any, name: str) -> None:
-    files = {
-        "file": ("scores", table(f"id,wer_candidate,{name}", lambda n: f"{n},{n % 3 + 1},{n % 3}")),
-    }
+    files = {"file": ("scores", table(f"id,wer_candidate,{name}", lambda n: f"{n},{n % 3 + 1},{n % 3}"))}
     assert codes_of(gate(service, files, format="csv")) == ["metric_mismatch"]
     chosen = {"format": "csv", "system_u": "wer_candidate", "system_v": name, "higher_is_better": "false"}
     assert gate(service, files, **chosen).json()["verdict"] == "fail"

@@ -275,10 +275,7 @@ def ways(data: dict[str, list[Any]]) -> dict[str, dict[str, Content]]:
         "gold in each table": {role: (f"{role}.csv", written(own)) for role, own in beside.items()},
         "one table": {"file": ("all.csv", written({key: data[key] for key in ("id", "gold", "u", "v")}))},
         "one table of pred": {
-            "file": (
-                "a",
-                written({"y_true": gold, "item": ids, "pred_v": data["v"], "pred_u": data["u"]}),
-            )
+            "file": ("a", written({"y_true": gold, "item": ids, "pred_v": data["v"], "pred_u": data["u"]}))
         },
         "one array": {"file": ("all.json", b"[" + b",".join(lines(data).splitlines()) + b"]")},
         "no ids": {role: (f"{role}.csv", written({"label": data[role]})) for role in ("gold", "u", "v")},

@@ -156,10 +156,7 @@ def test_equivalence_repeats_and_mid_p_from_the_client(service: Any) -> None:
     assert (test.repeats.repeats, test.repeats.u.flip_rate, test.mid_p_value) == ("all", 0.5, 0.5)
 
 
-LISTED_U, LISTED_V = (
-    [1, None, 0, 1, 1, None, 1, 1],
-    [0, 1, 0, None, 0, None, 0, 0],
-)
+LISTED_U, LISTED_V = ([1, None, 0, 1, 1, None, 1, 1], [0, 1, 0, None, 0, None, 0, 0])
 BOTH = [0, 2, 4, 6, 7]
 SAME = ("p_value", "statistic", "items", "method")
 
@@ -214,8 +211,7 @@ def test_dropping_by_position_is_the_test_of_the_items_that_are_left(
 
 def test_what_was_left_out_is_counted(service: Any) -> None:
     answer = service.post(
-        "/v1/tests/scores",
-        json={"u": LISTED_U, "v": LISTED_V, "on_missing": "drop"},
+        "/v1/tests/scores", json={"u": LISTED_U, "v": LISTED_V, "on_missing": "drop"}
     ).json()
     assert answer["pairing"] == {"matched": 5, "only_u": 1, "only_v": 1}
     named = service.post(
@@ -238,10 +234,7 @@ def test_objects_may_have_nulls_like_lists(service: Any) -> None:
     }
     same(
         service.post("/v1/tests/scores", json={**by_id, "on_missing": "drop"}),
-        service.post(
-            "/v1/tests/scores",
-            json={"u": some(LISTED_U), "v": some(LISTED_V)},
-        ),
+        service.post("/v1/tests/scores", json={"u": some(LISTED_U), "v": some(LISTED_V)}),
     )
 
 
@@ -272,13 +265,7 @@ def test_nan_in_an_array_is_missing_where_that_is_said(service: Any) -> None:
     np.save(content, np.array([LISTED_U, LISTED_V], dtype=float).T)
     headers = {"Content-Type": "application/x-npy"}
     answer = service.post("/v1/tests/scores?on_missing=drop", content=content.getvalue(), headers=headers)
-    same(
-        answer,
-        service.post(
-            "/v1/tests/scores",
-            json={"u": some(LISTED_U), "v": some(LISTED_V)},
-        ),
-    )
+    same(answer, service.post("/v1/tests/scores", json={"u": some(LISTED_U), "v": some(LISTED_V)}))
     refused = service.post("/v1/tests/scores", content=content.getvalue(), headers=headers).json()
     assert refused["errors"][0] | {"detail": ""} == {"pointer": "/1/0", "code": "not_finite", "detail": ""}
 
@@ -377,12 +364,7 @@ def over_fillings(low: Fraction, high: Fraction) -> list[float]:
 
 
 def test_a_table_with_empty_fields_is_a_list_with_nulls(service: Any) -> None:
-    body = {
-        "u": OPEN_U,
-        "v": OPEN_V,
-        "on_missing": "bounds",
-        "alternative": "greater",
-    }
+    body = {"u": OPEN_U, "v": OPEN_V, "on_missing": "bounds", "alternative": "greater"}
     listed = service.post("/v1/tests/scores", body).json()
     assert listed["missing"]["p_value"] == over_fillings(Fraction(0), Fraction(1))
     assert listed["missing"]["n"] == 4

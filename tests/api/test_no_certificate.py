@@ -98,10 +98,7 @@ def test_when_the_answer_changes_between_method_and_record_it_is_a_fault_of_the_
         monkeypatch.setattr(
             module,
             "certified_by",
-            lambda methods, run, *, least_log10: (
-                next(iter(methods)),
-                certified(UNSURE),
-            ),
+            lambda methods, run, *, least_log10: (next(iter(methods)), certified(UNSURE)),
         )
     for format_ in FORMATS:
         refused(service.post(f"/v1/tests/counts?format={format_}", {**F1, "seed": 20}), 500)

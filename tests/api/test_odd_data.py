@@ -312,10 +312,7 @@ def test_leaving_most_items_out_is_warned_of_and_decides_no_gate(
 ) -> None:
     body, files = missing(u, v, both)
     drop, codes = {"on_missing": "drop"}, ["mostly_dropped"] if most else []
-    answers = (
-        service.post("/v1/tests/scores", body),
-        service.request("POST", FILES, files=files, data=drop),
-    )
+    answers = (service.post("/v1/tests/scores", body), service.request("POST", FILES, files=files, data=drop))
     for said in answers:
         assert (said.json()["items"]["n"], warned(said.json())) == (both, codes)
     gates = {

@@ -143,9 +143,7 @@ def parquet_of(rows: int) -> bytes:
     return stream.getvalue()
 
 
-def test_a_file_that_takes_too_long_to_read_is_refused_by_its_footer(
-    asked: Service,
-) -> None:
+def test_a_file_that_takes_too_long_to_read_is_refused_by_its_footer(asked: Service) -> None:
     """Two million rows take some 16 s to read; they were read before anyone looked at the deadline."""
     content = parquet_of(2_000_000)
     assert len(content) < 30_000

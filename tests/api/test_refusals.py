@@ -397,16 +397,9 @@ def test_every_pointer_of_a_refusal_resolves_in_the_body_that_was_sent(
         assert any(resolved(flaw["pointer"], json.loads(json.dumps(sent)))), (flaw, sent)
 
 
-KEYED: dict[str, Any] = {
-    "u": {"a": 5, "b": 3, "c": 9, "d": 1},
-    "v": {"d": 0, "c": 2, "b": 3, "a": 4},
-}
+KEYED: dict[str, Any] = {"u": {"a": 5, "b": 3, "c": 9, "d": 1}, "v": {"d": 0, "c": 2, "b": 3, "a": 4}}
 LISTS: dict[str, Any] = {"u": [5, 3, 9, 1], "v": [4, 3, 2, 0], "clusters": ["x", "x", "y", "z"]}
-TAGGED: dict[str, Any] = {
-    "gold": ["a", "b", "c", "a"],
-    "u": ["a", "b", "a", "a"],
-    "v": ["b", "b", "c", "c"],
-}
+TAGGED: dict[str, Any] = {"gold": ["a", "b", "c", "a"], "u": ["a", "b", "a", "a"], "v": ["b", "b", "c", "c"]}
 COUNTED: dict[str, Any] = {
     "u": {"tp": [8, 3], "fp": [1, 2], "fn": [1, 1]},
     "v": {"tp": [6, 5], "fp": [0, 1], "fn": [1, 1]},
@@ -447,11 +440,7 @@ def test_parameters_beside_the_name_are_those_inside(
 
 
 def test_a_board_takes_them_too(service: Any) -> None:
-    board = {
-        "kind": "predictions",
-        "gold": TAGGED["gold"],
-        "systems": {"A": TAGGED["u"], "B": TAGGED["v"]},
-    }
+    board = {"kind": "predictions", "gold": TAGGED["gold"], "systems": {"A": TAGGED["u"], "B": TAGGED["v"]}}
     inside = service.post("/v1/compare", {**board, "statistic": {"name": "f1", "average": "macro"}}).json()
     flat = service.post("/v1/compare", {**board, "statistic": "f1", "average": "macro"}).json()
     assert flat["id"] == inside["id"]
@@ -488,8 +477,7 @@ def test_a_request_file_holds_them(service: Any) -> None:
     files = {"file": ("request.json", content)}
     said = service.request("POST", "/v1/tests/files", files=files).json()
     wanted = service.post(
-        "/v1/tests/scores",
-        {**KEYED, "statistic": {"name": "quantile_difference", "q": 0.75}},
+        "/v1/tests/scores", {**KEYED, "statistic": {"name": "quantile_difference", "q": 0.75}}
     )
     assert (said["p_value"], said["statistic"]) == (wanted.json()["p_value"], wanted.json()["statistic"])
     named = service.request("POST", "/v1/tests/files", files=files, data={"q": "0.5"})

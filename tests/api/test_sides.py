@@ -490,10 +490,7 @@ def test_counts_of_discordant_items_are_taken_in_python(more: dict[str, int]) ->
         exactperm.test({"a": 87, "b": 30, "c": 22})
     items = exactperm.scores({"b": 1, "c": 0})  # with a baseline these are items by id
     against = exactperm.gate(items, against={"main": {"b": 0, "c": 0}, "old": {"b": 1, "c": 1}})
-    assert [(one.against, one.test.items.n) for one in against.metrics] == [
-        ("main", 2),
-        ("old", 2),
-    ]
+    assert [(one.against, one.test.items.n) for one in against.metrics] == [("main", 2), ("old", 2)]
 
 
 @pytest.mark.parametrize(
@@ -669,8 +666,7 @@ def test_logs_of_two_tasks_without_contents_are_a_warning_and_a_gate_asks(
 
 def test_two_tasks_of_the_same_items_are_a_note(service: Service) -> None:
     files = logs_of(
-        inspect(LOG_U, "arc", input="Q", target="A"),
-        inspect(LOG_V, "arc_cot", input="Q", target="A"),
+        inspect(LOG_U, "arc", input="Q", target="A"), inspect(LOG_V, "arc_cot", input="Q", target="A")
     )
     said = service.post(FILES, files=files).json()
     assert "item_mismatch" not in warned(said)

@@ -23,10 +23,7 @@ BOARD = {"kind": "scores", "systems": {"A": [1, 1, 1, 0], "B": [1, 0, 1, 0], "C"
 BODIES: dict[str, dict[str, Any]] = {
     "/v1/tests/scores": SMALL,
     "/v1/tests/effects": {"stay": [3, -1, 0, 2]},
-    "/v1/tests/counts": {
-        "u": {"tp": [1, 2], "incorrect": [1, 1]},
-        "v": {"tp": [1, 1], "incorrect": [1, 2]},
-    },
+    "/v1/tests/counts": {"u": {"tp": [1, 2], "incorrect": [1, 1]}, "v": {"tp": [1, 1], "incorrect": [1, 2]}},
     "/v1/tests/predictions": {"gold": ["N", "V"], "u": ["N", "V"], "v": ["V", "V"]},
     "/v1/gate": TEST,
     "/v1/compare": BOARD,

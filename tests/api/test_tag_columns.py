@@ -49,10 +49,7 @@ def test_columns_that_differ_must_be_chosen_and_those_that_agree_need_not(servic
     assert '"3 (B-NP)", "4 (B-PER)"' in detail
     assert "`tag_column_gold`" in detail
     assert f1(service, files, tag_column_gold="4") == (1.0, 0.0)
-    assert refused(service, {**files, "v": chunks}, tag_column_gold="4") == (
-        "/files/v",
-        "choose_tag_column",
-    )
+    assert refused(service, {**files, "v": chunks}, tag_column_gold="4") == ("/files/v", "choose_tag_column")
     assert f1(service, {**files, "v": chunks}, tag_column_gold="4", tag_column_v="3") == (1.0, 0.0)
     twice = b"Anna B-PER B-PER\nsleeps O O\n"
     assert f1(service, {"gold": twice, "u": PLAIN, "v": MISSED}) == (1.0, 0.0)
@@ -73,10 +70,7 @@ def test_gold_and_predictions_beside_each_other_are_the_last_columns_or_chosen(s
         {"tag_column_gold": "3"},
         {"tag_column_gold": "4", "tag_column_u": "4", "tag_column_v": "5"},
     ):
-        assert refused(service, {"file": both}, **wrong) == (
-            "/options/tag_column_gold",
-            "invalid_option",
-        )
+        assert refused(service, {"file": both}, **wrong) == ("/options/tag_column_gold", "invalid_option")
 
 
 def test_a_damaged_tag_never_moves_the_choice_to_another_column(service: Any) -> None:

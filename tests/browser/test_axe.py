@@ -101,12 +101,7 @@ def steps_of_plan(tab: Tab) -> list[str]:
     return found + findings(tab.page, "pilot")
 
 
-STEPS = {
-    "test": steps_of_test,
-    "gate": steps_of_gate,
-    "compare": steps_of_compare,
-    "plan": steps_of_plan,
-}
+STEPS = {"test": steps_of_test, "gate": steps_of_gate, "compare": steps_of_compare, "plan": steps_of_plan}
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -83,11 +83,7 @@ def excerpts() -> tuple[Excerpt, ...]:
     treebanks = {"gold": "gold.conllu", "u": "crf.conllu", "v": "perceptron.conllu"}
     uner = {"gold": "gold.iob2", "u": "crf_small.pred.tsv", "v": "crf_large.pred.tsv"}
     ranked = {"gold": "labels.csv", "u": "u.probabilities.jsonl", "v": "v.probabilities.jsonl"}
-    metrics = {
-        "gold": "en-de.mqm.seg.score",
-        "u": "chrF-refA.seg.score",
-        "v": "BLEU-refA.seg.score",
-    }
+    metrics = {"gold": "en-de.mqm.seg.score", "u": "chrF-refA.seg.score", "v": "BLEU-refA.seg.score"}
     runs = {"u": "run.aplrob03a.txt", "v": "run.uic0301.txt", "qrels": "qrels.txt"}
     return (
         _excerpt("csv", files, {"file": "scores.csv"}),

@@ -68,16 +68,8 @@ NAMED: dict[str, tuple[tuple[str, ...], dict[str, Any], Score]] = {
     ),
 }
 EXPRESSIONS: list[tuple[tuple[str, ...], str, Score]] = [
-    (
-        ("a", "b", "c"),
-        "a/(a+b) - b/(b+c)",
-        lambda c: minus(over(c[0], c[0] + c[1]), over(c[1], c[1] + c[2])),
-    ),
-    (
-        ("a", "b", "c", "d"),
-        "a*d - b*c",
-        lambda c: Fraction(c[0] * c[3] - c[1] * c[2]),
-    ),
+    (("a", "b", "c"), "a/(a+b) - b/(b+c)", lambda c: minus(over(c[0], c[0] + c[1]), over(c[1], c[1] + c[2]))),
+    (("a", "b", "c", "d"), "a*d - b*c", lambda c: Fraction(c[0] * c[3] - c[1] * c[2])),
     (
         ("a", "b", "c", "d", "e", "f"),
         "a/b - c/d + e/f",

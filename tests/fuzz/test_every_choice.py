@@ -15,16 +15,7 @@ import pytest
 
 from exactperm.reports.representations import BY_NAME, OF_A_COMPARISON, OF_A_GATE, OF_A_TEST, OF_POWER
 from tests.fuzz.asgi import GENERATED, JSON, TIMES, InProcess, judge_problem
-from tests.fuzz.number_bodies import (
-    GATE,
-    MODELS,
-    TESTS,
-    _below,
-    _branches,
-    bodies,
-    node_at,
-    validator_of,
-)
+from tests.fuzz.number_bodies import GATE, MODELS, TESTS, _below, _branches, bodies, node_at, validator_of
 from tests.fuzz.test_extreme_numbers import PATHS, judge_numbers, no_number
 
 SMALL = Path(__file__).parents[2] / "openapi/examples/small"

@@ -34,12 +34,7 @@ JSON_SEEDS += [*requests(), *requests()]
 
 
 def answered(
-    service: InProcess,
-    kind: Kind,
-    body: bytes,
-    media: str,
-    query: list[tuple[str, str]],
-    shape: str,
+    service: InProcess, kind: Kind, body: bytes, media: str, query: list[tuple[str, str]], shape: str
 ) -> None:
     asked = urlencode([*query, ("format", shape)] if shape != "json" else query).encode()
     service.judge(kind, asked, [(b"content-type", media.encode())], body)

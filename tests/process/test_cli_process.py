@@ -90,14 +90,7 @@ def test_a_server_gives_the_same_answers_as_this_process(start: Callable[..., An
         ["gate", "-q", *TREC],
         ["gate", "-q", *CONLLU, "--metrics", "upos,las"],
         ["compare", "-q", *CONLLU, "--statistic", "las", "--clusters", "document"],
-        [
-            "compare",
-            "-q",
-            DATA / "mqm/newstest2020_ende.tsv",
-            "--higher-is-better",
-            "--adjust",
-            "by",
-        ],
+        ["compare", "-q", DATA / "mqm/newstest2020_ende.tsv", "--higher-is-better", "--adjust", "by"],
     ):
         here, there = run(*command, "-f", "json"), run(*command, "-f", "json", "--url", server.url)
         assert here.stderr == there.stderr == b""
@@ -109,11 +102,7 @@ def test_a_server_gives_the_same_answers_as_this_process(start: Callable[..., An
             run("test", *TREC, "-f", format_, EXACTPERM_URL=server.url),
         )
         assert (here.returncode, here.stdout) == (there.returncode, there.stdout)
-    for options in (
-        [],
-        ["-f", "csv", "--table", "pairs"],
-        ["-f", "svg", "--picture", "heatmap"],
-    ):
+    for options in ([], ["-f", "csv", "--table", "pairs"], ["-f", "svg", "--picture", "heatmap"]):
         board = ["compare", "-q", *TREC, *options]
         here, there = run(*board), run(*board, "--url", server.url)
         assert (here.returncode, here.stdout) == (there.returncode, there.stdout)

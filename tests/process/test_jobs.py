@@ -298,9 +298,7 @@ def test_no_row_of_the_database_is_code(server: JobServer, tmp_path: Path) -> No
     until(lambda: server.state(job, "a")["state"] == "running", "it runs")
     with sqlite3.connect(server.file, timeout=PATIENCE_S) as connection:
         for name in ("hostile", f"{job}:77"):
-            (columns,) = [
-                [row[1] for row in connection.execute("pragma table_info(workflow_status)")],
-            ]
+            (columns,) = [[row[1] for row in connection.execute("pragma table_info(workflow_status)")]]
             fields = ", ".join(
                 "?" if name_ in {"workflow_uuid", "inputs", "serialization", "status"} else name_
                 for name_ in columns

@@ -204,10 +204,7 @@ def test_a_worker_of_another_algorithm_leaves_a_job_alone(tmp_path: Path) -> Non
                     "the worker has a heartbeat",
                 )
                 first = server.rows(BEATS, algorithm)[0][0]
-                until(
-                    partial(server.rows, LATER, algorithm, first),
-                    "it has asked for work",
-                )
+                until(partial(server.rows, LATER, algorithm, first), "it has asked for work")
             assert server.ended(job)["state"] == "succeeded"
         finally:
             for process in started:

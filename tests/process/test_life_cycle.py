@@ -249,11 +249,7 @@ def test_short_tests_pass_a_queue_of_long_ones(start: Start) -> None:
 
 def test_same_request_same_bytes_across_processes_and_restarts(start: Start) -> None:
     bodies = []
-    for settings in (
-        {"workers": 1},
-        {"workers": 2},
-        {"workers": 2, "inplace_share": 0, "cache_bytes": 0},
-    ):
+    for settings in ({"workers": 1}, {"workers": 2}, {"workers": 2, "inplace_share": 0, "cache_bytes": 0}):
         server = start(**settings)
         for _ in range(3):
             said = server.post("/v1/tests/effects", MEDIUM).json()
