@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
+from ..engine import methods as engine_methods
+from ..engine.lattice import CanonicalForm
 from ..engine.plan import Cost
-from ..engine.probability import from_fraction
+from ..engine.probability import Probability, Region, from_fraction
 from ..errors import InvalidTest
-from .result import MOST_ERROR, SMALLEST_NORMAL, Answer, rounded_to_subnormal
+from .result import MOST_ERROR, SMALLEST_NORMAL, Answer, certified, rounded_to_subnormal
 
 # Rounding of a logarithm, of its exponential, and of log10.
 _ROUNDING = 1e-9
@@ -116,4 +118,14 @@ def _disagreement(answer: Answer) -> str | None:
     high = answer.log10_p_value + math.log10(1.0 + error)
     if answer.monte_carlo is None and not low - slack <= known <= high + slack:
         return "its fraction is another number"
+    return None
+
+
+def proven(methods: Iterable[Cost], form: CanonicalForm, tail: Region) -> Probability | None:
+    """The probability of a tail that holds the observed sum, by the first exact method that proves it; None where none does."""
+    least = -form.nonzero * math.log10(2.0)
+    for cost in methods:
+        found = engine_methods.exactly(cost.method, form, tail)
+        if flaw_of(certified(found), exact=True, least_log10=least) is None:
+            return found
     return None

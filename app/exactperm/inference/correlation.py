@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..answers.test import LatticeRecord, NullRecord
-from ..engine import methods
 from ..engine.joint.control import ControlledEstimate
 from ..engine.lattice import CanonicalForm, Integers, Reals, canonical_form
 from ..engine.one_sum import planner
@@ -20,7 +19,7 @@ from ..engine.quantiles.swaps import all_swaps, random_swaps
 from ..errors import InvalidTest
 from ..statistics.pairwise.correlation import Correlation
 from ..statistics.pairwise.tie_counts import Swaps
-from .certificate import certified_by, flaw_of
+from .certificate import certified_by, proven
 from .items import items_record, statistic_record
 from .null_record import sampled_null_record
 from .options import Options
@@ -52,12 +51,7 @@ class _Line:
 
     def tail(self) -> Probability | None:
         """The probability of its tail; None where no method can prove it."""
-        least = -self.form.nonzero * math.log10(2.0)
-        for cost in self.methods:
-            found = methods.exactly(cost.method, self.form, self.region)
-            if flaw_of(certified(found), exact=True, least_log10=least) is None:
-                return found
-        return None
+        return proven(self.methods, self.form, self.region)
 
     def inside(self, swaps: Swaps) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Where the linear part is in its tail, for swaps of shape (P, units)."""
@@ -231,6 +225,3 @@ def _planned_line(problem: Correlation, options: Options, budget: Budget, sampli
         if fitting:
             return _Line(effects, form, tail, fitting)
     return None
-
-
-# The test of a rank correlation whose denominators move with the swaps: all swaps, or samples with

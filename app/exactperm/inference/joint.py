@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..answers.test import Alternative, Fraction2, LatticeRecord, NullRecord, StatisticRecord
-from ..engine import methods as sum_methods
 from ..engine.joint import enumeration, law, methods, planner
 from ..engine.joint.control import Control, Tail, tail_of
 from ..engine.joint.form import JointForm, joint_form
@@ -29,7 +28,7 @@ from ..statistics.problems import Joint
 from ..statistics.reduction import in_linear_forms
 from ..statistics.sum_function import Deciding, Price, values_of
 from .brackets import JointBracket, joint_bracket, worth_it
-from .certificate import certified_by, flaw_of
+from .certificate import certified_by, proven
 from .items import joint_items, statistic_record
 from .null_record import sampled_null_record
 from .options import Options
@@ -57,13 +56,8 @@ class PlannedControl:
 
     def known(self) -> Control | None:
         """The control variate with its exact probability; None when no method can prove it."""
-        # The observed assignment is in the tail.
-        least = -self.tail.line.nonzero * math.log10(2.0)
-        for cost in self.methods:
-            found = sum_methods.exactly(cost.method, self.tail.line, self.tail.region)
-            if flaw_of(certified(found), exact=True, least_log10=least) is None:
-                return self.tail.known(found)
-        return None
+        found = proven(self.methods, self.tail.line, self.tail.region)
+        return None if found is None else self.tail.known(found)
 
 
 def planned_control(

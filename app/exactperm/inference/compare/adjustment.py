@@ -22,10 +22,10 @@ from .pair_tests import (
     LOG10_DEEP,
     Flags,
     PairTests,
+    columns_of,
     concatenated,
     log10_of,
     log10_or,
-    nearest,
     raw_bounds,
     smallest_p,
 )
@@ -299,9 +299,7 @@ def holm_discrete(tests: PairTests, alpha: Fraction) -> Adjusted:
         for d, value in enumerate(values):
             largest = max(largest, Fraction(1) if largest >= 1 else _sum(classes, d, value))
             exactly.append(min(largest, Fraction(1)))
-        p, low, high = nearest(exactly)
-        log10_p = log10_or(p, lambda: np.array([log10_of(value) for value in exactly], np.float64))
-        rejected = np.array([value <= alpha for value in exactly], bool)
+        p, low, high, log10_p, rejected = columns_of(exactly, alpha)
     else:
         p, low, high, log10_p, rejected = _rounded(classes, values, len(tests), alpha)
     nothing = np.zeros(len(tests), bool)
@@ -488,10 +486,7 @@ def stepwise(procedure: Procedure, tests: PairTests, alpha: Fraction) -> Adjuste
     reachable, _ = procedure.rejects(np.where(exact, smallest, smallest * (1.0 - 1e-6)), {}, alpha)
     fractions = None if procedure is NONE else _all_fractions(tests)
     if fractions is not None:
-        exactly = procedure.adjust_exactly(fractions)
-        p, low, high = nearest(exactly)
-        rejected = np.array([value <= alpha for value in exactly], bool)
-        log10_p = log10_or(p, lambda: np.array([log10_of(value) for value in exactly], np.float64))
+        p, low, high, log10_p, rejected = columns_of(procedure.adjust_exactly(fractions), alpha)
         return Adjusted(p, low, high, log10_p, rejected, np.zeros_like(rejected), ~reachable, len(tests))
     low, high = raw_bounds(tests)
     rejected, possible = decide(procedure, low, high, tests.fraction, alpha)

@@ -55,45 +55,44 @@ def left_out(size: int, most: int) -> list[WarningRecord]:
 
 def test_warnings(tests: PairTests, adjusted: Adjusted, adjust: Adjust, alpha: float) -> list[WarningRecord]:
     """Of the tests: those that could not be significant, those left open, those sampled."""
-    warnings = []
-    hopeless, open_, sampled = (
-        int(np.count_nonzero(of)) for of in (adjusted.hopeless, adjusted.open, tests.sampled)
+    estimated = adjusted.sampled if adjust == "max_t" and adjusted.sampled is not None else np.zeros(0, bool)
+    rows = (
+        (
+            "family_untestable",
+            adjusted.hopeless,
+            (
+                f"could not have become significant at alpha = {alpha} after adjustment ({adjust}, {_tests(adjusted.size)}), whatever the "
+                "outcome: too few items on which their systems differ. Compare fewer systems, or more items."
+            ),
+        ),
+        (
+            "sampled",
+            tests.sampled,
+            "have a Monte Carlo estimate: their true p-value lies inside p_value_bounds with 99 % confidence each.",
+        ),
+        (
+            "max_t_sampled",
+            estimated,
+            (
+                "have a sampled p_adjusted: it lies inside p_adjusted_bounds with 99 % confidence each (p_adjusted_bounds_kind is "
+                "confidence). Their p_value is not sampled for that."
+            ),
+        ),
+        (
+            "alpha_within_bounds",
+            adjusted.open,
+            (
+                f"are undecided: alpha = {alpha} lies inside p_adjusted_bounds. They count as not significant; ask for more precision or "
+                "samples to decide."
+            ),
+        ),
     )
-    if hopeless:
-        warnings.append(
-            WarningRecord(
-                "family_untestable",
-                f"{hopeless:,} of {_counted_pairs(len(tests))} could not have become significant at alpha = {alpha} after adjustment "
-                f"({adjust}, {_tests(adjusted.size)}), whatever the outcome: too few items on which their systems differ. "
-                "Compare fewer systems, or more items.",
-            )
-        )
-    if sampled:
-        warnings.append(
-            WarningRecord(
-                "sampled",
-                f"{sampled:,} of {_counted_pairs(len(tests))} have a Monte Carlo estimate: their true p-value lies inside "
-                "p_value_bounds with 99 % confidence each.",
-            )
-        )
-    estimated = 0 if adjusted.sampled is None else int(np.count_nonzero(adjusted.sampled))
-    if adjust == "max_t" and estimated:
-        warnings.append(
-            WarningRecord(
-                "max_t_sampled",
-                f"{estimated:,} of {_counted_pairs(len(tests))} have a sampled p_adjusted: it lies inside p_adjusted_bounds with 99 % "
-                "confidence each (p_adjusted_bounds_kind is confidence). Their p_value is not sampled for that.",
-            )
-        )
-    if open_:
-        warnings.append(
-            WarningRecord(
-                "alpha_within_bounds",
-                f"{open_:,} of {_counted_pairs(len(tests))} are undecided: alpha = {alpha} lies inside p_adjusted_bounds. They count "
-                "as not significant; ask for more precision or samples to decide.",
-            )
-        )
-    return warnings
+    counted = ((code, int(np.count_nonzero(which)), detail) for code, which, detail in rows)
+    return [
+        WarningRecord(code, f"{count:,} of {_counted_pairs(len(tests))} {detail}")
+        for code, count, detail in counted
+        if count
+    ]
 
 
 def letters_too_many(limit: int) -> WarningRecord:

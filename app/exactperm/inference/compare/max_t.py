@@ -27,7 +27,7 @@ from ..engine_errors import engine_errors
 from ..options import Options
 from .adjustment import Adjusted
 from .integer_systems import BinarySystems, IntegerSystems
-from .pair_tests import PairTests, concatenated, log10_of, log10_or, nearest, raw_bounds, smallest_p
+from .pair_tests import PairTests, columns_of, concatenated, raw_bounds, smallest_p
 from .pairs import Reduced
 from .systems import common_items, pair_data, pointers, system_sizes
 
@@ -205,14 +205,11 @@ def plan_max_t(boards: Sequence[PairSums], options: Options, budget: Budget) -> 
 
 def _by_test(family: Family, found: step_down.MaxT, tests: PairTests, alpha: Fraction) -> Adjusted:
     """The adjusted p-value of each test is that of its step."""
-    p, low, high = found.p, found.low, found.high
     if found.fractions is not None:
-        p, low, high = nearest(found.fractions)
-        fractions = found.fractions
-        rejected = np.array([value <= alpha for value in fractions], bool)
+        p, low, high, log10_p, rejected = columns_of(found.fractions, alpha)
         open_ = np.zeros_like(rejected)
-        log10_p = log10_or(p, lambda: np.array([log10_of(value) for value in fractions], np.float64))
     else:
+        p, low, high = found.p, found.low, found.high
         rejected = np.array([value <= alpha for value in high.tolist()], bool)
         open_ = np.array([value <= alpha for value in low.tolist()], bool) & ~rejected
         log10_p = np.minimum(np.log10(p), 0.0)

@@ -361,6 +361,13 @@ def nearest(values: Sequence[Fraction]) -> tuple[Reals, Reals, Reals]:
     return np.maximum(p, SMALLEST), low, high
 
 
+def columns_of(values: Sequence[Fraction], alpha: Fraction) -> tuple[Reals, Reals, Reals, Reals, Flags]:
+    """The nearest doubles of p-values, their bounds, logarithms where nothing underflows, and whether they are at most alpha."""
+    p, low, high = nearest(values)
+    log10_p = log10_or(p, lambda: np.array([log10_of(value) for value in values], np.float64))
+    return p, low, high, log10_p, np.array([value <= alpha for value in values], bool)
+
+
 def _side(value: Fraction, double: float) -> int:
     """1 where the value is above its double, -1 below, 0 at it."""
     top, bottom = double.as_integer_ratio()

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 
 from ...answers.gate import EquivalenceRecord, GateTerms, OneSidedTest
-from ...answers.test import Alternative, TestRecord
+from ...answers.test import Alternative, BinaryFraction, Fraction2, TestRecord
 from ...engine.lattice import Integers, Reals
 from ...engine.paired_proportions import tango_test
 from ...engine.plan import Budget
@@ -167,15 +167,11 @@ def without_margin(question: Question, record: TestRecord, significance: Signifi
         exact=record.method.exact,
         min_attainable_p=record.min_attainable_p,
     )
-    if significance == "p":
-        return outcome
-    fraction = record.p_value_fraction
-    exactly = fraction is not None and fraction.log2_denominator < _EXACT_BITS
-    return by_mid_p(outcome, record.mid_p_value, 0.0 if exactly else MOST_ERROR)
+    return outcome if significance == "p" else by_mid_p(outcome, record.mid_p_value, record.p_value_fraction)
 
 
-def by_mid_p(outcome: Outcome, mid: float | None, error: float) -> Outcome:
-    """The outcome with the mid-p-value, known up to the relative `error`, in the place of p.
+def by_mid_p(outcome: Outcome, mid: float | None, fraction: BinaryFraction | Fraction2 | None) -> Outcome:
+    """The outcome with the mid-p-value in the place of p, whose `fraction` is known or not.
 
     Where it is not known it lies between p / 2 and p, which may leave open on which side of alpha it is; then p has to reach
     alpha. Else the outcome with the least p has half of it as its mid-p-value.
@@ -187,10 +183,10 @@ def by_mid_p(outcome: Outcome, mid: float | None, error: float) -> Outcome:
     if mid < _DIGITS_LEFT:
         return replace(outcome, p_value_bounds=(0.5 * low, high), min_attainable_p=least)
     bounds = (mid, mid)
-    if error:
+    if fraction is None or fraction.log2_denominator >= _EXACT_BITS:
         bounds = (
-            math.nextafter(mid * (1.0 - error), 0.0),
-            min(math.nextafter(mid * (1.0 + error), 2.0), 1.0),
+            math.nextafter(mid * (1.0 - MOST_ERROR), 0.0),
+            min(math.nextafter(mid * (1.0 + MOST_ERROR), 2.0), 1.0),
         )
     return replace(
         outcome, p_value=mid, log10_p_value=math.log10(mid), p_value_bounds=bounds, min_attainable_p=least
@@ -227,9 +223,7 @@ class ShiftedTest:
         )
         if self.test.options.significance == "p":
             return outcome
-        mid = mid_p_value(answer)
-        exactly = answer.fraction is not None and answer.fraction.log2_denominator < _EXACT_BITS
-        return by_mid_p(outcome, mid, 0.0 if exactly else MOST_ERROR)
+        return by_mid_p(outcome, mid_p_value(answer), answer.fraction)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
@@ -35,26 +35,20 @@ def holm(p_values: Sequence[float]) -> list[float]:
     The k-th smallest of m is multiplied by m - k + 1, is at least the one before it, and at most 1. Monotone in
     every p-value, so that bounds may be adjusted like the values they bound.
     """
-    adjusted, largest = [0.0] * len(p_values), 0.0
-    for factor, index in _steps(p_values):
-        largest = max(largest, min(factor * p_values[index], 1.0))
-        adjusted[index] = largest
-    return adjusted
+    return _stepped_down(p_values, lambda factor, p: min(factor * p, 1.0))
 
 
 def holm_log10(log10_p_values: Sequence[float]) -> list[float]:
     """The same in logarithms, for p-values too small for a double."""
-    adjusted, largest = [0.0] * len(log10_p_values), -math.inf
-    for factor, index in _steps(log10_p_values):
-        largest = max(largest, min(math.log10(factor) + log10_p_values[index], 0.0))
+    return _stepped_down(log10_p_values, lambda factor, log10_p: min(math.log10(factor) + log10_p, 0.0))
+
+
+def _stepped_down(values: Sequence[float], multiplied: Callable[[int, float], float]) -> list[float]:
+    adjusted, largest = [0.0] * len(values), -math.inf
+    for rank, index in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        largest = max(largest, multiplied(len(values) - rank, values[index]))
         adjusted[index] = largest
     return adjusted
-
-
-def _steps(values: Sequence[float]) -> list[tuple[int, int]]:
-    """(factor, index), the smallest value first."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    return [(len(values) - rank, index) for rank, index in enumerate(order)]
 
 
 # Below this, multiples of a p-value come from its logarithm: the double has no digits left.
