@@ -3,7 +3,7 @@
 The test is conditional on the sizes |d|, so its power is a tail of the same sum with other coins: with the tilt theta unit n
 turns up with probability expit(theta w_n), so that large effects point more surely to the better system. That is the
 exponential family through the null (theta = 0), in which the one-sided test is uniformly most powerful (Lehmann & Romano 2005,
-section 3.4). The tail comes from the tilted law itself (`tilted_law`), without going back to the null.
+section 3.4). The tail comes from the tilted law itself, without going back to the null.
 
 The rejection region is that of the exact p-value: T >= k with k the least value whose p-value is at most alpha, and for
 two-sided tests also T <= W - k. With the mid-p-value it is that of the mean of P(T >= k) and P(T >= k + 1).
