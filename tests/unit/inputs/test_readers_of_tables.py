@@ -22,25 +22,38 @@ from exactperm.statistics.paired import Counts, Repeated, Scores
 from .reading import EXCERPTS, columns, noted, read_files, refusal, refuses, refuses_alone
 
 
-@pytest.mark.parametrize("delimiter", [",", "\t", "|", ";", " "])
-def test_wide_files_of_any_delimiter(delimiter: str) -> None:
-    text = "v,id,u\n0.1,a,0.85\n3,b,1e-3\n".replace(",", delimiter)
-    reading = read_files("csv", {"file": text})
-    assert columns(reading) == ([0.85, 0.001], [0.1, 3.0])
-    assert reading.data.pairing.by_id
+def one(text: str) -> dict[str, str]:
+    return {"file": text}
 
 
-def test_columns_of_two_named_systems_of_many() -> None:
-    text = "id,Base,Big,Bigger\na,1,2,3\nb,4,5,6\n"
-    reading = read_files("csv", {"file": text}, system_u="bigger", system_v="Base")
-    assert columns(reading) == ([3, 6], [1, 4])
-    assert reading.names == ("Bigger", "Base")
+WIDE = "v,id,u\n0.1,a,0.85\n3,b,1e-3\n"
+# Files, options, the scores of both systems, and words of a note.
+READ: dict[str, tuple[dict[str, str], dict[str, str], tuple[list[float], list[float]], str]] = {
+    **{f"between {mark!r}": (one(WIDE.replace(",", mark)), {}, ([0.85, 0.001], [0.1, 3.0]), "") for mark in ",\t|; "},
+    "two of many systems by name": (
+        one("id,Base,Big,Bigger\na,1,2,3\nb,4,5,6\n"), {"system_u": "bigger", "system_v": "Base"}, ([3, 6], [1, 4]), "",
+    ),
+    "two columns without names in order": (one("id,sysA,sysB\na,1,2\n"), {}, ([1], [2]), "u is sysA and v is sysB"),
+    "long, paired by id": (
+        one("system,score,id\nx,1,a\nx,2,b\ny,3,b\ny,4,a\nz,9,a\n"), {"system_u": "x", "system_v": "y"},
+        ([1, 2], [4, 3]), "1 lines of 1 other systems were skipped",
+    ),
+    "the papers' authors, with a comment": (one("# correctA,correctB\n1,0\n0,1\n"), {}, ([1, 0], [0, 1]), ""),
+    "two files by id and not by order": (
+        {"u": "id,score\na,1\nb,2\n", "v": "id,score\nb,5\na,4\n"}, {}, ([1, 2], [4, 5]), "",
+    ),
+    "two files of one column by order": ({"u": "1\n0\n", "v": "0\n0\n"}, {}, ([1, 0], [0, 0]), "paired by their order"),
+}  # fmt: skip
 
 
-def test_two_columns_without_names_are_taken_in_order_and_noted() -> None:
-    reading = read_files("csv", {"file": "id,sysA,sysB\na,1,2\n"})
-    assert columns(reading) == ([1], [2])
-    assert noted(reading, "u is sysA and v is sysB")
+@pytest.mark.parametrize("name", READ)
+def test_scores_of_tables_are_read_and_what_was_done_is_said(name: str) -> None:
+    files, options, wanted, note = READ[name]
+    reading = read_files("csv", files, **options)
+    assert columns(reading) == wanted
+    assert not note or noted(reading, note)
+    assert reading.data.pairing.by_id or "between" not in name
+    assert reading.names == ("Bigger", "Base") or "of many" not in name
 
 
 def test_more_than_two_systems_must_be_chosen() -> None:
@@ -48,13 +61,6 @@ def test_more_than_two_systems_must_be_chosen() -> None:
     assert error.flaws[0].code == "choose_system_u"
     assert all(f'"{name}"' in error.detail for name in "abc")
     refuses("choose_system_v", None, "csv", {"file": "id,a,b,c\n1,1,2,3\n"}, system_u="a", system_v="d")
-
-
-def test_long_files_pair_by_id_and_count_what_they_skip() -> None:
-    text = "system,score,id\nx,1,a\nx,2,b\ny,3,b\ny,4,a\nz,9,a\n"
-    reading = read_files("csv", {"file": text}, system_u="x", system_v="y")
-    assert columns(reading) == ([1, 2], [4, 3])
-    assert noted(reading, "1 lines of 1 other systems were skipped")
 
 
 def test_integers_stay_integers_and_decimals_the_nearest_double() -> None:
@@ -66,7 +72,6 @@ def test_integers_stay_integers_and_decimals_the_nearest_double() -> None:
 
 
 def test_headerless_files_of_the_papers_authors() -> None:
-    assert columns(read_files("csv", {"file": "# correctA,correctB\n1,0\n0,1\n"})) == ([1, 0], [0, 1])
     reading = read_files("csv", {"file": "8|2|6|1\n3|3|5|2\n"})
     assert isinstance(reading.data, Counts)
     assert reading.default_statistic.name == "f1"
@@ -93,21 +98,6 @@ def test_clusters_are_a_column_by_name() -> None:
     assert chosen.tolist() == [0, 1, 0]
 
 
-def test_two_files_pair_by_id_and_not_by_order() -> None:
-    reading = read_files("csv", {"u": "id,score\na,1\nb,2\n", "v": "id,score\nb,5\na,4\n"})
-    assert columns(reading) == ([1, 2], [4, 5])
-
-
-def test_two_files_of_one_column_pair_by_order_and_say_so() -> None:
-    reading = read_files("csv", {"u": "1\n0\n", "v": "0\n0\n"})
-    assert columns(reading) == ([1, 0], [0, 0])
-    assert noted(reading, "paired by their order")
-
-
-def test_294_items_against_293_without_ids_are_refused() -> None:
-    refuses("length_mismatch", None, "csv", {"u": "1\n" * 293, "v": "1\n" * 294}, "293", "294")
-
-
 def test_294_items_against_293_with_ids_name_the_one() -> None:
     u = "id,score\n" + "".join(f"q{n},1\n" for n in range(294))
     v = u.replace("q17,1\n", "")
@@ -126,33 +116,43 @@ def test_what_is_missing_is_never_zero(missing: str) -> None:
     assert noted(reading, "1 items without a value were left out")
 
 
-@pytest.mark.parametrize(
-    ("text", "pointer", "code"),
-    [
-        ("id,u,v\na,1,0\na,0,1\n", "/files/file/line/3", "duplicate_id"),
-        ("id,u,v\na,1\n", "/files/file/line/2", "wrong_field_count"),
-        ("id,u,v\na,1,x\n", "/files/file/line/2/3", "not_a_number"),
-        ("id,u,v\na,1,inf\n", "/files/file/line/2/3", "not_a_number"),
-        ("id,u,v\na,1,1_0\n", "/files/file/line/2/3", "not_a_number"),
-        ("id,u,v\na,1,9223372036854775808\n", "/files/file/line/2/3", "integer_too_large"),
-        ("id,u,U\na,1,2\n", "/files/file/line/1/3", "duplicate_column"),
-        ("id,u,v\n", "/files/file", "no_items"),
-        ("# nothing\n", "/files/file", "no_items"),
-        ("1,2,3\n", "/files/file/line/1", "wrong_field_count"),
-        ('id,u,v\n"a,1,2\n', "/files/file/line/2", "not_delimited"),
-        ("id,tp_u,tp_v\na,1,2\na,1,2\n", "/files/file/line/3", "duplicate_id"),
-        ("id,tp_u,tp_v\na,1,x\n", "/files/file/line/2/3", "not_a_number"),
-    ],
-)
-def test_a_bad_line_is_named(text: str, pointer: str, code: str) -> None:
-    refuses_alone(code, pointer, "csv", {"file": text})
+SPELLINGS = ("#N/A", "<NA>", "-NaN", "1.#QNAN", "#NA", "n/a", "NULL")
+U_OF_X = "id,score,cluster\na,1,x\n"
+# Files, the pointer, the code, and words of the text.
+REFUSED: list[tuple[dict[str, str], str | None, str, tuple[str, ...]]] = [
+    (one("id,u,v\na,1,0\na,0,1\n"), "/files/file/line/3", "duplicate_id", ()),
+    (one("id,u,v\na,1\n"), "/files/file/line/2", "wrong_field_count", ()),
+    (one("id,u,v\na,1,x\n"), "/files/file/line/2/3", "not_a_number", ()),
+    (one("id,u,v\na,1,inf\n"), "/files/file/line/2/3", "not_a_number", ()),
+    (one("id,u,v\na,1,1_0\n"), "/files/file/line/2/3", "not_a_number", ()),
+    (one("id,u,v\na,1,9223372036854775808\n"), "/files/file/line/2/3", "integer_too_large", ()),
+    (one("id,u,U\na,1,2\n"), "/files/file/line/1/3", "duplicate_column", ()),
+    (one("id,u,v\n"), "/files/file", "no_items", ()),
+    (one("# nothing\n"), "/files/file", "no_items", ()),
+    (one("1,2,3\n"), "/files/file/line/1", "wrong_field_count", ()),
+    (one('id,u,v\n"a,1,2\n'), "/files/file/line/2", "not_delimited", ()),
+    (one("id,tp_u,tp_v\na,1,2\na,1,2\n"), "/files/file/line/3", "duplicate_id", ()),
+    (one("id,tp_u,tp_v\na,1,x\n"), "/files/file/line/2/3", "not_a_number", ()),
+    ({"u": "1\n" * 293, "v": "1\n" * 294}, None, "length_mismatch", ("293", "294")),
+    ({"u": U_OF_X, "v": "id,score,cluster\na,1,y\n"}, None, "cluster_mismatch", ()),
+    ({"u": U_OF_X, "v": "id,score\na,1\n"}, None, "mixed_forms", ()),
+    ({"u": "id,score\na,85%\n", "v": "id,score\na,0.85\n"}, None, "percent_mismatch", ()),
+    (one("id,u,v\na,85%,90%\nb,0.5,90%\n"), None, "not_a_number", ()),  # one without a sign
+    (one('id,u,v\na,"0,5",1\nb,0.5,1\n'), None, "not_a_number", ()),  # a comma and a point
+    (one('id;u;v\na;0,5;1\nb;"1.234,5";1\n'), None, "not_a_number", ()),
+    # An index that repeats and differs pairs nothing by order.
+    ({"u": ",score\n0,1\n1,0\n0,1\n", "v": ",score\n1,1\n0,0\n0,1\n"}, "/files/v/line/1/1", "choose_id_column", ()),
+    (one("id,a,b\n1,1,0\n2,oops,0\n"), "/files/file/line/3/2", "not_a_number", ()),  # no column of texts
+    (one("id,a,b\n1,yes,no\n2,no,no\n"), None, "not_a_number", ('"a", "b" hold texts, such as "yes"',)),
+    *((one(f"id,u,v\na,1,0\nb,{spelling},1\n"), "/files/file/line/3", "missing_value", ()) for spelling in SPELLINGS),
+]  # fmt: skip
 
 
-def test_clusters_that_differ_between_the_files_are_refused() -> None:
-    refuses(
-        "cluster_mismatch", None, "csv", {"u": "id,score,cluster\na,1,x\n", "v": "id,score,cluster\na,1,y\n"}
-    )
-    refuses("mixed_forms", None, "csv", {"u": "id,score,cluster\na,1,x\n", "v": "id,score\na,1\n"})
+@pytest.mark.parametrize(("files", "pointer", "code", "words"), REFUSED)
+def test_what_is_wrong_with_a_table_is_refused_where_it_is(
+    files: dict[str, str], pointer: str | None, code: str, words: tuple[str, ...]
+) -> None:
+    refuses_alone(code, pointer, "csv", files, *words)
 
 
 def test_decimals_round_as_numpy_does() -> None:
@@ -253,11 +253,6 @@ def test_indices_that_differ_are_ids_and_indices_that_count_are_order() -> None:
     assert reading.data.pairing.by_id is False or noted(reading, "paired by their order")
 
 
-def test_indices_that_repeat_and_differ_cannot_be_paired_by_order() -> None:
-    one, other = ",score\n0,1\n1,0\n0,1\n", ",score\n1,1\n0,0\n0,1\n"
-    refuses("choose_id_column", "/files/v/line/1/1", "csv", {"u": one, "v": other})
-
-
 def test_ids_in_another_order_are_found_beside_an_index_that_counts() -> None:
     one = ",question,score\n" + "".join(f"{n},{key},{u}\n" for n, (key, u, _) in enumerate(ROWS))
     other = ",question,score\n" + "".join(f"{n},{key},{v}\n" for n, (key, _, v) in enumerate(ROWS[::-1]))
@@ -309,44 +304,12 @@ def test_what_is_no_number_is_named_with_its_line_and_what_to_write(field: str, 
     assert field.replace("−", "\\u2212") in error.detail
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "id,u,v\na,85%,90%\nb,0.5,90%\n",  # one without a sign
-        'id,u,v\na,"0,5",1\nb,0.5,1\n',  # a comma and a point
-        'id;u;v\na;0,5;1\nb;"1.234,5";1\n',
-    ],
-)
-def test_numbers_that_are_not_written_alike_are_refused(text: str) -> None:
-    refuses("not_a_number", None, "csv", {"file": text})
-
-
-def test_percent_signs_in_one_file_only_are_refused() -> None:
-    refuses("percent_mismatch", None, "csv", {"u": "id,score\na,85%\n", "v": "id,score\na,0.85\n"})
-
-
-@pytest.mark.parametrize("spelling", ["#N/A", "<NA>", "-NaN", "1.#QNAN", "#NA", "n/a", "NULL"])
-def test_every_spelling_of_missing_is_missing(spelling: str) -> None:
-    refuses("missing_value", None, "csv", {"file": f"id,u,v\na,1,0\nb,{spelling},1\n"})
-
-
 def test_texts_are_no_systems() -> None:
     three = "\n".join(line + (",1" if row else ",model_c") for row, line in enumerate(WITH_TEXT.splitlines()))
     error = refusal("csv", {"file": three})
     assert error.flaws[0].code == "choose_system_u"
     assert "question" not in error.detail
     assert noted(read_files("csv", {"file": WITH_TEXT}), 'no systems and were left out: "question"')
-    refuses(
-        "not_a_number",
-        None,
-        "csv",
-        {"file": "id,a,b\n1,yes,no\n2,no,no\n"},
-        '"a", "b" hold texts, such as "yes"',
-    )
-
-
-def test_a_column_with_one_number_is_no_column_of_texts() -> None:
-    refuses(None, "/files/file/line/3/2", "csv", {"file": "id,a,b\n1,1,0\n2,oops,0\n"})
 
 
 def named(format_: str, name: str, content: str, **options: str) -> Reading:
