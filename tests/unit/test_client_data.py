@@ -417,12 +417,10 @@ def test_labels_and_gold_of_a_table() -> None:
 
 def test_data_sets_of_tables() -> None:
     frame = pd.DataFrame({"id": range(100, 150), **BOARD})
-    found = compare(datasets={"x": frame, "y": frame.iloc[:30]}, aggregate=None)
-    wanted = compare(
+    found: Any = compare(datasets={"x": frame, "y": frame.iloc[:30]}, aggregate=None)
+    wanted: Any = compare(
         datasets={"x": BOARD, "y": {name: column[:30] for name, column in BOARD.items()}}, aggregate=None
     )
-    assert found.datasets is not None
-    assert wanted.datasets is not None
     for name in "xy":
         assert found.datasets[name].pairs == wanted.datasets[name].pairs
 

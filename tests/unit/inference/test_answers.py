@@ -100,8 +100,7 @@ def test_bounds_are_those_of_all_fillings(case: tuple[Outcomes, Outcomes], alter
     fillings = all_fillings(u, v)
     every = [sign_test(*one, alternative) for one in set(fillings)]
     differences = [Fraction(wins - losses, len(u)) for wins, losses in fillings]
-    missing = record.missing
-    assert missing is not None
+    missing: Any = record.missing
     assert missing.n == [*u, *v].count(None)
     assert missing.difference == pytest.approx([float(min(differences)), float(max(differences))])
     least, greatest = missing.p_value
@@ -158,7 +157,7 @@ def test_graded_scores_clusters_and_a_margin_by_listing_a_grid_of_fillings() -> 
     gaps = Gaps(np.array([0.5]), np.array([0.2]), 1, 0.0, 1.0, np.array([0, 1, 2, 0, 1, 2]), 3)
     data = Scores(np.array([0.6, 0.7, 0.9]), np.array([0.5, 0.5, 0.6]), gaps=gaps)
     options = Options(pmf="none", alternative="greater")
-    record = run_test(data, StatisticSpec("mean_difference"), options, Budget())
+    record: Any = run_test(data, StatisticSpec("mean_difference"), options, Budget())
     ps = []
     for x, y, a, b in product([0, 5, 10], repeat=4):
         sums = [6 - 5 + 5 - x, 7 - 5 + y - 2, 9 - 6 + a - b]
@@ -166,7 +165,6 @@ def test_graded_scores_clusters_and_a_margin_by_listing_a_grid_of_fillings() -> 
             sum(s * d for s, d in zip(signs, sums, strict=True)) for signs in product((1, -1), repeat=3)
         ]
         ps.append(Fraction(sum(total >= sum(sums) for total in totals), 8))
-    assert record.missing is not None
     least, greatest = record.missing.p_value
     assert (least, greatest) == (float(min(ps)), float(max(ps)))
     margin = decide(of_data(data, "mean_difference", policy="non_inferior", margin=0.9, alpha=0.2))
@@ -279,25 +277,21 @@ def test_cliffs_delta_is_of_scores_only() -> None:
     assert sizes([3, 4, 5], [0, 1, 2]).cliffs_delta == 1.0
     assert sizes([0, 1, 2], [3, 4, 5]).cliffs_delta == -1.0
     data = Predictions(["a", "b", "c"], ["a", "b", "x"], ["a", "x", "x"])
-    record = run_test(data, StatisticSpec("accuracy"), LEVEL, Budget())
-    assert record.effect_size is not None
+    record: Any = run_test(data, StatisticSpec("accuracy"), LEVEL, Budget())
     assert record.effect_size.cliffs_delta is None
-    found = record.effect_size.discordant
-    assert found is not None
+    found: Any = record.effect_size.discordant
     assert found == Discordant(1, 0, None, found.odds_low, None)
     assert found.odds_low == pytest.approx(0.025 / 0.975)
 
 
 def test_discordant_odds_have_the_exact_interval_of_their_proportion() -> None:
-    found = sizes([1] * 9 + [0] * 4 + [1] * 7, [0] * 9 + [1] * 4 + [1] * 7).discordant
-    assert found is not None
+    found: Any = sizes([1] * 9 + [0] * 4 + [1] * 7, [0] * 9 + [1] * 4 + [1] * 7).discordant
     assert (found.only_u, found.only_v, found.odds) == (9, 4, 2.25)
     proportion = stats.binomtest(9, 13).proportion_ci(0.95, "exact")
     expected = [end / (1 - end) for end in (proportion.low, proportion.high)]
     assert [found.odds_low, found.odds_high] == pytest.approx(expected, rel=1e-9)
     assert sizes([1, 0, 1, 1], [1, 0, 1, 1]).discordant is None
-    none = sizes([0, 0, 1, 0], [1, 0, 1, 1]).discordant
-    assert none is not None
+    none: Any = sizes([0, 0, 1, 0], [1, 0, 1, 1]).discordant
     assert none == Discordant(0, 2, 0.0, 0.0, none.odds_high)
     assert none.odds_high == pytest.approx(highest_odds(2))
     assert sizes([0.5, 0.25, 1.0], [1.0, 0.0, 1.0]).discordant is None

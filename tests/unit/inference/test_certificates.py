@@ -361,15 +361,13 @@ def test_a_bracket_holds_the_truth_and_says_where_it_is_wider(
         data = Effects(top * generator.choice([-1, 1], 23))
         spec = StatisticSpec("expression", {"expression": expression})
         options: dict[str, Any] = {"alternative": alternative, "precision": 1e-3}
-        truth = asked(data, spec, method="meet_in_the_middle", **options).p_value_fraction
-        assert truth is not None
-        record = asked(data, spec, method="bounds", **options)
+        truth: Any = asked(data, spec, method="meet_in_the_middle", **options).p_value_fraction
+        record: Any = asked(data, spec, method="bounds", **options)
         low, high = (Fraction(end) for end in record.p_value_bounds)
         exact = truth.value
         assert low <= exact <= high
         assert ("precision_not_reached" in codes(record)) == (width(record) > 1e-3 * (1 + 1e-9))
         assert near or "precision_not_reached" not in codes(record)
-        assert record.method.relative_error_bound is not None
         assert abs(Fraction(record.p_value) - exact) <= Fraction(
             record.method.relative_error_bound
         ) * Fraction(record.p_value)
@@ -438,8 +436,7 @@ def test_where_alpha_turns_out_to_lie_inside_the_bracket_the_exact_method_follow
 def test_a_fraction_stands_beside_a_bracket_however_wide(stay: list[float], truth: Fraction) -> None:
     """Doubles do not tell the small effects from rounding of the large one: the truth is the bracket's lower end."""
     found = asked(Effects(np.array(stay)), SUM, method="bounds", exact_fraction=True)
-    beside = found.p_value_fraction
-    assert beside is not None
+    beside: Any = found.p_value_fraction
     assert beside.value == truth
     low, high = found.p_value_bounds
     assert Fraction(low) <= truth <= Fraction(high)
@@ -509,10 +506,9 @@ def test_bleu_of_the_pack_is_bracketed_and_samples_agree(
     assert (high - low) / low <= width
     assert "precision_not_reached" in codes(record)
     samples = 20_000
-    drawn = asked_of_midpoint_brackets(
+    drawn: Any = asked_of_midpoint_brackets(
         data, spec, method="monte_carlo", samples=samples, seed=7
     ).method.monte_carlo
-    assert drawn is not None
     # Six standard errors of the plain count of samples.
     share, error = drawn.exceedances / samples, (high / samples) ** 0.5
     assert low - 6 * error - 1 / samples <= share <= high + 6 * error + 1 / samples

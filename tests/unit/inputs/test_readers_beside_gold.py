@@ -241,8 +241,7 @@ def test_quick_and_careful_readers_agree(
 def test_the_usual_table_is_read_quickly() -> None:
     """What the readers of the test above would otherwise both leave to the careful one."""
     usual = Source("file", "", (HEAD + "1,0.5,2\r\n0,1e3,-3\r\n").encode())
-    columns_ = frame._plain(usual, ReaderOptions())
-    assert columns_ is not None
+    columns_: Any = frame._plain(usual, ReaderOptions())
     columns_of = {name: columns_.column(name) for name in columns_.names}
     assert columns_of == {"label": ["1", "0"], "score_u": ["0.5", "1e3"], "score_v": ["2", "-3"]}
     assert plain_numbers(columns_.column("score_u")) == [0.5, 1000.0]

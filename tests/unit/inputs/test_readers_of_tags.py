@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import conllu
 import numpy as np
@@ -90,17 +91,15 @@ def test_columns_can_be_chosen() -> None:
 
 
 def test_documents_are_clusters_from_marks_or_from_a_table(uner: Files) -> None:
-    marked = predictions(read_files("conll", uner, clusters="document"))
+    marked: Any = predictions(read_files("conll", uner, clusters="document"))
     folder = EXCERPTS / "uner"
     files = {
         "u": folder / "crf_small.token-gold-pred.conll",
         "v": folder / "crf_large.token-gold-pred.conll",
         "documents": folder / "documents.tsv",
     }
-    tabled = predictions(read_files("conll", files, clusters="document"))
+    tabled: Any = predictions(read_files("conll", files, clusters="document"))
     assert (marked.gold, marked.u, marked.v) == (tabled.gold, tabled.u, tabled.v)
-    assert marked.pairing.clusters is not None
-    assert tabled.pairing.clusters is not None
     assert marked.pairing.clusters.tolist() == tabled.pairing.clusters.tolist()
     rows = folder.joinpath("documents.tsv").read_text().splitlines()[1:]
     assert marked.pairing.n_clusters == tabled.pairing.n_clusters == len({row.split("\t")[1] for row in rows})
@@ -108,9 +107,8 @@ def test_documents_are_clusters_from_marks_or_from_a_table(uner: Files) -> None:
 
 def test_docstart_lines_open_documents_and_are_no_tokens() -> None:
     text = "-DOCSTART- -X- O O\n\nAnn NNP B-PER B-PER\n\nhi UH O O\n\n-DOCSTART- -X- O O\n\nBob NNP B-PER O\n"
-    data = predictions(read_files("conll", {"u": text, "v": text}, clusters="document"))
+    data: Any = predictions(read_files("conll", {"u": text, "v": text}, clusters="document"))
     assert data.gold == [["B-PER"], ["O"], ["B-PER"]]
-    assert data.pairing.clusters is not None
     assert data.pairing.clusters.tolist() == [0, 0, 1]
 
 

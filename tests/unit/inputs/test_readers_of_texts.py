@@ -181,8 +181,7 @@ def test_files_of_other_lengths_are_refused() -> None:
 
 def test_documents_come_from_a_table() -> None:
     files = {"u": "a\nb\nc\n", "v": "a\nb\nc\n", "ref": "a\nb\nc\n"}
-    data = read_files("mt", {**files, "documents": "doc\nx\nx\ny\n"}, clusters="document").data
-    assert data.pairing.clusters is not None
+    data: Any = read_files("mt", {**files, "documents": "doc\nx\nx\ny\n"}, clusters="document").data
     assert data.pairing.clusters.tolist() == [0, 0, 1]
     refuses(None, "/options/clusters", "mt", files, clusters="document")
     refuses("length_mismatch", None, "mt", {**files, "documents": "doc\nx\n"}, clusters="document")

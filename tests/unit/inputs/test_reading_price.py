@@ -56,8 +56,7 @@ def zip_of(**members: bytes) -> bytes:
 
 
 def sheet(rows: int) -> bytes:
-    book = openpyxl.Workbook()
-    assert book.active is not None
+    book: Any = openpyxl.Workbook()
     for _ in range(rows):
         book.active.append([1, 0])
     return written(book.save)

@@ -121,8 +121,7 @@ def test_what_expired_is_gone_and_its_row_says_so_for_as_long_again(store: Store
     clock[0] += 61
     assert store.kept(kept, "a") is None
     assert store.purge() == []
-    row = store.job(job, "a")
-    assert row is not None
+    row: Any = store.job(job, "a")
     assert row.expired
     assert store.kept(job, "a") is None
     assert submitted(store, key="k") != job

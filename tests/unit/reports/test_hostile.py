@@ -129,8 +129,7 @@ def test_xml_parses_and_gives_the_label_back(described: TestRecord, gate: Gate, 
     assert [sorted(each.keys()) for each in root.iter()] == [sorted(each.keys()) for each in plain.iter()]
     name = root[0][1].get("name")
     assert name == (single_line(hostile) or "(unnamed)")
-    statistic = root[0].find("properties/property[@name='statistic']")
-    assert statistic is not None
+    statistic: Any = root[0].find("properties/property[@name='statistic']")
     assert statistic.get("value") == single_line(hostile)
 
 
@@ -378,8 +377,7 @@ def test_a_picture_has_text_and_nothing_else_of_a_label(
     assert not [name for name in names if name.startswith("on")]
     links = [value for each in root.iter() for name, value in each.attrib.items() if name.endswith("href")]
     assert all(link.startswith("#") for link in links)
-    said = root.find("{http://www.w3.org/2000/svg}desc")
-    assert said is not None
+    said: Any = root.find("{http://www.w3.org/2000/svg}desc")
     assert single_line(hostile)[:60] in (said.text or "")
 
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -470,8 +471,7 @@ def test_the_counts_are_those_of_the_cases(gate: Gate) -> None:
 
 
 def test_a_failure_says_why_and_how_large_the_difference_is(gate: Gate) -> None:
-    failure = read(gate(("a", "fail"))).find(".//failure")
-    assert failure is not None
+    failure: Any = read(gate(("a", "fail"))).find(".//failure")
     assert failure.get("message") == GATE_REASON
     assert failure.get("type") == "no_regression"
     assert "The candidate scored 0.866 and the baseline 0.81 in mean over 5 items" in str(failure.text)

@@ -222,15 +222,13 @@ def test_systems_of_the_same_name_are_told_apart(record: Make) -> None:
     ],
 )
 def test_an_interval_says_how_it_was_made(record: Make, interval: ConfidenceInterval, said: str) -> None:
-    text = interval_sentence(record(confidence_interval=interval))
-    assert text is not None
+    text: Any = interval_sentence(record(confidence_interval=interval))
     assert text.startswith("The 90 % confidence interval of the difference ")
     assert said in text
 
 
 def test_an_interval_beside_a_one_sided_test_is_that_of_the_two_sided_one(described: TestRecord) -> None:
-    text = interval_sentence(replace(described, alternative="greater"))
-    assert text is not None
+    text: Any = interval_sentence(replace(described, alternative="greater"))
     assert text.endswith("(inverting the two-sided test, exact).")
 
 

@@ -405,11 +405,9 @@ def test_every_swap_scores_as_scikit_learn_scores_it(
         # scikit-learn takes labels only when some of them is in the data of that very system.
         for said in itertools.product(*zip(u, v, strict=True)):
             assume({"a", "c"} & {*gold, *said})
-    problem = reduce_sums(predictions(gold, u, v), StatisticSpec(name, parameters))
+    problem: Any = reduce_sums(predictions(gold, u, v), StatisticSpec(name, parameters))
     scored = cache(partial(by_scikit_learn, name, parameters, gold))  # V of a swap is U of the opposite one
     truth = [scored(tuple(first)) - scored(tuple(second)) for first, second in swaps(u, v)]
-    assert problem.score_u is not None
-    assert problem.score_v is not None
     assert float(problem.score_u) == pytest.approx(scored(tuple(u)), abs=1e-14)
     assert float(problem.score_v) == pytest.approx(scored(tuple(v)), abs=1e-14)
     assert swapped_values(problem) == pytest.approx(np.array(truth), abs=1e-13)

@@ -297,12 +297,10 @@ def reduced(rows: Rows, name: str, places: int = 0, **parameters: str) -> Additi
 @pytest.mark.parametrize("name", ["mean_difference", "sum_difference"])
 @given(rows=pairs, places=st.integers(0, 4))
 def test_a_difference_is_that_of_the_exact_decimals(name: str, rows: Rows, places: int) -> None:
-    problem = reduced(rows, name, places)
+    problem: Any = reduced(rows, name, places)
     divisor = 10**places * (len(rows) if name == "mean_difference" else 1)
     for side, reported in ((0, problem.score_u), (1, problem.score_v)):
         assert reported == Fraction(sum(row[side] for row in rows), divisor)
-    assert problem.score_u is not None
-    assert problem.score_v is not None
     assert problem.unit * int(problem.stay.sum()) == problem.score_u - problem.score_v
     assert [problem.unit * int(x) for x in problem.stay] == [Fraction(a - b, divisor) for a, b in rows]
     assert problem.swap is None
@@ -443,8 +441,7 @@ def test_without_an_expression_h_is_the_identity() -> None:
 def test_stay_and_swap_are_summed_inside_each_cluster() -> None:
     pairing = Pairing(np.array([0, 1, 0]), 2)
     data = Effects(np.array([1, 2, 3]), np.array([10, 20, 30]), pairing)
-    problem = additive(data, spec("x1"))
-    assert problem.swap is not None
+    problem: Any = additive(data, spec("x1"))
     assert (problem.stay.tolist(), problem.swap.tolist()) == ([4, 2], [40, 20])
 
 
@@ -499,8 +496,7 @@ def test_the_remainder_of_a_ratio_is_sharp() -> None:
     """f(m + s) - f(m - s) of a / b is L / (1 - beta**2), beta the relative deviation of b: known in closed form."""
     u, v = [[500, 1000], [3, 7], [2, 5]], [[500, 1000], [1, 4], [4, 9]]
     about = midpoint("a / b", u, v)
-    found = about.remainder(math.log(100.0))
-    assert found is not None
+    found: Any = about.remainder(math.log(100.0))
     half = 0.5 * np.array([[2, 3], [-2, -4]])
     most = reach(math.log(100.0)) * np.linalg.norm(half[:, 1]) / (1000 + (7 + 4 + 5 + 9) / 2)
     assert found.relative == pytest.approx(most**2 / (1 - most**2), rel=1e-5)
@@ -525,14 +521,11 @@ def test_a_corner_may_be_crossed_and_costs_what_it_is_off_by() -> None:
     rows = 4 * [[3, 0], [0, 2]]
     u, v = [[5_000, 5_000], *rows], [[5_000, 5_000], *[row[::-1] for row in rows]]
     about = midpoint("min(a / b, 1)", u, v)
-    found = about.remainder(math.log(100.0))
-    assert found is not None
-    plain = midpoint("a / b", u, v).remainder(math.log(100.0))
-    assert plain is not None
+    found: Any = about.remainder(math.log(100.0))
+    plain: Any = midpoint("a / b", u, v).remainder(math.log(100.0))
     # Half of the line, as the corner is at the midpoint.
     np.testing.assert_allclose(found.slope, plain.slope / 2.0, rtol=1e-2)
-    far = midpoint("min(a / b, 2)", u, v).remainder(math.log(100.0))
-    assert far is not None
+    far: Any = midpoint("min(a / b, 2)", u, v).remainder(math.log(100.0))
     np.testing.assert_allclose(far.slope, plain.slope, rtol=1e-12)
 
 

@@ -359,8 +359,8 @@ def test_the_absolute_value_of_a_linear_expression_is_additive_too() -> None:
     spec = StatisticSpec("expression", {"expression": "abs( 2*x1 )"})
     problem = reduce(effects([3, -1], [-3, 2]), spec)
     assert isinstance(problem, Additive)
-    assert problem.absolute
     assert problem.swap is not None
+    assert problem.absolute
     assert problem.swap.tolist() == [-6, 4]
 
 

@@ -54,11 +54,10 @@ def weighted_test(
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 @pytest.mark.parametrize("statistic", ["mean_difference", "sum_difference"])
 def test_p_values_and_scores_in_fractions(statistic: str, alternative: str) -> None:
-    record = weighted_test(WRITTEN, statistic, alternative=alternative, exact_fraction=True)
+    record: Any = weighted_test(WRITTEN, statistic, alternative=alternative, exact_fraction=True)
     pairs = list(zip(AS_FRACTIONS, decimals(U), decimals(V), strict=True))
     known = brute_force([w * (u - v) for w, u, v in pairs], alternative)
     below = sum(AS_FRACTIONS) if statistic == "mean_difference" else Fraction(1)
-    assert record.p_value_fraction is not None
     assert record.p_value_fraction.value == known
     assert record.method.exact
     assert record.statistic.u == float(sum(w * u for w, u, _ in pairs) / below)
@@ -162,9 +161,8 @@ def test_weights_that_outgrow_integers_are_bracketed() -> None:
 
 
 def test_no_effect_sizes_of_weighted_items() -> None:
-    record = weighted_test(WRITTEN, confidence_level=0.9)
+    record: Any = weighted_test(WRITTEN, confidence_level=0.9)
     assert record.effect_size is None
-    assert record.moved is not None
     # Weight 2 times a difference of 1 moved most.
     assert record.moved.toward_u[0] == "2"
 
@@ -219,11 +217,9 @@ def test_equal_weights_however_written() -> None:
 
 def test_some_and_several() -> None:
     weights = weights_of(["1/2", 3, "1/6"])
-    kept = taken_weights(weights, np.array([2, 0]))
-    assert kept is not None
+    kept: Any = taken_weights(weights, np.array([2, 0]))
     assert [kept.unit * int(x) for x in kept.values] == [Fraction(1, 6), Fraction(1, 2)]
-    joined = joined_weights([(weights, 3), (None, 2)])
-    assert joined is not None
+    joined: Any = joined_weights([(weights, 3), (None, 2)])
     assert [joined.unit * int(x) for x in joined.values] == [
         Fraction(1, 2), 3, Fraction(1, 6), 1, 1
     ]  # fmt: skip
@@ -310,10 +306,9 @@ def test_gradients_are_those_of_the_definition(
 
 def test_a_difference_of_scores_has_value_zero_and_opposite_slopes() -> None:
     rows = np.array([[7, 3, 9, 2], [4, 4, 8, 3]], dtype=np.int64)
-    found = linearise(
+    found: Any = linearise(
         Joint("d", rows, rows[:, [2, 3, 0, 1]], FunctionOf(Difference(_Ratio())), 2, mirrored=True)
     )
-    assert found is not None
     assert found.value == 0
     assert found.gradient[0] == -found.gradient[2] != 0
     assert found.gradient[1] == -found.gradient[3] != 0
@@ -389,8 +384,7 @@ def test_linear_counts_as_its_own_linearisation() -> None:
     v = np.column_stack([chance.integers(0, 5, 400), chance.integers(4, 7, 400)])
     problem = difference_of_scores("r", parse("a / b", ["a", "b"]), u, v, Pairing())
     assert isinstance(problem, Joint)
-    found = linearise(problem)
-    assert found is not None
+    found: Any = linearise(problem)
     for _ in range(20):
         swapped = chance.integers(0, 2, 400).astype(bool)
         sums = np.where(swapped[:, None], problem.swap, problem.stay).sum(axis=0).tolist()

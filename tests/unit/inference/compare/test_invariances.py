@@ -184,11 +184,9 @@ def test_another_value_or_name_has_another_identity() -> None:
 def test_sets_are_boards_of_their_own_or_one_family() -> None:
     sets = {"one": Systems("scores", GRADES), "two": Systems("scores", RIGHT)}
     comparison = Comparison(sets, MEAN, Options(higher_is_better=True))  # type: ignore[arg-type]
-    apart = finish_compare(prepare_compare(comparison, Budget()))
+    apart: Any = finish_compare(prepare_compare(comparison, Budget()))
     turned = replace(comparison, datasets=dict(reversed(sets.items())))
-    together = finish_compare(prepare_compare(replace(comparison, family="all"), Budget()))
-    assert apart.datasets is not None
-    assert together.datasets is not None
+    together: Any = finish_compare(prepare_compare(replace(comparison, family="all"), Budget()))
     assert apart.datasets["one"] == compared(GRADES).main_board
     assert finish_compare(prepare_compare(turned, Budget())).id == apart.id
     assert [board.family.size for board in together.datasets.values()] == [16, 16]

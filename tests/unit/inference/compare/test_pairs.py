@@ -407,8 +407,7 @@ def test_a_pair_has_the_answer_of_a_single_test(kind: str, of: str, spec: Statis
     lower = spec.name in {"ratio", "ter"}
     options = Options(pmf="none", higher_is_better=not lower, samples=2_000)
     comparison = Comparison({None: systems}, spec, replace(options, confidence_level=0.9), adjust="none")
-    board = finish_compare(prepare_compare(comparison, Budget())).board
-    assert board is not None
+    board: Any = finish_compare(prepare_compare(comparison, Budget())).board
     assert len(board.pairs) == 3
     for pair in board.pairs:
         data = pair_data(systems, pair.u, pair.v)
@@ -452,8 +451,7 @@ def test_hundreds_of_items_keep_the_exact_fraction_in_bounds(
     known = GeneralPairs(systems, spec, replace(options, method="rational"), every, Budget()).solve()
     assert known.p.min() < 1e-10
     for at in range(len(every)):
-        p = known.fraction(at)
-        assert p is not None
+        p: Any = known.fraction(at)
         assert Fraction(float(tests.p_low[at])) <= p <= Fraction(float(tests.p_high[at]))
         assert tests.fraction(at) in {p, None}
     np.testing.assert_allclose(tests.p, known.p, rtol=1e-9)
