@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import exactperm.reports
-from exactperm.answers.gate import GateRecord
+from exactperm.answers.gate import GateRecord, Verdict
 from exactperm.answers.test import (
     ConfidenceInterval,
     ItemLevel,
@@ -35,6 +35,7 @@ from exactperm.inference.options import Options
 from exactperm.inference.paired import run_test
 from exactperm.local import run as local
 from exactperm.presentation.numbers import apart, counted, enclosing, exactly, number, percent, probability
+from exactperm.presentation.words import VERDICTS
 from exactperm.reports.markdown import gate_markdown
 from exactperm.reports.representations import BY_NAME, ReportContext
 from exactperm.reports.sentences import head, interval_sentence, metric_sentences, sentences, summary
@@ -322,8 +323,9 @@ def test_a_dictionary_keyed_by_an_enum_has_all_its_values(
 
 def test_the_dictionaries_of_verdicts_relations_and_adjustments_are_among_them() -> None:
     names = {name.rpartition(".")[2] for name, _, _ in keyed()}
+    assert set(VERDICTS) == set(get_args(Verdict))
     assert {
-        "VERDICTS", "SYMBOLS", "ADJUSTMENTS", "RELATIONS", "TURNED", "_PROCEDURES", "_NULLS", "_VERBS",
+        "SYMBOLS", "ADJUSTMENTS", "RELATIONS", "TURNED", "_PROCEDURES", "_NULLS", "_VERBS",
         "_MARKS",
     } <= names  # fmt: skip
 

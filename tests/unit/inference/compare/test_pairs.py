@@ -407,7 +407,7 @@ def test_a_pair_has_the_answer_of_a_single_test(kind: str, of: str, spec: Statis
     lower = spec.name in {"ratio", "ter"}
     options = Options(pmf="none", higher_is_better=not lower, samples=2_000)
     comparison = Comparison({None: systems}, spec, replace(options, confidence_level=0.9), adjust="none")
-    board: Any = finish_compare(prepare_compare(comparison, Budget())).board
+    board: Any = finish_compare(prepare_compare(comparison, Budget())).boards[None]
     assert len(board.pairs) == 3
     for pair in board.pairs:
         data = pair_data(systems, pair.u, pair.v)
