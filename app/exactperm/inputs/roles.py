@@ -197,7 +197,14 @@ def sets_of(frame: Frame, options: ReaderOptions, names: Sequence[str]) -> str |
 def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> list[Key]:
     """The key of each side; raises InvalidTest where one has to be chosen."""
     if options.id_column is not None:
-        chosen = [_chosen(side.frame, options.id_column) for side in sides]
+        has = [side.frame.find((options.id_column,)) is not None for side in sides]
+        usual = [
+            _named([side]) if any(has) and not there else [] for side, there in zip(sides, has, strict=True)
+        ]
+        chosen = [
+            own[0][0] if own else _chosen(side.frame, options.id_column)
+            for side, own in zip(sides, usual, strict=True)
+        ]
         repeated = _with_repeats(sides, [chosen], options, parts=False)
         return repeated or [Key(columns, chosen=True) for columns in chosen]
     named = _named(sides)

@@ -266,6 +266,8 @@ class NumberReader:
             return None
         if not isinstance(value, int | float):
             detail = f"This is {NAMES.get(type(value), 'something else')}; a number is needed here."
+            if isinstance(value, str) and parsed(value.strip()) is not None:
+                detail += f" Write the number without quotes: {value.strip()[:40]}."
             raise InvalidTest.at(pointer, "not_a_number", detail)
         if isinstance(value, float) and not math.isfinite(value):
             raise InvalidTest.at(pointer, "not_finite", "This number is not finite.")

@@ -307,8 +307,20 @@ def outputs_of(
     who = table.shown(rows[0].system)[:80] if role == "file" and rows[0].system else role
     grouped: dict[str, list[Row]] = {}
     several = left_out = 0
-    for row in rows:
-        grouped.setdefault(row.key, []).append(row)
+    keys = [row.key for row in rows]
+    if (
+        len(set(keys)) == len(keys) and not table.most and all(row.runs == 1 for row in rows)
+    ):  # nothing to join
+        read_of = [_value(table, row, metric, reader) for row in rows]
+        outputs.ids, outputs.weights = keys, [None] * len(keys)
+        outputs.values = [
+            value[0] if type(value) is tuple and len(value) == 1 else value for value in read_of
+        ]
+        outputs.paths = [row.path if table.at_rows else row.place(metric) for row in rows]
+        outputs.clusters = [row.cluster for row in rows]
+    else:
+        for row in rows:
+            grouped.setdefault(row.key, []).append(row)
     for key, every in grouped.items():
         own = every if len(every) == 1 else [row for row in every if metric in row.values] or every[:1]
         first = own[0]
@@ -340,7 +352,7 @@ def outputs_of(
             n = sum(row.runs if isinstance(row.runs, int) else row.runs.get(metric, 1) for row in own)
         if table.most or n > max(1, len(numbers)):
             outputs.runs[key] = len(numbers) if table.partial else n
-    firsts = [every[0] for every in grouped.values()]
+    firsts = [every[0] for every in grouped.values()] or list(rows)
     is_described = any(row.context or row.same for row in firsts)
     described = [_context(row, options) for row in firsts] if is_described else []
     for name in dict.fromkeys(name for each in described for name in each):

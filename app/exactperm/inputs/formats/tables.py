@@ -24,7 +24,7 @@ from ..alignment import Positions, align, numbered
 from ..columns import whole
 from ..delimited import HEADERLESS_COUNTS, is_quoted
 from ..frame import NO_HEADER, Frame, Rows, of_records, table, taken_rows
-from ..names import SCORE, folded, is_one_of
+from ..names import RUN, SCORE, folded, is_one_of
 from ..outcomes import MOST_METRICS, refuse_summaries
 from ..quoting import NAMED, escaped, quoted, some
 from ..roles import (
@@ -361,6 +361,11 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
     ]
     keys = keys_of(sides, options, notes)
     clusters = [cluster_of(frame, options) for frame in frames]
+    for frame, key, other, own in zip(frames, keys, keys[::-1], columns, strict=True):
+        likely = [name for name in frame.names if frame.has_header and name not in own]
+        if not key.columns and other.columns and likely:
+            why = f"{frame.source.label}: this file has no ids and the other has; both need them. "
+            raise choose(frame.source.pointer, "id_column", "column of ids", likely, why, "mixed_forms")
     if not counted and (clusters[0] is None) != (clusters[1] is None):
         detail = "One file has a cluster column and the other has none."
         raise InvalidTest.at(frames[1].source.pointer, "mixed_forms", detail)
@@ -455,8 +460,19 @@ def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) 
     return scores_reading(
         u, v, options, notes, format_, clustered=cluster is not None, names=systems.names, metric=said.metric,
         role_question=systems.question, direction_question=said.direction_question,
-        findings=(*said.findings, *samples_finding(frame, key)),
+        findings=(*said.findings, *samples_finding(frame, key), *([] if cluster else _runs_finding(frame, key))),
     )  # fmt: skip
+
+
+def _runs_finding(frame: Frame, key: Key) -> Iterator[Finding]:
+    """That rows of several runs were paired by position, as nothing says which of them are of one item."""
+    run = None if key.columns else frame.find(RUN)
+    if run is not None and 1 < len(set(map(str, frame.column(run)))) < frame.n:
+        detail = f"{quoted(run)} says which run a row is of, and no column which item: each row was taken for an item of its own. Give "
+        detail += f"a column of ids; or {marked('clusters', run)} to swap each {run[:40]} as a whole; or remove the column."
+        yield Finding(
+            CHOOSE_RUNS, detail, frame.top, choices_of("clusters", {run: f"Each {run[:40]} swaps as a whole"})
+        )
 
 
 def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str]) -> Systems:
@@ -486,13 +502,13 @@ def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str
     of_one = any(is_one_of(name, SCORE) for name in numeric) and len({folded(name) for name in numeric}) > 1
     are_counts = not frame.is_table and all(name.lower().endswith(("_u", "_v")) for name in numeric)
     many = not frame.is_table and len(numeric) != 2
-    if (of_one or are_counts or many) and (len(numeric) < 2 or by_names(numeric) is None):
-        what = "column" if frame.is_table else "field"
-        raise choose(frame.top, "system_u", f"{what} of u", list(frame.names))
     if len(numeric) < 2 and (
         systems := systems_shown(frame, key.columns)
     ):  # a row for each system of an item
         raise choose(frame.top, "system_column", "column of systems", systems)
+    if (of_one or are_counts or many) and (len(numeric) < 2 or by_names(numeric) is None):
+        what = "column" if frame.is_table else "field"
+        raise choose(frame.top, "system_u", f"{what} of u", list(frame.names))
     if len(numeric) < 2 and texts:
         detail = f"two columns of scores are needed, and {', '.join(map(quoted, texts[:NAMED]))} {'holds' if len(texts) == 1 else 'hold'} texts"
         detail += f", such as {quoted(frame.cell(0, texts[0]))}. Write scores as numbers; labels are compared with gold (`format=labels`)."

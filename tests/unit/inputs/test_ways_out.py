@@ -1,0 +1,71 @@
+"""What tables and records that are almost read are told: a way out that is enough, a finding or a note."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from exactperm.errors import InvalidTest
+from exactperm.inputs.formats import catalogue, many_systems
+from exactperm.inputs.formats.reader import ReaderOptions, Reading, Source, UploadedFile
+
+LONG = [(engine, item, item / 10 + (engine == "a") / 20) for engine in "ab" for item in range(1, 7)]
+CSV = "engine,id,score\n" + "".join(f"{engine},{item},{score}\n" for engine, item, score in LONG)
+LINES = "".join(
+    json.dumps({"engine": engine, "id": item, "score": score}) + "\n" for engine, item, score in LONG
+)
+
+
+def read(files: dict[str, str], **options: str) -> Reading:
+    uploaded = {role: UploadedFile("x", text.encode()) for role, text in files.items()}
+    return catalogue.read(uploaded, "auto", ReaderOptions.of_form(options))
+
+
+@pytest.mark.parametrize("text", [CSV, LINES], ids=["csv", "lines"])
+def test_a_long_table_asks_for_its_column_of_systems_in_either_form(text: str) -> None:
+    with pytest.raises(InvalidTest, match="Choose the column of systems") as found:
+        read({"file": text})
+    (choice,) = found.value.flaws[0].choices
+    assert choice.fields == {"system_column": "engine"}
+    assert len(read({"file": text}, **choice.fields).data.u) == 6  # type: ignore[union-attr]
+    format_ = "csv" if text is CSV else "jsonl"
+    with pytest.raises(InvalidTest, match="Choose the column of systems"):
+        many_systems.read(Source("file", "x", text.encode()), format_, ReaderOptions(), None)
+
+
+def test_numbers_in_quotes_are_told_to_lose_them() -> None:
+    lines = "".join(json.dumps({"id": item, "score": f"0.{item}"}) + "\n" for item in range(1, 7))
+    with pytest.raises(InvalidTest, match=r"Write the number without quotes: 0\.1\."):
+        read({"u": lines, "v": lines})
+
+
+def test_a_key_beside_ids_is_named_by_an_option() -> None:
+    rows = "".join(f"q{item},0.{item}\n" for item in range(1, 7))
+    files = {"u": "key,score\n" + rows, "v": "id,score\n" + rows}
+    with pytest.raises(InvalidTest, match="both need them") as found:
+        read(files)
+    (flaw,) = found.value.flaws
+    assert (flaw.code, flaw.pointer) == ("mixed_forms", "/files/u")
+    assert [choice.fields for choice in flaw.choices] == [{"id_column": "key"}]
+    assert read(files, id_column="key").data.pairing.by_id
+
+
+def test_runs_without_a_key_are_a_finding() -> None:
+    table = "seed,new,old\n" + "".join(f"{row % 3},0.{row}1,0.{row}2\n" for row in range(1, 9))
+    (finding,) = read({"file": table}).findings
+    assert finding.code == "choose_runs"
+    assert [choice.fields for choice in finding.choices] == [{"clusters": "seed"}]
+    assert read({"file": table}, clusters="seed").findings == ()
+
+
+def test_a_board_says_that_a_column_of_whole_numbers_is_a_system() -> None:
+    table = "id,a,b,zork\n" + "".join(f"q{row},0.{row}1,0.{row}2,{row * 7 % 5}\n" for row in range(1, 9))
+    board = many_systems.read(Source("file", "x", table.encode()), "csv", ReaderOptions(), None)
+    assert any("zork" in str(note) and "`systems`" in str(note) for note in board.notes)
+
+
+def test_items_without_repeats_are_read_as_those_with() -> None:
+    scores = {f"q{item}": [item, item + 1] if item % 2 else item for item in range(9)}
+    u = read({"u": json.dumps(scores), "v": json.dumps(scores)}).data
+    assert u.u.lengths.tolist() == [1, 2, 1, 2, 1, 2, 1, 2, 1]  # type: ignore[union-attr]
