@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -532,7 +533,8 @@ def others_of(frame: Frame, options: ReaderOptions, key: Sequence[str] = (), *, 
         *key, cluster_of(frame, options), weight_of(frame, options), system_of(frame, options), frame.index,
     }  # fmt: skip
     if options.id_column is not None:
-        named |= set(_chosen(frame, options.id_column))
+        with suppress(InvalidTest):  # of the other file alone; refused by `keys_of` where neither has it
+            named |= set(_chosen(frame, options.id_column))
     left = [name for name in frame.names if name not in named]
     others = [name for name in left if not _is_no_score(frame, name)]
     others = others or [name for name in left if not is_key(name)]
