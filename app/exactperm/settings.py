@@ -109,7 +109,7 @@ class Settings(BaseSettings):
     worker_memory_bytes: int = Field(
         default=1024 * MIB,
         ge=16 * MIB,
-        description="Memory that a worker may use beyond what it holds when warm; a test that needs more gets 503, and one that is planned to need more than half of it for its arrays 422.",
+        description="Memory that a worker may use beyond what it holds when warm; a test that needs more gets 503, and one that is planned to need more than half of it for its arrays, and more than 512 MiB, 422.",
     )
     long_test_seconds: float = Field(
         default=0.5,
@@ -266,8 +266,11 @@ class Settings(BaseSettings):
 
     @property
     def engine_budget_bytes(self) -> int:
-        """Most bytes of arrays that one test may be planned to need: the rest of a worker's memory is for its data."""
-        return self.worker_memory_bytes // 2
+        """Most bytes of arrays that one test may be planned to need: the rest of a worker's memory is for its data.
+
+        With little memory as much as by default: what is planned is a bound, and most tests need far less.
+        """
+        return max(512 * MIB, self.worker_memory_bytes // 2)
 
     @property
     def queue_bytes(self) -> int:
@@ -338,7 +341,7 @@ REMOVED = {
     "queue_bytes": "it is EXACTPERM_BODIES_BYTES now",
     "retry_after_s": _FIXED,
     "cache_entries": "EXACTPERM_CACHE_BYTES bounds the cache",
-    "engine_budget_bytes": "it is half of EXACTPERM_WORKER_MEMORY_BYTES now",
+    "engine_budget_bytes": "it is half of EXACTPERM_WORKER_MEMORY_BYTES now, and at least 512 MiB",
     "max_header_bytes": _FIXED,
     "body_bytes_per_second": _FIXED,
     "job_max_chunks": _FIXED,

@@ -286,12 +286,12 @@ def test_a_database_that_cannot_be_written_costs_jobs_only(tmp_path: Path, what:
 
 
 MOST = 48 * 2**20
-ITEMS, WIDEST = 100, 1_500_000
+ITEMS, WIDEST = 100, 1_000_000
 OUT_OF_MEMORY = "/docs/problems#out-of-memory"
 
 
 def drawn(seed: int) -> list[int]:
-    """Effects whose sum takes some seventy million values: method dp holds arrays of doubles of them for seconds."""
+    """Effects whose sum takes some fifty million values: method dp holds arrays of doubles of them for seconds."""
     numbers = random.Random(seed)
     return [numbers.randrange(-WIDEST, WIDEST) for _ in range(ITEMS)]
 
