@@ -29,9 +29,6 @@ def test_a_long_table_asks_for_its_column_of_systems_in_either_form(text: str) -
     (choice,) = found.value.flaws[0].choices
     assert choice.fields == {"system_column": "engine"}
     assert len(read({"file": text}, **choice.fields).data.u) == 6  # type: ignore[union-attr]
-    format_ = "csv" if text is CSV else "jsonl"
-    with pytest.raises(InvalidTest, match="Choose the column of systems"):
-        many_systems.read(Source("file", "x", text.encode()), format_, ReaderOptions(), None)
 
 
 def test_numbers_in_quotes_are_told_to_lose_them() -> None:

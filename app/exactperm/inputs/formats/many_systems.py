@@ -173,7 +173,7 @@ def _wide(
     texts = [name for name in others if frame.is_text(name)]
     if others:
         refuse_metrics(frame, key, next((name for name in others if name not in texts), others[0]))
-    chosen = _columns(frame, others, texts, key.columns, wanted, notes)
+    chosen = _columns(frame, others, texts, wanted, notes)
     if wanted is None:
         refuse_no_systems(frame, chosen)
     if not key.columns:
@@ -230,8 +230,8 @@ def _metric_of(frame: Frame, names: Sequence[str], wanted: Sequence[str] | None)
 
 
 def _columns(
-    frame: Frame, names: list[str], texts: list[str], key: Sequence[str], wanted: Sequence[str] | None, notes: list[Any]
-) -> list[str]:  # fmt: skip
+    frame: Frame, names: list[str], texts: list[str], wanted: Sequence[str] | None, notes: list[Any]
+) -> list[str]:
     """The columns of systems: those that are wanted, or all if they hold numbers."""
     if wanted is not None:
         _refuse_unknown(frame.names, wanted)
@@ -251,9 +251,7 @@ def _columns(
     if len(numbers) > 1 and not any(is_one_of(name, SCORE) for name in numbers):
         notes.append(f"Columns of texts are no systems and were left out: {some(texts)}.")
         return numbers
-    if len(numbers) < 2 and (
-        systems := systems_shown(frame, key) or systems_shown(frame, ())
-    ):  # a row for each system of an item
+    if len(numbers) < 2 and (systems := systems_shown(frame, ())):  # a row for each system of an item
         raise choose(frame.top, "system_column", "column of systems", systems)
     named = choose(frame.top, SYSTEMS, "columns of the systems", numbers or names, why, values=())
     only = (
