@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from exactperm.cli.commands import cli
+from exactperm.cli.options import RARE, SECTIONS
 from exactperm.inputs.formats.catalogue import FORMATS
 from exactperm.main import create_app
 from exactperm.service import problems
@@ -118,6 +119,8 @@ def options() -> list[str]:
                 text = " ".join((parameter.help or "").split())
                 users.setdefault((flags, text), []).append(command)
     rows = [_row(flags, ", ".join(names), text) for (flags, text), names in users.items()]
+    rare = {field.name: field for fields in SECTIONS.values() for field in fields if field.name in RARE}
+    rows += [_row(f"`-O {name}=…`", "", " ".join(field.help.split())) for name, field in rare.items()]
     return _table(["option", "of", "meaning"], rows)
 
 

@@ -531,8 +531,8 @@ def test_the_command_line(tmp_path: Path) -> None:
     ran = CliRunner().invoke(cli, [*asked, "--format", "json"])
     assert ran.exit_code == 0, ran.output
     assert json.loads(ran.stdout)["missing"]["p_value"] == over_fillings(Fraction(0), Fraction(1))
-    wide = CliRunner().invoke(cli, [*asked, "--missing-range", "-1,2", "--format", "json"])
+    wide = CliRunner().invoke(cli, [*asked, "-O", "missing_range=-1,2", "--format", "json"])
     assert json.loads(wide.stdout)["missing"]["p_value"] == over_fillings(Fraction(-1), Fraction(2))
-    wrong = CliRunner().invoke(cli, [*asked, "--missing-range", "2"])
+    wrong = CliRunner().invoke(cli, [*asked, "-O", "missing_range=2"])
     assert wrong.exit_code == 2
-    assert "--missing-range" in wrong.output
+    assert "-O missing_range" in wrong.output

@@ -97,8 +97,8 @@ def test_evaluation_files_are_tested_as_they_are(arguments: list[str], read_as: 
 
 def test_options_arrive(scores: str) -> None:
     found = answer(
-        "test", scores, "--alternative", "greater", "--alpha", "0.2", "--statistic", "signed_rank", "--zero-method",
-        "pratt", "--exact-fraction", "--pmf", "none", "--confidence-level", "0.9", "--input-format", "csv",
+        "test", scores, "--alternative", "greater", "--alpha", "0.2", "--statistic", "signed_rank", "-O",
+        "zero_method=pratt", "-O", "exact_fraction=true", "--pmf", "none", "--confidence-level", "0.9", "--input-format", "csv",
     )  # fmt: skip
     assert (found["alternative"], found["alpha"], found["statistic"]["name"]) == (
         "greater",

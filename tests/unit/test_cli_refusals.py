@@ -15,6 +15,7 @@ import pytest
 
 from exactperm.cli import commands, run as asking
 from exactperm.cli.commands import cli
+from exactperm.cli.options import RARE
 from exactperm.cli.output import FIELDS, FILES, complain, in_words, where_in
 from exactperm.client import Client
 from exactperm.client.errors import keyword, member, spelt
@@ -38,10 +39,10 @@ __all__ = ["scores"]  # a fixture
         (["test", "SCORES", "--statistic", "bleu"], "no statistic"),
         (["test", "SCORES", "--alpha", "2"], "  at --alpha\n"),
         (["test", "SCORES", "--alpha", "often"], "  at --alpha\n"),
-        (["test", "SCORES", "--sequential", '{"scale": -1}'], "  at --sequential, scale\n"),
-        (["test", "SCORES", "--sequential", '{"looks": 3}'], "  at --sequential, looks\n"),
-        (["gate", "SCORES", "--sequential", '{"planned_n": 1}'], "  at --sequential, planned_n\n"),
-        (["gate", "SCORES", "--sequential", "anytime"], "  at --sequential\n"),
+        (["test", "SCORES", "-O", 'sequential={"scale": -1}'], "  at -O sequential, scale\n"),
+        (["test", "SCORES", "-O", 'sequential={"looks": 3}'], "  at -O sequential, looks\n"),
+        (["gate", "SCORES", "-O", 'sequential={"planned_n": 1}'], "  at -O sequential, planned_n\n"),
+        (["gate", "SCORES", "-O", "sequential=anytime"], "  at -O sequential\n"),
         (["test", "SCORES", "--option", "alpha"], "not NAME=VALUE"),
         (["test", "SCORES", "--alpha", "0.1", "-O", "alpha=0.2"], "alpha is given twice"),
         (["test", "SCORES", "-O", "gold=x"], "gold is a file"),
@@ -49,6 +50,9 @@ __all__ = ["scores"]  # a fixture
         (["test", "SCORES", "--gold", "SCORES"], "file gold"),
         (["test", "SCORES", "--input-format", "excel"], "  at --input-format\n"),
         (["test", "SCORES", "-f", "junit"], "  at --format\n"),
+        (["test", "SCORES", "--metric-u", "acc"], "Write -O metric_u=VALUE."),
+        (["gate", "SCORES", "--exact-fraction"], "Write -O exact_fraction=VALUE."),
+        (["compare", "SCORES", "--scale", "ranks"], "Write -O scale=VALUE."),
         (["test", "SCORES", "--theme", "dark"], "  at --theme\n"),
         (["test", "SCORES", "-o", "no/such/folder/x.csv"], "cannot be written"),
         (["test", "SCORES", "--method", "magic"], "  at --method\n"),
@@ -172,7 +176,13 @@ def test_a_page_that_says_yes_to_everything_never_passes_a_gate(
 
 @pytest.mark.parametrize(
     "more",
-    [["--names", "a", "b"], ["-O", "alpha=0.1"], ["--gold", "x"], ["--MC", "9"], ["--exact-fraction"]],
+    [
+        ["--names", "a", "b"],
+        ["-O", "alpha=0.1"],
+        ["--gold", "x"],
+        ["--MC", "9"],
+        ["-O", "exact_fraction=true"],
+    ],
     ids=str,
 )
 def test_nothing_beside_a_json_request_is_silently_left_out(scores: str, more: list[str]) -> None:
@@ -403,9 +413,10 @@ def test_no_sentence_spells_an_option_as_one_entrance_does() -> None:
 def test_every_mark_becomes_an_option_that_there_is(place: str, text: str) -> None:
     said = in_words(text)
     assert "`" not in said.replace("`DOMAIN DOCUMENT`", "")
-    options = set(OPTION.findall(said))
-    assert options, said
+    options, rare = set(OPTION.findall(said)), set(re.findall(r"(?<=-O )[a-z_]+", said))
+    assert options or rare, said
     assert options <= OPTIONS
+    assert rare <= RARE
 
 
 @pytest.mark.parametrize(
@@ -421,7 +432,7 @@ def test_every_mark_becomes_an_option_that_there_is(place: str, text: str) -> No
         ('give `"on_missing": "drop"`', "give --on-missing drop", 'give on_missing="drop"', 'give "on_missing": "drop"'),
         (
             "give `allow_incomplete=true` to test",
-            "give --allow-incomplete to test",
+            "give -O allow_incomplete=true to test",
             "give allow_incomplete=True to test",
             'give "allow_incomplete": true to test',
         ),
@@ -470,7 +481,7 @@ def test_tags_without_gold_are_told_how_to_give_it(tmp_path: Path) -> None:
     refuses(
         [
             "Give the gold standard in a file of its own (--gold)",
-            "--tag-column-gold and --tag-column-u choose the column",
+            "-O tag_column_gold and -O tag_column_u choose the column",
         ],
         "test",
         *map(str, files),

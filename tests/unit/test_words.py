@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from exactperm.api.meta import meta_of
-from exactperm.cli.options import option_of
+from exactperm.cli.options import RARE, option_of
 from exactperm.cli.output import DIRECTIONS, INPUTS
 from exactperm.client import (
     ExactpermError,
@@ -261,7 +261,13 @@ def as_typed(options: Choice) -> list[str]:
     return [
         word
         for name, value in options.items()
-        for word in ([DIRECTIONS[value]] if name == "higher_is_better" else [option_of(name), value])
+        for word in (
+            [DIRECTIONS[value]]
+            if name == "higher_is_better"
+            else ["-O", f"{name}={value}"]
+            if name in RARE
+            else [option_of(name), value]
+        )
     ]
 
 

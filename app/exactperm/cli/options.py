@@ -22,10 +22,19 @@ from ..reports.representations import (
 from ..statistics.catalogue import ENTRIES, Parameter
 
 ALTERNATIVES = ("two-sided", "greater", "less")
+# Fields that few need: typed as -O NAME=VALUE, so that help has the options that most look for.
+RARE = frozenset((
+    "significance", "sequential", "exact_fraction", "missing_range", "allow_incomplete", "reduce_epochs", "event_column",
+    "metric_u", "metric_v", "filter_u", "filter_v", "token_column", "tag_column_gold", "tag_column_u", "tag_column_v",
+    "ner_mode", "scheme", "zero_method", "interpolation", "scale", "group_average", "variant", "epsilon", "tokenize",
+    "lowercase", "word_order", "normalized", "case_sensitive",
+))  # fmt: skip
 
 
 def option_of(name: str) -> str:
     """A field of the form as the option that sets it."""
+    if name in RARE:
+        return f"-O {name}"
     if name in {"name_u", "name_v"}:
         return "--names"
     return "--input-format" if name == "format" else "--" + name.replace("_", "-")
@@ -189,7 +198,18 @@ class Option(click.Option):
 
 
 class Sectioned(click.Command):
-    """A command whose help has sections."""
+    """A command whose help has sections, and that knows how rare fields are typed."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; raises NoSuchOption, which says how the field of this name is typed."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = error.option_name.lstrip("-").replace("-", "_")
+            if name in RARE and any(parameter.name == "option" for parameter in self.params):
+                error.message = f"No such option: {error.option_name}. Write -O {name}=VALUE."
+                error.possibilities = []
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write them in the order in which their options were declared."""
@@ -209,7 +229,7 @@ def of_fields(
     """An option for each field of these sections, `but` a few."""
     for section in sections:
         for field in of[section]:
-            if field.name not in but:
+            if field.name not in (*but, *RARE):
                 yield of_field(section, field)
 
 
@@ -279,7 +299,13 @@ BESIDE = (
     _file("--documents", metavar="FILE", help="The document of each item (conll, mt)."),
 )
 NAMES = _file("--names", nargs=2, metavar="U V", help="Names of the systems in reports.")
-OTHERS = _file("--option", "-O", metavar="NAME=VALUE", multiple=True, help="Any other field of the form.")
+OTHERS = _file(
+    "--option",
+    "-O",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help=f"Any other field of the form: {', '.join(sorted(RARE))}, ….",
+)
 FILES = (*BESIDE, NAMES, OTHERS)
 KIND = _file(
     "--kind",

@@ -23,7 +23,7 @@ import click
 from ..errors import place_of
 from ..presentation.escaping import single_line
 from ..reports.representations import BY_SUFFIX
-from .options import BOARD_SECTIONS, SECTIONS as PAIR_SECTIONS, option_of
+from .options import BOARD_SECTIONS, RARE, SECTIONS as PAIR_SECTIONS, option_of
 
 if TYPE_CHECKING:
     from ..client.errors import Spelling
@@ -169,10 +169,11 @@ def option_typed(name: str, value: str | None) -> str:
         return ORDER[name]
     if name == "higher_is_better" and value in DIRECTIONS:
         return DIRECTIONS[value]
-    if value is None or (name in FLAGS and value == "true"):
+    if value is None or (name in FLAGS - RARE and value == "true"):
         return option_of(name)
-    typed = shlex.quote(value)
-    return f"{option_of(name)} {typed}" if name in FIELDS | FILES else f"--option {name}={typed}"
+    if name in RARE or name not in FIELDS | FILES:
+        return f"-O {name}={shlex.quote(value)}"
+    return f"{option_of(name)} {shlex.quote(value)}"
 
 
 def input_of_action(name: str, value: str | None) -> str:
