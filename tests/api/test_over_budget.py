@@ -157,9 +157,9 @@ def test_a_file_that_takes_too_long_to_read_is_refused_by_its_footer(asked: Serv
         detail = refusal(asked.request("POST", f"{path}{query}", files=parts, data=fields), pointer)
         assert "predicted to take 16 s, and its deadline is 2 s" in detail
     for path in ("/v1/tests/files", GATE):
-        more = {"file": ("t.parquet", parquet_of(9_000_000))}
+        more = {"file": ("t.parquet", parquet_of(9_500_000))}
         detail = problem(asked.request("POST", path, files=more), 413)["detail"]
-        assert "9,000,000 rows takes more memory than a worker may use" in detail
+        assert "9,500,000 rows takes more memory than a worker may use" in detail
     most = parquet_of(10_000_001)
     for path in ("/v1/tests/files", GATE, "/v1/compare"):
         said = problem(asked.request("POST", path, files={"file": ("t.parquet", most)}), 413)

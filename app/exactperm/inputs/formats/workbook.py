@@ -38,7 +38,7 @@ MOST_ELEMENTS = 2 * MAX_COLUMNS  # of the schema; a column of lists has three
 HEAD_BYTES = 16
 FOOTER_HEAD = re.compile(rb"\x15[\x80-\xff]{0,4}[\0-\x7f]\x19\xfc([\x80-\xff]{0,4}[\0-\x7f])", re.DOTALL)
 # The least that a row takes while it is read: two integers as arrays, two scores, ids beside them, two under other names, short texts.
-INTEGERS_ROW_BYTES, COLUMNS_ROW_BYTES, IDS_ROW_BYTES, SCORES_ROW_BYTES, ROW_BYTES = 30, 90, 120, 110, 80
+INTEGERS_ROW_BYTES, COLUMNS_ROW_BYTES, IDS_ROW_BYTES, SCORES_ROW_BYTES, ROW_BYTES = 30, 90, 120, 115, 80
 BOARD_ROW_BYTES = 90  # of whole numbers of two systems
 U_AND_V = ["u", "v"]  # the columns that are read without options, as whole columns
 BYTES = "BYTE_ARRAY"  # Parquet's texts and bytes
