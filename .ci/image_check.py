@@ -25,8 +25,7 @@ import exactperm
 from exactperm.extras import EXTRAS, is_installed
 from exactperm.reports.picture.canvas import Theme
 from exactperm.reports.representations import BY_NAME
-from exactperm.service.messages import OFFERED
-from exactperm.service.messages import Kind
+from exactperm.service.messages import OFFERED, Kind
 
 START_S = 60.0
 SCORES = {
