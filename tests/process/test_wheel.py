@@ -66,7 +66,7 @@ assert not {"app", "fastapi", "starlette", "resvg_py"} & set(sys.modules)
 FIXTURE = """
 import sys
 OURS = {name for name in sys.modules if name.startswith("exactperm")}
-def test_start(): assert OURS == {"exactperm", "exactperm.pytest_plugin"}
+def test_start(): assert OURS == {"exactperm", "exactperm.pytest_plugin", "exactperm.version"}
 def test_gate(exactperm): assert exactperm.gate([1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 4, 5], policy="improve").passed
 """
 CLIENT = """
