@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from exactperm.inputs.formats import catalogue
-from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
 from exactperm.inputs.formats.tasks import tasks_of
+from exactperm.inputs.reader import ReaderOptions, UploadedFile
 from tests.api.conftest import error_of, problem
 from tests.fuzz.excerpts import Excerpt, excerpts
 

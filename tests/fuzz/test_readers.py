@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 from exactperm.errors import ExactpermError
 from exactperm.inputs import delimited, encodings, frame, json_text
 from exactperm.inputs.formats import catalogue, numpy_files
-from exactperm.inputs.formats.reader import ReaderOptions, Reading, Source, UploadedFile
+from exactperm.inputs.reader import ReaderOptions, Reading, Source, UploadedFile
 from tests.fuzz.asgi import GENERATED, examples, judge_error
 from tests.fuzz.excerpts import Excerpt, excerpts, requests
 from tests.fuzz.mutations import STEPS, Steps, mutated

@@ -69,10 +69,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .format import FirstLook, Format, Sign
-from .number_text import NumberReader
+from ..format import FirstLook, Format, Sign
+from ..number_text import NumberReader
 from .outputs_by_id import SystemOutputs, scores_reading
-from .reader import ReaderOptions, Reading, Source
+from ..reader import ReaderOptions, Reading, Source
 from .roles import needed
 
 

@@ -27,8 +27,8 @@ from exactperm.cli.output import Progress, duration
 from exactperm.client import Client
 from exactperm.client.requests import ROLES as CLIENT_ROLES
 from exactperm.inputs.formats.catalogue import FORMATS
-from exactperm.inputs.formats.options import CHOICES
 from exactperm.inputs.formats.roles import ROLES
+from exactperm.inputs.options import CHOICES
 from exactperm.local.transport import InProcess
 from exactperm.reports.representations import BY_NAME, OF_A_GATE, OF_A_TEST
 from exactperm.service.gate import FIELDS as GATE_FIELDS

@@ -25,8 +25,8 @@ from exactperm.client import (
     scores as scores_of,
 )
 from exactperm.inputs.formats.catalogue import FORMATS, KINDS
-from exactperm.inputs.formats.options import CHOICES, INTEGERS, READER_OPTIONS
-from exactperm.inputs.formats.reader import DELIMITERS, OPTION_NAMES, ReaderOptions
+from exactperm.inputs.options import CHOICES, INTEGERS, READER_OPTIONS
+from exactperm.inputs.reader import DELIMITERS, OPTION_NAMES, ReaderOptions
 from exactperm.local.run import compare, gate, power, test as run_test
 from exactperm.local.transport import InProcess
 from exactperm.settings import Settings

@@ -14,8 +14,8 @@ from ..inference.options import PmfDetail
 from ..inputs.alignment import OnMissingOnBoard
 from ..inputs.encodings import CODINGS
 from ..inputs.formats import catalogue
-from ..inputs.formats.options import READER_OPTIONS
 from ..inputs.formats.roles import ROLES, role_label
+from ..inputs.options import READER_OPTIONS
 from ..jobs.model import KINDS
 from ..reports.representations import REPRESENTATIONS, BoardPicture, BoardTable, Noun
 from ..service import messages, problems

@@ -30,9 +30,9 @@ from ..client.data import escaped
 from ..client.errors import InvalidData
 from ..client.folders import Several, several
 from ..client.requests import PowerRequest, files as files_of
-from ..inputs.formats.number_text import is_tiny
 from ..inputs.formats.roles import ROLES
 from ..inputs.formats.tasks import by_folders, stem
+from ..inputs.number_text import is_tiny
 from .options import NUMBERS
 from .output import Refused
 

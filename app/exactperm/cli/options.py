@@ -10,7 +10,7 @@ import click
 
 from ..answers.board import Adjust, Aggregate, Combine, Family, ListedPairs
 from ..answers.power import Solve
-from ..inputs.formats.options import OF_TWO as NOT_OF_MANY, READER_OPTIONS
+from ..inputs.options import OF_TWO as NOT_OF_MANY, READER_OPTIONS
 from ..reports.picture.canvas import Theme
 from ..reports.representations import (
     OF_A_COMPARISON,
@@ -207,8 +207,8 @@ class Sectioned(click.Command):
         except click.NoSuchOption as error:
             name = error.option_name.lstrip("-").replace("-", "_")
             if name in RARE and any(parameter.name == "option" for parameter in self.params):
-                error.message = f"No such option: {error.option_name}. Write -O {name}=VALUE."
-                error.possibilities = []
+                sentence = f"No such option: {error.option_name}. Write -O {name}=VALUE."
+                raise click.NoSuchOption(error.option_name, sentence, ctx=ctx) from None
             raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..statistics.paired import Column
 from .columns import MAX_COLUMNS
-from .formats.number_text import COMMA, parsed, plain_column
 from .json_text import integers
+from .number_text import COMMA, parsed, plain_column
 
 Delimiter = Literal[",", "\t"]
 

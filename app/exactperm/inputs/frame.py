@@ -31,9 +31,10 @@ from .delimited import (
     is_quoted,
     told,
 )
-from .formats.format import FirstLook
-from .formats.json_records import Records, key_of, read_records, value_of
-from .formats.number_text import (
+from .format import FirstLook
+from .json_records import Records, key_of, read_records, value_of
+from .names import DATASET, INDEX, RUN, SYSTEM, find, is_one_of
+from .number_text import (
     TRUTH,
     Number,
     NumberReader,
@@ -45,7 +46,8 @@ from .formats.number_text import (
     plain_column,
     plain_numbers,
 )
-from .formats.reader import (
+from .quoting import escaped, quoted
+from .reader import (
     DELIMITERS,
     OTHER_BOMS,
     UTF8_BOM,
@@ -55,8 +57,6 @@ from .formats.reader import (
     in_words,
     parsed_once,
 )
-from .names import DATASET, INDEX, RUN, SYSTEM, find, is_one_of
-from .quoting import escaped, quoted
 
 EVENTS = {"1": True, "0": False, "true": True, "false": False, "1.0": True, "0.0": False}
 # Columns of tables that have several rows for an item, or for items of the same id.

@@ -43,7 +43,7 @@ from pydantic_core import from_json
 
 from ..errors import Flaw, InvalidTest, MalformedBody
 from .columns import MAX_COLUMNS
-from .formats.number_text import may_hold, refuse_in_json
+from .number_text import may_hold, refuse_in_json
 from .quoting import quoted
 
 # Long lists of integers

@@ -18,8 +18,6 @@ import numpy as np
 from ..errors import Choice, InvalidTest, choices_of, marked
 from ..statistics.columns import summary_rows
 from ..statistics.names import of_name
-from .formats.number_text import parsed
-from .formats.reader import ReaderOptions, choose
 from .frame import NO_HEADER, Frame, Rows, taken_rows
 from .names import (
     CLUSTER,
@@ -42,7 +40,9 @@ from .names import (
     is_one_of,
     is_predicted,
 )
+from .number_text import parsed
 from .quoting import quoted
+from .reader import ReaderOptions, choose
 
 # So many rows make chance unlikely where a column of texts is the same set in both files.
 CERTAIN_ROWS = 5

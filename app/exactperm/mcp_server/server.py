@@ -29,7 +29,7 @@ from ..client.errors import InvalidData, member, spelt
 from ..client.requests import GateRequest, Metric, PowerRequest, TestRequest
 from ..client.responses import VERDICT
 from ..errors import BodyTooLarge, ExactpermError, InvalidTest, pointer_token, relocated
-from ..inputs.formats import number_text
+from ..inputs import number_text
 from ..inputs.formats.roles import ROLES
 from ..local.run import http_request
 from ..local.transport import InProcess

@@ -17,10 +17,10 @@ from ..errors import InputError, InvalidTest, marked, relocated
 from ..inputs import delimited, json_text
 from ..inputs.formats import numpy_files
 from ..inputs.formats.catalogue import ALIASES, AUTO
-from ..inputs.formats.reader import UTF8_BOM, UploadedFile
 from ..inputs.formats.tables import COUNT_STATISTICS, OF_TABLES
 from ..inputs.names import ID, find
 from ..inputs.outcomes import CELLS
+from ..inputs.reader import UTF8_BOM, UploadedFile
 from ..statistics.catalogue import STATISTICS
 from .messages import CSV, JSON, NDJSON, NPY, Job, TestKind
 from .parse_files import FIELDS, in_form, option_pointer

@@ -27,10 +27,10 @@ from ..execution.ipc import UNBOUNDED, Control
 from ..inference.gate.gate import Metric, PreparedMetric, finish_gate, prepare_metric
 from ..inference.paired import ALGORITHM_VERSION
 from ..inputs import json_text
-from ..inputs.formats.reader import Reading, UploadedFile
 from ..inputs.formats.roles import ROLES, roles_of
 from ..inputs.formats.tasks import stem
 from ..inputs.quoting import quoted
+from ..inputs.reader import Reading, UploadedFile
 from ..statistics.catalogue import DEFAULT_EXPRESSION
 from ..statistics.names import of_name
 from ..statistics.paired import Effects, Scores

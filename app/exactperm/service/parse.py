@@ -33,11 +33,11 @@ from ..inputs.alignment import (
     in_order,
 )
 from ..inputs.columns import NAMES, to_decimals
-from ..inputs.formats.reader import Finding, Kind, Reading, UploadedFile
 from ..inputs.formats.roles import unit_mismatch
 from ..inputs.formats.tables import OF_TABLES
 from ..inputs.outcomes import refuse_metrics_for_ids
 from ..inputs.quoting import quoted
+from ..inputs.reader import Finding, Kind, Reading, UploadedFile
 from ..reports.representations import BY_NAME
 from ..statistics.catalogue import STATISTICS
 from ..statistics.columns import taken

@@ -22,11 +22,11 @@ from ..errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody, pointer_tok
 from ..execution.ipc import Control
 from ..inputs import encodings
 from ..inputs.formats import beside_gold, catalogue, price, tables
-from ..inputs.formats.number_text import TRUTH, parsed
-from ..inputs.formats.reader import OPTION_NAMES, Kind, ReaderOptions, Reading, Source, UploadedFile
 from ..inputs.formats.roles import ROLES
 from ..inputs.formats.tasks import stem
+from ..inputs.number_text import TRUTH, parsed
 from ..inputs.quoting import quoted
+from ..inputs.reader import OPTION_NAMES, Kind, ReaderOptions, Reading, Source, UploadedFile
 from ..statistics.paired import Predictions, StatisticSpec
 from .messages import Job, Limits, TestKind
 from .query import LITERAL, NAMES, TEXT, options_of, parameters_of, part_of_option

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from ..errors import Flaw, InvalidTest, marked, pointer_token
-from ..inputs.formats.number_text import is_tiny
+from ..inputs.number_text import is_tiny
 from ..statistics.catalogue import ENTRIES
 from .messages import TestKind
 from .schema.fields import LEAST_TIMEOUT_S, STATISTIC_MODELS

@@ -12,7 +12,7 @@ import pytest
 from exactperm.errors import InputError
 from exactperm.inputs.encodings import inflated
 from exactperm.inputs.formats.catalogue import read
-from exactperm.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
+from exactperm.inputs.reader import ReaderOptions, Reading, UploadedFile
 from exactperm.statistics.paired import Scores
 from tests.refusals import check
 

@@ -19,7 +19,7 @@ from exactperm import extras
 from exactperm.errors import BodyTooLarge, InputError, InvalidTest, MalformedBody
 from exactperm.inputs.formats.catalogue import read
 from exactperm.inputs.formats.numpy_files import table_of as read_npy
-from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
+from exactperm.inputs.reader import ReaderOptions, UploadedFile
 from exactperm.statistics.paired import Predictions
 from tests.refusals import refused
 

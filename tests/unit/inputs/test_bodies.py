@@ -15,11 +15,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from exactperm.errors import BodyTooLarge, ExactpermError, MalformedBody
-from exactperm.inputs import delimited, encodings, frame, json_text
+from exactperm.inputs import delimited, encodings, frame, json_records, json_text
 from exactperm.inputs.columns import MAX_COLUMNS
 from exactperm.inputs.encodings import decode, inflated
-from exactperm.inputs.formats import json_records
-from exactperm.inputs.formats.reader import ReaderOptions, Source
+from exactperm.inputs.reader import ReaderOptions, Source
 from exactperm.service.messages import CSV, TSV, Body, Job, Kind, limits_of
 from exactperm.service.parse import parse_test
 from exactperm.settings import Settings

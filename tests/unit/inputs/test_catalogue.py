@@ -11,8 +11,8 @@ import pytest
 
 from exactperm.errors import BodyTooLarge, InputError, MalformedBody
 from exactperm.inputs.formats.catalogue import ALIASES, ALWAYS, FORMATS, read
-from exactperm.inputs.formats.reader import OPTION_NAMES, ReaderOptions, UploadedFile
 from exactperm.inputs.formats.roles import by_names, role_of, role_question, roles_of, shared_words, words
+from exactperm.inputs.reader import OPTION_NAMES, ReaderOptions, UploadedFile
 from tests.refusals import refused
 
 from .reading import EXCERPTS, noted, read_files, refusal, refuses
@@ -232,8 +232,8 @@ import pyarrow as pa
 from pyarrow import parquet
 from exactperm.errors import InputError
 from exactperm.inputs.formats import catalogue, price
-from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
-from exactperm.inputs.formats.reader import Source
+from exactperm.inputs.reader import ReaderOptions, UploadedFile
+from exactperm.inputs.reader import Source
 stream = io.BytesIO()
 table = {"id": ["a", "b"], "u": [1.5, None], "v": [[0], [1]]}
 parquet.write_table(pa.table(table), stream, store_schema=False)

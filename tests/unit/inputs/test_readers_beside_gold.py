@@ -11,8 +11,8 @@ import pytest
 from exactperm.errors import InputError
 from exactperm.inputs import frame
 from exactperm.inputs.formats import labels
-from exactperm.inputs.formats.number_text import plain_numbers
-from exactperm.inputs.formats.reader import ReaderOptions, Reading, Source
+from exactperm.inputs.number_text import plain_numbers
+from exactperm.inputs.reader import ReaderOptions, Reading, Source
 
 from .reading import ROOT, read_files, refusal, refuses
 

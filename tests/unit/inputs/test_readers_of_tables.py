@@ -15,7 +15,7 @@ from exactperm.errors import InvalidTest
 from exactperm.inputs.alignment import ById, align
 from exactperm.inputs.formats import catalogue
 from exactperm.inputs.formats.catalogue import read
-from exactperm.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
+from exactperm.inputs.reader import ReaderOptions, Reading, UploadedFile
 from exactperm.local.run import test as paired_test
 from exactperm.statistics.paired import Counts, Repeated, Scores
 

@@ -14,7 +14,7 @@ from seqeval.metrics import f1_score
 from seqeval.scheme import BILOU, IOBES
 
 from exactperm.inputs.formats.conll import METRICS
-from exactperm.inputs.formats.reader import Reading
+from exactperm.inputs.reader import Reading
 from exactperm.statistics.paired import Counts, Predictions, Scores
 from tests.unit.statistics.of_sums import reduce
 

@@ -12,7 +12,7 @@ import pytest
 
 from exactperm.errors import BodyTooLarge, MalformedBody
 from exactperm.inputs.formats.catalogue import read
-from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
+from exactperm.inputs.reader import ReaderOptions, UploadedFile
 from exactperm.statistics.paired import Repeated, Scores
 
 from .reading import EXCERPTS, columns, noted, read_files, refusal, refuses

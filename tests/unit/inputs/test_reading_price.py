@@ -23,7 +23,7 @@ from exactperm.execution.ipc import Control
 from exactperm.inputs import delimited, frame
 from exactperm.inputs.delimited import guessed_delimiter
 from exactperm.inputs.formats import catalogue, numpy_files, price, workbook
-from exactperm.inputs.formats.reader import ReaderOptions, Source, UploadedFile
+from exactperm.inputs.reader import ReaderOptions, Source, UploadedFile
 from exactperm.service.compare.comparison import parse_compare
 from exactperm.service.gate import parse_gate
 from exactperm.service.messages import Body, Job, Kind, limits_of

@@ -8,7 +8,7 @@ import pytest
 
 from exactperm.errors import InvalidTest
 from exactperm.inputs.formats import catalogue, many_systems
-from exactperm.inputs.formats.reader import ReaderOptions, Reading, Source, UploadedFile
+from exactperm.inputs.reader import ReaderOptions, Reading, Source, UploadedFile
 
 LONG = [(engine, item, item / 10 + (engine == "a") / 20) for engine in "ab" for item in range(1, 7)]
 CSV = "engine,id,score\n" + "".join(f"{engine},{item},{score}\n" for engine, item, score in LONG)

@@ -416,7 +416,7 @@ SCORES = {name: [(7 * item + ord(name)) % 3 for item in range(8)] for name in "u
     ("parser", "row"),
     [
         ("exactperm.inputs.frame._plain", "{},{}\n"),
-        ("exactperm.inputs.formats.json_records._table", '{{"id": {}, "score": {}}}\n'),
+        ("exactperm.inputs.json_records._table", '{{"id": {}, "score": {}}}\n'),
     ],
 )
 def test_each_file_is_parsed_once(parser: str, row: str, monkeypatch: pytest.MonkeyPatch) -> None:

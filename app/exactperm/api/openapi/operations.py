@@ -14,8 +14,8 @@ from starlette.responses import Response
 from ...inputs.encodings import CODINGS
 from ...inputs.formats import catalogue
 from ...inputs.formats.catalogue import told_by_statistic
-from ...inputs.formats.options import CHOICES, INTEGERS
 from ...inputs.formats.roles import ROLES
+from ...inputs.options import CHOICES, INTEGERS
 from ...reports.picture.canvas import Theme
 from ...reports.representations import (
     BY_NAME,

@@ -15,13 +15,13 @@ from ...answers.reading import Remark
 from ...errors import InvalidTest
 from ...extras import missing
 from ...statistics.paired import StatisticSpec
+from ..format import MAX_LINES, START_BYTES, FirstLook, Format, Sign
 from ..frame import Frame, table
+from ..json_records import read_records
+from ..number_text import NumberReader
 from ..quoting import quoted
-from .format import MAX_LINES, START_BYTES, FirstLook, Format, Sign
-from .json_records import read_records
-from .number_text import NumberReader
+from ..reader import ReaderOptions, Reading, Source, choose, choose_metric, in_words, parsed_once
 from .outputs_by_id import SystemOutputs, scores_reading
-from .reader import ReaderOptions, Reading, Source, choose, choose_metric, in_words, parsed_once
 from .roles import needed
 
 # Files of named numbers per item, one file a system: what ASR and MT scorers write as tables with a header

@@ -25,16 +25,16 @@ from ...statistics.columns import taken
 from ...statistics.paired import Predictions, StatisticSpec
 from .. import names
 from ..alignment import BOUNDS, GOLD, MENDED, ById, Gapped, Given, align, coded, system_pointer
+from ..format import Format
 from ..frame import Frame, named
 from ..names import find, is_one_of
+from ..number_text import NumberReader
 from ..quoting import quoted
+from ..reader import OnMissingOutcome, ReaderOptions, Reading, Source, choose, no_bounds
 from ..roles import Key, Side, keys_of, note_index, others_of
-from .format import Format
 from .labels import labels_of, refuse_untold, sign_of_labels, sign_of_scores
 from .many_systems import SYSTEMS, refuse_index, refuse_no_systems
-from .number_text import NumberReader
 from .outputs_by_id import PAIRED_BY_ORDER, column_of, known_values
-from .reader import OnMissingOutcome, ReaderOptions, Reading, Source, choose, no_bounds
 from .roles import Systems, needed, two_systems
 from .tables import ids_of
 

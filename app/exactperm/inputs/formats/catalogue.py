@@ -14,8 +14,10 @@ from ...statistics.names import of_name
 from ...statistics.paired import Predictions, Scores
 from ...statistics.pairwise.data import PAIRWISE
 from ..alignment import BOUNDS
+from ..format import FirstLook, Format, Sign
 from ..outcomes import refuse_metrics_for_ids
 from ..quoting import quoted
+from ..reader import UTF8_BOM, Kind, ReaderOptions, Reading, Source, UploadedFile, no_bounds, sources
 from . import (
     asr,
     beside_gold as gold_formats,
@@ -30,8 +32,6 @@ from . import (
     tool_shapes,
     trec,
 )
-from .format import FirstLook, Format, Sign
-from .reader import UTF8_BOM, Kind, ReaderOptions, Reading, Source, UploadedFile, no_bounds, sources
 from .roles import only
 from .workbook import as_text, refuse_others
 

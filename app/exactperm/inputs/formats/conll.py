@@ -29,10 +29,10 @@ from ...errors import InvalidTest, marked
 from ...statistics.labels import SPANS, Scheme, forms, is_tag
 from ...statistics.paired import Counts, Pairing, Predictions, Scores, StatisticSpec
 from ..alignment import coded
+from ..format import FirstLook, Format, Sign
 from ..frame import table
 from ..quoting import quoted, quoted_apart
-from .format import FirstLook, Format, Sign
-from .reader import ReaderOptions, Reading, Source, choose, choose_metric, parsed_once
+from ..reader import ReaderOptions, Reading, Source, choose, choose_metric, parsed_once
 from .roles import needed
 
 # Sentences, an empty line after each; and the documents that they are in, as clusters

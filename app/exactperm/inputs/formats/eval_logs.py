@@ -16,11 +16,11 @@ from typing import Any
 
 from ...answers.reading import Remark
 from ...errors import InvalidTest
+from ..format import FirstLook
+from ..json_records import cluster_of, key_of, lines_of, read_records
 from ..quoting import escaped, quoted
-from .format import FirstLook
-from .json_records import cluster_of, key_of, lines_of, read_records
+from ..reader import Finding, ReaderOptions, Source, choose, only_or_chosen
 from .outputs_by_id import SystemOutputs
-from .reader import Finding, ReaderOptions, Source, choose, only_or_chosen
 from .roles import metric_of
 from .shapes import (
     DESCRIBED,

@@ -10,12 +10,12 @@ from typing import Any
 from ...errors import MAX_CHOICES, InvalidTest, choices_of, marked
 from ...statistics.paired import StatisticSpec
 from .. import names
+from ..format import MAX_LINES, FirstLook, Sign
 from ..frame import Frame
 from ..names import find, folded, is_key, is_one_of, is_predicted
+from ..number_text import MISSING, TRUTH, parsed, plain_numbers
 from ..quoting import quoted
-from .format import MAX_LINES, FirstLook, Sign
-from .number_text import MISSING, TRUTH, parsed, plain_numbers
-from .reader import choose
+from ..reader import choose
 
 Label = int | float | str
 Table = dict[str, list[Any]]

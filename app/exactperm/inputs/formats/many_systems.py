@@ -19,7 +19,9 @@ from ...statistics.columns import is_summary
 from ...statistics.names import of_name
 from ..frame import Frame, Rows
 from ..names import INDEX, SCORE, gold_among, is_cost, is_one_of
+from ..number_text import NumberReader
 from ..quoting import quoted, some
+from ..reader import Finding, ReaderOptions, Source, choose
 from ..roles import (
     Cells,
     Places,
@@ -35,9 +37,7 @@ from ..roles import (
     weight_of,
 )
 from . import eval_logs, shapes, tool_shapes
-from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs, known_of, other_items
-from .reader import Finding, ReaderOptions, Source, choose
 from .roles import metric_of, metric_of_columns
 from .tables import (
     frame_in,

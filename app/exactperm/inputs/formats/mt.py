@@ -21,14 +21,14 @@ from dataclasses import replace
 from ...errors import InvalidTest, choices_of, relocated
 from ...statistics.paired import Pairing, Segments, StatisticSpec
 from ..alignment import ById, align, coded
+from ..format import FirstLook, Format, Sign
+from ..number_text import Number, NumberReader, is_missing, parsed
 from ..quoting import quoted, some
+from ..reader import ReaderOptions, Reading, Source, choose, parsed_once
 from .asr import CountFile, InFront, count_file, ids_in_front
 from .beside_gold import ValuesById, predictions_by_id
 from .conll import DOCUMENT, from_file
-from .format import FirstLook, Format, Sign
-from .number_text import Number, NumberReader, is_missing, parsed
 from .outputs_by_id import scores_reading, values_in
-from .reader import ReaderOptions, Reading, Source, choose, parsed_once
 from .roles import metric_of, needed
 
 ROLES = ("u", "v", "ref", "ref2", "ref3", "ref4", "gold", "documents")

@@ -26,11 +26,11 @@ from ...errors import BodyTooLarge, Flaw, InputError, InvalidTest, MalformedBody
 from ...statistics.paired import Column, Counts, Pairing, Scores, StatisticSpec
 from ..columns import to_decimals
 from ..delimited import HEADERLESS_COUNTS, counts_of
+from ..format import FirstLook, Format, Sign
+from ..number_text import NumberReader
 from ..quoting import escaped, quoted
-from .format import FirstLook, Format, Sign
-from .number_text import NumberReader
+from ..reader import DAMAGED, READABLE, ZIP_MAGIC, ReaderOptions, Reading, Source
 from .outputs_by_id import MEAN, SystemOutputs, scores_reading
-from .reader import DAMAGED, READABLE, ZIP_MAGIC, ReaderOptions, Reading, Source
 from .roles import both
 
 READERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}

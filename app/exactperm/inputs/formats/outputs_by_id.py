@@ -17,9 +17,9 @@ from ...statistics.paired import Column, Counts, Repeated, StatisticSpec
 from ...statistics.repeats import unequal_runs
 from .. import columns
 from ..alignment import BOUNDS, DROP, NAMED_IDS, Aligned, ById, Positions, align, bounded_scores
+from ..number_text import NumberReader, Value
 from ..quoting import quoted
-from .number_text import NumberReader, Value
-from .reader import Finding, OnMissingOutcome, ReaderOptions, Reading, Source, in_words, no_bounds
+from ..reader import Finding, OnMissingOutcome, ReaderOptions, Reading, Source, in_words, no_bounds
 from .roles import NAMED_APART, UNSURE, described, differing
 
 MEAN = StatisticSpec("mean_difference")

@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection
 
 from ...errors import BodyTooLarge
 from ...extras import is_installed
+from ..reader import ZIP_MAGIC, ReaderOptions, Source
 from . import numpy_files, sample_logs, workbook
-from .reader import ZIP_MAGIC, ReaderOptions, Source
 
 PER_LINE, PER_BYTE = 2e-6, 1e-7
 PER_PLAIN_BYTE = 3e-8  # of tables that are read as whole columns

@@ -16,7 +16,7 @@ from ...statistics.paired import Column, Repeated
 from ..columns import MAX_COLUMNS
 from ..names import CONTEXT, DATASET, SURELY_GOLD, folded
 from ..quoting import quoted, some
-from .reader import Finding, ReaderOptions, RoleQuestion, Source, choose
+from ..reader import Finding, ReaderOptions, RoleQuestion, Source, choose
 
 # What the file in each role is, in a sentence.
 ROLES: Mapping[str, str] = {

@@ -26,12 +26,11 @@ from ...answers.reading import Remark
 from ...errors import BodyTooLarge, Choice, Flaw, InvalidTest, MalformedBody
 from ...statistics.paired import StatisticSpec
 from .. import json_text
+from ..format import Format, Sign
+from ..json_records import cluster_of, key_of, lines_of
+from ..number_text import Number, NumberReader, parsed
 from ..quoting import escaped, quoted
-from .eval_logs import one_of
-from .format import Format, Sign
-from .json_records import cluster_of, key_of, lines_of
-from .number_text import Number, NumberReader, parsed
-from .reader import (
+from ..reader import (
     DAMAGED,
     READABLE,
     ZIP_MAGIC,
@@ -42,6 +41,7 @@ from .reader import (
     only_or_chosen,
     parsed_once,
 )
+from .eval_logs import one_of
 from .roles import both, measured, metric_of
 from .shapes import DESCRIBED, Files, Object, Row, Rows, Shape, metric_chosen, reading, refuse_incomplete
 from .tasks import task_in

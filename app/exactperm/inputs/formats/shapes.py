@@ -15,17 +15,11 @@ from typing import Any, NamedTuple
 
 from ...answers.reading import Remark
 from ...errors import Choice, InvalidTest, choices_of
+from ..format import FirstLook, Format, Sign
+from ..json_records import value_of
+from ..number_text import NumberReader, Value
 from ..quoting import escaped, quoted
-from .format import FirstLook, Format, Sign
-from .json_records import value_of
-from .number_text import NumberReader, Value
-from .outputs_by_id import (
-    MISMATCH,
-    SystemOutputs,
-    require_as_many_runs,
-    scores_reading,
-)
-from .reader import (
+from ..reader import (
     Finding,
     Kind,
     ReaderOptions,
@@ -36,6 +30,12 @@ from .reader import (
     in_words,
     only_or_chosen,
     parsed_once,
+)
+from .outputs_by_id import (
+    MISMATCH,
+    SystemOutputs,
+    require_as_many_runs,
+    scores_reading,
 )
 from .roles import metric_of, needed, two_systems
 

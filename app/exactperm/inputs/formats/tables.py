@@ -23,10 +23,14 @@ from .. import columns, delimited, outcomes
 from ..alignment import Positions, align, numbered
 from ..columns import whole
 from ..delimited import HEADERLESS_COUNTS, is_quoted
+from ..format import FirstLook, Format, Sign
 from ..frame import NO_HEADER, Frame, Rows, of_records, table, taken_rows
+from ..json_records import holds_table, key_of, read_records
 from ..names import RUN, SCORE, folded, is_one_of
+from ..number_text import NumberReader, Value, are_data, is_missing, is_numeric
 from ..outcomes import MOST_METRICS, refuse_summaries
 from ..quoting import NAMED, escaped, quoted, some
+from ..reader import Finding, ReaderOptions, Reading, Source, choose, in_words
 from ..roles import (
     Cells,
     Key,
@@ -42,11 +46,7 @@ from ..roles import (
     systems_shown,
     weight_of,
 )
-from .format import FirstLook, Format, Sign
-from .json_records import holds_table, key_of, read_records
-from .number_text import NumberReader, Value, are_data, is_missing, is_numeric
 from .outputs_by_id import MEAN, PAIRED_BY_ORDER, SystemOutputs, scores_reading
-from .reader import Finding, ReaderOptions, Reading, Source, choose, in_words
 from .roles import Measured, Systems, both, by_names, is_context, measured, metric_of, two_systems
 
 ROLES = ("u", "v", "file")

@@ -23,7 +23,7 @@ from ...statistics.numbers import joined_weights
 from ...statistics.paired import Counts, Gaps, Paired, Pairing, Predictions, Scores, Segments
 from ..alignment import BOUNDS
 from ..quoting import quoted, some
-from .reader import ReaderOptions, Reading, UploadedFile
+from ..reader import ReaderOptions, Reading, UploadedFile
 
 # What the names of files tell: the system of a file, and of several files of one system the task of each
 

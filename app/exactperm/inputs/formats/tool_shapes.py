@@ -18,14 +18,14 @@ from itertools import pairwise
 from typing import Any
 
 from ...answers.reading import Remark
+from ..format import FirstLook, Sign
+from ..json_records import Record, key_of, read_records
 from ..names import ID, SCORE, SYSTEM, find
+from ..number_text import parsed
 from ..outcomes import refuse_metrics_for_ids
 from ..quoting import escaped, quoted
-from .format import FirstLook, Sign
-from .json_records import Record, key_of, read_records
-from .number_text import parsed
+from ..reader import Finding, ReaderOptions, Source
 from .outputs_by_id import SystemOutputs
-from .reader import Finding, ReaderOptions, Source
 from .roles import needed
 from .shapes import (
     OF_ONE_FILE,

@@ -22,11 +22,11 @@ from ...answers.reading import Remark
 from ...errors import InvalidTest
 from ...extras import missing
 from .. import json_text
+from ..format import FirstLook, Format, Sign
+from ..number_text import NumberReader, is_tiny, parsed
 from ..quoting import quoted
-from .format import FirstLook, Format, Sign
-from .number_text import NumberReader, is_tiny, parsed
+from ..reader import ReaderOptions, Reading, Source, choose, parsed_once
 from .outputs_by_id import SystemOutputs, scores_reading
-from .reader import ReaderOptions, Reading, Source, choose, parsed_once
 from .roles import needed
 
 ROLES = ("u", "v", "qrels")

@@ -24,8 +24,8 @@ from ...errors import BodyTooLarge, InputError, InvalidTest
 from ...extras import is_installed, missing
 from ..columns import MAX_COLUMNS
 from ..frame import refuse_more_rows
-from .number_text import is_tiny, may_hold, refusal
-from .reader import DAMAGED, READABLE, ReaderOptions, Source, choose
+from ..number_text import is_tiny, may_hold, refusal
+from ..reader import DAMAGED, READABLE, ReaderOptions, Source, choose
 
 # Parquet files
 

@@ -18,11 +18,11 @@ from ...errors import InvalidTest, pointer_token, relocated
 from ...inputs.alignment import GOLD, Aligned, ById, Gapped, Given, OnMissingOnBoard, align, system_pointer
 from ...inputs.columns import to_decimals
 from ...inputs.formats import catalogue
-from ...inputs.formats.options import OF_TWO
-from ...inputs.formats.reader import OPTION_NAMES, Finding
 from ...inputs.formats.tables import CHOOSE_RUNS
 from ...inputs.names import CLUSTER, INDEX, RUN, WEIGHT, find, gold_among, is_key, is_one_of
+from ...inputs.options import OF_TWO
 from ...inputs.quoting import quoted, some
+from ...inputs.reader import OPTION_NAMES, Finding
 from ...statistics.columns import summary_warning
 from ...statistics.counts import board_totals_warning
 from ...statistics.labels import UNSEEN, GoldLabels

@@ -18,7 +18,6 @@ from ...inputs import columns
 from ...inputs.alignment import Gapped, Given, Positions, system_pointer
 from ...inputs.formats import beside_gold, catalogue, many_systems, numpy_files
 from ...inputs.formats.many_systems import require_alike
-from ...inputs.formats.options import OF_TWO
 from ...inputs.formats.outputs_by_id import (
     PAIRED_BY_ORDER,
     WEIGHTED,
@@ -28,9 +27,10 @@ from ...inputs.formats.outputs_by_id import (
     known_of,
     written_weights,
 )
-from ...inputs.formats.reader import ReaderOptions, Source, in_words, sources
 from ...inputs.formats.tables import ids_of
 from ...inputs.formats.workbook import as_text, refuse_others
+from ...inputs.options import OF_TWO
+from ...inputs.reader import ReaderOptions, Source, in_words, sources
 from ...inputs.roles import Cells, Key, Places
 from ..documents import request_in
 from ..messages import CSV, TSV, Job

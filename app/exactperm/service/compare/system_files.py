@@ -18,7 +18,6 @@ from ...answers.test import ReadingRecord
 from ...errors import Choice, InputError, InvalidTest, pointer_token, relocated
 from ...inputs.alignment import ById, OnMissingOnBoard, system_pointer
 from ...inputs.formats import catalogue
-from ...inputs.formats.reader import Finding, ReaderOptions, Reading, Source, UploadedFile, sources
 from ...inputs.formats.tasks import (
     ITEM,
     at_most,
@@ -32,6 +31,7 @@ from ...inputs.formats.tasks import (
 )
 from ...inputs.formats.workbook import as_text, refuse_others
 from ...inputs.quoting import quoted, some
+from ...inputs.reader import Finding, ReaderOptions, Reading, Source, UploadedFile, sources
 from ...statistics.columns import taken
 from ...statistics.paired import Counts, NamedCounts, Predictions, Scores, Segments
 from ..parse_files import Form, option_pointer, spec_of_reading

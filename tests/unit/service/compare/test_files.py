@@ -12,8 +12,8 @@ import pytest
 
 from exactperm.errors import InputError
 from exactperm.inputs.formats import catalogue
-from exactperm.inputs.formats.reader import ReaderOptions, UploadedFile
 from exactperm.inputs.formats.tasks import stem
+from exactperm.inputs.reader import ReaderOptions, UploadedFile
 from exactperm.statistics.paired import Counts, Scores
 
 from .shorthands import CSV, NDJSON, NPY, TSV, Part, by_id, flaws, npy, of_body, of_form, only
@@ -340,8 +340,8 @@ def test_repeats_says_what_several_rows_of_an_item_are() -> None:
 
 READ_AS: dict[str, tuple[str, str, dict[str, str]]] = {
     "csv": ("exactperm.inputs.frame._plain", "id,score\n{rows}", {}),
-    "jsonl": ("exactperm.inputs.formats.json_records._table", "{lines}", {}),
-    "lm-eval": ("exactperm.inputs.formats.reader.Source.lines", "{logs}", {"metric": "acc"}),
+    "jsonl": ("exactperm.inputs.json_records._table", "{lines}", {}),
+    "lm-eval": ("exactperm.inputs.reader.Source.lines", "{logs}", {"metric": "acc"}),
 }
 
 

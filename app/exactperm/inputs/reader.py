@@ -16,15 +16,15 @@ from dataclasses import dataclass, field, fields
 from functools import wraps
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
-from ...answers.reading import Note, sentences
-from ...errors import MAX_CHOICES, BodyTooLarge, Choice, Flaw, InvalidTest, MalformedBody, choices_of, marked
-from ...statistics.paired import Paired, StatisticSpec
-from .. import json_text
-from ..alignment import BOUNDS, DEFAULT_RANGE
-from ..columns import MAX_DECIMALS
-from ..quoting import escaped, quoted, some
+from ..answers.reading import Note, sentences
+from ..errors import MAX_CHOICES, BodyTooLarge, Choice, Flaw, InvalidTest, MalformedBody, choices_of, marked
+from ..statistics.paired import Paired, StatisticSpec
+from . import json_text
+from .alignment import BOUNDS, DEFAULT_RANGE
+from .columns import MAX_DECIMALS
 from .number_text import is_tiny
 from .options import CHOICES, INTEGERS
+from .quoting import escaped, quoted, some
 
 # A file in its role: its text, its lines, and pointers into it
 

@@ -14,13 +14,13 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from ...errors import InvalidTest, MalformedBody
-from ...statistics.names import of_name
-from .. import json_text
-from ..columns import MAX_COLUMNS
-from ..names import ID, SCORE, SYSTEM
-from ..quoting import escaped, quoted
+from ..errors import InvalidTest, MalformedBody
+from ..statistics.names import of_name
+from . import json_text
+from .columns import MAX_COLUMNS
+from .names import ID, SCORE, SYSTEM
 from .number_text import Number, NumberReader, Value
+from .quoting import escaped, quoted
 from .reader import Source, choose, parsed_once
 
 # Documents that hold a table: a list of objects somewhere inside, a grid below `columns`, or objects of columns or rows

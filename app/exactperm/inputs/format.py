@@ -11,7 +11,7 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Any, Protocol
 
-from ..delimited import fields_of, guessed_delimiter, told
+from .delimited import fields_of, guessed_delimiter, told
 from .json_records import holds_lists
 from .reader import UTF8_BOM, ZIP_MAGIC, Kind, ReaderOptions, Reading, Source
 

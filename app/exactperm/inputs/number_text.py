@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
-from ...errors import Flaw, InvalidTest, pointer_token
-from ...statistics.paired import Column
-from .. import columns
-from ..columns import NAMES
-from ..names import folded, is_key
-from ..quoting import quoted
+from ..errors import Flaw, InvalidTest, pointer_token
+from ..statistics.paired import Column
+from . import columns
+from .columns import NAMES
+from .names import folded, is_key
+from .quoting import quoted
 
 if TYPE_CHECKING:
     from .reader import ReaderOptions
