@@ -3,7 +3,7 @@
 Small bodies are decoded in the web process and, if their predicted cost is small, answered there without a process hop.
 All others go to a worker as raw bytes and come back as a rendered answer: the event loop never parses a large body and
 never computes for longer than a few milliseconds. Requests take turns, and the web process spends at most a share of
-its time on tests; beyond it they go to the workers, too.
+its time on tests; beyond it they go to the workers as well.
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ class TestEndpoint:
         received_at = time.monotonic()
         request_id = str(request.scope.get("request_id", ""))
         try:
-            # Before the head is checked: a flood of invalid requests takes turns, too.
+            # Before the head is checked: a flood of invalid requests takes turns as well.
             turn = await self.turns.mine()
             store = self._store(request)
             headers = read_headers(request.scope)

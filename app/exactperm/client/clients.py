@@ -89,7 +89,7 @@ class Trial:
         return self._within_budget(self._backoff() if delay is None else delay + self._jitter())
 
     def after_error(self, error: httpx.RequestError) -> float | None:
-        """Seconds to wait before sending it again; None when that is no use."""
+        """Seconds to wait before sending it again; None when that would not help."""
         self.made += 1
         return self._within_budget(self._backoff()) if isinstance(error, RETRIED_ERRORS) else None
 
@@ -519,7 +519,7 @@ class Client(_Calls, _Blocking):
         """The answer to a test, a gate or a comparison in another format: svg, png and junit as bytes, the others as text.
 
         Of a comparison, `picture` is leaderboard, heatmap, bars or forest, and `table` (of CSV) systems or pairs.
-        Formats that a newer server has besides work, too; `meta().raw["representations"]` lists them.
+        Formats that a newer server has besides work as well; `meta().raw["representations"]` lists them.
         """
         return responses.report_of(self.send(_report_call(request, format, chosen)))
 

@@ -40,7 +40,7 @@ def choose(
     """The plan for `method`, or for the best of `candidates` when it is `auto`.
 
     The reason begins with `where`, which describes what the candidates have in common; `endless` gives, for methods
-    that are no candidates because they would never end, a sentence why. `decisive` means that a bracket is likely to
+    that are not candidates because they would never end, a sentence why. `decisive` means that a bracket is likely to
     lie on one side of alpha: `auto` prefers it to an exact method that takes more than LONG_S and TIMES_LONGER as
     long. Raises NothingFits, and for a method requested by name OverBudget, TooManySteps or MethodDoesNotApply.
     """

@@ -6,7 +6,7 @@ Reply:   `REPLY_HEADER` (kind, length of what follows), then that many bytes. An
 and questions (`PLAN`) may come before the one `RESULT`, `FAILURE`, `PARKED` or `OUT_OF_MEMORY`. A question is
 answered by one byte: `GO` or `PARK`.
 
-The fork server is a worker, too, that runs one call, the warm-up; a request of no call and no body, with the worker's end of
+The fork server is also a worker: it runs one call, the warm-up; a request of no call and no body, with the worker's end of
 a socket as ancillary data, makes it fork: the reply is `FORKED` with the process id.
 
 Pickle is safe here: both ends are this program. The body of a request, which is not, is never unpickled; that of a part

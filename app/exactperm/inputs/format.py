@@ -115,7 +115,7 @@ class FirstLook:
 
     @cached_property
     def table(self) -> list[list[str]]:
-        """The first lines as fields of a table, comments on top left out; a last line that may be cut off, too."""
+        """The first lines as fields of a table, comments on top left out; a last line that may be cut off as well."""
         rows = list(itertools.dropwhile(lambda row: row.startswith("#"), self.rows))
         cells = [[field.strip() for field in fields_of(row, self.delimiter)] for row in rows]
         return cells[:-1] if len(self.text) >= START_BYTES and len(cells) > 1 else cells

@@ -418,7 +418,7 @@ class Reading:
 
 
 def no_bounds() -> InvalidTest:
-    """The refusal of `on_missing` bounds for data that is no scores."""
+    """The refusal of `on_missing` bounds for data that are not scores."""
     detail = (
         "Missing outcomes have bounds in scores alone: set `on_missing=drop`, or give one score per item."
     )
@@ -426,7 +426,7 @@ def no_bounds() -> InvalidTest:
 
 
 def choose_metric(options: ReaderOptions, names: list[str]) -> InvalidTest:
-    """The refusal of a format whose metrics are statistics of its own: `statistic` names one, and `metric` does, too."""
+    """The refusal of a format whose metrics are statistics of its own: `statistic` names one, and `metric` does as well."""
     option = "statistic" if options.metric is None else "metric"
     return choose(f"/options/{option}", option, option, names, code="choose_metric")
 

@@ -515,7 +515,7 @@ def averages_row(frame: Frame, names: Iterable[str]) -> tuple[int, str] | None:
 
 
 def note_index(frame: Frame, key: Key, notes: list[str]) -> None:
-    """Say what became of the index of a table that is no key."""
+    """Say what became of the index of a table that is not a key."""
     index = frame.index
     if index is None or index in key.columns:
         return

@@ -200,7 +200,7 @@ def reachable() -> Iterator[None]:
 
 
 def _reason(error: sa.exc.SQLAlchemyError) -> str:
-    """What the driver says, for the log; without the statement, which has data. What an operator can mend is said, too."""
+    """What the driver says, for the log; without the statement, which has data. What an operator can mend is said as well."""
     told = getattr(error, "orig", None)
     said = str(told or "").strip().partition("\n")[0] or type(error).__name__
     return f"{said}; {WRITABLE}" if _is_unwritable(told) else said

@@ -118,7 +118,7 @@ class Jobs:
             return None
 
     def cancel(self, job: str, owner: str) -> bool:
-        """Cancel a job; whether it was active. What waits of it leaves the queue, too."""
+        """Cancel a job; whether it was active. What waits of it leaves the queue as well."""
         with reachable():
             row = self.ready().job(job, owner)
             if row is None or not self.store.cancel(job, owner):

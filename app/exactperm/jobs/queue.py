@@ -144,7 +144,7 @@ class Runner:
         )
 
     def take_over(self, executor_id: str) -> int:
-        """Put what a host had begun that is no more back into its queues; how many."""
+        """Put what a host that has ended had begun back into its queues; how many."""
         begun = DBOS.list_workflows(
             status="PENDING", executor_id=executor_id, load_input=False, load_output=False, limit=MOST_LISTED
         )

@@ -84,7 +84,7 @@ class InProcess(httpx.BaseTransport):
         self._with_line = with_line
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer one request; problems are answers, too."""
+        """Answer one request; problems are answers as well."""
         try:
             rendered = self._within_limit(self._job(request), request.read())
         except ExactpermError as error:

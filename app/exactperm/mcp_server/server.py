@@ -347,7 +347,7 @@ class Lines(io.TextIOWrapper):
 
 
 def answer(name: str, given: Given, root: Path, settings: Settings) -> types.CallToolResult:
-    """The answer to one call, in a thread of anyio; what is wrong is a result, too. Stops when the call is cancelled."""
+    """The answer to one call, in a thread of anyio; what is wrong is a result as well. Stops when the call is cancelled."""
     try:
         request = http_request(_call(name, given, root, settings))
         transport = InProcess(settings, look=anyio.from_thread.check_cancelled, with_line=True)

@@ -145,7 +145,7 @@ def kinds_in_words(board: BoardRecord) -> str:
 
 
 def certainty_sentences(board: BoardRecord) -> list[str]:
-    """How the adjusted p-values are known, those that are not listed, too."""
+    """How the adjusted p-values are known, those that are not listed as well."""
     count = kinds(board)
     size = sum(count.values())
     said = {

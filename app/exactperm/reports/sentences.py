@@ -72,7 +72,7 @@ def item_level_p_text(level: ItemLevel, alpha: float) -> str:
 
 
 def plain_probability(p: float | None, *landmarks: float) -> str:
-    """A probability that is no p-value of a record of its own; a double holds it."""
+    """A probability that is not the p-value of a record; a double holds it."""
     if p is None:
         return "unknown"
     return probability(p, math.log10(p), *landmarks)

@@ -215,7 +215,7 @@ _NAMES = ("tp", "tn", "negative", "gold_positive", "gold_negative")
 _OF_A_CLASS = {
     "specificity": "tn / gold_negative",
     "npv": "tn / negative",
-    # Roots of whole numbers one by one are sure to doubles at 0, too; the root of a rounded product is not.
+    # Roots of whole numbers one by one are sure to doubles at 0 as well; the root of a rounded product is not.
     "g_mean": "sqrt(tp) * sqrt(tn) / (sqrt(max(1, gold_positive)) * sqrt(max(1, gold_negative)))",
 }
 

@@ -1,4 +1,4 @@
-"""Columns of items: some of them, in another order, of several data sets; missing outcomes, and rows that are no items."""
+"""Columns of items: some of them, in another order, of several data sets; missing outcomes, and rows that are not items."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ SHOWN_NAMES = 5
 
 
 def is_summary(name: object) -> bool:
-    """Whether an id is one that tools give to a row of averages or totals; blank is one, too.
+    """Whether an id is one that tools give to a row of averages or totals; blank is one as well.
 
     >>> [is_summary(name) for name in ("Mean", "macro avg", "(all)", "average (10 items)", "q12", "meaning", 3)]
     [True, True, True, True, False, False, False]

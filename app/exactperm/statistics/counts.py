@@ -44,7 +44,7 @@ _CHANCE = "((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn))"
 def _root(sizes: str) -> str:
     """The root of a count of parts; where there are none, what is divided is 0 and so is the score.
 
-    Roots of whole numbers one by one are sure to doubles at 0, too; the root of a rounded product is not.
+    Roots of whole numbers one by one are sure to doubles at 0 as well; the root of a rounded product is not.
     """
     return f"sqrt(max(1, {sizes}))"
 

@@ -279,7 +279,7 @@ def is_rational(node: Node) -> bool:
 def difference_of(node: Node, arity: int) -> Node:
     """f(x_0 .. x_{m-1}) - f(x_m .. x_{2m-1}) for f of m sums: system U's score minus system V's."""
     parts = node.parts if isinstance(node, Sum) else (node,)
-    # Part by part, so that in doubles, too, equal systems differ by nothing.
+    # Part by part, so that also in doubles equal systems differ by nothing.
     return add(*(subtract(part, substitute(part, lambda index: variable(index + arity))) for part in parts))
 
 

@@ -58,7 +58,7 @@ METRICS: Mapping[str, Metric] = {
     **_at("map_cut", "MAP", "The mean of average precision at a cutoff."),
     **_at("success", "Success", "Queries with a relevant document among the first.", (1, 5, 10)),
 }
-# Each of these has a metric of whole sentences, too.
+# Each of these has a metric of whole sentences as well.
 _OF_WORDS = ("upos", "xpos", "lemma", "uas", "las", "las_full")
 
 
@@ -76,7 +76,7 @@ def title_of(name: str) -> str | None:
 
 
 def described() -> list[dict[str, str]]:
-    """As `GET /v1/meta` shows them; CoNLL-U has each of its metrics by whole sentences, too."""
+    """As `GET /v1/meta` shows them; CoNLL-U has each of its metrics by whole sentences as well."""
     words = {name: (_label(metric.title), metric.hint) for name, metric in METRICS.items()}
     for stem in _OF_WORDS:
         name = f"{stem}_sentence"

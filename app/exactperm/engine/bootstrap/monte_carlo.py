@@ -1,4 +1,4 @@
-"""The paired bootstrap by resampling: the check of the exact law, and the method for statistics that are no sum.
+"""The paired bootstrap by resampling: the check of the exact law, and the method for statistics that are not sums.
 
 p = (b + 1) / (K + 1) with >= on integers; blocks and Philox streams are those of `one_sum.monte_carlo`, so the
 answer depends on the seed alone.

@@ -126,7 +126,7 @@ def _all_but(method: str, form: CanonicalForm, region: Region, samples: int) -> 
 
 
 def _endless(form: CanonicalForm, candidates: Sequence[Cost]) -> dict[str, str]:
-    """Why methods that are no candidates would never end."""
+    """Why methods that are not candidates would never end."""
     listed = {cost.method for cost in candidates}
     return {
         name: f"{name} takes 2**n steps in n non-zero effects, and there are {form.nonzero}."

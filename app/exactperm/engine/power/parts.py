@@ -179,7 +179,7 @@ def resized(form: CanonicalForm, items: int) -> CanonicalForm:
 
 
 def coarser(form: CanonicalForm, steps_per_sd: int) -> CanonicalForm:
-    """The form with sizes rounded to the standard deviation of its sum over `steps_per_sd`; itself where that is no less than a step.
+    """The form with sizes rounded to the standard deviation of its sum over `steps_per_sd`; itself where that is at least a step.
 
     Sizes far above the others (`heavy_weights`) make separate humps, and do not count in that deviation: rounded by theirs, the others
     would be nothing.

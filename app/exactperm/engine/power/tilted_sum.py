@@ -335,7 +335,7 @@ def tilt_of_power(form: CanonicalForm, region: Region, wanted: float) -> float |
     high = theta
     if low == 0.0 or high <= 4.0 * low:
         return root(missing, low, high, tolerance=_ROOT * high)
-    # Sizes of every magnitude: tilts that matter are of every magnitude, too.
+    # Sizes of every magnitude: tilts that matter are of every magnitude as well.
     found = root(lambda log: missing(math.exp(log)), math.log(low), math.log(high), tolerance=_ROOT)
     return math.exp(found)
 

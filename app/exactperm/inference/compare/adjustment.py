@@ -75,7 +75,7 @@ class Adjusted:
 # Procedures by rank: the k-th smallest of m p-values times a factor, stepping down or up
 
 
-# Factors that are no integers are within three roundings of their value; products round once more, by `nextafter`.
+# Factors that are not integers are within three roundings of their value; products round once more, by `nextafter`.
 _SLACK = 2.0**-50
 # A term is compared with alpha in fractions where doubles could be on its wrong side.
 _NEAR = 2.0**-45

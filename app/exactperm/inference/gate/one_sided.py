@@ -233,7 +233,7 @@ class TangoTest:
     `proportion` is the hypothesised difference as a proportion of the items, inside (-1, 1). To show a difference
     beyond a margin is to show one beyond 0, so that p is never below McNemar's exact one there: of few items a normal
     tail would pass what the test without a margin does not. To show that one side is not worse by the margin is to show it
-    of a side that never wins, too, so that p is never below the chance of as few net losses then: it would pass a few items
+    also of a side that never wins, so that p is never below the chance of as few net losses then: it would pass a few items
     that all tie.
     """
 

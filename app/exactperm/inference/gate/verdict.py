@@ -80,7 +80,7 @@ class Judgement:
 def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[Judgement]:
     """Adjust the family and compare every metric with its own alpha.
 
-    Raises ArithmeticError for an outcome that is no p-value: nothing can be decided by it, least of all a pass.
+    Raises ArithmeticError for an outcome that is not a p-value: nothing can be decided by it, least of all a pass.
     """
     for outcome in outcomes:
         flaw = flaw_of_numbers(outcome.p_value, outcome.log10_p_value, outcome.p_value_bounds)

@@ -72,7 +72,7 @@ def refuse_beyond(source: Source, options: ReaderOptions, most_bytes: int, *, bo
 
 
 def of_body(body: bytes | bytearray) -> float:
-    """Predicted seconds of reading a body that is no form: JSON, and tables without quotes, as whole columns."""
+    """Predicted seconds of reading a body that is not a form: JSON, and tables without quotes, as whole columns."""
     lines = 0 if body[:1] == b"{" and b"\n{" not in body else body.count(b"\n")
     slow = lines if body.find(b'"') >= 0 else 0
     return PER_QUOTED_LINE * slow + PER_PLAIN_BYTE * len(body)

@@ -402,7 +402,7 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
 
 
 def _of_both(frames: Sequence[Frame], options: ReaderOptions, keys: Sequence[Key]) -> list[str]:
-    """The columns of numbers that both files have, and that are no keys."""
+    """The columns of numbers that both files have, and that are not keys."""
     names = [
         [name for name in others_of(frame, options, key.columns) if name in frame.common and not frame.is_text(name)]
         for frame, key in zip(frames, keys, strict=True)

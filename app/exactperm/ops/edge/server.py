@@ -125,7 +125,7 @@ class Server(uvicorn.Server):
         """Listen, with a kernel queue longer than the number accepted in one iteration of the loop.
 
         People are told where in words, on standard error: why it cannot listen always, and the address on a terminal
-        only, because whoever collects logs may read standard error, too.
+        only, because whoever collects logs may read standard error as well.
         """
         try:
             await super().startup(sockets)

@@ -107,7 +107,7 @@ def spearman(other: Facts, own: Facts) -> Pairs:
 def worth(pairs_of: Worth, pools: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold) -> Integers:
     """Each item of each system against the values of each pool in its group; shape (pools, systems, n).
 
-    No group has more than MOST items. An item is held against its own place, too.
+    No group has more than MOST items. An item is held against its own place as well.
     """
     # From 2 to 2 MOST, so that less the middle they are bytes.
     rank, doubled = gold.rank.astype(np.int8), (midranks_by_group(gold) - MOST).astype(np.int8)
