@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from ..errors import Flaw, InvalidTest, choices_of, pointer_token
 from ..statistics.columns import taken
-from ..statistics.paired import Column, Gaps, Pairing, Repeated, Scores
+from ..statistics.paired import Column, Gaps, NamedCounts, Pairing, Repeated, Scores
+from .columns import to_decimals
 from .quoting import quoted, some
 
 OnMissing = Literal["error", "drop", "bounds"]  # of a test
@@ -428,7 +429,7 @@ def bounded_scores(
     missing_range: tuple[float, float],
 ) -> Scores:
     """The scores of u and v with what is missing, anything in the range; `take` has the values at positions of a column."""
-    u, v = (take(name, aligned.order[name]) for name in ("/u", "/v"))
+    u, v = (take(name, aligned.order.get(name)) for name in ("/u", "/v"))
     left = aligned.lacking
     if left is None:
         return Scores(u, v, aligned.pairing)
@@ -436,3 +437,111 @@ def bounded_scores(
     only = [take(name, own) if len(own) else none for name, own in left.only.items()]
     gaps = Gaps(only[0], only[1], left.neither, *missing_range, left.clusters, left.n_clusters)
     return Scores(u, v, aligned.pairing, None, gaps)
+
+
+# The columns of a test or a board, before their items are aligned
+
+
+PointerMap = Callable[[str], str]
+# Where an item of a column stands (its position there, the rest of the pointer); the whole column, where the item is None.
+Place = Callable[[str, int | None, Sequence[str]], str]
+# A value for each item, by position or by id.
+OfItems = Sequence[Any] | Mapping[str, Any] | None
+COLUMNS = frozenset({"stay", "swap", "gold", "u", "v", "ids", "clusters", "weights", "groups", "event"})
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBoard:
+    """The columns of a test (of its two systems, or stay and swap) or of one data set of a board as they were sent.
+
+    The systems of a board are in code-point order. `place` finds a column (`/systems/A`, `/gold`, `/ids`, `/weights`), or an item
+    of it, in what was sent; None for JSON requests.
+    """
+
+    systems: Mapping[str, Given]
+    place: Place | None = None
+    gold: Given | None = None
+    ids: Sequence[Any] | None = None
+    clusters: OfItems = None
+    weights: OfItems = None
+    groups: OfItems = None
+    event: OfItems = None
+    distinct: bool = False  # no id is there twice
+    of_test: bool = False
+
+    def columns(self) -> dict[str, Given]:
+        """The columns of values by their pointers: gold first in a test, whose items are in its order, and last on a board."""
+        gold = {} if self.gold is None else {GOLD: self.gold}
+        if self.of_test:
+            return gold | {f"/{name}": column for name, column in self.systems.items()}
+        return {system_pointer(name): column for name, column in self.systems.items()} | gold
+
+    def aligned(self, on_missing: Way) -> Aligned:
+        """How the columns come into one order; raises InvalidTest as `align` does."""
+        columns = self.columns()
+        lengths = {None if isinstance(one, ById | Gapped) else len(one) for one in columns.values()}
+        if self.ids is None and self.clusters is None and len(lengths) == 1 and lengths.isdisjoint((None, 0)):
+            return in_order(len(next(iter(columns.values()))))
+        return align(
+            columns, ids=self.ids, clusters=self.clusters, on_missing=on_missing, distinct=self.distinct
+        )
+
+    def whole(self, pointer: str) -> str:
+        """The map for pointers to whole columns, and to ids and clusters, before items are aligned."""
+        column, index, rest = item_of(pointer) or ("", None, [])
+        if self.place is None or (index is not None and column not in ("ids", "clusters")):
+            return pointer
+        return self.place(pointer if index is None else f"/{column}", index, rest)
+
+    def within(self, outer: PointerMap) -> GivenBoard:
+        """The same board, whose places are inside of something else."""
+        place = self.place
+        assert place is not None
+        return replace(self, place=lambda column, index, rest: outer(place(column, index, rest)))
+
+    def pointer_map(self, aligned: Aligned) -> PointerMap:
+        """The map for pointers to items in the common order."""
+        columns = self.columns()
+
+        def pointer_map(pointer: str) -> str:
+            item = item_of(pointer)
+            if item is None:
+                return self.whole(pointer)
+            column, index, rest = f"/{item[0]}", *item[1:]
+            given, order = columns.get(column), aligned.order.get(column)
+            if order is not None:
+                if index >= len(order):
+                    return self.whole(column)
+                index = int(order[index])
+            if given is not None and index >= len(given):
+                return self.whole(column)
+            values = given.values if isinstance(given, ById | Gapped) else given
+            if isinstance(given, Gapped):
+                index = int(given.positions[index])
+            if self.place is not None:
+                return self.place(column, index, rest)
+            key = pointer_token(given.ids[index]) if isinstance(given, ById) else str(index)
+            after = isinstance(values, NamedCounts) and not values.by_item
+            return "/".join([column, *rest, key] if after else [column, key, *rest])
+
+        return pointer_map
+
+
+def values_at(given: Given, order: Positions | None, decimals: int | None = None) -> Any:
+    """The values of a column at these positions, rounded to the decimals; counts as columns by name."""
+    values: Any = given.values if isinstance(given, ById | Gapped) else given
+    values = values if order is None else taken(values, order)
+    if isinstance(values, NamedCounts):
+        return values.columns
+    return values if decimals is None else to_decimals(values, decimals)
+
+
+def item_of(pointer: str, n: int = 10**9) -> tuple[str, int, list[str]] | None:
+    """Column, index of the item, and the rest of `/u/17/…`, `/systems/A/17`, or a named count `/u/tp/17`; None for other pointers."""
+    tokens = pointer[1:].split("/")
+    head = 2 if tokens[0] == "systems" else int(tokens[0] in COLUMNS)
+    column, rest = "/".join(tokens[:head]), tokens[head:]
+    for at in range(min(2, len(rest)) if head else 0):
+        if rest[at].isdecimal() and rest[at].isascii() and len(rest[at]) < 10 and int(rest[at]) < n:
+            return column, int(rest[at]), rest[:at] + rest[at + 1 :]
+    return None

@@ -15,6 +15,7 @@ from pydantic_core import from_json
 
 from ..errors import InputError, InvalidTest, marked, relocated
 from ..inputs import delimited, json_text
+from ..inputs.alignment import PointerMap, item_of
 from ..inputs.formats import numpy_files
 from ..inputs.formats.catalogue import ALIASES, AUTO
 from ..inputs.formats.tables import COUNT_STATISTICS, OF_TABLES
@@ -26,10 +27,8 @@ from .messages import CSV, JSON, NDJSON, NPY, Job, TestKind
 from .parse_files import FIELDS, in_form, option_pointer
 from .query import (
     FIELD,
-    PointerMap,
     chained,
     in_query,
-    item_of,
     known_of,
     option_of,
     options_of,

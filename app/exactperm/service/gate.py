@@ -27,6 +27,7 @@ from ..execution.ipc import UNBOUNDED, Control
 from ..inference.gate.gate import Metric, PreparedMetric, finish_gate, prepare_metric
 from ..inference.paired import ALGORITHM_VERSION
 from ..inputs import json_text
+from ..inputs.alignment import PointerMap
 from ..inputs.formats.roles import ROLES, roles_of
 from ..inputs.formats.tasks import stem
 from ..inputs.quoting import quoted
@@ -52,7 +53,6 @@ from .parse import (
 from .parse_files import METRICS, Form, in_form, option_pointer, read_form
 from .query import (
     ELSEWHERE,
-    PointerMap,
     chained,
     in_query,
     literal,

@@ -24,13 +24,13 @@ from ..inputs.alignment import (
     GOLD,
     Aligned,
     ById,
-    Gapped,
+    GivenBoard,
     Items,
+    PointerMap,
     Positions,
-    align,
     bounded_scores,
     coded,
-    in_order,
+    values_at,
 )
 from ..inputs.columns import NAMES, to_decimals
 from ..inputs.formats.roles import unit_mismatch
@@ -40,14 +40,12 @@ from ..inputs.quoting import quoted
 from ..inputs.reader import Finding, Kind, Reading, UploadedFile
 from ..reports.representations import BY_NAME
 from ..statistics.catalogue import STATISTICS
-from ..statistics.columns import taken
 from ..statistics.corpus import counting_seconds
 from ..statistics.names import of_kind
 from ..statistics.numbers import weights_of
 from ..statistics.paired import (
     Counts,
     Effects,
-    NamedCounts,
     Paired,
     Predictions,
     Scores,
@@ -60,7 +58,7 @@ from ..statistics.pairwise.data import PAIRWISE, reduction_seconds
 from .documents import Document, document_of, document_of_file, request_in, test_kind
 from .messages import CSV, MULTIPART, TSV, Job, Limits, TestKind, store_of
 from .parse_files import in_body, in_form, read_files, read_form
-from .query import ELSEWHERE, PointerMap, by_id, chained, known_of, options_of_query
+from .query import ELSEWHERE, chained, known_of, options_of_query
 from .schema.fields import spec_of
 from .schema.requests import (
     AnyRequest,
@@ -285,11 +283,8 @@ def parse_request(kind: TestKind, request: AnyRequest, pointer_map: PointerMap, 
     """Pair the data of a validated request; raises InvalidTest and BodyTooLarge."""
     with relocated(pointer_map):
         _refuse_excess(request, job.limits)
-        data, order = paired(request, job.limits)
-        if isinstance(data, Scores) and order:
-            refuse_metrics_for_ids(next(iter(order.values())), "/u")
-    if order is not None:
-        pointer_map = chained(partial(by_id, order, _by_item(request)), pointer_map)
+        data, in_request = paired(request, job.limits)
+    pointer_map = chained(in_request, pointer_map)
     with relocated(pointer_map):
         spec = spec_of(request.statistic, kind)
         if isinstance(data, Predictions):
@@ -461,17 +456,14 @@ def _options(request: Choices, data: Paired, spec: StatisticSpec, reading: Readi
     )  # fmt: skip
 
 
-Order = dict[str, list[str]]
-
-
 def refuse_too_many(what: str, n: int, limits: Limits) -> None:
     """Refuse more items than the limits allow; raises BodyTooLarge."""
     if n > limits.max_items:
         raise BodyTooLarge(f"{what} {n:,} items; at most {limits.max_items:,} are allowed.")
 
 
-def paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
-    """The data in one order; and what names its items in pointers, where they are not numbered as they were sent.
+def paired(request: AnyRequest, limits: Limits) -> tuple[Paired, PointerMap]:
+    """The data in one order; and the map of pointers to its items to where they are in the request.
 
     Raises InvalidTest, and BodyTooLarge for too many items.
     """
@@ -482,52 +474,17 @@ def paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
         detail = "`missing_range` is of `on_missing=bounds`: set that as well, or leave it out."
         raise InvalidTest.at("/missing_range", "redundant", detail)
     members = vars(request)
-    given = {
-        name: members[name] for name in ("stay", "swap", "gold", "u", "v") if members.get(name) is not None
-    }
-    for name, column in given.items():
-        refuse_too_many(f"{name} has", len(column), limits)
-    order: Order | None = {} if _by_item(request) else None
-    if request.ids is None and request.clusters is None and not bounds and _in_order(given):
-        return _data(request, given, in_order(len(next(iter(given.values()))))), order
-    by_pointer = {f"/{name}": column for name, column in given.items()}
-    aligned = align(by_pointer, ids=request.ids, clusters=request.clusters, on_missing=request.on_missing)
-    names = {name: _names(column, aligned.order[f"/{name}"]) for name, column in given.items()}
-    named = {name: own for name, own in names.items() if own is not None}
-    if bounds:
-        assert isinstance(request, ScoresRequest)
-        return _bounded(request, aligned), named or order
-    ordered = {name: values_at(column, aligned.order[f"/{name}"]) for name, column in given.items()}
-    return _data(request, ordered, aligned), named or order
-
-
-def _in_order(columns: dict[str, Any]) -> bool:
-    """Whether the columns are paired by their order and of one length: most are, and then there is nothing to do."""
-    lengths = {None if isinstance(column, ById | Gapped) else len(column) for column in columns.values()}
-    return len(lengths) == 1 and lengths.isdisjoint((None, 0))
-
-
-def _by_item(request: AnyRequest) -> bool:
-    """Whether counts were sent as one object per item."""
-    if not isinstance(request, CountsRequest):
-        return False
-    counts = request.u.values if isinstance(request.u, ById | Gapped) else request.u
-    return isinstance(counts, NamedCounts) and counts.by_item
-
-
-def _names(column: Any, order: Positions | None) -> list[str] | None:
-    """What an object, or a list with nulls, calls the items of a column in their order; None for their numbers."""
-    if isinstance(column, ById):
-        return column.ids if order is None else [column.ids[index] for index in order.tolist()]
-    if isinstance(column, Gapped):
-        order = column.positions if order is None else column.positions[order]
-    return None if order is None else list(map(str, order.tolist()))
-
-
-def values_at(column: Any, order: Positions | None) -> Any:
-    """The values of a column at these positions."""
-    values = column.values if isinstance(column, ById | Gapped) else column
-    return values if order is None else taken(values, order)
+    systems = {name: members[name] for name in ("stay", "swap", "u", "v") if members.get(name) is not None}
+    names = ("gold", "ids", "clusters", "weights", "groups", "event")
+    of_items: dict[str, Any] = {name: members.get(name) for name in names}
+    given = GivenBoard(systems, **of_items, of_test=True)
+    for pointer, column in given.columns().items():
+        refuse_too_many(f"{pointer[1:]} has", len(column), limits)
+    aligned = given.aligned(request.on_missing)
+    data = _data(request, given, aligned)
+    if isinstance(request, ScoresRequest) and isinstance(request.u, ById):
+        refuse_metrics_for_ids(list(map(str, aligned.pairing.ids or ())), "/u")
+    return data, given.pointer_map(aligned)
 
 
 def _require_scores(request: AnyRequest) -> None:
@@ -540,28 +497,23 @@ def _require_scores(request: AnyRequest) -> None:
         raise InvalidTest.at("/weights", "no_missing_bounds", detail)
 
 
-def _bounded(request: ScoresRequest, aligned: Aligned) -> Scores:
-    """Scores of which the missing ones have bounds."""
+def _data(request: AnyRequest, given: GivenBoard, aligned: Aligned) -> Paired:
+    pairing, items, columns = aligned.pairing, aligned.items, given.columns()
+    decimals = request.decimals if isinstance(request, ScoresRequest) else None
 
-    def take(name: str, order: Positions | None) -> Any:
-        values = values_at(request.u if name == "/u" else request.v, order)
-        return values if request.decimals is None else to_decimals(values, request.decimals)
+    def take(pointer: str, order: Positions | None) -> Any:
+        return values_at(columns[pointer], order, decimals)
 
-    data = bounded_scores(aligned, take, request.missing_range or DEFAULT_RANGE)
-    # Nothing was left out: the missing outcomes are in the answer by themselves.
-    return replace(data, pairing=replace(data.pairing, matched=None, only_u=0, only_v=0, largest=None))
-
-
-def _data(request: AnyRequest, columns: dict[str, Any], aligned: Aligned) -> Paired:
-    pairing, items = aligned.pairing, aligned.items
-    if isinstance(request, EffectsRequest):
-        return Effects(columns["stay"], columns.get("swap"), pairing)
     if isinstance(request, ScoresRequest):
-        u, v = columns["u"], columns["v"]
-        if request.decimals is not None:
-            u, v = (to_decimals(column, request.decimals) for column in (u, v))
-        return Scores(u, v, pairing, weights_for(request.weights, items))
+        data = bounded_scores(aligned, take, request.missing_range or DEFAULT_RANGE)
+        if request.on_missing == BOUNDS:
+            # Nothing was left out: the missing outcomes are in the answer by themselves.
+            return replace(data, pairing=replace(pairing, matched=None, only_u=0, only_v=0, largest=None))
+        return replace(data, weights=weights_for(request.weights, items))
+    values = {pointer[1:]: take(pointer, aligned.order.get(pointer)) for pointer in columns}
+    if isinstance(request, EffectsRequest):
+        return Effects(values["stay"], values.get("swap"), pairing)
     if isinstance(request, CountsRequest):
-        return Counts(columns["u"].columns, columns["v"].columns, pairing)
+        return Counts(values["u"], values["v"], pairing)
     groups, event = groups_for(request.groups, items), events_for(request.event, items)
-    return Predictions(columns["gold"], columns["u"], columns["v"], pairing, groups, event)
+    return Predictions(values["gold"], values["u"], values["v"], pairing, groups, event)

@@ -5,12 +5,13 @@ Unknown parameters and repeated ones are refused: an option that silently does n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from pydantic_core import from_json
 
 from ..errors import Flaw, InvalidTest, marked, pointer_token
+from ..inputs.alignment import COLUMNS, PointerMap
 from ..inputs.number_text import is_tiny
 from ..statistics.catalogue import ENTRIES
 from .messages import TestKind
@@ -158,8 +159,6 @@ def timeout_of_query(query: Query) -> float | None:
 # Pointers into a request become pointers into what the client sent: its body, its query or its form
 
 
-PointerMap = Callable[[str], str]
-COLUMNS = frozenset({"stay", "swap", "gold", "u", "v", "ids", "clusters", "weights", "groups", "event"})
 FIELD = {"ids": "id", "clusters": "cluster", "weights": "weight", "groups": "group"}
 # Options that are JSON objects in one parameter.
 OBJECTS = frozenset({"sequential"})
@@ -198,24 +197,3 @@ def in_query(pointer: str) -> str:
     """The map for options sent as query parameters."""
     option = part_of_option(pointer)
     return pointer if option is None else f"/?{option}"
-
-
-def by_id(ids: Mapping[str, Sequence[str]], item_first: bool, pointer: str) -> str:
-    """The map for columns keyed by id: an index becomes the id. Counts by item (`item_first`) have their name after it."""
-    item = item_of(pointer, max(map(len, ids.values()), default=0))
-    if item is None or (item[0] not in ids and not item_first):
-        return pointer
-    column, index, rest = item
-    key = ids[column][index] if column in ids and index < len(ids[column]) else str(index)
-    return "/".join(["", column, pointer_token(key), *rest])
-
-
-def item_of(pointer: str, n: int = 10**9) -> tuple[str, int, list[str]] | None:
-    """Column, index of the item, and the rest of `/u/17/…`, `/systems/A/17`, or a named count `/u/tp/17`; None for other pointers."""
-    tokens = pointer[1:].split("/")
-    head = 2 if tokens[0] == "systems" else int(tokens[0] in COLUMNS)
-    column, rest = "/".join(tokens[:head]), tokens[head:]
-    for at in range(min(2, len(rest)) if head else 0):
-        if rest[at].isdecimal() and rest[at].isascii() and len(rest[at]) < 10 and int(rest[at]) < n:
-            return column, int(rest[at]), rest[:at] + rest[at + 1 :]
-    return None

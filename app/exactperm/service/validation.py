@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -13,12 +13,12 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ..errors import MAX_FLAWS, Flaw, InvalidTest, marked, pointer_token, relocated
+from ..inputs.alignment import PointerMap
 from ..inputs.quoting import quoted
 from ..statistics.catalogue import STATISTICS
 from ..statistics.names import METRICS
 from .schema.fields import Wire
 
-PointerMap = Callable[[str], str]
 Model = TypeVar("Model", bound=Wire)
 
 SENTENCES = {

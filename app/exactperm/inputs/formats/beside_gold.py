@@ -24,7 +24,7 @@ from ...errors import InvalidTest, relocated
 from ...statistics.columns import taken
 from ...statistics.paired import Predictions, StatisticSpec
 from .. import names
-from ..alignment import BOUNDS, GOLD, MENDED, ById, Gapped, Given, align, coded, system_pointer
+from ..alignment import BOUNDS, GOLD, MENDED, ById, Gapped, Given, GivenBoard, align, coded, system_pointer
 from ..format import Format
 from ..frame import Frame, named
 from ..names import find, is_one_of
@@ -33,7 +33,7 @@ from ..quoting import quoted
 from ..reader import OnMissingOutcome, ReaderOptions, Reading, Source, choose, no_bounds
 from ..roles import Key, Side, keys_of, note_index, others_of
 from .labels import labels_of, refuse_untold, sign_of_labels, sign_of_scores
-from .many_systems import SYSTEMS, refuse_index, refuse_no_systems
+from .many_systems import SYSTEMS, ManySystems, refuse_index, refuse_no_systems
 from .outputs_by_id import PAIRED_BY_ORDER, column_of, known_values
 from .roles import Systems, needed, two_systems
 from .tables import ids_of
@@ -184,32 +184,9 @@ def _ids(data: Frame, key: Key, at: str = "") -> list[str] | None:
     return ids
 
 
-@dataclass(frozen=True, slots=True)
-class SystemsBesideGold:
-    """Gold and the systems of one file, of all its rows, some without a value; `columns` are those of the file, by pointer.
-
-    `of_items` are ids, clusters, groups and events, where there are any, and `labels` the values of gold.
-    """
-
-    data: Frame
-    columns: Mapping[str, str | None]
-    gold: Given
-    systems: dict[str, Given]
-    of_items: dict[str, list[Any] | None]
-    labels: frozenset[Any]
-    default: StatisticSpec
-    notes: tuple[Any, ...]
-
-    def place(self, column: str, row: int | None, _: Sequence[str]) -> str:
-        """The pointer to a value, or to a whole column."""
-        if row is None:
-            return self.data.top if column in self.columns else column
-        return self.data.place(row, self.columns.get(column) or "")
-
-
 def read_systems(
     source: Source, options: ReaderOptions, wanted: Sequence[str] | None, format_: str, *, untold: bool
-) -> SystemsBesideGold:
+) -> ManySystems:
     """The scores of many systems, or their labels; systems are the columns that are `wanted`, or all that have no other role.
 
     Where `options.on_missing` is error, items without gold or a score are refused. `untold` says that nothing says that the
@@ -257,15 +234,21 @@ def read_systems(
         f"{len(known):,} items of {', '.join(map(quoted, listed))}; gold is the column {quoted(gold_name)}{said}."
     )
     notes += NumberReader.of(options).note()
-    of_items = {
+    of_items: dict[str, Any] = {
         "ids": ids,
         **{name: of.of_rows(name.removesuffix("s")) for name in ("clusters", "groups", "event")},
     }
-    places = {GOLD: gold_name, "/ids": None, "/clusters": of.cluster, "/groups": of.group, "/event": of.event}
-    return SystemsBesideGold(
-        data, places | {system_pointer(name): name for name in systems}, _given(LABELS, gold, ""), systems, of_items,
-        frozenset(known), default, tuple(notes),
-    )  # fmt: skip
+    at = {GOLD: gold_name, "/ids": None, "/clusters": of.cluster, "/groups": of.group, "/event": of.event}
+    at |= {system_pointer(name): name for name in systems}
+
+    def place(column: str, row: int | None, _: Sequence[str]) -> str:
+        if row is None:
+            return data.top if column in at else column
+        return data.place(row, at.get(column) or "")
+
+    ordered = {name: systems[name] for name in sorted(systems)}
+    board = GivenBoard(ordered, place, _given(LABELS, gold, ""), **of_items)
+    return ManySystems({None: board}, tuple(notes), labels=frozenset(known), default=default)
 
 
 def _given(outputs: Outputs, values: list[Any], role: str) -> Given:

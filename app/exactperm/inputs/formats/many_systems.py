@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -17,13 +17,16 @@ from ...answers.reading import LeftOut
 from ...errors import InvalidTest, choices_of
 from ...statistics.columns import is_summary
 from ...statistics.names import of_name
+from ...statistics.paired import StatisticSpec
+from ..alignment import Gapped, Given, GivenBoard, Positions, system_pointer
 from ..frame import Frame, Rows
 from ..names import INDEX, SCORE, gold_among, is_cost, is_one_of
 from ..number_text import NumberReader
 from ..quoting import quoted, some
-from ..reader import Finding, ReaderOptions, Source, choose
+from ..reader import Finding, ReaderOptions, Source, choose, in_words
 from ..roles import (
     Cells,
+    Key,
     Places,
     Side,
     cluster_of,
@@ -37,10 +40,20 @@ from ..roles import (
     weight_of,
 )
 from . import eval_logs, shapes, tool_shapes
-from .outputs_by_id import SystemOutputs, known_of, other_items
+from .outputs_by_id import (
+    PAIRED_BY_ORDER,
+    WEIGHTED,
+    SystemOutputs,
+    clusters_of,
+    column_of,
+    known_of,
+    other_items,
+    written_weights,
+)
 from .roles import metric_of, metric_of_columns
 from .tables import (
     frame_in,
+    ids_of,
     key_of_long,
     of_outcomes,
     outputs_of,
@@ -57,17 +70,32 @@ SYSTEMS = "systems"
 OF_A_BOARD = ("dataset", "dataset_name", "benchmark")
 LEAST_COUNTED = 5
 WHO = ("one row", "another")
+Boards = dict[str | None, dict[str, SystemOutputs]]
 
 
 @dataclass(frozen=True, slots=True)
 class ManySystems:
-    """The systems of a file by data set (None where there is no column of them), and what it says of the metric; `notes` tell what was read."""
+    """The systems of a file by data set (None where there is no column of them), and what it says of the metric; `notes` tell what was read.
 
-    boards: Mapping[str | None, Mapping[str, SystemOutputs]]
+    Of labels or scores beside gold there are the values of gold (`labels`), and the statistic that is asked where none is chosen.
+    """
+
+    boards: Mapping[str | None, GivenBoard]
     notes: tuple[Any, ...]
     metric: str | None = None
     higher_is_better: bool | None = None
     findings: tuple[Finding, ...] = ()
+    labels: frozenset[Any] = frozenset()
+    default: StatisticSpec | None = None
+
+
+class _Found(NamedTuple):
+    """The outputs of systems by data set, what they measure, and how many values each has."""
+
+    outputs: Boards
+    metric: str | None
+    findings: tuple[Finding, ...]
+    counts: list[int]
 
 
 def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[str] | None) -> ManySystems:
@@ -76,14 +104,14 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
     Raises MalformedBody, InvalidTest: as the format's reader does; pointers are `/files/file/…`, `/options/<name>`, `/systems`.
     """
     notes: list[Any] = []
+    better = None
     if format_ in SHAPES:
         systems, metric, better = shapes.board(SHAPES[format_], source, options, notes)
         if wanted is not None:
             _refuse_unknown(list(systems), wanted)
             _note_skipped([name for name in systems if name not in wanted], "systems", notes)
             systems = {name: systems[name] for name in wanted}
-        found = ManySystems({None: systems}, (), metric, better)
-        counts = [len(outputs) for outputs in systems.values()]
+        found = _Found({None: systems}, metric, (), [len(outputs) for outputs in systems.values()])
     else:
         frame = frame_in(source, format_, options, notes)
         if not frame.has_header:
@@ -91,13 +119,20 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
             raise frame.refused(0, "", "no_header", detail)
         system = system_of(frame, options)
         if system is None:
-            found, counts = _wide(of_outcomes(frame, options, notes), options, wanted, notes)
+            found = _wide(of_outcomes(frame, options, notes), options, wanted, notes)
         else:
-            found, counts = _long(frame, system, options, wanted, notes)
+            found = _long(frame, system, options, wanted, notes)
     if not source.is_body:
-        notes.append(f"{sum(counts):,} values of {len(counts):,} systems read from {source.label}.")
-    notes.extend(NumberReader.of(options).note())
-    return replace(found, notes=(*found.notes, *notes))
+        notes.append(
+            f"{sum(found.counts):,} values of {len(found.counts):,} systems read from {source.label}."
+        )
+    notes += NumberReader.of(options).note()
+    boards = {name: _board(own, source) for name, own in found.outputs.items()}
+    if any(board.weights is not None for board in boards.values()):
+        notes.append(WEIGHTED)
+    if any(each.by_order and isinstance(each.paths, list) for each in found.outputs.get(None, {}).values()):
+        notes.append(PAIRED_BY_ORDER)
+    return ManySystems(boards, tuple(notes), found.metric, better, found.findings)
 
 
 def _refuse_unknown(known: Sequence[str], wanted: Sequence[str]) -> None:
@@ -114,7 +149,7 @@ def _note_skipped(names: Sequence[str], what: str, notes: list[Any]) -> None:
 
 def _long(
     frame: Frame, system: str, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
-) -> tuple[ManySystems, list[int]]:
+) -> _Found:
     before = len(notes)
     score, dataset = score_of(frame, options), sets_of(frame, options, OF_A_BOARD)
     cluster, weight = cluster_of(frame, options), weight_of(frame, options)
@@ -129,7 +164,7 @@ def _long(
     reader = frame.reader_of([score], options, notes)
     if not frame.is_table or score.lower() != "score":
         notes.append(f"The score of an item is its {quoted(score)}.")
-    boards: dict[str | None, dict[str, SystemOutputs]] = {}
+    boards: Boards = {}
     for names, own in sorted(rows.items(), key=lambda item: item[0]):
         called = " of ".join(map(quoted, names))
         (outputs,) = outputs_of(frame, [score], Places(key, cluster, weight), reader, own, called)
@@ -145,7 +180,7 @@ def _long(
         notes.insert(before, LeftOut("their rows", unlike, "likeness"))
     boards = {name: boards[name] for name in sorted(boards, key=str)}
     counts = [len(known_of(outputs.values)[0]) for own in boards.values() for outputs in own.values()]
-    return ManySystems(boards, (), metric_of(score), findings=findings), counts
+    return _Found(boards, metric_of(score), findings, counts)
 
 
 def _place(outputs: SystemOutputs, at: int, name: str) -> str:
@@ -154,9 +189,7 @@ def _place(outputs: SystemOutputs, at: int, name: str) -> str:
     return cells.place(at, cells.frame.find((name,)))
 
 
-def _wide(
-    frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
-) -> tuple[ManySystems, list[int]]:
+def _wide(frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]) -> _Found:
     cluster, weight = cluster_of(frame, options), weight_of(frame, options)
     dataset = sets_of(frame, options, OF_A_BOARD)
     parts: dict[str | None, Rows | None] = {None: None}
@@ -179,7 +212,7 @@ def _wide(
     if not key.columns:
         refuse_averages(frame, (*chosen, cluster))
     reader, names = frame.reader_of(chosen, options, notes), sorted(chosen)
-    boards: dict[str | None, dict[str, SystemOutputs]] = {}
+    boards: Boards = {}
     for part, rows in parts.items():
         systems = outputs_of(frame, names, Places(key, cluster, weight), reader, rows, "")
         # A system without any value on a data set was not run on it.
@@ -208,7 +241,7 @@ def _wide(
                 f"{some([*odd])} holds whole numbers, the others shares: it was taken for a system, too (`systems` says which are)."
             )
     metric = _metric_of(frame, chosen, wanted)
-    return ManySystems(boards, (), metric, findings=samples_finding(frame, key)), counts
+    return _Found(boards, metric, samples_finding(frame, key), counts)
 
 
 def _metric_of(frame: Frame, names: Sequence[str], wanted: Sequence[str] | None) -> str | None:
@@ -293,10 +326,94 @@ def refuse_index(frame: Frame, name: str, values: Any) -> None:
         raise InvalidTest.at(frame.at_top(name), "index_column", detail)
 
 
-def require_alike(systems: dict[str, SystemOutputs], source: Source) -> bool:
+def _require_alike(systems: Mapping[str, SystemOutputs], source: Source) -> bool:
     """Whether the items have clusters; raises InvalidTest where only some have."""
     known = {cluster is not None for outputs in systems.values() for cluster in outputs.clusters}
     if len(known) > 1:
         detail = f"{source.label}: some items have a cluster and others have none."
         raise InvalidTest.at(source.pointer, "no_cluster", detail)
     return known == {True}
+
+
+# Boards
+
+
+def _board(systems: Mapping[str, SystemOutputs], source: Source) -> GivenBoard:
+    """The columns of systems: by the ids of each, or of a table's on the list of its items."""
+    if all(isinstance(each.paths, Cells) for each in systems.values()):
+        return _of_table({name: systems[name] for name in sorted(systems)})
+    sides = {name: systems[name].by_id() for name in sorted(systems)}
+    columns = {
+        name: replace(side, values=cast("Any", column_of(side.values, name))) for name, side in sides.items()
+    }
+    names = {system_pointer(name): name for name in systems}
+
+    def place(column: str, index: int | None, rest: Sequence[str]) -> str:
+        if index is None:
+            return source.pointer if column in {*names, "/weights"} else column
+        if column not in names:
+            return source.pointer
+        outputs = systems[names[column]]
+        return outputs.pointer(outputs.index[sides[names[column]].ids[index]])
+
+    clusters = clusters_of(systems.values()) if _require_alike(systems, source) else None
+    return GivenBoard(columns, place, clusters=clusters, weights=written_weights(list(systems.values())))
+
+
+def _of_table(systems: dict[str, SystemOutputs]) -> GivenBoard:
+    """The columns of a table's systems: of the same rows each, or of rows of their own, on the items in the order of their first ones."""
+    if not systems:
+        return GivenBoard({})
+    listed = list(systems.values())
+    first, is_wide = listed[0], all(each.ids is listed[0].ids for each in listed)
+    frame, columns_of = first.paths.frame, cast("Places", first.paths.places)
+    ids: list[str] | None = first.ids
+    n, positions = len(first), [np.arange(len(first))] * len(listed)
+    if not is_wide:
+        ids, positions = _on_one_list([each.paths for each in listed])
+        n = len(ids)
+    columns: dict[str, Given] = {}
+    for (name, outputs), own in zip(systems.items(), positions, strict=True):
+        values, there = known_of(outputs.values)
+        column = cast("Any", column_of(values, name))
+        where = own if there is None else own[there]
+        columns[name] = column if is_wide and there is None else Gapped(column, where, n)
+    places = dict(zip(map(system_pointer, systems), zip(listed, positions, strict=True), strict=True))
+
+    def place(column: str, index: int | None, rest: Sequence[str]) -> str:
+        """Of a long table's whole system the line of its first row; looked up only for an error: it means to read the table again."""
+        if column == "/weights" and columns_of.weight is not None:
+            return str(frame.at_top(columns_of.weight))
+        if column not in places:
+            return column
+        outputs, own = places[column]
+        cells: Cells = outputs.paths
+        if index is None:
+            return str(frame.at_top(cells.column) if is_wide else frame.place(int(cells.rows.min())))
+        return "/".join([cells.place(int(np.flatnonzero(own == index)[0])), *rest])
+
+    clusters: Any = None
+    if first.clusters[0] is not None:
+        clusters = first.clusters if is_wide else clusters_of(systems.values())
+    weights: Any = written_weights(
+        [first] if is_wide else listed, lambda each, at: str(each.paths.place(at, columns_of.weight))
+    )
+    if is_wide and first.by_order:
+        gaps = any(isinstance(column, Gapped) for column in columns.values())
+        ids = list(map(in_words, first.paths)) if gaps else None
+        weights = None if weights is None else list(weights.values())
+    return GivenBoard(columns, place, ids=ids, clusters=clusters, weights=weights, distinct=True)
+
+
+def _on_one_list(systems: Sequence[Cells]) -> tuple[list[str], list[Positions]]:
+    """The items of a long table in the order of their first rows, and the positions of each system's."""
+    frame, key = systems[0].frame, Key(systems[0].places.key.columns)
+    codes, every = frame.codes(key.columns), np.sort(np.concatenate([cells.rows for cells in systems]))
+    assert codes is not None  # other keys than texts and whole numbers were refused
+    first = np.full(int(codes.max()) + 1, -1)
+    first[codes[every[::-1]]] = every[::-1]
+    used = np.flatnonzero(first >= 0)
+    used = used[np.argsort(first[used], kind="stable")]
+    position = np.zeros(len(first), dtype=np.int64)
+    position[used] = np.arange(len(used))
+    return ids_of(frame, key, first[used]), [position[codes[cells.rows]] for cells in systems]

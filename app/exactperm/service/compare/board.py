@@ -7,16 +7,23 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
 
 from ...answers.test import ReadingRecord, WarningRecord
-from ...errors import InvalidTest, pointer_token, relocated
-from ...inputs.alignment import GOLD, Aligned, ById, Gapped, Given, OnMissingOnBoard, align, system_pointer
-from ...inputs.columns import to_decimals
+from ...errors import InvalidTest, relocated
+from ...inputs.alignment import (
+    GOLD,
+    Aligned,
+    GivenBoard,
+    OnMissingOnBoard,
+    PointerMap,
+    system_pointer,
+    values_at,
+)
 from ...inputs.formats import catalogue
 from ...inputs.formats.tables import CHOOSE_RUNS
 from ...inputs.names import CLUSTER, INDEX, RUN, WEIGHT, find, gold_among, is_key, is_one_of
@@ -26,7 +33,7 @@ from ...inputs.reader import OPTION_NAMES, Finding
 from ...statistics.columns import summary_warning
 from ...statistics.counts import board_totals_warning
 from ...statistics.labels import UNSEEN, GoldLabels
-from ...statistics.paired import NamedCounts, StatisticSpec, Systems, SystemsKind
+from ...statistics.paired import StatisticSpec, Systems, SystemsKind
 from ...statistics.pairwise.data import PAIRWISE
 from ...statistics.repeats import per_item_systems
 from ..messages import Limits
@@ -38,7 +45,6 @@ from ..parse import (
     refuse_long_name,
     refuse_too_many,
     require_taken,
-    values_at,
     warnings_of,
     weights_for,
 )
@@ -47,8 +53,6 @@ from ..query import (
     ELSEWHERE,
     OF_A_BOARD,
     WORDS,
-    PointerMap,
-    item_of,
     listed_in,
     literal,
     once,
@@ -58,72 +62,6 @@ from ..query import (
 )
 from ..schema.compare import CompareChoices, CompareKind
 from ..validation import validated
-
-# Where an item of a column stands (its position there, the rest of the pointer); the whole column, where the item is None.
-Place = Callable[[str, int | None, Sequence[str]], str]
-# A value for each item, by position or by id.
-OfItems = Sequence[Any] | Mapping[str, Any] | None
-
-
-@dataclass(frozen=True, slots=True)
-class GivenBoard:
-    """The columns of one data set as they were sent, before items are aligned; systems in code-point order.
-
-    `place` finds a column (`/systems/A`, `/gold`, `/ids`, `/weights`), or an item of it, in what was sent; None for JSON requests.
-    """
-
-    systems: Mapping[str, Given]
-    place: Place | None = None
-    gold: Given | None = None
-    ids: Sequence[Any] | None = None
-    clusters: OfItems = None
-    weights: OfItems = None
-    groups: OfItems = None
-    event: OfItems = None
-    distinct: bool = False  # no id is there twice
-
-    def columns(self) -> dict[str, Given]:
-        """The columns of values by their pointers, gold last."""
-        systems = {system_pointer(name): column for name, column in self.systems.items()}
-        return systems if self.gold is None else systems | {GOLD: self.gold}
-
-    def whole(self, pointer: str) -> str:
-        """The map for pointers to whole columns, and to ids and clusters, before items are aligned."""
-        column, index, rest = item_of(pointer) or ("", None, [])
-        if self.place is None or (index is not None and column not in ("ids", "clusters")):
-            return pointer
-        return self.place(pointer if index is None else f"/{column}", index, rest)
-
-    def within(self, outer: PointerMap) -> GivenBoard:
-        """The same board, whose places are inside of something else."""
-        place = self.place
-        assert place is not None
-        return replace(self, place=lambda column, index, rest: outer(place(column, index, rest)))
-
-    def pointer_map(self, aligned: Aligned) -> PointerMap:
-        """The map for pointers to items in the common order."""
-        columns = self.columns()
-
-        def pointer_map(pointer: str) -> str:
-            item = item_of(pointer)
-            if item is None:
-                return self.whole(pointer)
-            column, index, rest = f"/{item[0]}", *item[1:]
-            given, order = columns.get(column), aligned.order.get(column)
-            if order is not None:
-                if index >= len(order):
-                    return self.whole(column)
-                index = int(order[index])
-            if given is not None and index >= len(given):
-                return self.whole(column)
-            if isinstance(given, Gapped):
-                index = int(given.positions[index])
-            if self.place is not None:
-                return self.place(column, index, rest)
-            key = pointer_token(given.ids[index]) if isinstance(given, ById) else str(index)
-            return "/".join([column, key, *rest])
-
-        return pointer_map
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,16 +206,13 @@ def board_of(
     Raises InvalidTest: as `inputs.alignment.align`; or the counts have other names, texts are no texts, labels another type
     than gold's. Pointers are into the data set as it was given.
     """
-    columns = given.columns()
     with relocated(given.whole):
-        aligned = align(
-            columns, ids=given.ids, clusters=given.clusters, on_missing=on_missing, distinct=given.distinct
-        )
+        aligned = given.aligned(on_missing)
     pointer_map, items = given.pointer_map(aligned), aligned.items
     with relocated(pointer_map):
         taken = {
-            at: _taken(column, aligned, at, None if at == GOLD else decimals)
-            for at, column in columns.items()
+            at: values_at(column, aligned.order.get(at), None if at == GOLD else decimals)
+            for at, column in given.columns().items()
         }
         systems_kind: SystemsKind = kind
         if kind == "counts":
@@ -309,13 +244,6 @@ def board_of(
             *(() if totals is None else (WarningRecord(totals.code, totals.detail),)),
         )
     return Board(systems, pointer_map, warnings)
-
-
-def _taken(given: Given, aligned: Aligned, pointer: str, decimals: int | None) -> Any:
-    values = values_at(given, aligned.order[pointer])
-    if isinstance(values, NamedCounts):
-        return values.columns
-    return values if decimals is None else to_decimals(values, decimals)
 
 
 def _require_same_counts(columns: Mapping[str, Mapping[str, Any]]) -> None:

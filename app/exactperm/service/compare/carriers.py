@@ -15,7 +15,7 @@ from ...answers.test import ReadingRecord
 from ...errors import InvalidTest, marked, pointer_token, relocated
 from ...execution.ipc import Control
 from ...inputs import columns
-from ...inputs.alignment import Gapped, Given, Positions, system_pointer
+from ...inputs.alignment import Gapped, Given, GivenBoard, system_pointer
 from ...inputs.formats import beside_gold, catalogue, many_systems, numpy_files
 from ...inputs.formats.many_systems import require_alike
 from ...inputs.formats.outputs_by_id import (
@@ -44,7 +44,6 @@ from .board import (
     SYSTEMS,
     DecodedCompare,
     FormFields,
-    GivenBoard,
     beside_body,
     beside_files,
     fields_of,
@@ -162,116 +161,26 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Deco
         raise InvalidTest.at(f"/files/{FILE}", "one_system", detail)
     uses = catalogue.FORMATS[format_].uses | catalogue.ALWAYS
     catalogue.refuse_unused(fields.reader, uses - set(OF_TWO), format_)
+    kind: CompareKind = "predictions" if format_ in beside_gold.OUTPUTS else "scores"
     options = replace(options, on_missing=fields.on_missing)
-    if format_ in beside_gold.OUTPUTS:
-        beside = beside_gold.read_systems(source, options, fields.systems, format_, untold=untold)
-        with relocated(in_form):
-            parameters = as_read(fields.parameters, beside.labels)
-            spec = spec_of_kind("predictions", beside.default, options.statistic, parameters)
-        record = ReadingRecord(format_, guessed, (*notes, *beside.notes))
-        systems = {name: beside.systems[name] for name in sorted(beside.systems)}
-        of_items: dict[str, Any] = beside.of_items
-        board = GivenBoard(systems, beside.place, beside.gold, **of_items)
-        return DecodedCompare(fields.choices("predictions"), {None: board}, beside_files, record, spec)
-    choices = fields.choices("scores")
     if options.delimiter is None:
         options = replace(options, delimiter=catalogue.FORMATS[format_].delimiter)
     with relocated(lambda pointer: option_pointer(SYSTEMS) if pointer == "/systems" else pointer):
-        holds = many_systems.read(source, format_, options, fields.systems)
-    boards = {name: _of_outputs(dict(systems), source) for name, systems in holds.boards.items()}
+        if kind == "predictions":
+            holds = beside_gold.read_systems(source, options, fields.systems, format_, untold=untold)
+        else:
+            holds = many_systems.read(source, format_, options, fields.systems)
+    spec = None
+    if holds.default is not None:
+        with relocated(in_form):
+            parameters = as_read(fields.parameters, holds.labels)
+            spec = spec_of_kind("predictions", holds.default, options.statistic, parameters)
     notes += holds.notes
-    if any(board.weights is not None for board in boards.values()):
-        notes.append(WEIGHTED)
-    if any(each.by_order and isinstance(each.paths, list) for each in holds.boards.get(None, {}).values()):
-        notes.append(PAIRED_BY_ORDER)
     reading = ReadingRecord(format_, guessed, tuple(notes)) if notes or not source.is_body else None
     return DecodedCompare(
-        choices, boards, beside_files, reading, None, holds.metric, holds.higher_is_better, fields.warnings(holds.findings),
+        fields.choices(kind), holds.boards, beside_files, reading, spec, holds.metric, holds.higher_is_better,
+        fields.warnings(holds.findings),
     )  # fmt: skip
-
-
-# Boards
-
-
-def _of_outputs(systems: dict[str, SystemOutputs], source: Source) -> GivenBoard:
-    """The columns of systems: by the ids of each, or of a table's on the list of its items."""
-    if all(isinstance(each.paths, Cells) for each in systems.values()):
-        return _of_table({name: systems[name] for name in sorted(systems)})
-    sides = {name: systems[name].by_id() for name in sorted(systems)}
-    columns = {
-        name: replace(side, values=cast("Any", column_of(side.values, name))) for name, side in sides.items()
-    }
-    names = {system_pointer(name): name for name in systems}
-
-    def place(column: str, index: int | None, rest: Sequence[str]) -> str:
-        if index is None:
-            return source.pointer if column in {*names, "/weights"} else column
-        if column not in names:
-            return source.pointer
-        outputs = systems[names[column]]
-        return outputs.pointer(outputs.index[sides[names[column]].ids[index]])
-
-    clusters = clusters_of(systems.values()) if require_alike(systems, source) else None
-    return GivenBoard(columns, place, clusters=clusters, weights=written_weights(list(systems.values())))
-
-
-def _of_table(systems: dict[str, SystemOutputs]) -> GivenBoard:
-    """The columns of a table's systems: of the same rows each, or of rows of their own, on the items in the order of their first ones."""
-    if not systems:
-        return GivenBoard({})
-    listed = list(systems.values())
-    first, is_wide = listed[0], all(each.ids is listed[0].ids for each in listed)
-    frame, columns_of = first.paths.frame, cast("Places", first.paths.places)
-    ids: list[str] | None = first.ids
-    n, positions = len(first), [np.arange(len(first))] * len(listed)
-    if not is_wide:
-        ids, positions = _on_one_list([each.paths for each in listed])
-        n = len(ids)
-    columns: dict[str, Given] = {}
-    for (name, outputs), own in zip(systems.items(), positions, strict=True):
-        values, there = known_of(outputs.values)
-        column = cast("Any", column_of(values, name))
-        where = own if there is None else own[there]
-        columns[name] = column if is_wide and there is None else Gapped(column, where, n)
-    places = dict(zip(map(system_pointer, systems), zip(listed, positions, strict=True), strict=True))
-
-    def place(column: str, index: int | None, rest: Sequence[str]) -> str:
-        """Of a long table's whole system the line of its first row; looked up only for an error: it means to read the table again."""
-        if column == "/weights" and columns_of.weight is not None:
-            return str(frame.at_top(columns_of.weight))
-        if column not in places:
-            return column
-        outputs, own = places[column]
-        cells: Cells = outputs.paths
-        if index is None:
-            return str(frame.at_top(cells.column) if is_wide else frame.place(int(cells.rows.min())))
-        return "/".join([cells.place(int(np.flatnonzero(own == index)[0])), *rest])
-
-    clusters: Any = None
-    if first.clusters[0] is not None:
-        clusters = first.clusters if is_wide else clusters_of(systems.values())
-    weights: Any = written_weights(
-        [first] if is_wide else listed, lambda each, at: str(each.paths.place(at, columns_of.weight))
-    )
-    if is_wide and first.by_order:
-        gaps = any(isinstance(column, Gapped) for column in columns.values())
-        ids = list(map(in_words, first.paths)) if gaps else None
-        weights = None if weights is None else list(weights.values())
-    return GivenBoard(columns, place, ids=ids, clusters=clusters, weights=weights, distinct=True)
-
-
-def _on_one_list(systems: Sequence[Cells]) -> tuple[list[str], list[Positions]]:
-    """The items of a long table in the order of their first rows, and the positions of each system's."""
-    frame, key = systems[0].frame, Key(systems[0].places.key.columns)
-    codes, every = frame.codes(key.columns), np.sort(np.concatenate([cells.rows for cells in systems]))
-    assert codes is not None  # other keys than texts and whole numbers were refused
-    first = np.full(int(codes.max()) + 1, -1)
-    first[codes[every[::-1]]] = every[::-1]
-    used = np.flatnonzero(first >= 0)
-    used = used[np.argsort(first[used], kind="stable")]
-    position = np.zeros(len(first), dtype=np.int64)
-    position[used] = np.arange(len(used))
-    return ids_of(frame, key, first[used]), [position[codes[cells.rows]] for cells in systems]
 
 
 # JSON and arrays

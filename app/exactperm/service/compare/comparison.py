@@ -20,7 +20,7 @@ from ...inference.compare.compare import PreparedCompare, prepare_compare
 from ...inference.compare.pair_tests import PairTests, concatenated
 from ...inference.compare.systems import Comparison, pair_data
 from ...inference.options import Options
-from ...inputs.alignment import system_pointer
+from ...inputs.alignment import PointerMap, system_pointer
 from ...inputs.formats.roles import two_metrics, unit_mismatch
 from ...inputs.quoting import quoted, some
 from ...statistics.corpus import counting_seconds
@@ -29,7 +29,7 @@ from ...statistics.paired import Segments, Systems
 from ..documents import json_of
 from ..messages import JSON, MULTIPART, NPY, Job, Limits, store_of
 from ..parse import chosen_of, refuse_samples, settled
-from ..query import ELSEWHERE, OF_A_BOARD, PointerMap, chained, options_of_query
+from ..query import ELSEWHERE, OF_A_BOARD, chained, options_of_query
 from ..schema.compare import CompareChoices
 from ..schema.fields import STATISTIC_MODELS, spec_of
 from ..validation import validated

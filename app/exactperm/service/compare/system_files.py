@@ -16,7 +16,7 @@ import numpy as np
 from ...answers.reading import Guessed, LeftOut, Note, Read
 from ...answers.test import ReadingRecord
 from ...errors import Choice, InputError, InvalidTest, pointer_token, relocated
-from ...inputs.alignment import ById, OnMissingOnBoard, system_pointer
+from ...inputs.alignment import ById, GivenBoard, OnMissingOnBoard, system_pointer
 from ...inputs.formats import catalogue
 from ...inputs.formats.tasks import (
     ITEM,
@@ -41,7 +41,6 @@ from .board import (
     SYSTEMS,
     DecodedCompare,
     FormFields,
-    GivenBoard,
     beside_files,
     in_form,
     names_of_files,
