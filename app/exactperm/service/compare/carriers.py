@@ -161,25 +161,25 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Deco
         raise InvalidTest.at(f"/files/{FILE}", "one_system", detail)
     uses = catalogue.FORMATS[format_].uses | catalogue.ALWAYS
     catalogue.refuse_unused(fields.reader, uses - set(OF_TWO), format_)
-    kind: CompareKind = "predictions" if format_ in beside_gold.OUTPUTS else "scores"
     options = replace(options, on_missing=fields.on_missing)
     if options.delimiter is None:
         options = replace(options, delimiter=catalogue.FORMATS[format_].delimiter)
-    with relocated(lambda pointer: option_pointer(SYSTEMS) if pointer == "/systems" else pointer):
-        if kind == "predictions":
-            holds = beside_gold.read_systems(source, options, fields.systems, format_, untold=untold)
-        else:
-            holds = many_systems.read(source, format_, options, fields.systems)
     spec = None
-    if holds.default is not None:
+    if format_ in beside_gold.OUTPUTS:
+        holds = beside_gold.read_systems(source, options, fields.systems, format_, untold=untold)
+        assert holds.default is not None
         with relocated(in_form):
             parameters = as_read(fields.parameters, holds.labels)
             spec = spec_of_kind("predictions", holds.default, options.statistic, parameters)
+        choices = fields.choices("predictions")
+    else:
+        choices = fields.choices("scores")
+        with relocated(lambda pointer: option_pointer(SYSTEMS) if pointer == "/systems" else pointer):
+            holds = many_systems.read(source, format_, options, fields.systems)
     notes += holds.notes
     reading = ReadingRecord(format_, guessed, tuple(notes)) if notes or not source.is_body else None
     return DecodedCompare(
-        fields.choices(kind), holds.boards, beside_files, reading, spec, holds.metric, holds.higher_is_better,
-        fields.warnings(holds.findings),
+        choices, holds.boards, beside_files, reading, spec, holds.metric, holds.higher_is_better, fields.warnings(holds.findings),
     )  # fmt: skip
 
 
