@@ -32,7 +32,7 @@ from ..inputs.alignment import (
     coded,
     values_at,
 )
-from ..inputs.columns import NAMES, to_decimals
+from ..inputs.columns import NAMES
 from ..inputs.formats.roles import unit_mismatch
 from ..inputs.formats.tables import OF_TABLES
 from ..inputs.outcomes import refuse_metrics_for_ids

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from ..errors import Flaw, InvalidTest, marked, pointer_token
+from ..errors import Flaw, InvalidTest, marked
 from ..inputs.alignment import COLUMNS, PointerMap
 from ..inputs.number_text import is_tiny
 from ..statistics.catalogue import ENTRIES

@@ -21,10 +21,19 @@ import numpy as np
 
 from ...answers.reading import LeftOut, Read, Remark
 from ...errors import InvalidTest, relocated
-from ...statistics.columns import taken
 from ...statistics.paired import Predictions, StatisticSpec
 from .. import names
-from ..alignment import BOUNDS, GOLD, MENDED, ById, Gapped, Given, GivenBoard, align, coded, system_pointer
+from ..alignment import (
+    BOUNDS,
+    GOLD,
+    MENDED,
+    Gapped,
+    Given,
+    GivenBoard,
+    coded,
+    system_pointer,
+    values_at,
+)
 from ..format import Format
 from ..frame import Frame, named
 from ..names import find, is_one_of
@@ -428,17 +437,18 @@ def predictions_by_id(
     """
     if on_missing == BOUNDS:
         raise no_bounds()
-    sides = {"gold": gold, "u": u, "v": v}
-    known = {f"/{role}": side.given(role, on_missing, notes) for role, side in sides.items()}
+    truth, *systems = (
+        side.given(role, on_missing, notes) for role, side in (("gold", gold), ("u", u), ("v", v))
+    )
+    given = GivenBoard(dict(zip("uv", systems, strict=True)), gold=truth, clusters=clusters, of_test=True)
     with relocated(lambda pointer: f"/files{pointer}"):
-        aligned = align(known, clusters=clusters, on_missing="drop" if on_missing == "drop" else "error")
+        aligned = given.aligned("drop" if on_missing == "drop" else "error")
     columns: list[Any] = []
-    for role in sides:
-        given, order = known[f"/{role}"], aligned.order[f"/{role}"]
-        values: Any = given.values if isinstance(given, ById | Gapped) else given
-        if len(values) > aligned.n:
-            notes.append(LeftOut(role, len(values) - aligned.n, "file"))
-        own = list(values if order is None else taken(values, order))
+    for pointer, column in given.columns().items():
+        role, n = pointer[1:], len(values_at(column, None))
+        if n > aligned.n:
+            notes.append(LeftOut(role, n - aligned.n, "file"))
+        own = list(values_at(column, aligned.order.get(pointer)))
         columns.append(own if are_labels or role == "gold" else column_of(own, role))
     pairing = aligned.pairing
     if pairing.matched is not None:

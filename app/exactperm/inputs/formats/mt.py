@@ -20,7 +20,7 @@ from dataclasses import replace
 
 from ...errors import InvalidTest, choices_of, relocated
 from ...statistics.paired import Pairing, Segments, StatisticSpec
-from ..alignment import ById, align, coded
+from ..alignment import ById, align, coded, values_at
 from ..format import FirstLook, Format, Sign
 from ..number_text import Number, NumberReader, is_missing, parsed
 from ..quoting import quoted, some
@@ -28,7 +28,7 @@ from ..reader import ReaderOptions, Reading, Source, choose, parsed_once
 from .asr import CountFile, InFront, count_file, ids_in_front
 from .beside_gold import ValuesById, predictions_by_id
 from .conll import DOCUMENT, from_file
-from .outputs_by_id import scores_reading, values_in
+from .outputs_by_id import scores_reading
 from .roles import metric_of, needed
 
 ROLES = ("u", "v", "ref", "ref2", "ref3", "ref4", "gold", "documents")
@@ -94,7 +94,7 @@ def _by_id(found: Mapping[str, InFront], files: Mapping[str, Source]) -> tuple[l
     if "documents" in files and any(lines.ids != found["u"].ids for lines in found.values()):
         detail = "The documents are of lines, and the lines of the texts have ids in another order: sort the files alike."
         raise InvalidTest.at("/files/documents", "mixed_forms", detail)
-    return [values_in(side, aligned.order[name]) for name, side in sides.items()], aligned.pairing
+    return [values_at(side, aligned.order[name]) for name, side in sides.items()], aligned.pairing
 
 
 def refuse_transcripts(files: Mapping[str, Source]) -> None:

@@ -16,7 +16,7 @@ from ...statistics.numbers import weights_of
 from ...statistics.paired import Column, Counts, Repeated, StatisticSpec
 from ...statistics.repeats import unequal_runs
 from .. import columns
-from ..alignment import BOUNDS, DROP, NAMED_IDS, Aligned, ById, Positions, align, bounded_scores
+from ..alignment import BOUNDS, DROP, NAMED_IDS, Aligned, ById, Positions, align, bounded_scores, values_at
 from ..number_text import NumberReader, Value
 from ..quoting import quoted
 from ..reader import Finding, OnMissingOutcome, ReaderOptions, Reading, Source, in_words, no_bounds
@@ -147,11 +147,6 @@ def known_of(values: Any) -> tuple[Any, Positions | None]:
         return values, None
     there = [index for index, value in enumerate(values) if value is not None]
     return [values[index] for index in there], np.array(there, dtype=np.int64)
-
-
-def values_in(side: ById, order: Positions | None) -> Any:
-    """The values of a column at these positions, None for all."""
-    return side.values if order is None else taken(side.values, order)
 
 
 def _aligned(
@@ -342,10 +337,10 @@ def scores_reading(
     sides, aligned = _aligned(u, v, options.on_missing, notes, clustered=clustered)
 
     def take(name: str, order: Positions | None) -> Column | Repeated:
-        return column_of(values_in(sides[name], order), name[1:])
+        return column_of(values_at(sides[name], order), name[1:])
 
     if counted:
-        rows = {name: values_in(side, aligned.order[name]) for name, side in sides.items()}
+        rows = {name: values_at(side, aligned.order[name]) for name, side in sides.items()}
         named = [
             {name: _numbers([row[at] for row in own], side[1:]) for at, name in enumerate(counted)}
             for side, own in rows.items()

@@ -56,6 +56,7 @@ from ..query import (
     listed_in,
     literal,
     once,
+    option_of,
     option_value,
     options_of,
     parameters_of,
@@ -426,10 +427,9 @@ def fields_of(given: Sequence[tuple[str, str]]) -> FormFields:
 def _option(prefix: str, systems: str, pointer: str) -> str:
     if pointer == "/systems" or pointer.startswith("/datasets"):
         return systems
-    first, *rest = pointer[1:].split("/")
-    if first == "statistic":
-        return prefix + (rest[0] if rest and rest[0] != "name" else "statistic")
-    return prefix + first if first in CompareChoices.model_fields else pointer
+    option = option_of(pointer)
+    known = pointer.startswith("/statistic") or option in CompareChoices.model_fields
+    return f"{prefix}{option}" if known else pointer
 
 
 # Maps of pointers to options, and of `/systems`, of whatever data set, to where they are: options too, or the data. Others stay.

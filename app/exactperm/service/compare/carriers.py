@@ -17,21 +17,9 @@ from ...execution.ipc import Control
 from ...inputs import columns
 from ...inputs.alignment import Gapped, Given, GivenBoard, system_pointer
 from ...inputs.formats import beside_gold, catalogue, many_systems, numpy_files
-from ...inputs.formats.many_systems import require_alike
-from ...inputs.formats.outputs_by_id import (
-    PAIRED_BY_ORDER,
-    WEIGHTED,
-    SystemOutputs,
-    clusters_of,
-    column_of,
-    known_of,
-    written_weights,
-)
-from ...inputs.formats.tables import ids_of
 from ...inputs.formats.workbook import as_text, refuse_others
 from ...inputs.options import OF_TWO
-from ...inputs.reader import ReaderOptions, Source, in_words, sources
-from ...inputs.roles import Cells, Key, Places
+from ...inputs.reader import ReaderOptions, Source, sources
 from ..documents import request_in
 from ..messages import CSV, TSV, Job
 from ..parse_files import Form, as_read, in_body, option_pointer, read_form, reader_options, spec_of_kind
