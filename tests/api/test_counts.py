@@ -225,6 +225,25 @@ def test_bad_counts_are_told_where_and_why(service: Any, body: Any, pointer: str
 
 
 @pytest.mark.parametrize(
+    ("form", "pointer"),
+    [
+        (lambda counts: counts, "correct/1"),
+        (items, "1/correct"),
+        (lambda counts: dict(zip("xy", items(counts), strict=True)), "y/correct"),
+    ],
+    ids=["columns", "items", "items by id"],
+)
+def test_the_pointer_to_a_count_follows_the_form_of_the_counts(
+    service: Any, form: Callable[[Any], Any], pointer: str
+) -> None:
+    u, v = form({"correct": [1, 5], "total": [2, 3]}), form({"correct": [1, 2], "total": [2, 3]})
+    test = {"u": u, "v": v, "statistic": {"name": "accuracy"}}
+    board = {"kind": "counts", "systems": {"A": v, "B": u}, "statistic": {"name": "accuracy"}}
+    assert error_of(service.post(PATH, test)) == (f"/u/{pointer}", "inconsistent_counts")
+    assert error_of(service.post("/v1/compare", board)) == (f"/systems/B/{pointer}", "inconsistent_counts")
+
+
+@pytest.mark.parametrize(
     ("body", "media", "pointer"),
     [
         (b"8,2,6,1\n3,3,5\n", "text/csv", "/line/2"),

@@ -73,7 +73,7 @@ class Gapped:
         return len(self.positions) == self.n and bool((self.positions == np.arange(self.n)).all())
 
 
-Given = Values | ById | Gapped
+RawColumn = Values | ById | Gapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ def system_pointer(name: str) -> str:
 
 
 def align(
-    columns: Mapping[str, Given], *, ids: Sequence[Any] | None = None, clusters: Any = None, on_missing: Way = "error",
+    columns: Mapping[str, RawColumn], *, ids: Sequence[Any] | None = None, clusters: Any = None, on_missing: Way = "error",
     distinct: bool = False,
 ) -> Aligned:  # fmt: skip
     """Bring two columns or more, by their pointers, into one order; the systems of a board by name, in code-point order.
@@ -211,7 +211,7 @@ def align(
     return _aligned(_by_key(keyed), clusters, on_missing)
 
 
-def _by_order(columns: Mapping[str, Given], ids: Sequence[Any] | None, *, distinct: bool) -> Placed:
+def _by_order(columns: Mapping[str, RawColumn], ids: Sequence[Any] | None, *, distinct: bool) -> Placed:
     first = next(iter(columns))
     n = len(columns[first])
     for name, column in columns.items():
@@ -451,16 +451,16 @@ COLUMNS = frozenset({"stay", "swap", "gold", "u", "v", "ids", "clusters", "weigh
 
 
 @dataclass(frozen=True, slots=True)
-class GivenBoard:
+class PairedColumns:
     """The columns of a test (of its two systems, or stay and swap) or of one data set of a board as they were sent.
 
     The systems of a board are in code-point order. `place` finds a column (`/systems/A`, `/gold`, `/ids`, `/weights`), or an item
     of it, in what was sent; None for JSON requests.
     """
 
-    systems: Mapping[str, Given]
+    systems: Mapping[str, RawColumn]
     place: Place | None = None
-    gold: Given | None = None
+    gold: RawColumn | None = None
     ids: Sequence[Any] | None = None
     clusters: OfItems = None
     weights: OfItems = None
@@ -469,7 +469,7 @@ class GivenBoard:
     distinct: bool = False  # no id is there twice
     of_test: bool = False
 
-    def columns(self) -> dict[str, Given]:
+    def columns(self) -> dict[str, RawColumn]:
         """The columns of values by their pointers: gold first in a test, whose items are in its order, and last on a board."""
         gold = {} if self.gold is None else {GOLD: self.gold}
         if self.of_test:
@@ -493,7 +493,7 @@ class GivenBoard:
             return pointer
         return self.place(pointer if index is None else f"/{column}", index, rest)
 
-    def within(self, outer: PointerMap) -> GivenBoard:
+    def within(self, outer: PointerMap) -> PairedColumns:
         """The same board, whose places are inside of something else."""
         place = self.place
         assert place is not None
@@ -527,7 +527,7 @@ class GivenBoard:
         return pointer_map
 
 
-def values_at(given: Given, order: Positions | None, decimals: int | None = None) -> Any:
+def values_at(given: RawColumn, order: Positions | None, decimals: int | None = None) -> Any:
     """The values of a column at these positions, rounded to the decimals; counts as columns by name."""
     values: Any = given.values if isinstance(given, ById | Gapped) else given
     values = values if order is None else taken(values, order)

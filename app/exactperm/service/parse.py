@@ -24,8 +24,8 @@ from ..inputs.alignment import (
     GOLD,
     Aligned,
     ById,
-    GivenBoard,
     Items,
+    PairedColumns,
     PointerMap,
     Positions,
     bounded_scores,
@@ -477,7 +477,7 @@ def paired(request: AnyRequest, limits: Limits) -> tuple[Paired, PointerMap]:
     systems = {name: members[name] for name in ("stay", "swap", "u", "v") if members.get(name) is not None}
     names = ("gold", "ids", "clusters", "weights", "groups", "event")
     of_items: dict[str, Any] = {name: members.get(name) for name in names}
-    given = GivenBoard(systems, **of_items, of_test=True)
+    given = PairedColumns(systems, **of_items, of_test=True)
     for pointer, column in given.columns().items():
         refuse_too_many(f"{pointer[1:]} has", len(column), limits)
     aligned = given.aligned(request.on_missing)
@@ -497,7 +497,7 @@ def _require_scores(request: AnyRequest) -> None:
         raise InvalidTest.at("/weights", "no_missing_bounds", detail)
 
 
-def _data(request: AnyRequest, given: GivenBoard, aligned: Aligned) -> Paired:
+def _data(request: AnyRequest, given: PairedColumns, aligned: Aligned) -> Paired:
     pairing, items, columns = aligned.pairing, aligned.items, given.columns()
     decimals = request.decimals if isinstance(request, ScoresRequest) else None
 

@@ -28,8 +28,8 @@ from ..alignment import (
     GOLD,
     MENDED,
     Gapped,
-    Given,
-    GivenBoard,
+    PairedColumns,
+    RawColumn,
     coded,
     system_pointer,
     values_at,
@@ -256,11 +256,11 @@ def read_systems(
         return data.place(row, at.get(column) or "")
 
     ordered = {name: systems[name] for name in sorted(systems)}
-    board = GivenBoard(ordered, place, _given(LABELS, gold, ""), **of_items)
+    board = PairedColumns(ordered, place, _given(LABELS, gold, ""), **of_items)
     return ManySystems({None: board}, tuple(notes), labels=frozenset(known), default=default)
 
 
-def _given(outputs: Outputs, values: list[Any], role: str) -> Given:
+def _given(outputs: Outputs, values: list[Any], role: str) -> RawColumn:
     """A column, and which rows have a value, where not all have."""
     at = [row for row, value in enumerate(values) if value is not None] if None in values else None
     own = values if at is None else [values[row] for row in at]
@@ -414,7 +414,7 @@ class ValuesById:
     values: list[Any]
     place: Callable[[int], str]
 
-    def given(self, role: str, on_missing: OnMissingOutcome, notes: list[Any]) -> Given:
+    def given(self, role: str, on_missing: OnMissingOutcome, notes: list[Any]) -> RawColumn:
         """The items that have a value; raises InvalidTest for the others, unless they are dropped."""
         ids = self.ids
         if ids is None and None not in self.values:
@@ -440,7 +440,7 @@ def predictions_by_id(
     truth, *systems = (
         side.given(role, on_missing, notes) for role, side in (("gold", gold), ("u", u), ("v", v))
     )
-    given = GivenBoard(dict(zip("uv", systems, strict=True)), gold=truth, clusters=clusters, of_test=True)
+    given = PairedColumns(dict(zip("uv", systems, strict=True)), gold=truth, clusters=clusters, of_test=True)
     with relocated(lambda pointer: f"/files{pointer}"):
         aligned = given.aligned("drop" if on_missing == "drop" else "error")
     columns: list[Any] = []

@@ -18,7 +18,7 @@ from ...errors import InvalidTest, choices_of
 from ...statistics.columns import is_summary
 from ...statistics.names import of_name
 from ...statistics.paired import StatisticSpec
-from ..alignment import Gapped, Given, GivenBoard, Positions, system_pointer
+from ..alignment import Gapped, PairedColumns, Positions, RawColumn, system_pointer
 from ..frame import Frame, Rows
 from ..names import INDEX, SCORE, gold_among, is_cost, is_one_of
 from ..number_text import NumberReader
@@ -80,7 +80,7 @@ class ManySystems:
     Of labels or scores beside gold there are the values of gold (`labels`), and the statistic that is asked where none is chosen.
     """
 
-    boards: Mapping[str | None, GivenBoard]
+    boards: Mapping[str | None, PairedColumns]
     notes: tuple[Any, ...]
     metric: str | None = None
     higher_is_better: bool | None = None
@@ -338,7 +338,7 @@ def _require_alike(systems: Mapping[str, SystemOutputs], source: Source) -> bool
 # Boards
 
 
-def _board(systems: Mapping[str, SystemOutputs], source: Source) -> GivenBoard:
+def _board(systems: Mapping[str, SystemOutputs], source: Source) -> PairedColumns:
     """The columns of systems: by the ids of each, or of a table's on the list of its items."""
     if all(isinstance(each.paths, Cells) for each in systems.values()):
         return _of_table({name: systems[name] for name in sorted(systems)})
@@ -357,13 +357,13 @@ def _board(systems: Mapping[str, SystemOutputs], source: Source) -> GivenBoard:
         return outputs.pointer(outputs.index[sides[names[column]].ids[index]])
 
     clusters = clusters_of(systems.values()) if _require_alike(systems, source) else None
-    return GivenBoard(columns, place, clusters=clusters, weights=written_weights(list(systems.values())))
+    return PairedColumns(columns, place, clusters=clusters, weights=written_weights(list(systems.values())))
 
 
-def _of_table(systems: dict[str, SystemOutputs]) -> GivenBoard:
+def _of_table(systems: dict[str, SystemOutputs]) -> PairedColumns:
     """The columns of a table's systems: of the same rows each, or of rows of their own, on the items in the order of their first ones."""
     if not systems:
-        return GivenBoard({})
+        return PairedColumns({})
     listed = list(systems.values())
     first, is_wide = listed[0], all(each.ids is listed[0].ids for each in listed)
     frame, columns_of = first.paths.frame, cast("Places", first.paths.places)
@@ -372,7 +372,7 @@ def _of_table(systems: dict[str, SystemOutputs]) -> GivenBoard:
     if not is_wide:
         ids, positions = _on_one_list([each.paths for each in listed])
         n = len(ids)
-    columns: dict[str, Given] = {}
+    columns: dict[str, RawColumn] = {}
     for (name, outputs), own in zip(systems.items(), positions, strict=True):
         values, there = known_of(outputs.values)
         column = cast("Any", column_of(values, name))
@@ -402,7 +402,7 @@ def _of_table(systems: dict[str, SystemOutputs]) -> GivenBoard:
         gaps = any(isinstance(column, Gapped) for column in columns.values())
         ids = list(map(in_words, first.paths)) if gaps else None
         weights = None if weights is None else list(weights.values())
-    return GivenBoard(columns, place, ids=ids, clusters=clusters, weights=weights, distinct=True)
+    return PairedColumns(columns, place, ids=ids, clusters=clusters, weights=weights, distinct=True)
 
 
 def _on_one_list(systems: Sequence[Cells]) -> tuple[list[str], list[Positions]]:

@@ -1,6 +1,6 @@
 """The systems of one data set as columns by name: however they were sent, they come on the same items and are checked here.
 
-Every carrier makes a `GivenBoard`, which knows where its values stand. `board_of` aligns it and makes `Systems` of it.
+Every carrier makes a `PairedColumns`, which knows where its values stand. `board_of` aligns it and makes `Systems` of it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ...errors import InvalidTest, relocated
 from ...inputs.alignment import (
     GOLD,
     Aligned,
-    GivenBoard,
     OnMissingOnBoard,
+    PairedColumns,
     PointerMap,
     system_pointer,
     values_at,
@@ -74,7 +74,7 @@ class DecodedCompare:
     """
 
     choices: CompareChoices
-    boards: Mapping[str | None, GivenBoard]
+    boards: Mapping[str | None, PairedColumns]
     pointer_map: PointerMap = str
     reading: ReadingRecord | None = None
     spec: StatisticSpec | None = None
@@ -176,7 +176,7 @@ class Board:
     warnings: tuple[WarningRecord, ...]
 
 
-def require_systems(board: GivenBoard, kind: CompareKind, limits: Limits) -> None:
+def require_systems(board: PairedColumns, kind: CompareKind, limits: Limits) -> None:
     """Refuse too few systems or too many, their names, and gold where it is not needed or missing.
 
     Raises InvalidTest: pointers are `/systems`, `/systems/<name>` and `/gold`. BodyTooLarge: a column has more items than the
@@ -200,7 +200,7 @@ def require_systems(board: GivenBoard, kind: CompareKind, limits: Limits) -> Non
 
 
 def board_of(
-    given: GivenBoard, kind: CompareKind, spec: StatisticSpec, on_missing: OnMissingOnBoard, decimals: int | None
+    given: PairedColumns, kind: CompareKind, spec: StatisticSpec, on_missing: OnMissingOnBoard, decimals: int | None
 ) -> Board:  # fmt: skip
     """Align and check the systems of one data set.
 
@@ -257,7 +257,7 @@ def _require_same_counts(columns: Mapping[str, Mapping[str, Any]]) -> None:
             raise InvalidTest.at(system_pointer(name), "different_counts", detail)
 
 
-def _require_used(given: GivenBoard, kind: CompareKind, spec: StatisticSpec) -> None:
+def _require_used(given: PairedColumns, kind: CompareKind, spec: StatisticSpec) -> None:
     """Refuse groups, events and weights of data that has no use for them."""
     if kind == "predictions":
         require_taken(spec, given.groups, given.event)

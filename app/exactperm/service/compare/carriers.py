@@ -15,7 +15,7 @@ from ...answers.test import ReadingRecord
 from ...errors import InvalidTest, marked, pointer_token, relocated
 from ...execution.ipc import Control
 from ...inputs import columns
-from ...inputs.alignment import Gapped, Given, GivenBoard, system_pointer
+from ...inputs.alignment import Gapped, PairedColumns, RawColumn, system_pointer
 from ...inputs.formats import beside_gold, catalogue, many_systems, numpy_files
 from ...inputs.formats.workbook import as_text, refuse_others
 from ...inputs.options import OF_TWO
@@ -50,7 +50,7 @@ FORMATS = (*many_systems.FORMATS, *beside_gold.OUTPUTS)
 COLUMNS = (
     "gold_column", "event_column", "groups", "clusters", "id_column", "score_column", "system_column", "decimal", "delimiter",
 )  # fmt: skip
-Boards = dict[str | None, GivenBoard]
+Boards = dict[str | None, PairedColumns]
 ADAPTERS: Mapping[CompareKind, TypeAdapter[dict[str, Any]]] = {
     "scores": TypeAdapter(dict[str, SampleColumn]),
     "counts": TypeAdapter(dict[str, CountColumns]),
@@ -207,7 +207,7 @@ def of_json(value: Any, context: dict[str, Any]) -> DecodedCompare:
     return DecodedCompare(request, boards, beside_statistic(value))
 
 
-def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> GivenBoard:
+def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> PairedColumns:
     if type(given.systems) is list:
         board, ids = _of_matrix(given, kind)
     else:
@@ -217,7 +217,7 @@ def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> GivenB
         assert given.systems is not None
         systems, ids = without_ids(given.systems, given.model_fields_set)
         try:
-            board = GivenBoard(ADAPTERS[kind].validate_python(systems, context=context))
+            board = PairedColumns(ADAPTERS[kind].validate_python(systems, context=context))
         except ValidationError as error:
             flaws = tuple(
                 flaw for detail in error.errors(include_url=False) for flaw in flaws_of(detail, "/systems")
@@ -227,7 +227,7 @@ def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> GivenB
     return replace(board, **of_items | {"ids": ids if given.ids is None else given.ids})
 
 
-def _of_matrix(given: Columns, kind: CompareKind) -> tuple[GivenBoard, list[Any] | None]:
+def _of_matrix(given: Columns, kind: CompareKind) -> tuple[PairedColumns, list[Any] | None]:
     """Names, and rows of scores in their order; and ids that are among the columns."""
     names: list[str] = list(given.systems or ())
     if kind != "scores":
@@ -247,7 +247,7 @@ def _of_matrix(given: Columns, kind: CompareKind) -> tuple[GivenBoard, list[Any]
 
 def _of_columns(
     by_name: dict[str, Any], others: Collection[str], whole: str, cell: str
-) -> tuple[GivenBoard, list[Any] | None]:
+) -> tuple[PairedColumns, list[Any] | None]:
     """The board of the columns of a matrix, where their names and their items stand; and ids that are among the columns."""
     positions = {system_pointer(name): position for position, name in enumerate(by_name)}
     systems, ids = without_ids(by_name, others)
@@ -257,10 +257,10 @@ def _of_columns(
             return column if index is None else f"{column}/{index}"
         return (whole if index is None else cell).format(index, positions[column])
 
-    return GivenBoard(systems, place), ids
+    return PairedColumns(systems, place), ids
 
 
-def _columns(rows: list[Any], n: int) -> list[Given]:
+def _columns(rows: list[Any], n: int) -> list[RawColumn]:
     """The columns of a matrix; raises InvalidTest at `/scores/<row>[/<column>]`."""
     if not rows:
         raise InvalidTest.at("/scores", "no_items", "There is no item to compare; give at least one row.")
@@ -273,7 +273,7 @@ def _columns(rows: list[Any], n: int) -> list[Given]:
         detail = f"This row has {len(rows[index]):,} numbers and there are {n:,} systems: every row needs one for each."
         raise InvalidTest.at(f"/scores/{index}", "ragged", detail)
     promised = bool not in set(map(type, chain.from_iterable(rows)))
-    made: list[Given] = []
+    made: list[RawColumn] = []
     for position, column in enumerate(zip(*rows, strict=True)):
         with relocated(lambda pointer, at=position: f"/scores{pointer}/{at}"):  # type: ignore[misc]
             made.append(columns.numbers(list(column), may_hold_booleans=not promised))
@@ -298,7 +298,7 @@ def of_array(job: Job, body: bytes | bytearray) -> DecodedCompare:
 def _of_array(body: bytes | bytearray, systems: Sequence[str], may_be_missing: bool) -> Boards:
     arrays = numpy_files.columns_of(body, len(systems), may_be_missing=may_be_missing)
     board, ids = _of_columns(dict(zip(systems, arrays, strict=True)), (), "/?systems", "/{0}/{1}")
-    columns: dict[str, Given] = {}
+    columns: dict[str, RawColumn] = {}
     column: Any
     for name, column in board.systems.items():
         there = np.flatnonzero(~np.isnan(column))

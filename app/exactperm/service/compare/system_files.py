@@ -16,7 +16,7 @@ import numpy as np
 from ...answers.reading import Guessed, LeftOut, Note, Read
 from ...answers.test import ReadingRecord
 from ...errors import Choice, InputError, InvalidTest, pointer_token, relocated
-from ...inputs.alignment import ById, GivenBoard, OnMissingOnBoard, system_pointer
+from ...inputs.alignment import ById, OnMissingOnBoard, PairedColumns, system_pointer
 from ...inputs.formats import catalogue
 from ...inputs.formats.tasks import (
     ITEM,
@@ -74,7 +74,7 @@ def each_file(form: Form, fields: FormFields, options: ReaderOptions) -> Decoded
         )
         raise InvalidTest.at(option_pointer(NAMES), "wrong_name_count", detail)
     on_missing = fields.members.get("on_missing", "error")
-    boards: dict[str | None, GivenBoard]
+    boards: dict[str | None, PairedColumns]
     if names is not None and len(set(names)) < len(names):
         boards, first = _read_tasks(form, names, fields.format, options, on_missing)
     else:
@@ -122,7 +122,7 @@ def _pointer(name: str) -> str:
 
 def _read_tasks(
     form: Form, names: Sequence[str], format_: str, options: ReaderOptions, on_missing: OnMissingOnBoard
-) -> tuple[dict[str | None, GivenBoard], Reading]:
+) -> tuple[dict[str | None, PairedColumns], Reading]:
     """A board for each task, and how all were read.
 
     Raises InvalidTest: two files of a system are of one task, or not all systems have a task; or as their reader does, with
@@ -145,7 +145,7 @@ def _read_tasks(
     if options.clusters == ITEM:
         options = replace(options, clusters=None)
     divided = {*map(pointer_token, systems), *beside}
-    boards: dict[str | None, GivenBoard] = {}
+    boards: dict[str | None, PairedColumns] = {}
     read: dict[str, Reading] = {}
     for task in common:
         files = {name: tasks[task] for name, tasks in systems.items()}
@@ -169,7 +169,7 @@ def _read_tasks(
 
 def read_each(
     files: Files, others: Files, format_: str, options: ReaderOptions, on_missing: OnMissingOnBoard, *, named: bool
-) -> tuple[GivenBoard, Reading]:  # fmt: skip
+) -> tuple[PairedColumns, Reading]:  # fmt: skip
     """The board of a file for each system, with gold, references or judgements in `others`; and the reading of the first two, with
     the notes of all, and what is not certain of any. The files are `named` as the systems are to be shown.
 
@@ -308,7 +308,7 @@ def _of_all(choice: Choice) -> Choice:
     return Choice(choice.title, {**choice.fields, **complete})
 
 
-def _board(own: Mapping[str, Side], unlike: set[str], on_missing: OnMissingOnBoard) -> GivenBoard:
+def _board(own: Mapping[str, Side], unlike: set[str], on_missing: OnMissingOnBoard) -> PairedColumns:
     first = next(iter(own.values()))
     pointers = {system_pointer(name): _pointer(name) for name in own}
     pointers |= {"/weights": "/files", "/gold": "/files/gold"}
@@ -317,7 +317,7 @@ def _board(own: Mapping[str, Side], unlike: set[str], on_missing: OnMissingOnBoa
         return pointers.get(column, column)
 
     if first.ids is None:
-        return GivenBoard({name: own[name].values for name in sorted(own)}, place, **first.of_items)
+        return PairedColumns({name: own[name].values for name in sorted(own)}, place, **first.of_items)
     numbered = [name for name in ("clusters", "groups") if first.of_items.get(name) is not None]
     if numbered and on_missing == "pairwise" and any(side.ids != first.ids for side in own.values()):
         detail = (
@@ -341,7 +341,7 @@ def _board(own: Mapping[str, Side], unlike: set[str], on_missing: OnMissingOnBoa
         left = np.array([at for at, key in enumerate(ids) if key not in unlike], dtype=np.int64)
         return ById([ids[at] for at in left.tolist()], taken(values, left))
 
-    return GivenBoard(
+    return PairedColumns(
         {name: column(own[name].ids or (), own[name].values) for name in sorted(own)},
         place,
         None if gold is None else column(list(gold), list(gold.values())),

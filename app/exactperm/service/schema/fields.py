@@ -21,7 +21,7 @@ from pydantic_core import PydanticCustomError
 
 from ...errors import Flaw, InvalidTest, pointer_token
 from ...inputs import columns
-from ...inputs.alignment import ById, Gapped, Given
+from ...inputs.alignment import ById, Gapped, RawColumn
 from ...statistics.catalogue import STATISTICS, Kind, Parameter, Statistic
 from ...statistics.paired import NamedCounts, StatisticSpec
 from ..messages import TestKind
@@ -127,7 +127,7 @@ def _may_be_missing(info: ValidationInfo) -> bool:
     return chosen not in (None, "error")
 
 
-def _column(check: Callable[[Any], Any], value: Any, info: ValidationInfo) -> Given:
+def _column(check: Callable[[Any], Any], value: Any, info: ValidationInfo) -> RawColumn:
     """The checked values of a list, or of an object by id; without nulls where these are missing values."""
     gaps = _may_be_missing(info)
     if type(value) is dict:
@@ -142,7 +142,7 @@ def _column(check: Callable[[Any], Any], value: Any, info: ValidationInfo) -> Gi
     return _checked(check, value)  # type: ignore[no-any-return]
 
 
-def _array(value: NDArray[Any], info: ValidationInfo) -> Given:
+def _array(value: NDArray[Any], info: ValidationInfo) -> RawColumn:
     """Numbers of an array; NaN is missing where nulls are."""
     if value.ndim == 1 and value.dtype.kind == "f" and _may_be_missing(info):
         gone = np.isnan(value)
@@ -159,7 +159,7 @@ def _effect_array(value: Any, info: ValidationInfo) -> Any:
     raise _refusal("not_a_column", "Give a list with one number, or m numbers, per item.")
 
 
-def _sample_column(value: Any, info: ValidationInfo) -> Given:
+def _sample_column(value: Any, info: ValidationInfo) -> RawColumn:
     if type(value) is np.ndarray:
         return _array(value, info)
     if type(value) in {dict, list}:
@@ -175,7 +175,7 @@ def _lists(value: dict[str, Any]) -> list[Any]:
     return values
 
 
-def _count_columns(value: Any, info: ValidationInfo) -> Given | NamedCounts:
+def _count_columns(value: Any, info: ValidationInfo) -> RawColumn | NamedCounts:
     promised = _may_hold_booleans(info)
     if type(value) not in {dict, list}:
         raise _refusal("not_a_column", COUNTS_NEEDED)
@@ -184,7 +184,7 @@ def _count_columns(value: Any, info: ValidationInfo) -> Given | NamedCounts:
     return _checked(partial(columns.named_counts, may_hold_booleans=promised), value)  # type: ignore[no-any-return]
 
 
-def _label_column(value: Any, info: ValidationInfo) -> Given:
+def _label_column(value: Any, info: ValidationInfo) -> RawColumn:
     if type(value) is np.ndarray:  # a long list of integers
         return value.tolist()  # type: ignore[no-any-return]
     if type(value) in {dict, list}:
@@ -194,7 +194,7 @@ def _label_column(value: Any, info: ValidationInfo) -> Given:
     )
 
 
-def _output_column(value: Any, info: ValidationInfo) -> Given:
+def _output_column(value: Any, info: ValidationInfo) -> RawColumn:
     """Labels; or numbers, which `service.parse` checks once it is known whether the statistic takes any."""
     items = value.values() if type(value) is dict else value
     if type(value) in {dict, list} and float in set(map(type, items)):
