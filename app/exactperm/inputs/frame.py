@@ -365,9 +365,10 @@ def frame_of(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
 
 def of_records(data: Records) -> Frame:
     """The fields of JSON records."""
+    top = f"{data.source.pointer}/{data.paths[0]}"
     return Frame(
-        data.source, data.fields, len(data.values), data.column, data.paths.__getitem__, top=data.pointer, records=data
-    )  # fmt: skip
+        data.source, data.fields, len(data.values), data.column, data.paths.__getitem__, top=top, records=data
+    )
 
 
 @parsed_once

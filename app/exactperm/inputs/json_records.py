@@ -38,40 +38,34 @@ MOST_NESTED, DEEPEST = 200, 4
 Object = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows with their pointers below the document's.
-
-    `within` says where in its row a field is, where that is not under its name; `by_column` that the document holds columns.
-    """
-
-    rows: list[tuple[str, Object]]
-    within: Mapping[str, str] = field(default_factory=dict)
-    by_column: bool = False
-
-
-def table_of(document: Object, pointer: str, path: str | None = None) -> Table | None:
+def table_of(document: Object, source: Source, path: str | None = None) -> Records | None:
     """The rows of a document; None if it holds no table. `path` names the list or object that holds them, `results.items`.
 
     Raises InvalidTest: several lists may be the items, there is nothing at `path`, a row of the grid is too long or short, or
     the document holds averages alone.
     """
     if path is not None:
-        return _at(document, pointer, path)
+        inner = _inside(document, path.split("."))
+        if _objects(inner):
+            return _rows(source, inner, path.split("."))
+        names = [".".join(found) for found in lists_of(document)]
+        why = f"There is no list of objects at {quoted(path)}. "
+        raise choose(source.pointer, "path", "list of items", names, why)
     averages = averages_in(document)
     if averages is not None:
-        raise InvalidTest.at(pointer, "averages_only", averages)
-    table = _whole(document, pointer)
+        raise InvalidTest.at(source.pointer, "averages_only", averages)
+    table = _whole(document, source)
     if table is not None:
         return table
     lists = lists_of(document)
     named = [found for found in lists if found[-1] in LISTS]
     if len(named) == 1:
-        return _rows(_inside(document, named[0]), named[0])
+        return _rows(source, _inside(document, named[0]), named[0])
     if lists:
         names = [".".join(found) for found in named or lists]
         which = "lists" if len(names) > 1 else "a list"
-        raise choose(pointer, "path", "list of items", names, f"The document has {which} of objects. ")
+        why = f"The document has {which} of objects. "
+        raise choose(source.pointer, "path", "list of items", names, why)
     return None
 
 
@@ -151,17 +145,8 @@ def _inside(document: Any, path: Sequence[str]) -> Any:
     return document
 
 
-def _rows(rows: Sequence[Object], path: Sequence[str]) -> Table:
-    below = "/".join(map(escaped, path))
-    return Table([(f"{below}/{index}" if below else str(index), row) for index, row in enumerate(rows)])
-
-
-def _at(document: Object, pointer: str, path: str) -> Table:
-    inner = _inside(document, path.split("."))
-    if _objects(inner):
-        return _rows(inner, path.split("."))
-    names = [".".join(found) for found in lists_of(document)]
-    raise choose(pointer, "path", "list of items", names, f"There is no list of objects at {quoted(path)}. ")
+def _rows(source: Source, rows: list[Object], path: Sequence[str]) -> Records:
+    return Records(source, rows, ["/".join((*map(escaped, path), str(index))) for index in range(len(rows))])
 
 
 def _form(document: Object) -> str | None:
@@ -208,39 +193,39 @@ def _count(names: Sequence[str]) -> bool:
     return list(names) in ([str(n) for n in range(len(names))], [str(n) for n in range(1, len(names) + 1)])
 
 
-def _whole(document: Object, pointer: str) -> Table | None:
+def _whole(document: Object, source: Source) -> Records | None:
     form = _form(document)
     if form == "split":
-        return _split(document, pointer)
+        return _split(document, source)
     if form == "lists":
-        each = enumerate(zip(*document.values(), strict=True))
-        return Table(
-            [(str(row), dict(zip(document, cells, strict=True))) for row, cells in each], by_column=True
-        )
+        cells = [dict(zip(document, row, strict=True)) for row in zip(*document.values(), strict=True)]
+        return Records(source, cells, list(map(str, range(len(cells)))), by_column=True)
     if form == "columns":
         keys = list(next(iter(document.values())))
         has_ids = not KEYS.isdisjoint(map(str.lower, document.keys() - set(SCORE)))
         ids: dict[str, Object] = {} if _count(keys) or has_ids else {key: {"id": key} for key in keys}
         cells = [ids.get(key, {}) | {name: values[key] for name, values in document.items()} for key in keys]
-        return Table(list(zip(map(escaped, keys), cells, strict=True)), by_column=True)
+        return Records(source, cells, list(map(escaped, keys)), by_column=True)
     if form == "rows":
-        return Table([(escaped(key), {"id": key, **row}) for key, row in document.items()])
+        return Records(
+            source, [{"id": key, **row} for key, row in document.items()], list(map(escaped, document))
+        )
     return None
 
 
-def _split(document: Object, pointer: str) -> Table:
-    header = list(map(str, document["columns"]))
+def _split(document: Object, source: Source) -> Records:
+    header, grid = list(map(str, document["columns"])), document["data"]
     index: Any = document.get("index")
-    rows: list[tuple[str, Object]] = []
-    for number, cells in enumerate(document["data"]):
+    for number, cells in enumerate(grid):
         if len(cells) != len(header):
             detail = f"This row has {len(cells)} cells, and there are {len(header)} columns."
-            raise InvalidTest.at(f"{pointer}/data/{number}", "wrong_field_count", detail)
-        rows.append((f"data/{number}", dict(zip(header, cells, strict=True))))
+            raise InvalidTest.at(source.at("data", number), "wrong_field_count", detail)
+    rows = [dict(zip(header, cells, strict=True)) for cells in grid]
     is_of_rows = isinstance(index, list) and len(index) == len(rows) and not _count(list(map(str, index)))
     if is_of_rows and "id" not in header:
-        rows = [(path, {"id": key, **row}) for (path, row), key in zip(rows, index, strict=True)]
-    return Table(rows, {name: str(place) for place, name in enumerate(header)})
+        rows = [{"id": key, **row} for row, key in zip(rows, index, strict=True)]
+    within = {name: str(place) for place, name in enumerate(header)}
+    return Records(source, rows, [f"data/{number}" for number in range(len(rows))], within)
 
 
 # Files of records
@@ -266,45 +251,39 @@ class Lines(Sequence[str]):
         return f"line/{range(self.n)[at] + 1}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Records:
     """The records of a file, and their pointers below the file's.
 
-    `fields` are all their fields in the order in which they first occur; `common` are those that every record has.
-    What is inside of objects is a field by its dotted path. `within` and `by_column` are those of `Table`.
+    `fields` are all their fields in the order in which they first occur; `common` are those that every record has. What is inside of
+    objects is a field by its dotted path. `within` says where in its record a field is, where that is not under its name; `by_column`
+    that the document holds columns.
     """
 
     source: Source
-    values: list[dict[str, Any]]
+    values: list[Object]
     paths: Sequence[str]
-    fields: tuple[str, ...]
-    common: frozenset[str]
-    within: Mapping[str, str] = field(default_factory=dict)
+    within: dict[str, str] = field(default_factory=dict)
     by_column: bool = False
+    fields: tuple[str, ...] = ()
+    common: frozenset[str] = frozenset()
 
-    @classmethod
-    def of(cls, source: Source, values: list[dict[str, Any]], paths: Sequence[str], **known: Any) -> Records:
-        """These records of a file; raises InvalidTest if there are none, or if they have too many fields."""
-        if not values:
-            raise source.empty()
+    def look_at_fields(self) -> Records:
+        """Find the fields; raises InvalidTest where there are no records, or too many fields."""
         # Most records have the same fields, so that there are few tuples of them.
-        rows = dict.fromkeys(map(tuple, values))
-        fields = tuple(dict.fromkeys(name for row in rows for name in row))
-        if not fields:
-            raise source.empty()
-        if len(fields) > MAX_COLUMNS:
-            raise _too_many_fields(source, source.pointer, len(fields))
-        return cls(source, values, paths, fields, frozenset(fields).intersection(*rows), **known)
+        rows = dict.fromkeys(map(tuple, self.values))
+        self.fields = tuple(dict.fromkeys(name for row in rows for name in row))
+        if not self.fields:
+            raise self.source.empty()
+        if len(self.fields) > MAX_COLUMNS:
+            raise _too_many_fields(self.source, self.source.pointer, len(self.fields))
+        self.common = frozenset(self.fields).intersection(*rows)
+        return self
 
     @property
     def records(self) -> list[Record]:
         """Each with its pointer."""
         return list(map(Record, self.paths, self.values))
-
-    @property
-    def pointer(self) -> str:
-        """The pointer to the first record."""
-        return f"{self.source.pointer}/{self.paths[0]}"
 
     def place(self, path: str, field: str) -> str:
         """The pointer to a field of the record at `path`, below the file's."""
@@ -328,29 +307,26 @@ def read_records(source: Source, notes: list[str], path: str | None = None, *, f
     than MAX_COLUMNS fields.
     """
     text = source.text(notes)
-    table = _table(source, text, path)
-    if table is None and path is not None:
-        detail = "path names the list of items in a JSON document, and this file has a row on each line."
-        raise InvalidTest.at("/options/path", "unused_option", detail)
-    plain = json_text.at_once(text) if table is None else None
-    paths: Sequence[str]
-    if plain is not None:
-        values, paths = plain, Lines(len(plain))
-    else:
-        rows = _records(source, text) if table is None else (Record(*row) for row in table.rows)
-        records = list(_checked(source, rows) if table is None else rows)
-        values, paths = [record.value for record in records], [record.path for record in records]
-    within = {} if table is None else dict(table.within)
-    inside = nested(values[0]) if flat and values else {}
+    found = _table(source, text, path)
+    is_document = found is not None
+    if found is None:
+        if path is not None:
+            detail = "path names the list of items in a JSON document, and this file has a row on each line."
+            raise InvalidTest.at("/options/path", "unused_option", detail)
+        plain = json_text.at_once(text)
+        each = [] if plain is not None else list(_checked(source, _records(source, text)))
+        values = [record.value for record in each] if plain is None else plain
+        found = Records(source, values, Lines(len(plain)) if plain else [record.path for record in each])
+    inside = nested(found.values[0]) if flat and found.values else {}
     if inside:
-        values = [flattened(row, inside) for row in values]
-        within.update({name: "/".join(map(escaped, parts)) for name, parts in inside.items()})
-    if inside or table is not None:
-        list(_checked(source, map(Record, paths, values)))
-    return Records.of(source, values, paths, within=within, by_column=table is not None and table.by_column)
+        found.values = [flattened(row, inside) for row in found.values]
+        found.within.update({name: "/".join(map(escaped, parts)) for name, parts in inside.items()})
+    if inside or is_document:
+        list(_checked(source, found.records))
+    return found.look_at_fields()
 
 
-def _table(source: Source, text: str, path: str | None) -> Table | None:
+def _table(source: Source, text: str, path: str | None) -> Records | None:
     """The table in a document that is the whole file; None where the file has an object on each line, or an array."""
     stripped = text.lstrip()
     first, _, rest = stripped.partition("\n")
@@ -364,7 +340,7 @@ def _table(source: Source, text: str, path: str | None) -> Table | None:
         document = json_text.decoded(text, source.pointer if rest.strip() else source.line(1), source.label)
     except MalformedBody:
         return None  # lines, of which one is wrong
-    return table_of(document, source.pointer, path)
+    return table_of(document, source, path)
 
 
 def lines_of(source: Source, lines: Iterable[str]) -> Iterator[Record]:
