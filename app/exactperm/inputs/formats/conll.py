@@ -482,33 +482,38 @@ def read_conllu(files: Mapping[str, Source], options: ReaderOptions, format_: st
     if name not in STATISTICS:
         raise choose_metric(options, list(STATISTICS))
     gold, u, v = (_treebank(needed(files, role, format_), notes) for role in TREEBANKS)
-    metric = name.removesuffix(SENTENCE)
+    metric, by_word = name.removesuffix(SENTENCE), options.items == "word"
+    labels = []
     for system in (u, v):
         require_same(gold, system, (FORM, FORM), "token", "FORM", ids=True)
-        _require_annotated(system, metric)
-    _require_annotated(gold, metric)
-    for system in (u, v):
-        _require_same_labels(gold, system, metric)
-    right = [_right(gold, system, metric) for system in (u, v)]
-    total = np.array([len(words) for words in gold.rows], dtype=np.int64)
+        labels.append(_labels(system, metric))
+    of_gold, right = _labels(gold, metric), []
+    for system, own in zip((u, v), labels, strict=True):
+        for column, wanted in of_gold.items():
+            mine, other = (set(itertools.chain.from_iterable(each)) for each in (wanted, own[column]))
+            if column != "HEAD" and mine.isdisjoint(other):  # of another scheme, or another column
+                detail = f"no {column} of this file occurs in gold: here is {quoted(min(other))}, in gold {quoted(min(mine))}."
+                raise system.source.refused(system.lines[0][0], "labels_never_match", detail, column)
+    for own in labels:
+        pairs = [zip(of_gold[column], own[column], strict=True) for column in own]
+        by_column = [[list(map(operator.eq, *sentence)) for sentence in pair] for pair in pairs]
+        right.append([list(map(all, zip(*words, strict=True))) for words in zip(*by_column, strict=True)])
+    total: Any = np.array([len(words) for words in gold.rows], dtype=np.int64)
     notes.append(f"{len(total):,} sentences and {total.sum():,} words, scored by {name}.")
-    by_word = options.items == "word"
+    if name.endswith(SENTENCE) and by_word:
+        detail = f"{name} scores whole sentences: `items=word` does not apply."
+        raise InvalidTest.at("/options/items", "invalid_option", detail)
+    pairing = _pairing_of_treebank(gold, options, notes, total)
     known: dict[str, Any] = {"statistic_read": options.metric is None, "metric": name}
     if name.endswith(SENTENCE):
-        if by_word:
-            detail = f"{name} scores whole sentences: `items=word` does not apply."
-            raise InvalidTest.at("/options/items", "invalid_option", detail)
-        scores = [np.array([all(sentence) for sentence in own], dtype=np.int64) for own in right]
-        data = Scores(scores[0], scores[1], _pairing_of_treebank(gold, options, notes, total))
-        return Reading("scores", data, StatisticSpec("mean_difference"), tuple(notes), format_, **known)
-    pairing = _pairing_of_treebank(gold, options, notes, total)
+        scores = (np.array([all(sentence) for sentence in own], dtype=np.int64) for own in right)
+        spec = StatisticSpec("mean_difference")
+        return Reading("scores", Scores(*scores, pairing), spec, tuple(notes), format_, **known)
     items = [[[word] for sentence in own for word in sentence] if by_word else own for own in right]
     total = np.ones(len(items[0]), dtype=np.int64) if by_word else total
-    counts = [
-        {"correct": np.array([sum(item) for item in own], dtype=np.int64), "total": total} for own in items
-    ]
-    data_counts = Counts(counts[0], counts[1], pairing)
-    return Reading("counts", data_counts, StatisticSpec("accuracy"), tuple(notes), format_, **known)
+    correct = (np.array([sum(item) for item in own], dtype=np.int64) for own in items)
+    data = Counts(*({"correct": own, "total": total} for own in correct), pairing)
+    return Reading("counts", data, StatisticSpec("accuracy"), tuple(notes), format_, **known)
 
 
 @parsed_once
@@ -540,42 +545,18 @@ def _treebank(source: Source, notes: list[Any]) -> Sentences:
     return bank
 
 
-def _part(metric: str, name: str, value: str) -> str:
-    """What a metric compares of a value."""
-    return value.partition(":")[0] if metric == UNIVERSAL and name == "DEPREL" else value
-
-
-def _right(gold: Sentences, system: Sentences, metric: str) -> list[list[bool]]:
-    """Which words of each sentence are right in all columns that a metric compares."""
-    by_column = []
+def _labels(bank: Sentences, metric: str) -> dict[str, list[list[str]]]:
+    """The columns that a metric compares; raises InvalidTest where one is `_` throughout: it was not filled in."""
+    found = {}
     for name in METRICS[metric]:
-        columns = [bank.column(COLUMNS.index(name)) for bank in (gold, system)]
-        if metric == UNIVERSAL and name == "DEPREL":
-            columns = [
-                [[_part(metric, name, value) for value in own] for own in column] for column in columns
-            ]
-        by_column.append([list(map(operator.eq, *pair)) for pair in zip(*columns, strict=True)])
-    return [list(map(all, zip(*columns, strict=True))) for columns in zip(*by_column, strict=True)]
-
-
-def _require_annotated(bank: Sentences, metric: str) -> None:
-    """Refuse a column that is `_` throughout: it was not filled in, and scoring it would count as errors."""
-    for name in METRICS[metric]:
-        if set(bank.values(COLUMNS.index(name))) == {"_"}:
+        column = bank.column(COLUMNS.index(name))
+        if set(itertools.chain.from_iterable(column)) == {"_"}:
             detail = f"{bank.source.label}: the column {name}, which {metric} compares, is _ in every line; it was not filled in."
             raise InvalidTest.at(bank.source.line(bank.lines[0][0], metric), "not_annotated", detail)
-
-
-def _require_same_labels(gold: Sentences, system: Sentences, metric: str) -> None:
-    """Refuse a column none of whose values occurs in gold: its labels differ from gold's, or it is another column."""
-    for name in METRICS[metric]:
-        mine, other = (
-            {_part(metric, name, value) for value in set(bank.values(COLUMNS.index(name)))}
-            for bank in (gold, system)
-        )
-        if name != "HEAD" and mine.isdisjoint(other):
-            detail = f"no {name} of this file occurs in gold: here is {quoted(min(other))}, in gold {quoted(min(mine))}."
-            raise system.source.refused(system.lines[0][0], "labels_never_match", detail, name)
+        if metric == UNIVERSAL and name == "DEPREL":
+            column = [[value.partition(":")[0] for value in own] for own in column]
+        found[name] = column
+    return found
 
 
 def _pairing_of_treebank(
