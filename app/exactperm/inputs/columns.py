@@ -66,8 +66,13 @@ def _decimals(values: list[Any]) -> NDArray[np.float64]:
         raise _not_numbers(values) from None
     if not np.isfinite(column).all():
         raise _not_numbers(values)
-    if column.size and np.abs(column).max() >= MAX_EXACT_INT:  # 2**53 + 1 has become 2**53
-        _refuse_inexact(values)
+    beyond = column.size and np.abs(column).max() >= MAX_EXACT_INT  # 2**53 + 1 has become 2**53
+    for index, value in enumerate(values) if beyond else ():
+        if type(value) is int and abs(value) > MAX_EXACT_INT:
+            detail = (
+                "An integer beyond 2**53 among decimals cannot be kept exactly; give all values as integers."
+            )
+            raise _at(index, "integer_too_large", detail)
     return column
 
 
@@ -90,15 +95,6 @@ def _flaw_of(value: Any, pointer: str) -> Flaw | None:
     return None
 
 
-def _refuse_inexact(values: list[Any]) -> None:
-    for index, value in enumerate(values):
-        if type(value) is int and abs(value) > MAX_EXACT_INT:
-            detail = (
-                "An integer beyond 2**53 among decimals cannot be kept exactly; give all values as integers."
-            )
-            raise InvalidTest.at(f"/{index}", "integer_too_large", detail)
-
-
 def labels(values: list[Any]) -> list[Any]:
     """A column of items for predictions: every item one label, or every item a list of labels.
 
@@ -110,23 +106,17 @@ def labels(values: list[Any]) -> list[Any]:
     if kinds <= LABELS:
         return values
     if kinds == {list}:
-        inner: set[type] = set()
-        for item in values:
-            inner.update(map(type, item))
-        if inner <= LABELS:
-            return values
-        for index, item in enumerate(values):
-            if not set(map(type, item)) <= LABELS:
-                _refuse_labels(item, f"/{index}", nested=True)
-    _refuse_labels(values, "", nested=False)
+        for index, item in enumerate(values if set(map(type, chain.from_iterable(values))) - LABELS else ()):
+            _refuse_labels(item, f"/{index}", LABELS)
+        return values
+    _refuse_labels(values, "", LABELS | {list})
     # Labels here, lists there.
     index = next(i for i, value in enumerate(values) if type(value) is not type(values[0]))
     detail = "Some items are single labels and some are lists of labels; they must all be of one form."
-    raise InvalidTest.at(f"/{index}", "mixed_items", detail)
+    raise _at(index, "mixed_items", detail)
 
 
-def _refuse_labels(values: list[Any], prefix: str, *, nested: bool) -> None:
-    allowed = LABELS if nested else LABELS | {list}
+def _refuse_labels(values: list[Any], prefix: str, allowed: set[type]) -> None:
     wrong = islice((pair for pair in enumerate(values) if type(pair[1]) not in allowed), MAX_NAMED)
     flaws = []
     for index, value in wrong:
@@ -228,14 +218,10 @@ def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> 
             raise _at(index, "different_counts", detail)
     result: dict[str, Column] = {}
     for name in names:
-        with relocated(partial(_count_at, name)):
-            counts = [value[name] for value in values]
+        counts = [value[name] for value in values]
+        with relocated(lambda pointer, name=name: f"{pointer}/{escaped(name)}"):
             result[name] = whole(numbers(counts, may_hold_booleans=may_hold_booleans))
     return NamedCounts(result, by_item=True)
-
-
-def _count_at(name: str, pointer: str) -> str:
-    return f"{pointer}/{escaped(name)}"
 
 
 def whole(column: Column) -> Column:

@@ -169,11 +169,8 @@ def _semicolons(lines: Sequence[str]) -> bool:
     even = [len({line.count(mark) for line in lines}) == 1 for mark in ";,"]
     if even[0] != even[1]:
         return even[0]
-    return all(_is_number(field.strip()) for line in lines for field in line.split(";"))
-
-
-def _is_number(field: str) -> bool:
-    return parsed(field) is not None or COMMA.fullmatch(field) is not None
+    fields = [field.strip() for line in lines for field in line.split(";")]
+    return all(parsed(field) is not None or COMMA.fullmatch(field) is not None for field in fields)
 
 
 def fields_of(line: str, delimiter: str) -> list[str]:

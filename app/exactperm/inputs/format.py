@@ -143,11 +143,6 @@ class Read(Protocol):
         """Read, under the format's name."""
 
 
-def no_sign(_: FirstLook) -> Sign:
-    """For formats that are read only when named."""
-    return Sign.NONE
-
-
 @dataclass(frozen=True, slots=True)
 class Format:
     """A reader with the files it takes by role, the options it uses, and a line that says what it reads.
@@ -167,7 +162,7 @@ class Format:
     statistics: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     delimiter: str | None = None
-    sign: Callable[[FirstLook], Sign] = no_sign
+    sign: Callable[[FirstLook], Sign] = lambda _: Sign.NONE  # of formats that are read only when named
     suffixes: tuple[str, ...] = ()
     several: bool = True
     zero: bool = False

@@ -41,6 +41,7 @@ _EXPONENT = r"0*(?:[3-9][0-9]{2}|[1-9][0-9]{3,})(?=[\s,\]}<]|\Z)"
 _IN_TEXT: Any = {e: re.compile(e + _EXPONENT) for e in ("e-", "E-")}
 _IN_BYTES: Any = {e.encode(): re.compile(known.pattern.encode()) for e, known in _IN_TEXT.items()}
 _MANTISSA = re.compile("[eE]")
+_TINY = object()
 
 
 def is_tiny(text: str) -> bool:
@@ -67,7 +68,10 @@ def refuse_in_json(text: str | bytes | bytearray, pointer: str = "") -> None:
     if not may_hold(text):
         return
     flaws: list[Flaw] = []
-    left: list[tuple[str, Any]] = [(pointer, json.loads(text, parse_float=_tiny_of, parse_int=lambda _: 0))]
+    found = json.loads(
+        text, parse_float=lambda spelled: _TINY if is_tiny(spelled) else 0.0, parse_int=lambda _: 0
+    )
+    left: list[tuple[str, Any]] = [(pointer, found)]
     while left and len(flaws) < MOST_NAMED:
         at, value = left.pop()
         if value is _TINY:
@@ -78,13 +82,6 @@ def refuse_in_json(text: str | bytes | bytearray, pointer: str = "") -> None:
             left += [(f"{at}/{index}", one) for index, one in reversed([*enumerate(value)])]
     if flaws:
         raise InvalidTest(DETAIL, flaws=tuple(flaws))
-
-
-_TINY = object()
-
-
-def _tiny_of(text: str) -> object:
-    return _TINY if is_tiny(text) else 0.0
 
 
 # What tables write where there is no value: pandas' spellings (`na_values` of `read_csv`), and those of other tools; in lower case.
@@ -308,7 +305,9 @@ def number_reader(
     commas = {text for text in bodies if COMMA.fullmatch(text)}
     certain = any(not EITHER.fullmatch(text) for text in commas)
     comma = reader.comma
-    if options.decimal is None and certain and not points and not any(map(_has_thousands, bodies)):
+    # A text that can only be a number with thousands separators.
+    thousands = any(THOUSANDS.fullmatch(text) and not EITHER.fullmatch(text) for text in bodies)
+    if options.decimal is None and certain and not points and not thousands:
         comma = True
         example = min(text for text in commas if not EITHER.fullmatch(text))
         notes.append(f"{label}: commas were read as decimal points ({example[:40]}).")
@@ -317,11 +316,6 @@ def number_reader(
     if any(text.lower() in TRUTH for text in odd):
         notes.append(f"{label}: true is 1 and false is 0.")
     return replace(reader, comma=comma, percent=bool(percents))
-
-
-def _has_thousands(text: str) -> bool:
-    """Whether a text can only be a number with thousands separators."""
-    return THOUSANDS.fullmatch(text) is not None and EITHER.fullmatch(text) is None
 
 
 # What to say of a text that is none
