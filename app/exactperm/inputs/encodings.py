@@ -1,4 +1,4 @@
-"""Decompress content codings: gzip and zstd, one at a time, up to a limit on the inflated size.
+"""Decompress content codings: gzip and zstd, one at a time, up to a limit on the inflated size; and the members of zip archives.
 
 A body is inflated piece by piece and refused as soon as it is over the limit, so that a small body that inflates to a
 large one costs no more than the limit. It is also read piece by piece: a decoder copies the bytes after the end of a
@@ -8,11 +8,14 @@ member, so that a body given as a whole would be copied once for every member.
 from __future__ import annotations
 
 import sys
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from io import SEEK_CUR, BytesIO
 
-from ..errors import BodyTooLarge, MalformedBody
+from ..errors import BodyTooLarge, Flaw, MalformedBody
+from .reader import DAMAGED, READABLE, Source
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -109,3 +112,38 @@ def inflated(content: bytes, *, max_bytes: int) -> bytes:
         if content.startswith(magic):
             return decode(content, coding, max_bytes=max_bytes)
     return content
+
+
+@dataclass(slots=True)
+class Archive:
+    """A zip archive that is a file: members are unpacked while all together have at most `left` bytes; `hint` says what writes others."""
+
+    source: Source
+    left: int
+    hint: str
+
+    def opened(self) -> zipfile.ZipFile:
+        """The archive; raises MalformedBody."""
+        try:
+            return zipfile.ZipFile(BytesIO(self.source.content))
+        except DAMAGED:
+            why = "the zip archive is damaged or truncated."
+            raise self.source.malformed(1, "not_a_zip", why) from None
+
+    def unpacked(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+        """A member; raises MalformedBody, InvalidTest where its compression is not read, BodyTooLarge."""
+        source, name = self.source, info.filename
+        if info.file_size > self.left:
+            raise source.too_large("unpacked, it is larger than allowed.")
+        if info.compress_type not in READABLE:
+            detail = f"{name[:80]} is compressed by method {info.compress_type}, and only stored and deflated members are read here. "
+            raise source.refused("", "unsupported_compression", detail + self.hint, name)
+        try:
+            with archive.open(info) as member:
+                # Without a size it would inflate all of it before it counts.
+                content = member.read(info.file_size + 1)
+        except DAMAGED:
+            detail = f"{source.label}: the member {name[:80]} is damaged."
+            raise MalformedBody(detail, flaws=(Flaw(source.at(name), "not_a_zip", detail),)) from None
+        self.left -= len(content)
+        return content

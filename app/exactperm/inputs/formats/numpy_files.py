@@ -11,7 +11,6 @@ from __future__ import annotations
 import io
 import math
 import warnings
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from tokenize import TokenError
@@ -26,10 +25,11 @@ from ...errors import BodyTooLarge, Flaw, InputError, InvalidTest, MalformedBody
 from ...statistics.paired import Column, Counts, Pairing, Scores, StatisticSpec
 from ..columns import to_decimals
 from ..delimited import HEADERLESS_COUNTS, counts_of
+from ..encodings import Archive
 from ..format import FirstLook, Format, Sign
 from ..number_text import NumberReader
 from ..quoting import escaped, quoted
-from ..reader import DAMAGED, READABLE, ZIP_MAGIC, ReaderOptions, Reading, Source
+from ..reader import ZIP_MAGIC, ReaderOptions, Reading, Source
 from .outputs_by_id import MEAN, SystemOutputs, scores_reading
 from .roles import both
 
@@ -171,41 +171,20 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 def _arrays(source: Source, max_bytes: int) -> Arrays:
     if not source.content.startswith(ZIP_MAGIC):
         return {"": source.content}
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(source.content))
-    except DAMAGED:
-        raise source.malformed(1, "not_a_zip", "the .npz archive is damaged or truncated.") from None
     members: Arrays = {}
-    with archive:
-        infos = [info for info in archive.infolist() if info.filename.endswith(SUFFIX)]
+    archive = Archive(source, max_bytes, "numpy.savez writes such archives.")
+    with archive.opened() as opened:
+        infos = [info for info in opened.infolist() if info.filename.endswith(SUFFIX)]
         if len(infos) > MAX_MEMBERS:
             raise BodyTooLarge(f"{source.label}: the archive has more than {MAX_MEMBERS:,} arrays.")
-        left = max_bytes
         for info in infos:
             name = info.filename.removesuffix(SUFFIX)
             if name in members:
                 raise source.refused("", "duplicate_key", f"two arrays are called {quoted(name)}.", name)
-            members[name] = _member(source, archive, info, left)
-            left -= len(members[name])
+            members[name] = archive.unpacked(opened, info)
     if not members:
         raise source.refused("", "no_items", "the archive has no arrays (.npy).")
     return members
-
-
-def _member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo, left: int) -> bytes:
-    name = info.filename
-    if info.compress_type not in READABLE:
-        detail = f"{name[:80]} is compressed by method {info.compress_type}: numpy.savez writes archives that are read."
-        raise source.refused("", "unsupported_compression", detail, name)
-    if info.file_size > left:
-        detail = f"{source.label}: unpacked, the arrays are larger than allowed."
-        raise BodyTooLarge(detail, flaws=(Flaw(source.at(name), "file_too_large", detail),))
-    try:
-        with archive.open(info) as member:
-            return member.read(info.file_size + 1)  # without a size it would inflate all before it counts
-    except DAMAGED:
-        detail = f"{source.label}: the array {name[:80]} is damaged."
-        raise MalformedBody(detail, flaws=(Flaw(source.at(name), "not_a_zip", detail),)) from None
 
 
 def _find(arrays: Arrays, names: tuple[str, ...]) -> str | None:

@@ -15,32 +15,21 @@ weighted_perplexity, bits_per_byte; lm_eval/tasks/ifeval/utils.py, agg_inst_leve
 
 from __future__ import annotations
 
-import io
 import math
-import zipfile
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ...answers.reading import Remark
-from ...errors import BodyTooLarge, Choice, Flaw, InvalidTest, MalformedBody
+from ...errors import BodyTooLarge, Choice, InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import json_text
+from ..encodings import Archive
 from ..format import Format, Sign
 from ..json_records import cluster_of, key_of, lines_of
 from ..number_text import Number, NumberReader, parsed
 from ..quoting import escaped, quoted
-from ..reader import (
-    DAMAGED,
-    READABLE,
-    ZIP_MAGIC,
-    ReaderOptions,
-    Reading,
-    Source,
-    choose,
-    only_or_chosen,
-    parsed_once,
-)
+from ..reader import ZIP_MAGIC, ReaderOptions, Reading, Source, choose, only_or_chosen, parsed_once
 from .eval_logs import one_of
 from .roles import both, measured, metric_of
 from .shapes import DESCRIBED, Files, Object, Row, Rows, Shape, metric_chosen, reading, refuse_incomplete
@@ -180,37 +169,15 @@ def _samples(source: Source, values: Any, under: str) -> list[Sample]:
 
 
 def _archive(source: Source, max_bytes: int) -> tuple[Object, list[Sample]]:
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(source.content))
-    except DAMAGED:
-        raise source.malformed(1, "not_a_zip", "the zip archive is damaged or truncated.") from None
-    left = max_bytes
+    archive = Archive(source, max_bytes, "Convert it: inspect log convert --to json.")
 
     def unpacked(name: str) -> Any:
-        """A member, as long as all together are within the limit."""
-        nonlocal left
-        info = archive.getinfo(name)
-        if info.file_size > left:
-            raise source.too_large("unpacked, the log is larger than allowed.")
-        if info.compress_type not in READABLE:
-            detail = (
-                f"{name[:80]} is compressed by method {info.compress_type}, and only stored and deflated members are read here. "
-                "Convert it: inspect log convert --to json."
-            )
-            raise source.refused("", "unsupported_compression", detail, name)
-        try:
-            with archive.open(info) as member:
-                # Without a size it would inflate all of it before it counts.
-                content = member.read(info.file_size + 1)
-        except DAMAGED:
-            detail = f"{source.label}: the member {name[:80]} is damaged."
-            raise MalformedBody(detail, flaws=(Flaw(source.at(name), "not_a_zip", detail),)) from None
-        left -= len(content)
+        content = archive.unpacked(opened, opened.getinfo(name))
         text = Source(source.role, source.name, content).text([])
         return json_text.decoded(text, source.at(name), f"{source.label}, {name[:80]}")
 
-    with archive:
-        names = archive.namelist()
+    with archive.opened() as opened:
+        names = opened.namelist()
         if len(names) > MAX_MEMBERS:
             raise BodyTooLarge(f"{source.label}: the archive has more than {MAX_MEMBERS:,} members.")
         if HEADER not in names:
