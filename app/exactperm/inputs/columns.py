@@ -219,7 +219,7 @@ def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> 
     result: dict[str, Column] = {}
     for name in names:
         counts = [value[name] for value in values]
-        with relocated(lambda pointer, name=name: f"{pointer}/{escaped(name)}"):
+        with relocated(partial("{1}/{0}".format, escaped(name))):
             result[name] = whole(numbers(counts, may_hold_booleans=may_hold_booleans))
     return NamedCounts(result, by_item=True)
 

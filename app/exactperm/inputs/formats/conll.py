@@ -481,14 +481,14 @@ def read_conllu(files: Mapping[str, Source], options: ReaderOptions, format_: st
     name = (options.metric or (options.statistic if options.statistic in STATISTICS else None) or "").lower()
     if name not in STATISTICS:
         raise choose_metric(options, list(STATISTICS))
-    gold, u, v = (_treebank(needed(files, role, format_), notes) for role in TREEBANKS)
+    gold, *systems = (_treebank(needed(files, role, format_), notes) for role in TREEBANKS)
     metric, by_word = name.removesuffix(SENTENCE), options.items == "word"
     labels = []
-    for system in (u, v):
+    for system in systems:
         require_same(gold, system, (FORM, FORM), "token", "FORM", ids=True)
         labels.append(_labels(system, metric))
     of_gold, right = _labels(gold, metric), []
-    for system, own in zip((u, v), labels, strict=True):
+    for system, own in zip(systems, labels, strict=True):
         for column, wanted in of_gold.items():
             mine, other = (set(itertools.chain.from_iterable(each)) for each in (wanted, own[column]))
             if column != "HEAD" and mine.isdisjoint(other):  # of another scheme, or another column
@@ -506,14 +506,14 @@ def read_conllu(files: Mapping[str, Source], options: ReaderOptions, format_: st
     pairing = _pairing_of_treebank(gold, options, notes, total)
     known: dict[str, Any] = {"statistic_read": options.metric is None, "metric": name}
     if name.endswith(SENTENCE):
-        scores = (np.array([all(sentence) for sentence in own], dtype=np.int64) for own in right)
-        spec = StatisticSpec("mean_difference")
-        return Reading("scores", Scores(*scores, pairing), spec, tuple(notes), format_, **known)
+        scores = [np.array([all(sentence) for sentence in own], dtype=np.int64) for own in right]
+        data, spec = Scores(scores[0], scores[1], pairing), StatisticSpec("mean_difference")
+        return Reading("scores", data, spec, tuple(notes), format_, **known)
     items = [[[word] for sentence in own for word in sentence] if by_word else own for own in right]
     total = np.ones(len(items[0]), dtype=np.int64) if by_word else total
-    correct = (np.array([sum(item) for item in own], dtype=np.int64) for own in items)
-    data = Counts(*({"correct": own, "total": total} for own in correct), pairing)
-    return Reading("counts", data, StatisticSpec("accuracy"), tuple(notes), format_, **known)
+    u, v = (np.array([sum(item) for item in own], dtype=np.int64) for own in items)
+    counts = Counts({"correct": u, "total": total}, {"correct": v, "total": total}, pairing)
+    return Reading("counts", counts, StatisticSpec("accuracy"), tuple(notes), format_, **known)
 
 
 @parsed_once
