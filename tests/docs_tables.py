@@ -18,7 +18,7 @@ from exactperm.main import create_app
 from exactperm.service import problems
 from exactperm.service.schema.fields import STATISTIC_MODELS, entries
 from exactperm.settings import Settings
-from exactperm.statistics.catalogue import DATA, ENTRIES, QUESTIONS, Parameter, by_data_and_question
+from exactperm.statistics.catalogue import Parameter
 from tests import docs_exactness
 from tests.tool_files import TOOLS
 
@@ -65,7 +65,7 @@ def statistics() -> list[str]:
             f"`/v1/tests/{kind}`",
             f"`{entry.name}`",
             entry.meaning,
-            "; ".join(_parameter(each) for each in entry.parameters),
+            _codes(each.name for each in entry.parameters),
             _codes(entry.known_as),
         )
         for kind in STATISTIC_MODELS
@@ -74,14 +74,23 @@ def statistics() -> list[str]:
     return _table(["endpoint", "name", "meaning", "parameters", "known as"], rows)
 
 
-def questions() -> list[str]:
-    """The statistics by what one has and what one asks."""
-    grouped = by_data_and_question(ENTRIES)
+def parameters() -> list[str]:
+    """Every parameter of a statistic, with the statistics that take it."""
+    users: dict[Parameter, dict[str, list[str]]] = {}  # statistics by endpoint
+    for kind in STATISTIC_MODELS:
+        for entry in entries(kind):
+            for parameter in entry.parameters:
+                users.setdefault(parameter, {}).setdefault(kind, []).append(entry.name)
     rows = [
-        _row(DATA[data], QUESTIONS[question], _codes([entry.name for entry in found]))
-        for (data, question), found in grouped.items()
+        _row(
+            f"`{each.name}`",
+            "; ".join(f"{kind}: {_codes(names)}" for kind, names in by_kind.items()),
+            "" if each.default is None else f"`{each.default}`",
+            each.meaning + (f": {_codes(each.choices)}" if each.choices else ""),
+        )
+        for each, by_kind in sorted(users.items(), key=lambda item: item[0].name)
     ]
-    return _table(["you have", "you ask", "`statistic`"], rows)
+    return _table(["parameter", "of", "default", "meaning"], rows)
 
 
 def exactness() -> list[str]:
@@ -145,8 +154,8 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "formats": formats,
     "metrics": metrics,
     "options": options,
+    "parameters": parameters,
     "problems": problem_types,
-    "questions": questions,
     "settings": settings,
     "statistics": statistics,
     "tools": tools,
@@ -168,12 +177,6 @@ def main() -> None:
         page = path.read_text(encoding="utf-8")
         if TABLE.search(page):
             path.write_text(written(page), encoding="utf-8")
-
-
-def _parameter(parameter: Parameter) -> str:
-    choices = f": {', '.join(f'`{choice}`' for choice in parameter.choices)}" if parameter.choices else ""
-    default = f" (default `{parameter.default}`)" if parameter.default is not None else ""
-    return f"`{parameter.name}`{default}, {parameter.meaning}{choices}"
 
 
 def _codes(names: Iterable[str]) -> str:

@@ -184,7 +184,7 @@ def test_the_shares_of_pairs_that_are_ordered_and_tied() -> None:
     rated = ~np.isnan(order)
     agreed = [((own == order) & (order != 0))[rated].mean() for own in orders]
     tied = [(own == 0)[rated].mean() for own in (order, orders[1], orders[0])]
-    text = (ROOT / "docs" / "comparing.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "rankings.md").read_text(encoding="utf-8")
     sentence = next(line for line in text.split("\n\n") if "orders more pairs as the raters do" in line)
     said = [float(number) for number in re.findall(r"([\d.]+) %", sentence)]
     assert said[:2] == [round(100 * share, 1) for share in agreed]
