@@ -5,8 +5,6 @@ of data of its own needs a row in `CASES`. A test here is planned as `POST /v1/p
 where the plan is to sample, it is run as planned, for the answer says whether the samples are controlled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property

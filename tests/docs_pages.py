@@ -1,7 +1,5 @@
 """README.md, docs/ and the other pages, as the tests of the documentation read them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 A table stands between `<!-- table: NAME -->` and `<!-- /table -->`. `tests/unit/test_documentation.py` compares them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path

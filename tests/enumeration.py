@@ -1,7 +1,5 @@
 """P-values by listing everything that could have happened, in fractions where the numbers are: no code of the package."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction

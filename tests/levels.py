@@ -4,8 +4,6 @@ A design draws data of one system twice: items of a random difficulty, the same 
 given the item. At 0.05 at most 0.05 of 2,000 data sets may be rejected, by more than chance (three standard errors).
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import sys

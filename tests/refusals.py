@@ -1,7 +1,5 @@
 """What a refusal must say: the code and the pointer of its first flaw, and words of its text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

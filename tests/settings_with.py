@@ -1,7 +1,5 @@
 """Settings with other values of what is fixed or derived: only tests choose those."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from exactperm.settings import Settings

@@ -4,8 +4,6 @@
 or a version that was run, or documentation. `tests/api/test_files_of_tools.py` sends each pair, and `docs/files.md` has the table of them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ processor time for imports. Tests with settings of their own start dozens of the
 `exactperm.execution.worker.main`, its warm-up included. tests/process starts all of them as a service does.
 """
 
-from __future__ import annotations
-
 import atexit
 import importlib
 import os

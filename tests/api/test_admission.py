@@ -1,7 +1,5 @@
 """Who is let in, and what for: a share of the web process's time, a full queue, answers that nobody reads."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

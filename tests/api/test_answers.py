@@ -1,7 +1,5 @@
 """What good requests get."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Keys, origins, and what every response carries."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

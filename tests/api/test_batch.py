@@ -1,7 +1,5 @@
 """`POST /v1/batch`: each request has the bytes of its own endpoint, in its place; a bad one spoils no other."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

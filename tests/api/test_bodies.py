@@ -1,7 +1,5 @@
 """Bodies, compressed or not: the same answers, and one limit as sent, as inflated, declared or not (goal 9)."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys

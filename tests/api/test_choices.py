@@ -1,7 +1,5 @@
 """A refusal offers its ways out, each of which mends what it says, and tells what a name that is none probably meant."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from typing import Any

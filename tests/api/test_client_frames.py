@@ -1,7 +1,5 @@
 """The Python client and columns of data frames: paired by their index, by order where that only counts the rows."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Leaderboards through the front door: against enumeration, their plans, reports, refusals and data sets."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

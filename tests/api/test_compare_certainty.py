@@ -1,7 +1,5 @@
 """What is sampled or bracketed says so in every form of the answer, listed or not."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

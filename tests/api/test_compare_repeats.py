@@ -3,8 +3,6 @@
 The second oracle is the same board with each item's samples reduced by hand before they are sent: no number of it may differ.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping
 from fractions import Fraction

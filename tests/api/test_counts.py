@@ -1,7 +1,5 @@
 """Counts through HTTP: against brute force over all swaps, in every form they can be handed over in."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Expected values are the pack's own (`expected/`), exact integers made without th
 `b`. The same p-values in JSON are those of tests/api/test_examples.py and, by category, of one test here.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from decimal import Decimal

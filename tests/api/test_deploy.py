@@ -1,7 +1,5 @@
 """The examples of a deployment name nothing that does not exist."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

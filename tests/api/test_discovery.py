@@ -1,7 +1,5 @@
 """What the service says of itself, and of its answers: the document, which every answer fits."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -1,7 +1,5 @@
 """What README.md and docs/ show and say is what the service does, and `/docs/guide` serves them offline."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -1,7 +1,5 @@
 """The examples beside the OpenAPI document, and in it: every one works and has the p-value that counting gives."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

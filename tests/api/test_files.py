@@ -1,7 +1,5 @@
 """Evaluation files as multipart: one curl line each, every mistake told by file, line and field; rows in another order."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys

@@ -3,8 +3,6 @@
 `tests.tool_files` has them, with the sources of the tools; the numbers are made there, and p follows from them by counting all swaps.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

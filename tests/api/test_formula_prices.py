@@ -1,7 +1,5 @@
 """What an expression costs is known before it runs: large ones are refused, ties are priced, in place only what is small."""
 
-from __future__ import annotations
-
 import json
 import time
 from itertools import product

@@ -1,7 +1,5 @@
 """`POST /v1/gate`: verdict, status, headers and reports are one decision, against one baseline or several."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """What is better follows the metric; where nothing tells, a gate asks; and everything that is said agrees with it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """A gate knows who the candidate is, by names or because it was said; where nothing tells, it refuses."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Labels and scores beside gold in tables and files: every way of writing them is the same test, gate and board as the JSON request."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

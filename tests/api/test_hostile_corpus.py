@@ -1,7 +1,5 @@
 """A fixed corpus of bodies meant to break a JSON service, and arrays that are almost right: never a 5xx."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Jobs through the routes, while no worker takes them: limits, hostile requests, what other keys see, what expires, none at all."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import gzip

@@ -1,7 +1,5 @@
 """Answers that are kept, whatever names they hold, and a self-test that fails."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

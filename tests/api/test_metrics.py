@@ -1,7 +1,5 @@
 """`GET /metrics`: right counts, few labels, no data, nothing held after the storm; and a span for each request."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Missing outcomes and items: null, NaN, ids that one system lacks, in bodies, files, boards, gates and reports."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

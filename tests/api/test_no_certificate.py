@@ -1,7 +1,5 @@
 """Over HTTP, with an engine that is broken: no representation prints its number, no gate passes by it (hostile C1)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

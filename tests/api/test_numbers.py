@@ -1,7 +1,5 @@
 """Decimals, dust, tiny, long and enormous numbers through the front door, against fractions."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Data that is a valid test and looks like a mistake: a warning in a test, a refusal in a gate; or refused in both."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

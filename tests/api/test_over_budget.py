@@ -1,7 +1,5 @@
 """One budget and one deadline for every kind of test: what is planned beyond is refused at once, with what would fit."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

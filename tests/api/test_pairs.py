@@ -1,7 +1,5 @@
 """Statistics of pairs over HTTP: scikit-learn's and SciPy's values, refusals, gates, plans and boards."""
 
-from __future__ import annotations
-
 import json
 import random
 from functools import partial

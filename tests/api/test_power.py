@@ -1,7 +1,5 @@
 """Power over HTTP: published figures, R, simulation of the request itself, borders, refusals, representations."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

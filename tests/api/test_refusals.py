@@ -1,7 +1,5 @@
 """What bad requests get: a problem whose pointer (RFC 6901) leads to where it is, never a 500."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Reports and pictures say what was measured, which direction is better, how sure it is, and what was read."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

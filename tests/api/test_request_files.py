@@ -1,7 +1,5 @@
 """A JSON request in a file, at the doors for files: it is that request, or refused; never one item."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """Files of scores beside gold over HTTP: they are the JSON request, in tests, gates, plans and boards."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

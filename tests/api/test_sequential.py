@@ -1,7 +1,5 @@
 """Tests and gates that are asked again: e-values over HTTP."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

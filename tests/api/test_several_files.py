@@ -1,7 +1,5 @@
 """A file of each system for each task: one test of all, with an oracle that is one file; and a data set each in a comparison."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any

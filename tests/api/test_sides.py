@@ -1,7 +1,5 @@
 """Both sides of a test belong together: one metric, one unit, the same items, in tables and logs; and averages are no items."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Statistics through HTTP: what the wire takes is what the catalogue has, all of it can be asked for, and items have weights."""
 
-from __future__ import annotations
-
 import typing
 from fractions import Fraction
 from typing import Any, get_args

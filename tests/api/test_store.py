@@ -1,7 +1,5 @@
 """`store` in a body keeps an answer as `?store=1` does: whoever computes it, and wherever it came from."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """CoNLL columns with several columns of tags: the right one, the one that was chosen, or a refusal that lists them."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

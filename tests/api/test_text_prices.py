@@ -1,7 +1,5 @@
 """TER of long segments: predicted before sacrebleu counts them, never in the web process, and not for a plan."""
 
-from __future__ import annotations
-
 import json
 import time
 from random import Random

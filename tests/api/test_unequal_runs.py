@@ -1,7 +1,5 @@
 """Unequal numbers of runs of an item are refused by every entrance, with the same code; equal numbers change nothing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -46,7 +44,7 @@ class Tab:
         if message.type in {"error", "warning"} and not (self.refused and message.text.startswith(NETWORK)):
             self.faults.append(f"{message.type}: {message.text}")
 
-    def open(self) -> Tab:
+    def open(self) -> "Tab":
         self.page.goto(self.url)
         self.page.wait_for_selector("html[data-ready]")
         return self
@@ -122,7 +120,7 @@ def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Tab]]:
     """Opens the page in a new tab; in the end nothing has gone wrong in it, left the server, or been stored."""
     tabs: list[Tab] = []
 
-    def visited(*, size: tuple[int, int] = DESKTOP, dark: bool = False, url: str | None = None) -> Tab:
+    def visited(*, size: tuple[int, int] = DESKTOP, dark: bool = False, url: str | None = None) -> "Tab":
         context = browser.new_context(
             viewport={"width": size[0], "height": size[1]},
             color_scheme="dark" if dark else "light",

@@ -1,7 +1,5 @@
 """A proxy that gives a service a folder of its own, of which the service knows nothing."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

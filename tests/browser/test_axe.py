@@ -1,7 +1,5 @@
 """axe-core finds nothing in any mode, nor in the guide, which is blocked by nothing and leaves the server for nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """The page to the eye, to a screen reader, to the keyboard and on a phone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The page's gate: it names the systems, asks who is the candidate and what is better; and scores beside gold."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Files handed over to the page, and what is taken from it."""
 
-from __future__ import annotations
-
 import csv
 import json
 import random

@@ -1,7 +1,5 @@
 """Where answers are kept, a report on the page gets a link; who may open it, and for how long, is said before; and API keys."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The mode Leaderboard: many systems in a table that sorts, two of them with their test, pictures; wrong data, hostile names, small screens."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Planning on the page: the numbers are those of `POST /v1/power`, what is wrong stands at its field, and there is a picture."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable

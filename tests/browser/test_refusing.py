@@ -1,7 +1,5 @@
 """Refusals on the page: at their fields, with ways out that are buttons, and in the page's own words."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 The shapes are those of the tools' own sources, named at each function.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

@@ -1,7 +1,5 @@
 """The application in this process, how much is asked of it, and what every answer and refusal must be."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """What is mutated: the real files of tests/data and the examples, each set as one would hand it over."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Random tests of several sums with their answer in fractions: every swap listed, every score a Fraction."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

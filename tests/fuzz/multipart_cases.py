@@ -1,7 +1,5 @@
 """Multipart bodies that look small and may cost much: many parts, long headers, boundaries that nearly are there."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from random import Random

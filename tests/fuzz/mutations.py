@@ -4,8 +4,6 @@ A mutation is drawn as a few small numbers, so that hypothesis spends its time o
 bookkeeping, and shrinks what it finds to few mutations near the start of a file.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 from collections.abc import Callable

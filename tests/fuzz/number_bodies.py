@@ -1,7 +1,5 @@
 """Valid bodies that together have a number in every place where a request's schema takes one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import cache

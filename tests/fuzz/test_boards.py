@@ -1,7 +1,5 @@
 """Leaderboards of every kind, malformed ones among them: answered or refused, and never a fault of the service."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

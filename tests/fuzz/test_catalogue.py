@@ -1,7 +1,5 @@
 """Every statistic with every option, in tests, gates, plans and boards: answered or refused, and never a number that lies."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any, get_args

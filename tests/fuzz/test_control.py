@@ -1,7 +1,5 @@
 """Samples with a control variate, through the front door, against every swap, from each score's definition."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Small bodies cost what their plan says, and none keeps the event loop: processor time, never the clock."""
 
-from __future__ import annotations
-
 import json
 import math
 import time

@@ -1,7 +1,5 @@
 """F1 at depths where doubles have long underflowed: against double sums of binomials, and against the test of one sum."""
 
-from __future__ import annotations
-
 import functools
 import math
 from bisect import bisect_left, bisect_right

@@ -1,7 +1,5 @@
 """The service against its own OpenAPI document: schemathesis makes requests of it, right and wrong ones, in process."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

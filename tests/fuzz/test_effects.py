@@ -1,7 +1,5 @@
 """Scores and effects of mixed magnitude: they tie as they are written, brackets hold, and what is neither is refused."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -3,8 +3,6 @@
 The walk follows the OpenAPI document, so that a new choice is tried by being there, if one of the bodies has its object.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """Expressions: p-values against counting all assignments in fractions or 300 digits, and time against the plan."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Numbers at the ends of what JSON and doubles hold, in every place of every request: answered rightly, or refused."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

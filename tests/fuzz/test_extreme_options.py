@@ -3,8 +3,6 @@
 The walks follow the OpenAPI document and the command line itself, so that a new parameter is tried by being there.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

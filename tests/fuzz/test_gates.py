@@ -1,7 +1,5 @@
 """Gates of a few units through the front door, against every swap in fractions: p, the least p of any outcome, the verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Statistics of several sums through the front door, against every swap in fractions."""
 
-from __future__ import annotations
-
 from random import Random
 
 from hypothesis import given, strategies as st

@@ -1,7 +1,5 @@
 """Every method against every other, and all against counting, through the front door."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from random import Random

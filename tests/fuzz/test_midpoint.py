@@ -1,7 +1,5 @@
 """Brackets of smooth statistics about their midpoint, against every swap, with scores written down once more in plain floats."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Statistics of pairs against their definitions under all swaps: ties, groups, clusters, events, every scale."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Every reader of files and bodies: whatever the bytes, it reads them or refuses them in its own words."""
 
-from __future__ import annotations
-
 import io
 import sys
 import tracemalloc

@@ -1,7 +1,5 @@
 """One table is read in one way: as a body, as a file, as lines of JSON, as a frame, and on the command line."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -76,7 +74,7 @@ class Table:
         """The rows as lines of JSON."""
         return "".join(json.dumps(record) + "\n" for record in self.records()).encode()
 
-    def permuted(self, source: Random) -> Table:
+    def permuted(self, source: Random) -> "Table":
         """The same rows in another order."""
         order = list(range(self.n))
         source.shuffle(order)
@@ -84,12 +82,12 @@ class Table:
             self, columns={name: [fields[row] for row in order] for name, fields in self.columns.items()}
         )
 
-    def renamed(self, name: str, to: str) -> Table:
+    def renamed(self, name: str, to: str) -> "Table":
         """The same table with another name of a column."""
         columns = {to if own == name else own: fields for own, fields in self.columns.items()}
         return replace(self, columns=columns, key=to if self.key == name else self.key)
 
-    def with_column(self, name: str, fields: list[str], place: int) -> Table:
+    def with_column(self, name: str, fields: list[str], place: int) -> "Table":
         """The same table with a column more, at this place."""
         items = list(self.columns.items())
         return replace(self, columns=dict([*items[:place], (name, fields), *items[place:]]))
@@ -99,7 +97,7 @@ class Table:
         return by_signs(self.columns[self.u], self.columns[self.v])
 
 
-def drawn_table(source: Random, *, keyed: bool | None = None) -> Table:
+def drawn_table(source: Random, *, keyed: bool | None = None) -> "Table":
     """A table that anyone would read in one way: scores of two systems, a key or none, and columns beside them."""
     n = source.randrange(6, 14)
     u, v = source.choice(SYSTEMS)

@@ -1,7 +1,5 @@
 """Damaged bodies in whole requests, from the application's front door to the rendered answer."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 import pytest

@@ -1,7 +1,5 @@
 """Executors for tests, what they run in workers, and patience with other processes."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import mmap

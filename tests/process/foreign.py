@@ -1,7 +1,5 @@
 """Clients in other languages: where their interpreters are, servers that they may ask, and examples of the guide."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

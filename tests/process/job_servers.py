@@ -1,7 +1,5 @@
 """Servers with jobs, and what tests ask of them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import signal

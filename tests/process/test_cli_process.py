@@ -1,7 +1,5 @@
 """The command line as people start it: in a process of its own, from any folder, against a real server."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """openapi/clients/r and typescript: their own tests against a real server, and the same answers as the Python client's."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """The client against a real server: over a socket, with many threads, when it is full or gone; and permalinks."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

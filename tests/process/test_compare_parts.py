@@ -1,7 +1,5 @@
 """A long comparison runs in several workers, and its answer is that of one worker, byte for byte."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

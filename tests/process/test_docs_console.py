@@ -1,7 +1,5 @@
 """Console, Python and JavaScript lines of README.md and docs/ do what the pages say."""
 
-from __future__ import annotations
-
 import doctest
 import os
 import re

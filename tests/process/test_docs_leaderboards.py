@@ -1,7 +1,5 @@
 """The boards of docs/leaderboards.md and the recipes of docs/gates.md, run as they stand with real evaluation logs."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Slow, greedy and lying clients at a real server, byte by byte: RFC 9112, and patience that ends."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import select

@@ -1,7 +1,5 @@
 """Worker processes: results, deadlines, cancellation, loss, overload, and answers in parts. No HTTP, no statistics."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import os

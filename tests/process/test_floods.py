@@ -1,7 +1,5 @@
 """Floods, crowds and slow readers at a real server: whatever some do, the health routes and the others get their answer."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Where workers come from: the fork server, and processes that are each started where it cannot be; and starts amid kills."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """Jobs in a SQLite file, computed by the service's own worker: the same bytes, whatever happens."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Jobs where others go on: another service with the stream, another worker with the chunks; and a database that says nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

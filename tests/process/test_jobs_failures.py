@@ -1,7 +1,5 @@
 """Jobs where something is short, hangs or is other: a full disk, a read-only file, a stopped worker, memory, a key that takes all."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

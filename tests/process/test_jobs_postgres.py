@@ -1,7 +1,5 @@
 """Jobs in PostgreSQL: two services and two workers share one database, any of which may die, and so may the database."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import random

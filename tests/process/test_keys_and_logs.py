@@ -1,7 +1,5 @@
 """Keys, origins, log lines and spans of a real server."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A real server's life: readiness, drain, liveness, memory, herds, and short tests beside long ones."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

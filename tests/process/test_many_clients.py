@@ -1,7 +1,5 @@
 """Hundreds of clients at a time on a real server: what they hold is bounded, given back, and health is told meanwhile."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`exactperm mcp` in real sessions of the official client: what it answers, alone and to many calls at once, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

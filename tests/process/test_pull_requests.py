@@ -1,7 +1,5 @@
 """The GitHub action and the GitLab job: their own steps, in bash, with a recorded event and an API that keeps comments."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The fixture `exactperm` in a run of pytest of its own."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

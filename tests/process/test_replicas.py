@@ -1,7 +1,5 @@
 """Two instances behind a real HAProxy with the example's configuration: one is killed under load, and no request is lost."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

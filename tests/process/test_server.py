@@ -1,7 +1,5 @@
 """A real server: signals, kills, disconnects, deadlines, forms; and pictures, which workers draw."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

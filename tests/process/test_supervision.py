@@ -1,7 +1,5 @@
 """Worker processes under stress: memory, long calls beside short ones, herds, storms of kills, and stalls."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import os

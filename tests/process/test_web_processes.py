@@ -1,7 +1,5 @@
 """Several web processes under a parent: one service in answers, limits and metrics; deaths, hangs and ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

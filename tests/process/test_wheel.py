@@ -4,8 +4,6 @@ Everything happens in other processes. The environment has no network and no lib
 the tests run with, and a test can hide some of them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Bytes over a socket, as no client library would send them."""
 
-from __future__ import annotations
-
 import json
 import socket
 from typing import Any, NamedTuple

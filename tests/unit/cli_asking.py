@@ -1,7 +1,5 @@
 """How the tests of the command line run it, and on what."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ A statistic (Scott's pi and Bennett's S), a file format, a representation, a pro
 answer. The oracle of the statistic swaps items by hand and counts agreement.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

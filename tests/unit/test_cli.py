@@ -1,7 +1,5 @@
 """The command line: tests, options, stored answers, progress, the program of the paper's authors."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -1,7 +1,5 @@
 """`exactperm compare`: files of many systems to tables, reports and pictures, with an exit status that is no verdict."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

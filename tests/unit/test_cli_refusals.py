@@ -1,7 +1,5 @@
 """What the command line refuses, and what it suggests."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

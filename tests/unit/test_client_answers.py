@@ -1,7 +1,5 @@
 """Answers of the client, results, and baselines."""
 
-from __future__ import annotations
-
 import dataclasses
 import doctest
 import importlib

@@ -1,7 +1,5 @@
 """The client's connection: errors, retries, permalinks, applications in the same process."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Data of the client: columns, and tables of data frames."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

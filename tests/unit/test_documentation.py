@@ -3,8 +3,6 @@
 Tables between `<!-- table: … -->` marks are written by `make docs`; the others are compared with the code here.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

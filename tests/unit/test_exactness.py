@@ -1,7 +1,5 @@
 """What the documentation says to be exact is so in answers, and not only in plans."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The inputs of the action and the variables of the GitLab template are fields of a gate, and messages name them."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

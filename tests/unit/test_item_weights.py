@@ -1,7 +1,5 @@
 """Weights of items from Python, from both clients, and from files: the same test, against counting all exchanges."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Sequence

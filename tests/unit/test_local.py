@@ -1,7 +1,5 @@
 """Tests and comparisons in this process."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import doctest

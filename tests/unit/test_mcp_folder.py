@@ -1,7 +1,5 @@
 """Files below one folder, while somebody else changes what is there."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Answers and plans as notebooks show them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Imports, requirements, and the check of the image."""
 
-from __future__ import annotations
-
 import ast
 import datetime as dt
 import json

@@ -1,7 +1,5 @@
 """Words that people read: of entrances, and of pages."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -7,8 +7,6 @@ scored itself. Segments without a rating have no text there: they are `None`. Sc
 negated, so that more is better.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 import sys

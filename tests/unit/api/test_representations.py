@@ -1,7 +1,5 @@
 """Representations: what is asked for, bodies of requests, cached and direct answers."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

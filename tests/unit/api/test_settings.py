@@ -1,7 +1,5 @@
 """Settings, turns of requests, and buckets of tokens."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import random

@@ -1,7 +1,5 @@
 """Generated tests: seeded families that reach from p = 1 to far below 1e-300, and hypothesis strategies."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Mapping

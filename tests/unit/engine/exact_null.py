@@ -5,8 +5,6 @@ comparison. `counted` is for more items: the number of assignments that reach ea
 one big Python integer, prod_n (1 + 2**(digit w_n)), built by shifts and additions.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -3,8 +3,6 @@
 The service goes by integers (`from_lattice`, `rounded_form.real_problem`); this is a second way to the same brackets.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

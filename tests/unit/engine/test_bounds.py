@@ -1,7 +1,5 @@
 """Brackets of p-values of real effects: they hold the truth, and their steps are counted."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The exact methods agree with the oracle: dp, fft, regions, frequencies, many sums at once."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Intervals: of the difference, of Monte Carlo, and of paired proportions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

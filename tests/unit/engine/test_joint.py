@@ -1,7 +1,5 @@
 """Several sums at once, and the values of T furthest from its centre."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

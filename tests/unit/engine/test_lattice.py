@@ -1,7 +1,5 @@
 """Effects as integers: lattices of one and several sums, wide sums, corners of grids."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter

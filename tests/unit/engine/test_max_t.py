@@ -1,7 +1,5 @@
 """The parts of max T against enumeration: thresholds, laws of one and two sums, inequalities, brackets and samples."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import combinations, product

@@ -1,7 +1,5 @@
 """The null distribution: the oracle itself, tails, tables of short laws, and how it is shown."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """Plans and prices."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import tracemalloc

@@ -1,7 +1,5 @@
 """Sampled swaps, their control variates, the bootstrap, and e-values."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

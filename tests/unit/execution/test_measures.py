@@ -1,7 +1,5 @@
 """Measured waits, calls that share one run, peaks of memory, stopped workers."""
 
-from __future__ import annotations
-
 import asyncio
 import heapq
 import itertools

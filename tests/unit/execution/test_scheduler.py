@@ -1,7 +1,5 @@
 """Who waits, who runs, who is next: the scheduler, without processes or clocks."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import pickle

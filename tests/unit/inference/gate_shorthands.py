@@ -1,7 +1,5 @@
 """Shorthands that run a gate through inference, and the gate's tests by the definition, in fractions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Shorthands that run a test through inference, and check what is promised of any certified answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any

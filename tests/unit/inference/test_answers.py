@@ -1,7 +1,5 @@
 """Parts of an answer: missing outcomes, effect sizes, mid-p, two classes, p at alpha."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

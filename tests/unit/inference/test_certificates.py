@@ -1,7 +1,5 @@
 """What an answer says of its error: certificates, errors of the engine, brackets."""
 
-from __future__ import annotations
-
 import csv
 import math
 import pickle

@@ -1,7 +1,5 @@
 """Confidence intervals of answers, and the bootstrap."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

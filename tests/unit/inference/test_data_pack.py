@@ -1,7 +1,5 @@
 """The exact answers of the data pack, from files simple enough to be read here in a few lines."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -1,7 +1,5 @@
 """The gate as a whole: what it refuses, extremes, its sentences and its identity."""
 
-from __future__ import annotations
-
 import json
 import math
 import pickle

@@ -1,7 +1,5 @@
 """Gates with margins: absolute and relative ones, equivalence, quantiles, Tango's interval."""
 
-from __future__ import annotations
-
 import math
 import random
 import statistics

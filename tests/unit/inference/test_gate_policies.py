@@ -1,7 +1,5 @@
 """What each policy says of the same findings: the truth table, and what it may never say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Statistics of several sums: F1 and expressions over sums, rank correlations."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import warnings

@@ -1,7 +1,5 @@
 """Answers that others published or compute, and what must not change one."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

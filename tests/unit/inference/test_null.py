@@ -1,7 +1,5 @@
 """The null of an answer: its record, its range, symmetry, and rounding noise."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """How a test is run: control of workers, budgets, patience, digests, wide effects."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import tracemalloc

@@ -1,7 +1,5 @@
 """Files as text, bytes or paths, read by the formats, and what their refusals say."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Workbooks, Parquet and .npy."""
 
-from __future__ import annotations
-
 import io
 import tracemalloc
 import zipfile

@@ -1,7 +1,5 @@
 """Bodies: content codings, tables, and how wide a table may be."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

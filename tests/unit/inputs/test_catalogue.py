@@ -1,7 +1,5 @@
 """The formats and their options as a whole: guesses, bad options, damage, names of systems."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

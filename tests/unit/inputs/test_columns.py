@@ -1,7 +1,5 @@
 """Columns of requests: numbers, labels, keys, and how they are paired."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

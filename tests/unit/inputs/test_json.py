@@ -1,7 +1,5 @@
 """JSON: bodies, columns of integers, lines, nested columns, and files of records."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

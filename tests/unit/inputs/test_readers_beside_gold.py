@@ -1,7 +1,5 @@
 """Scores beside gold: one table, lines of JSON, or a file each; damaged, too."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

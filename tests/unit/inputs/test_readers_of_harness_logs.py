@@ -1,7 +1,5 @@
 """Logs of HELM, lighteval, OpenAI evals and lm-evaluation-harness's perplexities, JSON objects and NumPy's files."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

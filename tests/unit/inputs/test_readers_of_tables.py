@@ -1,7 +1,5 @@
 """Tables in files: delimited text, and as pandas, R and spreadsheets of many countries write it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

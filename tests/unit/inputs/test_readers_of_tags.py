@@ -1,7 +1,5 @@
 """Tags in columns: CoNLL, BIOES and BILOU, and CoNLL-U."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path

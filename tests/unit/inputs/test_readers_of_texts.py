@@ -1,7 +1,5 @@
 """Transcripts, translations, segment scores of metrics, and lines with ids in front."""
 
-from __future__ import annotations
-
 import gzip
 import random
 import sys

@@ -1,7 +1,5 @@
 """What of the pack's files tests/api/test_data_pack.py, which has their p-values, does not see: measures and logs one by one."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Logs of Inspect and promptfoo, the two small formats of runs, and times of benchmarks."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

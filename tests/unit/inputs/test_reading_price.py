@@ -1,7 +1,5 @@
 """Bombs are refused by what their footers, directories, headers and lines say; what is within the limits is priced before it is read."""
 
-from __future__ import annotations
-
 import gc
 import gzip
 import io

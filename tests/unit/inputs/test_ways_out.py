@@ -1,7 +1,5 @@
 """What tables and records that are almost read are told: a way out that is enough, a finding or a note."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

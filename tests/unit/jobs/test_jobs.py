@@ -1,7 +1,5 @@
 """Kept jobs, and jobs that are cut into pieces."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction

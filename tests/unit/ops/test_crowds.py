@@ -1,7 +1,5 @@
 """Who is heard when there are too many, and how many there can be."""
 
-from __future__ import annotations
-
 import asyncio
 import resource
 from typing import Any

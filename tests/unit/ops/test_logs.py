@@ -1,7 +1,5 @@
 """Logs, traces, turns, durations, keys and limits."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac

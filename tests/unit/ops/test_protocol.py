@@ -1,7 +1,5 @@
 """Bytes into requests and answers into bytes: whatever pieces they come in, one reading, and h11 reads what is written."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence

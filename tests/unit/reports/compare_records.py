@@ -1,7 +1,5 @@
 """Comparisons for tests of reports and pictures: right-or-wrong scores of systems that are a little apart."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pictures of comparisons: what is drawn is what the record says, in words as well; and what is refused."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Reports of comparisons say what the record says, board by board."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

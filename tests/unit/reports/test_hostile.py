@@ -1,7 +1,5 @@
 """Labels of strangers do nothing in any report: parsers that know nothing of ours read what comes out."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

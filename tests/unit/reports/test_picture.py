@@ -1,7 +1,5 @@
 """Pictures show what the record says: masses, tails, words; and are the same bytes every time."""
 
-from __future__ import annotations
-
 import io
 import math
 import os

@@ -1,7 +1,5 @@
 """Reports of tests: CSV, Markdown, JUnit, HTML."""
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools

@@ -1,7 +1,5 @@
 """Words and numbers of reports: sentences, numerals, digits of p."""
 
-from __future__ import annotations
-
 import importlib
 import math
 import pkgutil

@@ -1,7 +1,5 @@
 """What tells the items of a table: keys, runs, data sets, samples; in text and in JSON, as files, a body and a board."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

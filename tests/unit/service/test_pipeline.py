@@ -1,7 +1,5 @@
 """The pipeline: parts of comparisons, pickles, tests in place, problems, baselines, the self-test."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Classification: confusion matrices and F1 of classes."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """BLEU, chrF and TER are sacrebleu's, after every swap, from texts and from posted statistics."""
 
-from __future__ import annotations
-
 import csv
 import importlib
 import itertools

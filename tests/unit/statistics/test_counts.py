@@ -1,7 +1,5 @@
 """Counts, scores, effects that come from the caller, and what remains of a sum."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Expressions: what they mean, where they are refused, and that comparisons are exact, ties included."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

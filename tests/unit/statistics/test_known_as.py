@@ -1,7 +1,5 @@
 """Names of statistics, and which direction is better."""
 
-from __future__ import annotations
-
 import random
 import warnings
 from collections.abc import Callable, Mapping

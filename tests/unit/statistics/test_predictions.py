@@ -1,7 +1,5 @@
 """Labels, spans, and pairs of items."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

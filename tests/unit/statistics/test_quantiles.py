@@ -1,7 +1,5 @@
 """Differences of medians and quantiles against all swaps in fractions, numpy.quantile, and samples."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Sequence

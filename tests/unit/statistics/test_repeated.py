@@ -1,7 +1,5 @@
 """Repeated runs of items."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from collections.abc import Sequence

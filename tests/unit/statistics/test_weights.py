@@ -1,7 +1,5 @@
 """Weights of items, and midpoints."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Sequence

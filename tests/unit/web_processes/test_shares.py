@@ -1,7 +1,5 @@
 """Limits of the service hold for all its web processes together, or the documentation says that they are of each."""
 
-from __future__ import annotations
-
 import pytest
 
 from exactperm.settings import Settings

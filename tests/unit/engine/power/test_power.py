@@ -1,7 +1,5 @@
 """Power: exact by few states, of paired proportions, by tilted sums, at small levels."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Boards for tests: right-or-wrong scores with their exact sign tests, and exact p-values without data."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

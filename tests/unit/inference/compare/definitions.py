@@ -1,7 +1,5 @@
 """Adjusted p-values, ranks and groups by their definitions, in fractions and without any thought of speed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Adjusted p-values against the definitions in fractions, statsmodels and R."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

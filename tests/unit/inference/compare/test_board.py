@@ -1,7 +1,5 @@
 """A board's records: order, sides, lists, families, warnings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What must not change a comparison, and deciding at alpha alone."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import fields, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Step-down max T by its definition: all 2**n common exchanges, statistics squared as fractions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, product

@@ -1,7 +1,5 @@
 """Comparisons of several data sets for tests, and overall p-values from all 2**n exchanges, in fractions."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """All pairs at once: by brute force, and as single tests."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Sequence

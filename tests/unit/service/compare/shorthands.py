@@ -1,7 +1,5 @@
 """Bodies of comparisons in every media type, and what they become."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Sequence

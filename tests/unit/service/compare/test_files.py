@@ -1,7 +1,5 @@
 """Files of many systems: what the readers of two read of each, under the systems' names."""
 
-from __future__ import annotations
-
 import pkgutil
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Requests to compare systems: bodies, other bodies, refusals."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
