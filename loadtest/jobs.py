@@ -259,7 +259,7 @@ def fairness(options: argparse.Namespace) -> None:
     digests = ",".join(hashlib.sha256(key.encode()).hexdigest() for key in KEYS.values())
     small = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}
     counts = {"greedy": options.jobs * 8 // 10, "second": options.jobs // 10, "third": options.jobs // 10}
-    settings: dict[str, Any] = {"api_key_digests": digests, "jobs_key_jobs": 10**6, "job_poll_s": 0.1}
+    settings: dict[str, Any] = {"api_key_digests": digests, "jobs_key_jobs": 10**6}
     with contextlib.ExitStack() as stack:
         serves = serving(options.url, workers=options.workers, jobs_embedded_worker=False, **settings)
         service = stack.enter_context(serves)

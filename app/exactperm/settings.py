@@ -51,17 +51,24 @@ class Settings(BaseSettings):
     )
     max_gate_metrics: ClassVar[int] = 32
     max_systems: ClassVar[int] = 1_000  # of one data set; `max_comparisons` bounds their pairs
+    max_comparisons: ClassVar[int] = 300_000  # pairs of systems, over all data sets of a comparison
     max_batch_tests: ClassVar[int] = 1_000
     batch_test_seconds: ClassVar[float] = 1.0  # predicted, of one test: a batch is computed by one worker
     inplace_body_bytes: ClassVar[int] = (
         32_768  # decoded in the web process: larger ones would keep others from their turn
     )
     inplace_engine_seconds: ClassVar[float] = 0.005  # predicted: what a health probe may wait for
+    long_test_seconds: ClassVar[float] = (
+        0.5  # predicted: longer tests use the long queue, and never all workers
+    )
     retry_after_s: ClassVar[int] = 1  # the smallest Retry-After; larger when the queue drains slowly
     max_header_bytes: ClassVar[int] = 65_536  # of a request line and headers: twice what proxies let through
     body_bytes_per_second: ClassVar[int] = 1_000  # of a body, on average, once `header_timeout_s` has passed
     job_max_chunks: ClassVar[int] = 2_000  # of one job; chunks are longer beyond it
     job_max_tests: ClassVar[int] = 100_000  # in the list of one job
+    job_poll_s: ClassVar[float] = 0.25  # between two looks of a worker for chunks that wait
+    job_beat_s: ClassVar[float] = 0.5  # between two heartbeats, which also notice cancelled jobs
+    job_silent_s: ClassVar[float] = 5.0  # without a heartbeat, after which other workers take over
     job_timeout_s: ClassVar[float] = 86_400.0  # of one chunk: it was planned to take `job_chunk_seconds`
 
     host: str = Field(default="127.0.0.1", description="Address to listen on; loopback by default.")
@@ -72,20 +79,13 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         default=64 * MIB,
         ge=1,
-        description="Largest request body, as sent and after decompression, and largest answer of a batch; larger ones get 413.",
+        description="Largest request body, as sent and after decompression, and largest answer of a batch; larger ones get 413. Bodies and answers of all requests together, and bodies in each of the two queues, may have four times as many, at most 256 MiB or one body; beyond it large ones get 503.",
     )
-    bodies_bytes: int = Field(
-        default=256 * MIB,
+    max_items: int = Field(
+        default=10_000_000,
         ge=1,
-        description="Memory for the bodies and answers of all requests together, and for the bodies in each of the two queues; beyond it large ones get 503.",
+        description="Most items in one test, more get 413; and most Monte Carlo samples, more get 422.",
     )
-    max_items: int = Field(default=10_000_000, ge=1, description="Most items in one test; more get 413.")
-    max_comparisons: int = Field(
-        default=300_000,
-        ge=1,
-        description="Most pairs of systems in one comparison, over all its data sets; more get 422.",
-    )
-    max_samples: int = Field(default=10_000_000, ge=1, description="Most Monte Carlo samples in one test.")
 
     inplace_share: float = Field(
         default=0.5,
@@ -110,11 +110,6 @@ class Settings(BaseSettings):
         default=1024 * MIB,
         ge=16 * MIB,
         description="Memory that a worker may use beyond what it holds when warm; a test that needs more gets 503, and one that is planned to need more than half of it for its arrays, and more than 512 MiB, 422.",
-    )
-    long_test_seconds: float = Field(
-        default=0.5,
-        gt=0,
-        description="Tests predicted to take longer use the long queue, which may occupy all workers but one.",
     )
     queue_depth: int = Field(
         default=64,
@@ -171,10 +166,7 @@ class Settings(BaseSettings):
     header_timeout_s: float = Field(
         default=10.0,
         gt=0,
-        description="Seconds within which the headers of a request must arrive; later ones get 408.",
-    )
-    body_timeout_s: float = Field(
-        default=120.0, gt=0, description="Seconds within which a whole body must arrive; later ones get 408."
+        description="Seconds within which the headers of a request must arrive, and its body in twelve times as many; later ones get 408.",
     )
     max_connections: int = Field(
         default=800, ge=1, description="Most open connections; beyond it all but the health routes get 503."
@@ -229,11 +221,6 @@ class Settings(BaseSettings):
         ge=MIB,
         description="Most bytes of results and stored answers that are kept for one API key, of one job a sixteenth; with more, submissions and `store` get 429. Jobs that were accepted before still add theirs.",
     )
-    job_poll_s: float = Field(
-        default=0.25,
-        gt=0,
-        description="Seconds between two looks of a worker for chunks that wait. Its heartbeat, when it notices cancelled jobs, takes twice as long; after ten in a row that are missing, and at least 5 s, other workers take over.",
-    )
     retention_s: int = Field(
         default=604_800,
         ge=1,
@@ -258,6 +245,21 @@ class Settings(BaseSettings):
     )
 
     # Derived from other settings.
+
+    @property
+    def max_samples(self) -> int:
+        """Most Monte Carlo samples in one test: as many as items, and at least the 20,000 that are drawn by default."""
+        return max(20_000, self.max_items)
+
+    @property
+    def bodies_bytes(self) -> int:
+        """Most bytes of bodies and answers of all requests together: of four of the largest, or 256 MiB, or the largest."""
+        return max(self.max_body_bytes, min(4 * self.max_body_bytes, 256 * MIB))
+
+    @property
+    def body_timeout_s(self) -> float:
+        """Seconds within which a whole body must arrive."""
+        return 12.0 * self.header_timeout_s
 
     @property
     def batch_answer_bytes(self) -> int:
@@ -307,16 +309,6 @@ class Settings(BaseSettings):
         """Most open streams of events of jobs in a web process: a quarter of all connections."""
         return max(1, self.max_connections // (4 * self.web_processes))
 
-    @property
-    def job_beat_s(self) -> float:
-        """Seconds between two heartbeats of a worker for jobs, when it also notices cancelled jobs."""
-        return 2.0 * self.job_poll_s
-
-    @property
-    def job_silent_s(self) -> float:
-        """Seconds without a heartbeat after which other workers take over what a worker had begun."""
-        return max(5.0, 10.0 * self.job_beat_s)
-
     @field_validator("log_tracebacks")
     @classmethod
     def _only_on_loopback(cls, wanted: bool, info: ValidationInfo) -> bool:
@@ -331,14 +323,19 @@ REMOVED = {
     "max_name_chars": _FIXED,
     "max_form_parts": _FIXED,
     "max_gate_metrics": _FIXED,
-    "max_systems": "EXACTPERM_MAX_COMPARISONS bounds the pairs of systems",
+    "max_systems": _FIXED,
+    "max_comparisons": _FIXED,
+    "max_samples": "it is EXACTPERM_MAX_ITEMS now",
+    "bodies_bytes": "it is four times EXACTPERM_MAX_BODY_BYTES now, at most 256 MiB or one body",
     "max_batch_tests": _FIXED,
     "batch_test_seconds": _FIXED,
     "batch_answer_bytes": "it is EXACTPERM_MAX_BODY_BYTES now",
     "inplace_body_bytes": "EXACTPERM_INPLACE_SHARE says how much the web process computes itself",
     "inplace_engine_seconds": "EXACTPERM_INPLACE_SHARE says how much the web process computes itself",
     "queue_seconds": "it is twice EXACTPERM_DEFAULT_TIMEOUT_S now",
-    "queue_bytes": "it is EXACTPERM_BODIES_BYTES now",
+    "queue_bytes": "it is four times EXACTPERM_MAX_BODY_BYTES now, at most 256 MiB or one body",
+    "long_test_seconds": _FIXED,
+    "body_timeout_s": "it is twelve times EXACTPERM_HEADER_TIMEOUT_S now",
     "retry_after_s": _FIXED,
     "cache_entries": "EXACTPERM_CACHE_BYTES bounds the cache",
     "engine_budget_bytes": "it is half of EXACTPERM_WORKER_MEMORY_BYTES now, and at least 512 MiB",
@@ -350,7 +347,8 @@ REMOVED = {
     "jobs_key_seconds": "it is twice EXACTPERM_JOB_MAX_SECONDS now",
     "jobs_waiting_seconds": "it is ten times EXACTPERM_JOB_MAX_SECONDS now",
     "job_timeout_s": _FIXED,
-    "job_beat_s": "it is twice EXACTPERM_JOB_POLL_S now",
-    "job_silent_s": "it is twenty times EXACTPERM_JOB_POLL_S now, and at least 5",
+    "job_poll_s": _FIXED,
+    "job_beat_s": _FIXED,
+    "job_silent_s": _FIXED,
     "job_streams": "it is a quarter of EXACTPERM_MAX_CONNECTIONS now",
 }

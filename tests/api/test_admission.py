@@ -15,6 +15,7 @@ from exactperm.execution.executor import Executor
 from exactperm.main import create_app
 from exactperm.settings import Settings
 from tests.api.conftest import Service, running
+from tests.settings_with import settings_with
 
 SMALL = {"stay": [5, -3, 2, 7, 1, 4]}
 LONG_ENOUGH = 400
@@ -132,7 +133,7 @@ async def while_full(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Turns, "mine", counted)
     # Every test runs in the one worker that there is, and none counts as long.
-    app = create_app(Settings(workers=1, queue_depth=DEPTH, long_test_seconds=1e6, cache_bytes=0))
+    app = create_app(settings_with(workers=1, queue_depth=DEPTH, long_test_seconds=1e6, cache_bytes=0))
     executor: Executor = app.state.executor
     transport = httpx.ASGITransport(app)
     async with (
@@ -214,7 +215,7 @@ class Client:
 
 @pytest.fixture(scope="module")
 def small() -> Iterator[Service]:
-    yield from running(Settings(workers=1, bodies_bytes=LIMIT, max_body_bytes=1_000_000))
+    yield from running(settings_with(workers=1, bodies_bytes=LIMIT, max_body_bytes=1_000_000))
 
 
 def held(service: Service) -> int:

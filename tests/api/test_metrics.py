@@ -136,7 +136,7 @@ def stormed() -> Iterator[Service]:
             workers=2,
             inplace_body_bytes=1_000,
             max_body_bytes=200_000,
-            max_samples=10**9,
+            max_items=10**9,
             engine_budget_operations=10**15,
             engine_budget_bytes=2**40,
         )

@@ -138,7 +138,6 @@ CHEAP = settings_with(
     workers=1,
     max_items=20_000,
     max_body_bytes=1_000_000,
-    max_samples=20_000,
     engine_budget_operations=20_000_000,
     engine_budget_bytes=20_000_000,
     inplace_engine_seconds=1.0,

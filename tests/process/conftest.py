@@ -28,7 +28,7 @@ LARGE = {"stay": [1, -1, 2, 3] * 50_000}
 # Minutes of work, within the budget of roomy servers.
 ENDLESS = {"stay": [2**k for k in range(30)] * 300, "method": "monte_carlo", "samples": 500_000_000}
 ROOMY = {
-    "max_samples": 10**9,
+    "max_items": 10**9,
     "engine_budget_operations": 10**15,
     "worker_memory_bytes": 2**41,
     "most_over_deadline": 1e9,

@@ -17,7 +17,6 @@ KEYS = {"a": "ep_first", "b": "ep_second"}
 DIGESTS = ",".join(hashlib.sha256(key.encode()).hexdigest() for key in KEYS.values())
 QUICK = {
     "workers": 2,
-    "job_poll_s": 0.1,
     "job_chunk_seconds": 0.02,
     "access_log": False,
     "cache_bytes": 0,

@@ -15,8 +15,8 @@ from fastapi import FastAPI
 
 from exactperm.execution.executor import Attempts, Executor
 from exactperm.main import create_app
-from exactperm.settings import Settings
 from tests.process.executors import run, until
+from tests.settings_with import settings_with
 
 WORKERS = 2
 # More than 120 ms are long.
@@ -40,7 +40,7 @@ def board(systems: int, items: int, seed: int = 1, **options: Any) -> dict[str, 
 
 @asynccontextmanager
 async def serving(**settings: Any) -> AsyncIterator[tuple[FastAPI, httpx.AsyncClient]]:
-    app = create_app(Settings(**{**SOON_LONG, **settings}))
+    app = create_app(settings_with(**{**SOON_LONG, **settings}))
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test", timeout=300) as client,

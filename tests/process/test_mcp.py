@@ -69,7 +69,7 @@ NEW, OLD = "gpt-3.5-turbo-0125.jsonl.gz", "gpt-4-0613.jsonl.gz"
 TOOLS = ["test_files", "gate_files", "compare_files", "power"]
 LONG: dict[str, Any] = {"method": "monte_carlo", "samples": 500_000_000, "timeout_s": 500}
 ROOMY: dict[str, Any] = {
-    "max_samples": 10**9,
+    "max_items": 10**9,
     "engine_budget_operations": 10**15,
     "worker_memory_bytes": 2**41,
 }

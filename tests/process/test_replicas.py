@@ -101,7 +101,7 @@ def test_what_a_killed_instance_was_computing_is_answered_by_the_other(
     start: Callable[..., Server], tmp_path: Path
 ) -> None:
     """The request was sent, and no byte of an answer came: it is sent again, and the answer is the same."""
-    replicas = [start(workers=1, cache_bytes=0, max_samples=10**9, most_over_deadline=1e9) for _ in range(2)]
+    replicas = [start(workers=1, cache_bytes=0, max_items=10**9, most_over_deadline=1e9) for _ in range(2)]
     expected = without_runtime(replicas[0].post("/v1/tests/effects", LONG).content)
     until(lambda: answered(replicas[0]) == 1, "its log says so")
     before = {replica: answered(replica) for replica in replicas}

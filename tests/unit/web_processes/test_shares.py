@@ -17,7 +17,7 @@ def test_shares_add_up_to_the_limit_and_are_rounded_up(processes: int) -> None:
 
 
 def test_each_queue_has_room_for_the_largest_body() -> None:
-    settings = Settings(web_processes=16, bodies_bytes=2**28, max_body_bytes=2**27)
+    settings = Settings(web_processes=16, max_body_bytes=2**27)
     assert share_of(settings, 0, 16).queue_bytes == 2**27
 
 

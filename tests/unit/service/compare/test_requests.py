@@ -8,7 +8,6 @@ import pytest
 from pydantic_core import from_json
 
 from exactperm.errors import BodyTooLarge, InputError, InvalidTest, MalformedBody
-from exactperm.settings import Settings
 from exactperm.statistics.paired import Repeated
 from tests.settings_with import settings_with
 
@@ -684,7 +683,7 @@ def test_limits() -> None:
     with pytest.raises(InvalidTest) as many:
         parsed(scores(systems=THREE), settings)
     assert flaws(many.value) == [("/systems", "too_many_systems")]
-    settings = Settings(max_comparisons=2, max_items=3)
+    settings = settings_with(max_comparisons=2, max_items=3)
     with pytest.raises(InvalidTest) as pairs:
         parsed(scores(systems=THREE), settings)
     assert flaws(pairs.value) == [("/compare", "too_many_comparisons")]
