@@ -16,7 +16,7 @@ from exactperm.main import create_app
 from exactperm.service import problems
 from exactperm.service.schema.fields import STATISTIC_MODELS, entries
 from exactperm.settings import Settings
-from exactperm.statistics.catalogue import Parameter
+from exactperm.statistics.catalogue import ENTRIES, Parameter
 from tests import docs_exactness
 from tests.tool_files import TOOLS
 
@@ -27,6 +27,7 @@ COMPUTED = {
     "web_processes": "one per four workers, 1 to 16",
 }  # defaults that are not constants
 COMMANDS_WITH_OPTIONS = ("test", "gate", "compare", "plan")
+_PARAMETERS = {parameter.name for entry in ENTRIES for parameter in entry.parameters}
 
 
 def settings() -> list[str]:
@@ -101,50 +102,58 @@ def exactness() -> list[str]:
 
 
 def formats() -> list[str]:
-    """Other names, roles, options and statistics of every file format."""
-    rows = [
-        _row(
-            f"`{name}`",
-            _codes(each.aliases),
-            _codes(each.roles),
-            _codes(sorted(each.uses)),
-            _codes(each.statistics),
-        )
-        for name, each in FORMATS.items()
-    ]
-    return _table(["`format`", "also", "files", "options", "`statistic`"], rows)
+    """Roles, options and statistics of file formats, with other names; formats that take the same share a row."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name, each in FORMATS.items():
+        also = f" ({_codes(each.aliases)})" if each.aliases else ""
+        takes = (_codes(each.roles), _codes(sorted(each.uses)), _codes(each.statistics))
+        groups.setdefault(takes, []).append(f"`{name}`{also}")
+    rows = [_row("; ".join(names), *takes) for takes, names in groups.items()]
+    return _table(["`format`", "files", "options", "`statistic`"], rows)
 
 
 def options() -> list[str]:
-    """Options of the command line, as click knows them."""
-    commands = {name: cli.commands[name] for name in COMMANDS_WITH_OPTIONS}
+    """Options of the command line, as click knows them, by the commands that take them; `parameters` has those of statistics."""
     users: dict[tuple[str, str], list[str]] = {}  # an option may mean something else to another command
-    for command, each in commands.items():
-        for parameter in each.params:
-            if isinstance(parameter, click.Option) and not parameter.hidden:
-                flags = _codes((*parameter.opts, *parameter.secondary_opts))
-                text = " ".join((parameter.help or "").split())
-                users.setdefault((flags, text), []).append(command)
-    rows = [_row(flags, ", ".join(names), text) for (flags, text), names in users.items()]
-    rare = {field.name: field for fields in SECTIONS.values() for field in fields if field.name in RARE}
-    rows += [_row(f"`-O {name}=…`", "", " ".join(field.help.split())) for name, field in rare.items()]
-    return _table(["option", "of", "meaning"], rows)
+    for command in COMMANDS_WITH_OPTIONS:
+        for option in cli.commands[command].params:
+            if (
+                isinstance(option, click.Option)
+                and not option.hidden
+                and option.opts[0][2:] not in _PARAMETERS
+            ):
+                flags = _codes((*option.opts, *option.secondary_opts))
+                users.setdefault((flags, " ".join((option.help or "").split())), []).append(command)
+    groups: dict[str, list[str]] = {}
+    for (flags, text), commands in users.items():
+        groups.setdefault(_codes(commands), []).append(_row(flags, text))
+    rare = {
+        field.name: field
+        for fields in SECTIONS.values()
+        for field in fields
+        if field.name in RARE - _PARAMETERS
+    }
+    groups[_codes(COMMANDS_WITH_OPTIONS)] += [
+        _row(f"`-O {name}=…`", " ".join(field.help.split())) for name, field in rare.items()
+    ]
+    lines = []
+    for commands, rows in groups.items():
+        lines += ["", f"Options of {commands}:", "", *_table(["option", "meaning"], rows)]
+    return lines[1:]
 
 
 def tools() -> list[str]:
-    """Files of tools that are tested: what writes each, and whether it is read at once or asked about."""
+    """Files of tools that are tested: what writes each, and which options it needs."""
     rows = [
         _row(
             name,
             f"`{tool.file}`",
             tool.read_at,
-            "asked: " + ", ".join(f"`{option}={value}`" for option, value in tool.asked.items())
-            if tool.asked
-            else "read",
+            ", ".join(f"`{option}={value}`" for option, value in tool.asked.items()),
         )
         for name, tool in TOOLS.items()
     ]
-    return _table(["tool", "file", "written by", "without an option"], rows)
+    return _table(["tool", "file", "written by", "needs"], rows)
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {
