@@ -13,23 +13,21 @@ from typing import Annotated
 
 MAX_FLAWS = 20
 MAX_CHOICES = 20
-MARKED_CHARS = 80  # of a value in a sentence
-MAX_CHOICE_CHARS = 400  # of a value; a longer one is no choice, as half of it would be another
+MARKED_CHARS = 80  # longest value quoted in a sentence
+MAX_CHOICE_CHARS = 400  # of a value; longer ones are not offered: cut, they would be another value
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One way to mend a request: `fields` to send with it, and what that means in a few words."""
+    """One way to mend a request: the `fields` to send with it, and a short title."""
 
     title: str
-    fields: Annotated[
-        Mapping[str, str], "Options by name, as text: fields of the form, parameters of the query."
-    ]
+    fields: Annotated[Mapping[str, str], "Options by name, as text: form fields or query parameters."]
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """One thing that is wrong, and an RFC 6901 pointer to it."""
+    """One fault of a request, with an RFC 6901 pointer to it."""
 
     pointer: Annotated[
         str,
@@ -40,7 +38,7 @@ class Flaw:
     detail: str
     choices: Annotated[
         tuple[Choice, ...],
-        "Ways to mend it, each by itself; left out where there are none.",
+        "Alternative ways to mend it; absent if there are none.",
         {"max_length": MAX_CHOICES, "default": []},
     ] = field(default=(), hash=False)
 
@@ -52,10 +50,10 @@ def choices_of(option: str, values: Mapping[str, str]) -> tuple[Choice, ...]:
 
 
 def marked(option: str, value: object = None) -> str:
-    """An option in a sentence, for every entrance to spell as it is written there: `id_column=q`, or `id_column` alone.
+    """An option marked in a sentence, `id_column=q` or `id_column` alone, so that each interface can spell it its way.
 
-    Sentences without values have the same marks in their text. Problems show them as a form or a query has them, or as
-    JSON where that was sent; the client, the command line and assistants spell them anew (`client/spelling.py`).
+    Problems spell it as a form, a query or JSON; the client, the command line and assistants respell it
+    (`client/spelling.py`).
     """
     if value is None:
         return f"`{option}`"
@@ -118,10 +116,10 @@ class ExactpermError(Exception):
 
 
 class relocated:  # noqa: N801  (used as contextlib's are)
-    """Errors raised inside point to other places: `pointer_map` turns each pointer into the one to report.
+    """Map the pointers of errors raised inside with `pointer_map`.
 
-    Readers and validation point into their own part of a request; their callers know where that part came from. Not made
-    by `contextmanager`, which takes three times as long: every request passes three.
+    Readers and validation point into their part of a request; the caller knows where that part came from. A class,
+    since `contextmanager` is three times slower and every request enters three.
     """
 
     __slots__ = ("_pointer_map",)
@@ -192,7 +190,7 @@ class NotThere(InputError, code="not-found"):
 
 
 class JobExpired(InputError, code="expired"):
-    """The job and its result were kept for a while, and are gone."""
+    """The job and its result have expired."""
 
 
 class KeyConflict(InputError, code="idempotency-conflict"):
@@ -210,7 +208,7 @@ class CapacityError(ExactpermError, code="unavailable"):
         self, detail: str, *, flaws: tuple[Flaw, ...] = (), retry_after_s: int | None = None
     ) -> None:
         super().__init__(detail, flaws=flaws)
-        self.retry_after_s = retry_after_s  # None where it was not measured
+        self.retry_after_s = retry_after_s  # None if not measured
 
 
 class Overloaded(CapacityError, code="overloaded"):
@@ -218,7 +216,7 @@ class Overloaded(CapacityError, code="overloaded"):
 
 
 class TooManyJobs(CapacityError, code="too-many-requests"):
-    """Too much work of this key waits."""
+    """Too much work of this API key is queued."""
 
 
 class JobNotFinished(CapacityError, code="job-not-finished"):

@@ -1,4 +1,4 @@
-"""The optional dependencies of pyproject.toml: which are installed, and the line that installs one that is not."""
+"""The optional dependencies of pyproject.toml: which are installed, and how to install the others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from .errors import InvalidTest
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """One of `[project.optional-dependencies]`: the modules by which it is recognised, and the first words of `missing`."""
+    """One of `[project.optional-dependencies]`: the modules that show it is installed, and the first words of
+    `missing`.
+    """
 
     modules: tuple[str, ...]
     needed_by: str
@@ -33,13 +35,13 @@ EXTRAS = {
 
 
 def is_installed(name: str) -> bool:
-    """Whether every module of an extra is there. None is imported, but for the packages that one is in."""
+    """Whether every module of an extra is installed. Only parent packages are imported."""
     return all(map(_is_there, EXTRAS[name].modules))
 
 
 def missing(name: str) -> str:
-    """What needs an extra that is not installed, and the line that installs it: BLEU, chrF and TER of texts need the
-    extra mt (sacrebleu), which is not installed here: pip install "exactperm[mt]".
+    """Name the missing extra and the command that installs it: BLEU, chrF and TER of texts need the extra mt
+    (sacrebleu), which is not installed here: pip install "exactperm[mt]".
     """
     extra = EXTRAS[name]
     packages = dict.fromkeys(module.partition(".")[0] for module in extra.modules)
@@ -50,7 +52,7 @@ def missing(name: str) -> str:
 
 
 def require(name: str, pointer: str) -> None:
-    """Refuse a request that needs an extra which is not installed; raises InvalidTest at `pointer`."""
+    """Refuse a request that needs a missing extra; raises InvalidTest at `pointer`."""
     if not is_installed(name):
         raise InvalidTest.at(pointer, "not_installed", missing(name))
 

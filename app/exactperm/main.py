@@ -1,4 +1,4 @@
-"""The application factory, which wires all parts together."""
+"""The application factory."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def create_app(
     line: RequestLine | None = None,
     held_together: Together | None = None,
 ) -> FastAPI:
-    """An application with its own workers, which start and stop with its lifespan; or with an `executor` begun before.
+    """Create the application. Its workers start and stop with its lifespan, unless it is given a running `executor`.
 
-    `line` writes the log line of each request; without it none is written. `held_together` counts the bytes that this
+    `line` writes the log line of each request; without it nothing is logged. `held_together` counts the bytes that this
     process holds together with those of other web processes.
     """
     settings = Settings() if settings is None else settings
@@ -79,7 +79,7 @@ def create_app(
         try:
             await executor.start()
             await _test(executor, health, settings)
-            pipeline.warm_up(first_job(settings), b"", Unbounded())  # small tests run in this process, too
+            pipeline.warm_up(first_job(settings), b"", Unbounded())  # small tests also run in this process
             watching = asyncio.create_task(give_back_after_peaks(metrics.held_bytes))
             yield
             watching.cancel()
@@ -106,7 +106,7 @@ def create_app(
     direct = add_routes(app, settings, executor, health, metrics, drain, jobs_of(settings), held_together)
     app.answer_directly(direct)
     app.add_middleware(HeadMiddleware)
-    # The last added is the outermost.
+    # The last middleware added is the outermost.
     app.add_layer(AuthMiddleware, keys=Keys.of(settings.api_key_digests))
     app.add_layer(ErrorMiddleware, drain=drain)
     if origins := origins_of(settings.cors_origins):
@@ -119,7 +119,7 @@ def create_app(
 
 
 def jobs_of(settings: Settings) -> Jobs | None:
-    """The database of jobs, which need not be there yet; None where jobs are off. SystemExit if it never can be."""
+    """The job database, which may not be up yet; None if jobs are off. SystemExit if it can never be reached."""
     if not settings.jobs_url:
         return None
     if not is_installed("jobs"):
@@ -133,7 +133,7 @@ def jobs_of(settings: Settings) -> Jobs | None:
 
 
 def warm_up(settings: Settings) -> None:
-    """Use everything once, so that processes which are forked from this one need not."""
+    """Use everything once, so that forked processes start warm."""
     pipeline.warm_up(first_job(settings), b"", Unbounded())
 
 
@@ -149,12 +149,12 @@ async def _test(executor: Executor, health: HealthChecks, settings: Settings) ->
 
 
 async def _tested(executor: Executor, timeout_s: float) -> list[str]:
-    """The failed cases. Without an answer it is run again: a worker that died, or was late, says nothing about numbers."""
+    """The failed cases. A run without an answer is repeated: a dead or late worker says nothing about numbers."""
     for _ in range(SELF_TESTS - 1):
         try:
             wrong: list[str] = await executor.run(self_test, KNOWN, b"", timeout_s)
         except (WorkerLost, DeadlineExceeded) as error:
-            log.warning("the self-test has no answer and is run again: %s", type(error).__name__)
+            log.warning("the self-test gave no answer and runs again: %s", type(error).__name__)
         else:
             return wrong
     return list(await executor.run(self_test, KNOWN, b"", timeout_s))

@@ -1,6 +1,6 @@
 """The fixture `exactperm` for pytest: a gate in a test. Installed with the package, by the entry point `pytest11`.
 
-Nothing but pytest is imported until the first gate, so that it costs a run without gates nothing.
+Only pytest is imported until the first gate, so a run without gates pays nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--exactperm-inconclusive",
         choices=("skip", "fail"),
         default="skip",
-        help="What becomes of a test whose gate cannot tell [skip]; on_inconclusive= of a gate comes first.",
+        help=(
+            "Outcome of a test whose gate is inconclusive [skip]; a gate's on_inconclusive= takes precedence."
+        ),
     )
 
 
@@ -35,11 +37,11 @@ class Gates:
     Parameters
     ----------
     properties
-        The test's `user_properties`, which JUnit reports have; the figures of every gate go there.
+        The test's `user_properties`, shown in JUnit reports; every gate adds its figures.
     inconclusive
-        "skip" or "fail": what becomes of the test where a gate cannot tell.
+        "skip" or "fail": outcome of the test when a gate is inconclusive.
     client
-        A server's, or None to compute here.
+        A client of a server, or None to compute here.
     """
 
     def __init__(
@@ -52,13 +54,13 @@ class Gates:
     def gate(
         self, candidate: Any, baseline: Any = None, *, gold: Any = None, **options: Unpack[GateOptions]
     ) -> GateResult:
-        """Go on if the candidate may replace the baseline; arguments are those of `exactperm.gate`.
+        """Pass if the candidate may replace the baseline; takes the arguments of `exactperm.gate`.
 
         Raises
         ------
-            AssertionError: the gate fails, or is inconclusive and has to pass; in Markdown, with the reason.
-            ProblemError: nothing could be compared. It is never skipped.
-            Skipped: the gate is inconclusive, or waits for more items.
+            AssertionError: the gate fails, or is inconclusive where it must pass; the message is Markdown with the
+            reason. ProblemError: the comparison could not be made; never skipped. Skipped: the gate is inconclusive, or
+            waits for more items.
         """
         __tracebackhide__ = True
         from .local.run import gate, gate_request
@@ -89,7 +91,7 @@ class Gates:
 
 
 def markdown(result: GateResult) -> str:
-    """The verdict with its reason; each metric with its reason, where there are several, and its figures; what was read."""
+    """The verdict with its reason, the figures and reason of each metric, and how files were read."""
     from .presentation.escaping import prose_for_markdown
     from .presentation.words import VERDICTS, read_rows, test_sentence
 

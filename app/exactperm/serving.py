@@ -1,4 +1,4 @@
-"""Serves with one or more web processes and their workers, or computes jobs, until SIGTERM or SIGINT.
+"""Serve with one or more web processes and their workers, or compute jobs, until SIGTERM or SIGINT.
 
 A second signal exits at once.
 """
@@ -41,23 +41,23 @@ STARTUP_FAILURE = 3  # the exit status, as uvicorn's
 
 
 def serve(settings: Settings) -> None:
-    """Serve until a signal; SystemExit without API keys on an exposed address if that is not allowed."""
+    """Serve until a signal; SystemExit on an exposed address without API keys, unless that is allowed."""
     if (reason := exposed(settings)) and not settings.allow_anonymous:
         raise SystemExit(f"{reason}, or EXACTPERM_ALLOW_ANONYMOUS=true.")
     limits = affordable(settings)
-    gc.disable()  # imports create no garbage
+    gc.disable()  # imports leave no garbage to collect
     if settings.web_processes > 1 and _can_be_many():
         raise SystemExit(_serve_with_many(settings, limits))
     wanted, settings = settings.web_processes, settings.model_copy(update={"web_processes": 1})
     executor = executor_of(settings)
-    executor.begin()  # forks, so it comes before threads, event loops and the web framework
-    keep_freed(2**28)  # bodies, and the pieces in which they arrive
+    executor.begin()  # forks: must precede threads, event loops and the web framework
+    keep_freed(2**28)  # bodies and the chunks they arrive in
     with embedded_worker(settings):
         asyncio.run(_serve(settings, limits, executor, wanted=wanted))
 
 
 def work(settings: Settings, *, with_parent: bool) -> None:
-    """Compute jobs until a signal, or until the parent ends; SystemExit if there can be no such database."""
+    """Compute jobs until a signal or the end of the parent; SystemExit if the database is impossible."""
     from .jobs.database import engine_of
     from .jobs.worker import run
     from .ops.logs import log_config
@@ -75,7 +75,7 @@ def _can_be_many() -> bool:
 
 
 def _serve_with_many(settings: Settings, limits: Limits) -> int:
-    """Import and warm up once, then fork the web processes and watch them; the exit status."""
+    """Import and warm up once, fork the web processes, and watch them; return the exit status."""
     from .ops.edge.server import cannot_listen, sockets_of
     from .ops.logs import log_config
 
@@ -105,7 +105,7 @@ def _one_of_many(
     connection: socket.socket,
     counts: Counts,
 ) -> None:
-    """A web process that was forked, until its parent says that it shall end."""
+    """Run a forked web process until its parent tells it to end."""
     from .ops.logs import name_process
     from .web_processes.parent import share_of
 
@@ -116,7 +116,7 @@ def _one_of_many(
     executor.begin()
     keep_freed(2**28)
     limits = replace(limits, max_connections_per_address=own.max_connections_per_address)
-    # One worker for jobs: that of the first process, whose successor starts another.
+    # Only the first process runs a job worker; its successor starts another.
     worker = embedded_worker(settings) if number == 0 else contextlib.nullcontext()
     with worker:
         asyncio.run(_serve(own, limits, executor, Place(number, sockets, connection, counts)))
@@ -124,7 +124,7 @@ def _one_of_many(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a web process has from its parent: its number, sockets to listen on, one to its parent, and counts."""
+    """What a web process inherits: its number, listening sockets, a socket to its parent, and shared counters."""
 
     number: int
     sockets: list[socket.socket]
@@ -133,7 +133,7 @@ class Place:
 
 
 def affordable(settings: Settings) -> Limits:
-    """The connection limits that the file descriptors allow; SystemExit when there are too few."""
+    """The connection limits that the file descriptors allow; SystemExit if they are too few."""
     limits = Limits.of(settings)
     try:
         return limits.within(possible_connections(limits.descriptors, max(2, settings.workers)))
@@ -155,7 +155,7 @@ async def _serve(
     from .service.problems import of_error, of_status
 
     def problem(status: int, detail: str, request_id: str) -> tuple[tuple[tuple[str, str], ...], bytes]:
-        if status == HTTPStatus.SERVICE_UNAVAILABLE:  # at the edge, only for too many connections
+        if status == HTTPStatus.SERVICE_UNAVAILABLE:  # only when the edge has too many connections
             error = TooManyConnections(detail)
             rendered = of_error(error, request_id, retry_after_s=settings.retry_after_s)
         else:

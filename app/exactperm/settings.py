@@ -1,6 +1,7 @@
-"""Every setting of the service, each limit with its unit in its name.
+"""The settings of the service.
 
-Read from the environment with the prefix `EXACTPERM_` (`EXACTPERM_PORT=9000`); nothing else is consulted.
+They are read from environment variables with the prefix `EXACTPERM_` (`EXACTPERM_PORT=9000`) and nowhere else. The
+name of a limit ends in its unit.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ MIB = 2**20
 
 
 def default_workers() -> int:
-    """As many workers as there are processors this process may run on."""
+    """One worker for each processor that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def default_web_processes(workers: int) -> int:
-    """One for every four workers, from one to sixteen: a comparison is cut for the workers of one web process only."""
+    """One web process for every four workers, at most 16: a comparison uses the workers of one web process only."""
     return min(16, max(1, workers // 4))
 
 
@@ -38,14 +39,14 @@ def is_loopback(host: str) -> bool:
 
 
 class Settings(BaseSettings):
-    """What an operator may choose. Frozen: an application has one set of settings for its life."""
+    """The settings that an operator may choose. Frozen for the life of an application."""
 
     model_config = SettingsConfigDict(
         env_prefix="EXACTPERM_", frozen=True, extra="forbid", populate_by_name=True
     )
 
-    # Fixed: nobody has needed another value, and each is bounded by a setting as well.
-    max_name_chars: ClassVar[int] = 200  # of a system: more does not fit into a table
+    # Fixed: nobody has needed another value, and a setting bounds each of them as well.
+    max_name_chars: ClassVar[int] = 200  # characters of a system's name: more does not fit into a table
     max_form_parts: ClassVar[int] = (
         1_000  # of a multipart body: each part costs time, and a form has fewer than 200 fields
     )
@@ -91,25 +92,37 @@ class Settings(BaseSettings):
         default=0.5,
         ge=0,
         le=1,
-        description="Share of the web process's time for small tests that it runs itself; beyond it workers run them, and with 0 all.",
+        description=(
+            "Share of its time that the web process spends on small tests; workers run the others, "
+            "and all of them with 0."
+        ),
     )
 
     workers: int = Field(
         default_factory=default_workers,
         ge=1,
         le=1024,
-        description="Compute processes. With 1, a second one is started so that short tests do not wait behind a long one.",
+        description=(
+            "Compute processes. With 1, a second one runs short tests, so that they do not wait "
+            "behind a long one."
+        ),
     )
     web_processes: int = Field(
         default_factory=lambda chosen: default_web_processes(chosen.get("workers", 1)),
         ge=1,
         le=256,
-        description="Web processes on the one address, which share the compute processes; each answers small tests on a core of its own.",
+        description=(
+            "Web processes that share the address and the compute processes; each answers small "
+            "tests on its core."
+        ),
     )
     worker_memory_bytes: int = Field(
         default=1024 * MIB,
         ge=16 * MIB,
-        description="Memory that a worker may use beyond what it holds when warm; a test that needs more gets 503, and one that is planned to need more than half of it for its arrays, and more than 512 MiB, 422.",
+        description=(
+            "Memory that a worker may use beyond its size when warm; a test that needs more gets "
+            "503. A test whose planned arrays exceed half of it (and 512 MiB) gets 422."
+        ),
     )
     queue_depth: int = Field(
         default=64,
@@ -119,12 +132,18 @@ class Settings(BaseSettings):
     worker_start_timeout_s: float = Field(
         default=60.0,
         gt=0,
-        description="Seconds that a worker may take to import and warm up; a service whose workers are not ready by then does not start.",
+        description=(
+            "Seconds that a worker may take to import and warm up; if the workers take longer, the "
+            "service does not start."
+        ),
     )
     default_timeout_s: float = Field(
         default=60.0,
         gt=0,
-        description="Deadline of a request that sets none, in seconds. In each queue waits predicted work of twice as many; more get 503.",
+        description=(
+            "Deadline in seconds of a request that sets none. Each queue holds predicted work of "
+            "twice that; beyond it requests get 503."
+        ),
     )
     max_timeout_s: float = Field(
         default=600.0,
@@ -139,7 +158,10 @@ class Settings(BaseSettings):
     liveness_stall_s: float = Field(
         default=5.0,
         gt=0,
-        description="/livez fails when work is pending and no worker has made progress for this many seconds; of several web processes, one that is stuck for that long is replaced.",
+        description=(
+            "/livez fails when work is pending and no worker has made progress for this many "
+            "seconds. With several web processes, one that is stuck for that long is replaced."
+        ),
     )
     cache_bytes: int = Field(
         default=32 * MIB, ge=0, description="Memory for cached answers, in bytes; 0 turns the cache off."
@@ -148,14 +170,14 @@ class Settings(BaseSettings):
     engine_budget_operations: int = Field(
         default=20_000_000_000,
         ge=1,
-        description="Most elementary operations that one test may be planned to take; more get 422.",
+        description="Most elementary operations in the plan of a test; more get 422.",
     )
 
     keep_alive_s: int = Field(default=5, ge=1, description="Seconds that an idle connection is kept open.")
     shutdown_grace_s: int = Field(
         default=30,
         ge=0,
-        description="Seconds that requests in flight have to finish once the server no longer listens.",
+        description="Seconds for requests in flight to finish once the server no longer listens.",
     )
     shutdown_delay_s: float = Field(
         default=1.0,
@@ -180,23 +202,31 @@ class Settings(BaseSettings):
     api_key_digests: str = Field(
         default="",
         pattern=r"^\s*([0-9a-fA-F]{64}[\s,]*)*$",
-        description="SHA-256 digests of the API keys in hexadecimal, separated by commas; without any, no key is needed.",
+        description=(
+            "SHA-256 digests of the API keys in hexadecimal, separated by commas; if empty, no key is needed."
+        ),
     )
     allow_anonymous: bool = Field(
         default=True,
-        description="Whether to start without API keys on an address that other machines can reach; if so, a warning is logged.",
+        description=(
+            "Whether to start without API keys on an address that other machines can reach; logs a warning."
+        ),
     )
     cors_origins: str = Field(
         default="",
         pattern=r"^\s*(https?://[^\s,/*]+/?[\s,]*)*$",
-        description="Origins of web pages that may read answers, separated by commas; without any, no other origin may.",
+        description="Other origins whose web pages may read answers, separated by commas; none by default.",
     )
 
     jobs_url: str = Field(
         default="",
         pattern=r"^(sqlite:///.+|postgres(ql)?(\+psycopg)?://.+)?$",
         repr=False,
-        description="Database of jobs and stored answers: sqlite:////path/jobs.sqlite, or postgresql://user@host/name; needs the extra jobs. Without it there are no jobs, and nothing is stored.",
+        description=(
+            "Database of jobs and stored answers: sqlite:////path/jobs.sqlite, or "
+            "postgresql://user@host/name; needs the extra jobs. If unset, there are no jobs and "
+            "nothing is stored."
+        ),
     )
     jobs_embedded_worker: bool = Field(
         default=True,
@@ -206,12 +236,17 @@ class Settings(BaseSettings):
         default=0.5,
         gt=0,
         le=600,
-        description="Predicted seconds of work in one chunk of a job: what is lost when its process dies.",
+        description=(
+            "Predicted seconds of work in one chunk of a job, the most that is lost when a process dies."
+        ),
     )
     job_max_seconds: float = Field(
         default=360_000.0,
         gt=0,
-        description="Most predicted processor seconds of one job; more get 422. Unfinished jobs of one API key may have twice as many (more get 429), those of all keys ten times (503).",
+        description=(
+            "Most predicted processor seconds of one job; more get 422. The unfinished jobs of one "
+            "API key may take twice that (more get 429), those of all keys ten times (503)."
+        ),
     )
     jobs_key_jobs: int = Field(
         default=1_000, ge=1, description="Most unfinished jobs of one API key; more get 429."
@@ -219,12 +254,16 @@ class Settings(BaseSettings):
     jobs_key_bytes: int = Field(
         default=4096 * MIB,
         ge=MIB,
-        description="Most bytes of results and stored answers that are kept for one API key, of one job a sixteenth; with more, submissions and `store` get 429. Jobs that were accepted before still add theirs.",
+        description=(
+            "Most bytes of results and stored answers for one API key; one job may have a "
+            "sixteenth. Beyond it submissions and `store` get 429, but jobs accepted before still "
+            "add their results."
+        ),
     )
     retention_s: int = Field(
         default=604_800,
         ge=1,
-        description="Seconds that a finished job and its result, or a stored answer, are kept.",
+        description="Seconds for which a finished job and its result, or a stored answer, are kept.",
     )
 
     access_log: bool = Field(
@@ -241,7 +280,10 @@ class Settings(BaseSettings):
         default="",
         validation_alias=AliasChoices("EXACTPERM_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"),
         pattern=r"^(https?://\S+)?$",
-        description="Where to send OpenTelemetry spans by OTLP over HTTP; needs the extra otel. Without it no spans are sent.",
+        description=(
+            "Where to send OpenTelemetry spans (OTLP over HTTP); needs the extra otel. If unset, "
+            "no spans are sent."
+        ),
     )
 
     # Derived from other settings.
@@ -263,14 +305,14 @@ class Settings(BaseSettings):
 
     @property
     def batch_answer_bytes(self) -> int:
-        """Most bytes of all answers of a batch: as many as its body may have."""
+        """Most bytes of all answers of a batch: the limit of its body."""
         return self.max_body_bytes
 
     @property
     def engine_budget_bytes(self) -> int:
-        """Most bytes of arrays that one test may be planned to need: the rest of a worker's memory is for its data.
+        """Most bytes of arrays in the plan of a test; the rest of a worker's memory is for its data.
 
-        With little memory as much as by default: what is planned is a bound, and most tests need far less.
+        Never less than the default, because plans are upper bounds and most tests need far less.
         """
         return max(512 * MIB, self.worker_memory_bytes // 2)
 
@@ -281,32 +323,32 @@ class Settings(BaseSettings):
 
     @property
     def queue_seconds(self) -> float:
-        """Most predicted seconds of work in each queue of a web process: who waits longer would miss the usual deadline."""
+        """Most predicted seconds of work in each queue of a web process: longer waits would miss the usual deadline."""
         return 2.0 * self.default_timeout_s / self.web_processes
 
     @property
     def cache_entries(self) -> int:
-        """Most cached answers: an answer with its null distribution has some 32 KiB."""
+        """Most cached answers; one with its null distribution takes some 32 KiB."""
         return self.cache_bytes // 2**15
 
     @property
     def jobs_key_seconds(self) -> float:
-        """Most predicted seconds of unfinished jobs of one API key: two of the longest."""
+        """Most predicted seconds of the unfinished jobs of one API key: two of the longest."""
         return 2.0 * self.job_max_seconds
 
     @property
     def jobs_waiting_seconds(self) -> float:
-        """Most predicted seconds of unfinished jobs of all keys together: of five keys."""
+        """Most predicted seconds of the unfinished jobs of all keys: five keys' worth."""
         return 5.0 * self.jobs_key_seconds
 
     @property
     def job_result_bytes(self) -> int:
-        """Most bytes that the results of one job may take in the database: a sixteenth of what a key may keep."""
+        """Most bytes of one job's results in the database: a sixteenth of the limit of a key."""
         return min(self.jobs_key_bytes, max(MIB, self.jobs_key_bytes // 16))
 
     @property
     def job_streams(self) -> int:
-        """Most open streams of events of jobs in a web process: a quarter of all connections."""
+        """Most open event streams of jobs in a web process: a quarter of all connections."""
         return max(1, self.max_connections // (4 * self.web_processes))
 
     @field_validator("log_tracebacks")
@@ -318,7 +360,7 @@ class Settings(BaseSettings):
 
 
 _FIXED = "it is fixed now"
-# Settings that are gone, and what to use instead.
+# Removed settings, and what to use instead.
 REMOVED = {
     "max_name_chars": _FIXED,
     "max_form_parts": _FIXED,
@@ -330,8 +372,8 @@ REMOVED = {
     "max_batch_tests": _FIXED,
     "batch_test_seconds": _FIXED,
     "batch_answer_bytes": "it is EXACTPERM_MAX_BODY_BYTES now",
-    "inplace_body_bytes": "EXACTPERM_INPLACE_SHARE says how much the web process computes itself",
-    "inplace_engine_seconds": "EXACTPERM_INPLACE_SHARE says how much the web process computes itself",
+    "inplace_body_bytes": "EXACTPERM_INPLACE_SHARE bounds what the web process computes itself",
+    "inplace_engine_seconds": "EXACTPERM_INPLACE_SHARE bounds what the web process computes itself",
     "queue_seconds": "it is twice EXACTPERM_DEFAULT_TIMEOUT_S now",
     "queue_bytes": "it is four times EXACTPERM_MAX_BODY_BYTES now, at most 256 MiB or one body",
     "long_test_seconds": _FIXED,

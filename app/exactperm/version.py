@@ -1,3 +1,3 @@
-"""The version of exactperm; pyproject.toml and the Dockerfile have the same."""
+"""The version of exactperm; keep pyproject.toml and the Dockerfile in step."""
 
 __version__ = "0.1.0"

@@ -1,7 +1,7 @@
-"""The executor that the settings describe, and the first call of each of its processes.
+"""The executor, and the first call of each of its processes.
 
-Apart from `main`, so that workers start before the web process has imported its framework; and what only one side needs is
-imported where it is used.
+Separate from `main`, so that workers start before the web process imports its framework; imports that only one side
+needs are local.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ANSWERING = f"{__package__}.service.pipeline"
 def executor_of(settings: Settings) -> Executor:
     """The executor that the settings describe; its workers import the pipeline.
 
-    At least two processes, so that one is always free for short calls.
+    It has at least two processes, so that one is always free for short calls.
     """
     from .execution.executor import Executor
 
@@ -49,7 +49,7 @@ def executor_of(settings: Settings) -> Executor:
 
 
 def first_job(settings: Settings) -> Job:
-    """A test that warms up a process."""
+    """The request that warms up a process."""
     from .service.messages import Body, Job, limits_of
 
     now = time.monotonic()
@@ -57,7 +57,7 @@ def first_job(settings: Settings) -> Job:
 
 
 def set_warm_up(executor: Executor, settings: Settings) -> None:
-    """Have every worker of an executor begin with `start_worker`."""
+    """Make every worker of an executor begin with `start_worker`."""
     start = partial(start_worker, settings.log_format, settings.log_tracebacks)
     executor.warm_up_with(start, first_job(settings))
 

@@ -1,1 +1,3 @@
-"""The answers as plain data: inference makes them, JSON, reports and the client read them. They need nothing of the program."""
+"""The answers as plain data: made by inference, read by JSON, reports and the client. They import nothing of the
+package.
+"""

@@ -16,7 +16,7 @@ Family = Literal["dataset", "all"]
 Aggregate = Literal["macro", "micro"]
 Combine = Literal["fisher", "stouffer"]
 ListedPairs = Literal["auto", "all", "significant", "none"]
-# Of an answer, shared by its boards, unless the request asks for all: some 4 MB of JSON.
+# Most pairs that an answer lists over all its boards by default: some 4 MB of JSON.
 MOST_LISTED = 10_000
 LEFT_OUT = "pairs_left_out"
 Certainty = Literal["exact", "bracketed", "sampled"]
@@ -26,7 +26,7 @@ Relation = Literal["better", "worse", "tied", "undecided", "untestable"]
 
 @dataclass(frozen=True, slots=True)
 class SystemRecord:
-    """One system of a board. What follows from the tests of all pairs is null where not all were compared.
+    """One system of a board. Members that follow from the tests of all pairs are null if not all were compared.
 
     `score` is over the system's own `n` items. `rank` is the competition rank of `score` (1, 2, 2, 4). With confidence
     1 - alpha, the true ranks of all systems are from `rank_low` to `rank_high`. `better_than` and `worse_than` count
@@ -51,8 +51,8 @@ class SystemRecord:
 class PairRecord:
     """The test of one pair of systems.
 
-    `difference` is U's score minus V's on the `n` items of the pair, in the statistic's own sign; `wins` counts the
-    swapping units on which U is better. `relation` is U's to V.
+    `difference` is U's score minus V's on the `n` items of the pair, whichever direction is better; `wins` counts the
+    swapping units on which U is better. `relation` compares U with V.
     """
 
     u: str
@@ -67,15 +67,14 @@ class PairRecord:
     log10_p_adjusted: Log10PValue
     p_adjusted_bounds: tuple[float, float]
     p_adjusted_bounds_kind: BoundsKind
-    p_adjusted_certainty: Annotated[
-        Certainty, "That of an exact test is bracketed or sampled where its adjustment is."
-    ]
+    p_adjusted_certainty: Annotated[Certainty, "An exact test has bracketed or sampled if its adjustment is."]
     relation: Annotated[
         Relation,
-        "better or worse: p_adjusted <= alpha for certain; undecided: its bounds do not tell; untestable: no outcome "
-        "of this pair could be significant, min_attainable_p > alpha; else tied, also where min_attainable_p is null.",
+        "better or worse: p_adjusted <= alpha for certain; undecided: alpha lies within its bounds; "
+        "untestable: no outcome of this pair could be significant, min_attainable_p > alpha; tied: "
+        "otherwise, and if min_attainable_p is null.",
     ]
-    min_attainable_p: Annotated[float | None, "Null where it is not known."]
+    min_attainable_p: Annotated[float | None, "Null if unknown."]
     wins: int
     ties: int
     losses: int
@@ -88,9 +87,9 @@ class PairRecord:
 class GroupsRecord:
     """Systems that belong together, best first.
 
-    `letters`: maximal sets without a significant difference (Piepho 2004), null beyond 52. `clusters`: a line is drawn
-    where all above are significantly different from all below (WMT). `tiers`: a new one begins with the first system
-    that a member of the open tier is significantly better than. `best_set` holds the best system with confidence
+    `letters`: maximal sets without a significant difference (Piepho 2004); null if there are more than 52. `clusters`:
+    a line is drawn where all above are significantly different from all below (WMT). `tiers`: a tier ends before the
+    first system that one of its members is significantly better than. `best_set` holds the best system with confidence
     1 - alpha (Hsu).
     """
 
@@ -102,10 +101,10 @@ class GroupsRecord:
 
 @dataclass(frozen=True, slots=True)
 class CertaintyRecord:
-    """How many adjusted p-values of a board are exact, between two certified bounds, and sampled; listed or not.
+    """How many adjusted p-values of a board are exact, bracketed by certified bounds, or sampled, listed or not.
 
-    The adjusted p-value of an exact test is `bracketed` or `sampled` where its adjustment is, or another test of its
-    family.
+    An exact test's adjusted p-value is `bracketed` or `sampled` if its adjustment, or another test of its family,
+    is.
     """
 
     exact: int
@@ -115,9 +114,9 @@ class CertaintyRecord:
 
 @dataclass(frozen=True, slots=True)
 class FamilyRecord:
-    """The tests that are adjusted together: how many, how, and what that controls.
+    """The tests that are adjusted together: their number, the method, and the error rate that it controls.
 
-    `certainty` counts the tests of this board alone, of a family of several boards, too.
+    `certainty` counts the tests of this board only, even if the family has several boards.
     """
 
     adjust: Adjust
@@ -129,7 +128,7 @@ class FamilyRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardRecord:
-    """One board: the systems best first, and the tests of their pairs."""
+    """One board: the systems, best first, and the tests of their pairs."""
 
     systems: tuple[SystemRecord, ...]
     pairs: tuple[PairRecord, ...]
@@ -138,9 +137,9 @@ class BoardRecord:
     warnings: tuple[WarningRecord, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)  # without slots: its boards are made once
+@dataclass(frozen=True, kw_only=True)  # no slots: `cached_property` needs a `__dict__`
 class CompareRecord:
-    """The answer of a comparison: one board; or, of several data sets, one for each and an overall one."""
+    """The answer to a comparison: one board, or for several data sets one board each and an overall board."""
 
     id: Annotated[str, identifier("c", FROM_REQUEST)]
     statistic: str
@@ -159,7 +158,9 @@ class CompareRecord:
 
     @cached_property
     def boards(self) -> Mapping[str | None, BoardRecord]:
-        """All boards by data set; the overall board, or the only one, has the name None. Warnings are those of the only one, too."""
+        """All boards by data set; the overall or only board has the key None. An only board has the answer's
+        warnings.
+        """
         of_all = self.overall
         if self.systems is not None and self.family is not None:
             of_all = BoardRecord(
@@ -173,13 +174,13 @@ class CompareRecord:
         return own | dict(self.datasets or {})
 
     def with_board(self, board: BoardRecord) -> CompareRecord:
-        """The same with this as its only board, whose warnings it has already."""
+        """A copy with this as its only board."""
         return replace(
             self, systems=board.systems, pairs=board.pairs, groups=board.groups, family=board.family
         )
 
     def as_listed(self) -> CompareRecord:
-        """The same, with the pairs that JSON and CSV list: the first ones of boards that leave some out."""
+        """A copy with the pairs that JSON and CSV list: the first ones of long boards."""
 
         def cut(board: BoardRecord) -> BoardRecord:
             fewer = any(warning.code == LEFT_OUT for warning in board.warnings)
@@ -195,10 +196,10 @@ class CompareRecord:
 
     @property
     def main_board(self) -> BoardRecord:
-        """What reports and pictures show first: the only board, else the overall one, else that of the first set."""
+        """The board that reports and pictures show first: the only, the overall, or the first data set's."""
         return next(iter(self.boards.values()))
 
 
 def most_of(boards: int) -> int:
-    """How many pairs each of so many boards lists by itself."""
+    """How many pairs each of this many boards lists by default."""
     return MOST_LISTED // boards

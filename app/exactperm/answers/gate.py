@@ -1,4 +1,4 @@
-"""What a gate decides, as plain data: status, headers, JSON and reports all follow from `GateRecord.verdict`.
+"""The answer of a gate, as plain data: status, headers, JSON and reports all follow from `GateRecord.verdict`.
 
 Fields are annotated as in `exactperm.answers.test`.
 """
@@ -33,7 +33,7 @@ Procedure = Literal["permutation", "bootstrap", "tango_score", "e_value"]
 
 @dataclass(frozen=True, slots=True)
 class GateTerms:
-    """What a metric has to show. `margin` is in the statistic's units, at least zero.
+    """The claim that a metric must support. `margin` is in the statistic's units and not negative.
 
     U is the candidate and V the baseline.
     """
@@ -50,7 +50,7 @@ EVIDENCE = tuple(SequentialRecord.__slots__)
 
 @dataclass(frozen=True, slots=True)
 class OneSidedTest:
-    """The one-sided test of one metric by itself; see `Decision`."""
+    """A one-sided test of one metric; see `Decision`."""
 
     procedure: Procedure
     alternative: Alternative
@@ -61,13 +61,13 @@ class OneSidedTest:
     p_value_bounds_kind: BoundsKind | Literal["asymptotic"]
     exact: bool
     min_attainable_p: Annotated[
-        float | None, "The smallest p-value that any outcome could have had; null where it is not known."
+        float | None, "The smallest p-value that any outcome could have had; null if unknown."
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class EquivalenceRecord:
-    """Of the policy equivalent: the p-values of both one-sided tests, and of a difference of at least the margin.
+    """For the policy equivalent: the p-values of both one-sided tests, and of a difference of at least the margin.
 
     `p_value_above` is of U - V above -margin, `p_value_below` of U - V below +margin; `p_value_different` is twice the
     smaller one of U - V above +margin and below -margin, not adjusted for several metrics.
@@ -87,11 +87,13 @@ class Decision(OneSidedTest):
     """The one-sided test that the verdict rests on, of the null hypothesis that the policy sets.
 
     `difference` is the hypothesised difference between null and alternative: -margin or +margin in the statistic's
-    units, 0 without a margin. `alternative` is what a small p-value shows. Of the policy equivalent it is the one of two
-    tests with the larger p-value, and `equivalence` has both.
+    units, 0 without a margin. `alternative` is what a small p-value shows. For the policy equivalent this is the one of
+    the two tests with the larger p-value; `equivalence` has both.
     """
 
-    p_value_adjusted: Annotated[PValue, "By Holm's method over all metrics; p_value itself for one."]
+    p_value_adjusted: Annotated[
+        PValue, ("Adjusted by Holm's method over all metrics; equals p_value for a single metric.")
+    ]
     log10_p_value_adjusted: Log10PValue
     significant: bool
     equivalence: Annotated[EquivalenceRecord | None, "Null for the other policies."] = None
@@ -99,16 +101,14 @@ class Decision(OneSidedTest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricRecord:
-    """One comparison of a gate: its verdict, what it had to show, the decision, and the test of no difference.
+    """One comparison of a gate: its verdict, its terms, the decision, and the test of no difference.
 
     `hypothesis` and `reason` are sentences. `test` is one-sided in the gate's direction, with estimates, interval and
     null distribution.
     """
 
     name: str
-    against: Annotated[str | None, "The baseline's name, where the gate has several by name; null for V."] = (
-        None
-    )
+    against: Annotated[str | None, "The baseline's name if the gate names several; null for V."] = None
     verdict: Verdict
     reason: str
     hypothesis: str
@@ -119,7 +119,10 @@ class MetricRecord:
     decision: Decision
     sensitivity: Annotated[
         SensitivityRecord | None,
-        "What the deciding test could have found, with a margin beyond it; null where that is not known or took too long.",
+        (
+            "The differences that the deciding test could have found, beyond the margin if there is one; null "
+            "if unknown or too slow to compute."
+        ),
     ] = None
     e_value: EValue = None
     log10_e_value: float | None = None
@@ -130,7 +133,7 @@ class MetricRecord:
 
     @property
     def terms(self) -> GateTerms:
-        """What it had to show."""
+        """The claim that it had to support."""
         return GateTerms(self.policy, self.margin, self.alpha, self.higher_is_better)
 
 
@@ -138,13 +141,14 @@ class MetricRecord:
 class GateRecord:
     """The answer of a gate: fail when a metric fails, else inconclusive when one is, else continue when one waits, else pass.
 
-    The terms and the p-value are those of the metric that decided.
+    Terms and p-value are those of the deciding metric.
     """
 
     id: Annotated[str, identifier("g")]
     verdict: Verdict
     passed: Annotated[
-        bool, "Whether the status is 200: a pull request may go on, or more items are to come (continue)."
+        bool,
+        ("Whether the status is 200: the pull request may proceed, or more items are to come (continue)."),
     ]
     reason: str
     policy: Policy
@@ -153,7 +157,7 @@ class GateRecord:
     higher_is_better: bool
     on_inconclusive: OnInconclusive
     correction: Literal["holm"] | None
-    p_value: Annotated[PValue, "The one that decided, adjusted."]
+    p_value: Annotated[PValue, "The adjusted p-value of the deciding metric."]
     log10_p_value: Log10PValue
     e_value: EValue = None
     log10_e_value: float | None = None
@@ -190,22 +194,22 @@ class GateRecord:
 
     @property
     def family(self) -> str | None:
-        """What the p-values are adjusted over; see `family_of`."""
+        """The family that the p-values are adjusted over; see `family_of`."""
         return family_of([metric.against for metric in self.metrics])
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """How files were read, each note once even where several metrics have it."""
+        """How files were read, without repeating notes that metrics share."""
         return tuple(dict.fromkeys(note for metric in self.metrics for note in metric.test.notes))
 
     @property
     def deciding(self) -> MetricRecord:
-        """The metric that the gate's own p-value is taken from; see `deciding`."""
+        """The metric whose p-value the gate reports; see `deciding`."""
         return deciding(self.metrics, self.verdict)
 
 
 def family_of(against: Sequence[str | None]) -> str | None:
-    """A family of this many, as in "3 metrics", by their baselines' names; None for one, which is not adjusted.
+    """The size of a family in words, by its baselines' names; None for one test, which is not adjusted.
 
     >>> family_of([None, None]), family_of(["main", "v1.2", None]), family_of(["main"])
     ('2 metrics', '3 comparisons', None)
@@ -216,16 +220,16 @@ def family_of(against: Sequence[str | None]) -> str | None:
 
 
 def deciding(metrics: Sequence[MetricRecord], verdict: Verdict) -> MetricRecord:
-    """Of the metrics with the gate's verdict, the one on which it hung.
+    """The deciding metric among those with the gate's verdict.
 
-    A regression shown (or nearly shown) hangs on the smallest adjusted p-value, something not shown (or barely shown)
-    on the largest. Where both kinds decided together, a demonstrated regression comes before what is missing, and what
-    was demonstrated before what was only not refuted:
+    A regression that was shown (or nearly) is decided by the smallest adjusted p-value, a claim that was not shown (or
+    barely) by the largest. If both kinds decided, a shown regression precedes a missing claim, and a shown claim
+    precedes one that was only not refuted:
 
     * fail, inconclusive: the no_regression metric with the smallest, else the other with the largest;
     * pass: the non_inferior, improve or equivalent metric with the largest, else the no_regression one with the smallest.
 
-    The first of several that tie.
+    Ties go to the first.
     """
     deciders = [metric for metric in metrics if metric.verdict == verdict]
     presumed = [metric for metric in deciders if metric.policy == "no_regression"]

@@ -1,4 +1,4 @@
-"""The answers to plans of tests and of comparisons; annotated as those in `test.py`."""
+"""The plans of tests and of comparisons; annotated as in `test.py`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .test import Method
 
 @dataclass(frozen=True, slots=True)
 class PlannedMethod:
-    """A method, its predicted cost, and why it was chosen or not."""
+    """A method, its predicted cost, and the reason for or against it."""
 
     method: Annotated[str, Form(Method, str)]
     exact: bool
@@ -23,7 +23,7 @@ class PlannedMethod:
 
 @dataclass(frozen=True, slots=True)
 class PlanRecord(PlannedMethod):
-    """What a test would do and cost, predicted before any of its arrays exists, and the alternatives."""
+    """The method and cost of a test, predicted before any of its arrays exists, and the alternatives."""
 
     alternatives: tuple[PlannedMethod, ...]
 
@@ -33,21 +33,21 @@ class BoardPlanRecord:
     """The tests of the pairs of one board."""
 
     dataset: Annotated[
-        str | None, "The name of the data set; null of a single one, and of the overall board."
+        str | None, "The name of the data set; null for a single data set and for the overall board."
     ]
     systems: int
     tests: int
     methods: Annotated[
-        tuple[str, ...], "Methods that run; of pairs that are planned one by one, those of some of them."
+        tuple[str, ...], "The methods that run; if pairs are planned one by one, those of a few pairs."
     ]
     seconds: Annotated[float, COST]
 
 
 @dataclass(frozen=True, slots=True)
 class ComparePlanRecord:
-    """What a comparison would do and cost on one processor, as a whole, predicted before any of its tests runs."""
+    """The methods and total cost of a comparison on one processor, predicted before any test runs."""
 
     tests: Annotated[int, "Pairs of systems, over all boards."]
     seconds: Annotated[float, COST]
-    longest_seconds: Annotated[float | None, "What it takes at the most; null where that is not known."]
+    longest_seconds: Annotated[float | None, "An upper bound of the time; null if unknown."]
     boards: tuple[BoardPlanRecord, ...]

@@ -14,19 +14,20 @@ _CHANCE = {"ge": 0, "le": 1}
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The four numbers, the one that was asked for among them, for the first `n` where several were given.
+    """The three numbers of the question and the solved one, for the first `n` of a list.
 
-    Power goes up and down with n. Of a binary design `n` is the least number of items with the power, and `n_always` the one
-    from which on every number has it. Of a pilot `n` has the power, but a somewhat smaller number may have it, too: it is
-    found by bisection. `n_always` is null where n was given, or is not proven: of a pilot with differences of more than one size. `effect` has the sign of U - V that the
-    alternative looks for; null where no difference is found so often, as `power` is where there is no effect.
+    Power goes up and down with n. For a binary design, `n` is the least number of items with the power, and `n_always`
+    the one from which on every number has it. For a pilot, `n` has the power, but since it comes from bisection, a
+    slightly smaller number may have it as well. `n_always` is null if n was given, or if it cannot be proven (a pilot
+    with differences of several sizes). `effect` has the sign of U - V that the alternative looks for; null if no
+    difference has this power, as `power` is null if there is no effect.
     """
 
     effect: float | None
     n: int | None
     n_always: int | None
     power: Annotated[
-        float | None, "The power of n items at this effect; at least the one wanted where n was solved."
+        float | None, "The power of n items at this effect; at least the requested power if n was solved."
     ]
 
 
@@ -41,13 +42,13 @@ class PowerPoint:
 
 @dataclass(frozen=True, slots=True)
 class PowerMethod:
-    """How it was computed, and given what."""
+    """The method, and what it takes as known."""
 
     name: Annotated[
         str, "unconditional_binomial, tilted_sum (given the sizes), tilted_sum_rounded, midpoint, or normal."
     ]
     exact: bool
-    given: Annotated[str, "What is taken as known, in a sentence."]
+    given: Annotated[str, "What the method takes as known, in a sentence."]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,16 +58,14 @@ class PowerRecord:
     id: Annotated[str, identifier("w", FROM_REQUEST)]
     solve: Solve
     solution: Solution
-    wanted_power: Annotated[float | None, _CHANCE, "The power asked for; null where power was solved."]
+    wanted_power: Annotated[float | None, _CHANCE, "The requested power; null if power was solved."]
     alpha: float
     comparisons: int
     alternative: Alternative
     critical_difference: Annotated[
-        float | None, "The least |difference| of n items with p at most alpha; null where none has."
+        float | None, "The least |difference| of n items with p <= alpha; null if there is none."
     ]
-    actual_alpha: Annotated[
-        float | None, _CHANCE, "The probability of a false alarm that the test really has: at most alpha."
-    ]
+    actual_alpha: Annotated[float | None, _CHANCE, "The actual probability of a false alarm, at most alpha."]
     curve: tuple[PowerPoint, ...]
     method: PowerMethod
     sentence: str

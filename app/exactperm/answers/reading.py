@@ -1,6 +1,6 @@
-"""How files were read, as data: who was read, how many items, what was left out and chosen.
+"""How files were read, as data: the roles, the numbers of items, what was left out and chosen.
 
-Sentences are made where they are shown, by `str`; what is known only as a sentence is one.
+`str` makes the sentence.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """So many items of a role, or of a system, are in a file; `source` calls it, `file` is its name, if it has one."""
+    """The number of items of a role or system in a file; `source` describes the file, `file` is its name, if any."""
 
     who: str
     n: int
@@ -25,7 +25,9 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """So many items of a role were left out: without a value, a counterpart in the other system or in all files, or described differently."""
+    """The number of items of a role that were left out: without a value, without a counterpart, or described
+    differently.
+    """
 
     who: str
     n: int
@@ -48,7 +50,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Guessed:
-    """The format that was guessed, from what; and what it is, where there is room for that."""
+    """The guessed format, what it was guessed from, and optionally a summary of the format."""
 
     looked_at: str
     format: str
@@ -61,7 +63,7 @@ class Guessed:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What is said of one role, system or task."""
+    """A note about one role, system or task."""
 
     who: str
     text: str

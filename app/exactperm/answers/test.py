@@ -1,7 +1,7 @@
 """The answer to a test, as plain data. The JSON answer, its OpenAPI schema and the reports all follow from it.
 
-Every field is written by its name and in the order of this file, unless its `Annotated` type says otherwise
-(`exactperm.answers.members`). Class docstrings become descriptions too.
+Fields are written by name in the order of this file, unless an `Annotated` type says otherwise
+(`exactperm.answers.members`). Class docstrings become descriptions in OpenAPI.
 """
 
 from __future__ import annotations
@@ -23,23 +23,30 @@ BoundsKind = Literal["certified", "confidence"]
 IntervalKind = Literal["exact", "bounded", "approximate", "sampled"]
 PValue = Annotated[float, {"gt": 0, "le": 1}]
 Log10PValue = Annotated[float, {"le": 0}]
-EValue = Annotated[float | None, "At least 1 / alpha is significant at any look; null beyond doubles."]
+EValue = Annotated[
+    float | None, ("Significant at any look if at least 1 / alpha; null if too large for a double.")
+]
 PAnytime = Annotated[float | None, {"gt": 0, "le": 1}, "1 / e_value, at most 1: a p-value at any look."]
 Log10PAnytime = Annotated[float | None, {"le": 0}]
 Curtailed = Annotated[
     bool | None,
-    "Whether no completion to planned_n items can change what the test of that size says; null without planned_n and max_difference.",
+    (
+        "Whether no completion to planned_n items can change the decision of the test of that size; null "
+        "without planned_n and max_difference."
+    ),
 ]
 
 
 def members(record: Any) -> dict[str, Any]:
-    """The fields of a record by name, without the copies that `dataclasses.asdict` makes."""
+    """The fields of a record by name, without the copies of `dataclasses.asdict`."""
     return {name: getattr(record, name) for name in record.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
 class PairingRecord:
-    """Numbers of items that both systems have, or only one; null for items paired by their order, of which none was left out."""
+    """Numbers of items that both systems have, or only one; null for items paired by order, since none can be
+    missing.
+    """
 
     matched: int
     only_u: int
@@ -48,10 +55,10 @@ class PairingRecord:
 
 @dataclass(frozen=True, slots=True)
 class SpreadRecord:
-    """How one system's repeated samples vary within the items; null where no item has two.
+    """How one system's repeated samples vary within items; null if no item has two.
 
-    `within_item_variance` is pooled over the items (ddof 1 in each); `flip_rate` is the share of the items with at least
-    two samples whose samples are not all the same.
+    `within_item_variance` is pooled over the items (ddof 1 in each); `flip_rate` is the share of items with differing
+    samples, among those with at least two.
     """
 
     samples: int
@@ -61,7 +68,7 @@ class SpreadRecord:
 
 @dataclass(frozen=True, slots=True)
 class RepeatsRecord:
-    """Repeated samples: what became of them (`repeats`), and each system's spread; null for one score per item."""
+    """Repeated samples: how they were used (`repeats`), and each system's spread; null for one score per item."""
 
     repeats: Literal["mean", "all", "any"]
     u: SpreadRecord | None
@@ -70,9 +77,10 @@ class RepeatsRecord:
 
 @dataclass(frozen=True, slots=True)
 class MissingRecord:
-    """Missing outcomes (`on_missing` bounds), which may be anything in the range.
+    """Missing outcomes (`on_missing` bounds).
 
-    Whatever the `n` of them are, the difference over all items and its p-value lie between these ends.
+    Whatever values in the range the `n` outcomes have, the difference over all items and its p-value lie between
+    these ends.
     """
 
     n: Annotated[int, "Missing outcomes; an item that neither system has counts twice."]
@@ -88,7 +96,7 @@ class Fraction2:
     log2_denominator: int
 
     def in_decimal(self) -> BinaryFraction:
-        """As answers have it."""
+        """The form of answers."""
         return BinaryFraction(decimal(self.numerator), self.log2_denominator)
 
 
@@ -96,7 +104,7 @@ class Fraction2:
 class BinaryFraction:
     """An exact probability: numerator / 2**log2_denominator."""
 
-    numerator: Annotated[str, {"pattern": r"^\d+$"}, "In decimal, as a string: it may have any length."]
+    numerator: Annotated[str, {"pattern": r"^\d+$"}, "A decimal string of any length."]
     log2_denominator: int
 
     @property
@@ -107,7 +115,7 @@ class BinaryFraction:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """Milliseconds: in the engine, since the request arrived, and waiting for a worker."""
+    """Milliseconds in the engine, since the request arrived, and spent waiting for a worker."""
 
     engine_ms: float
     total_ms: float
@@ -116,7 +124,7 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The program, and the algorithms; equal algorithm versions give equal bytes."""
+    """Versions of the program and of the algorithms; equal algorithm versions give equal bytes."""
 
     service: str
     algorithm: str
@@ -134,7 +142,7 @@ class NamesRecord:
 class StatisticRecord:
     """The statistic as observed; `observed` is U's value minus V's, whichever direction is better.
 
-    `u` and `v` are the systems' own values, null where the statistic has none.
+    `u` and `v` are the systems' values, null if the statistic has none.
     """
 
     name: str
@@ -142,11 +150,11 @@ class StatisticRecord:
     u: float | None
     v: float | None
     metric: Annotated[
-        str | None, "What the files measure: wer, las, ndcg_cut_10; null where they do not name it."
+        str | None, "The metric in the files: wer, las, ndcg_cut_10; null if they do not name it."
     ] = None
     higher_is_better: Annotated[
         bool | None,
-        "By the metric's name or the statistic, or as requested of a gate; null where it is not known.",
+        "Follows from the metric or the statistic, or from a gate's request; null if unknown.",
     ] = None
 
 
@@ -154,7 +162,7 @@ class StatisticRecord:
 class ItemsRecord:
     """Numbers of items; wins, ties and losses are U's and count the units that swap together.
 
-    A win of U is a unit with more of the statistic than V; with less where `statistic.higher_is_better` is false.
+    U wins a unit with more of the statistic than V, or with less if `statistic.higher_is_better` is false.
     """
 
     n: int
@@ -167,7 +175,7 @@ class ItemsRecord:
 
 @dataclass(frozen=True, slots=True)
 class ItemLevel:
-    """The p-value when every item swaps by itself, next to that of a clustered test; null without clusters."""
+    """The p-value if every item swapped by itself, beside that of the clustered test; null without clusters."""
 
     p_value: PValue
     log10_p_value: Log10PValue
@@ -187,12 +195,12 @@ class LatticeRecord:
 
 @dataclass(frozen=True, slots=True)
 class MonteCarloRecord:
-    """The samples: p = (exceedances + 1) / (samples + 1), or with a control variate the estimate that it gives.
+    """The samples: p = (exceedances + 1) / (samples + 1), or the control variate's estimate.
 
-    `control` names the control variate: `midpoint` is the statistic's linear part about the mean of both systems, which has
-    an exact p-value (`control_p_value`). Of the samples `gained` were extreme where the linear part was not, `lost` the
-    reverse: p = control_p_value + (gained - lost) / samples, kept inside the bounds. `p_value_plain` is what the samples
-    give without it. All five are null without a control variate.
+    `control` names the control variate: `midpoint` is the statistic's linear part about the mean of both systems, which
+    has an exact p-value (`control_p_value`). Of the samples `gained` were extreme where the linear part was not, `lost`
+    the reverse: p = control_p_value + (gained - lost) / samples, kept inside the bounds. `p_value_plain` is the
+    estimate without it. All five are null without a control variate.
     """
 
     samples: int
@@ -231,7 +239,7 @@ def _masses(pmf: tuple[Mass, ...] | None) -> list[dict[str, float]] | None:
 
 @dataclass(frozen=True, slots=True)
 class NullRecord:
-    """The null distribution of the statistic; fields are null where they are not known.
+    """The null distribution of the statistic; unknown fields are null.
 
     Each mass of `pmf` is a value, the middle of its bin, and its probability. `pmf_bin_width` is in the statistic's
     units (the lattice step when nothing was binned).
@@ -246,13 +254,16 @@ class NullRecord:
     pmf_bin_width: float | None
     range_exact: Annotated[
         bool,
-        "Whether min and max are those of all swaps, or resamples; else of those that were looked at and of what was observed.",
+        (
+            "Whether min and max are over all swaps or resamples, or only over those examined and the observed "
+            "value."
+        ),
     ] = True
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceInterval:
-    """A two-sided confidence interval of the difference; null is an end that data of this size cannot bound."""
+    """A two-sided confidence interval of the difference; an end is null if data of this size cannot bound it."""
 
     level: float
     low: float | None
@@ -282,7 +293,7 @@ class Discordant:
 
 @dataclass(frozen=True, slots=True)
 class EffectSize:
-    """How large the difference is, independent of its units; null where it is not defined.
+    """The size of the difference, independent of its units; null if not defined.
 
     `cohens_d_z` is mean over sd (ddof 1) of the swapping units' differences (Lakens 2013, eq. 7); `cliffs_delta` is
     P(u > v) - P(u < v) over all pairs of items (Cliff 1993).
@@ -295,9 +306,9 @@ class EffectSize:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Ids of the ten items that moved most, largest first; positions counted from zero where there are no ids.
+    """Ids of the ten items that moved most, largest first; without ids, their positions from zero.
 
-    They moved toward the system that did better on them: with more, or with less where lower is better.
+    An item moves toward the system that did better on it.
     """
 
     toward_u: tuple[str, ...]
@@ -306,16 +317,16 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class ReadingRecord:
-    """How files were read: the notes list everything that was chosen, skipped or dropped."""
+    """How files were read; the notes list every choice, and everything skipped or dropped."""
 
-    format: Annotated[str, "The format that was read."]
+    format: Annotated[str, "The format of the files."]
     guessed: Annotated[bool, "Whether the format was guessed (format auto)."]
     notes: Annotated[tuple[Note, ...], Form(tuple[str, ...], sentences)]
 
 
 @dataclass(frozen=True, slots=True)
 class WarningRecord:
-    """Something the reader of a p-value should know."""
+    """A caution about the p-value."""
 
     code: str
     detail: str
@@ -323,23 +334,23 @@ class WarningRecord:
 
 @dataclass(frozen=True, slots=True)
 class SensitivityRecord:
-    """What the test could have found on these items, as sizes without a sign; null is what no outcome, no difference has."""
+    """The differences that the test could have found on these items, without signs; null if there is none."""
 
-    power: Annotated[float, {"gt": 0, "lt": 1}, "The probability with which a difference is to be found."]
+    power: Annotated[float, {"gt": 0, "lt": 1}, "The requested power."]
     critical_difference: Annotated[float | None, "The least |difference| that is significant."]
     minimum_detectable_effect: Annotated[
         float | None,
-        "The true difference that is found with this probability, given the sizes of the differences.",
+        "The true difference that the test finds with this power, given the sizes of the differences.",
     ]
     method: Annotated[
-        str, "tilted_sum, tilted_sum_rounded or midpoint, as of /v1/power; tango_score of a gate's margin."
+        str, "tilted_sum, tilted_sum_rounded or midpoint, as in /v1/power; tango_score for a gate's margin."
     ]
     exact: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SequentialRecord:
-    """The evidence of a test that may be looked at after every item: members of the answer under the same names."""
+    """The evidence of a sequential test, which may be looked at after every item; members of the answer."""
 
     e_value: float | None
     log10_e_value: float
@@ -352,28 +363,28 @@ class SequentialRecord:
 class TestRecord:
     """The result of a test: a function of the request alone.
 
-    `confidence_interval`, `effect_size` and `moved` are there when a `confidence_level` was requested, `sensitivity` when a
-    `power` was, and e-values when `sequential` was: then they decide `significant`.
+    A `confidence_level` adds `confidence_interval`, `effect_size` and `moved`; a `power` adds `sensitivity`;
+    `sequential` adds e-values, which then decide `significant`.
     """
 
-    __test__ = False  # pytest would collect it by its name
+    __test__ = False  # not a test for pytest
 
     id: Annotated[str, identifier("t", FROM_REQUEST)]
     p_value: PValue
-    log10_p_value: Annotated[Log10PValue, "Right where p_value underflows."]
+    log10_p_value: Annotated[Log10PValue, "Accurate even if p_value underflows."]
     p_value_bounds: Annotated[tuple[float, float], "The true p-value lies between them."]
-    p_value_bounds_kind: Annotated[BoundsKind, "certified: always; confidence: at 99 %."]
+    p_value_bounds_kind: Annotated[BoundsKind, "certified: always; confidence: with probability 99 %."]
     p_value_fraction: BinaryFraction | None
     mid_p_value: Annotated[
         float | None,
-        "p_value less half of the probability of a tie with the observed value, as exact as p_value; null where p_value is "
-        "not exact, and for the bootstrap, medians, quantiles and statistics of several sums.",
+        "p_value less half the probability of a tie with the observed value, and as exact; null if p_value "
+        "is not exact, and for the bootstrap, medians, quantiles and statistics of several sums.",
     ] = None
     significant: bool
     alpha: float
     min_attainable_p: Annotated[
         float | None,
-        "The smallest p-value that any outcome on these items could have had: exact, or null where it is not known.",
+        "The smallest p-value that any outcome on these items could have had: exact, or null if unknown.",
     ]
     alternative: Alternative
     test: Resampling
@@ -417,7 +428,7 @@ class TestRecord:
 def reported(
     record: TestRecord, reading: ReadingRecord | None, warnings: Sequence[WarningRecord]
 ) -> TestRecord:
-    """The record with how its data was read, and with the warnings about that before its others."""
+    """The record with how its data was read, and the warnings about that first."""
     if reading is None and not warnings:
         return record
     return replace(record, reading=reading, warnings=(*warnings, *record.warnings))

@@ -1,1 +1,1 @@
-"""What answers look like to people, whoever shows them: numbers, sentences, untrusted texts, and the columns of their tables."""
+"""How answers are shown to people: numbers, sentences, untrusted texts, and table columns."""

@@ -1,7 +1,7 @@
-"""The columns of answers as tables: those of CSV reports and of data frames, of a test, a gate's metrics, and boards.
+"""The columns of CSV reports and data frames, for tests, gates' metrics, boards and power.
 
-A path leads from an answer to a value by attributes and places, as `p_value_bounds.0`; where something on the way is
-None, there is no value.
+A path such as `p_value_bounds.0` leads from an answer to a value by attributes and indices; the value is missing if
+a step is None.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any, Literal
 
 from .escaping import for_csv, single_line
 
-# text: somebody else's; word: ours; codes: of warnings; counts: of p-values by how certain they are.
+# text: untrusted; word: ours; codes: of warnings; counts: of p-values by how certain they are.
 Kind = Literal["number", "flag", "text", "word", "list", "notes", "codes", "counts"]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: where its value is, and what it holds."""
+    """One column: the path of its value, and its kind."""
 
     name: str
     path: str
@@ -40,7 +40,7 @@ class Column:
         return found
 
     def cell(self, answer: Any) -> str:
-        """The value in CSV: numbers in full, flags as JSON has them, empty where there is none."""
+        """The value in CSV: numbers in full, flags as in JSON, missing values empty."""
         found = self.value(answer)
         if found is None:
             return ""
@@ -67,13 +67,13 @@ def cells(columns: Iterable[Column], answer: Any) -> dict[str, str]:
 
 
 def below(path: str, columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The same columns of what is at a path of another answer."""
+    """The same columns below a path of another answer."""
     return tuple(replace(column, path=f"{path}.{column.path}") for column in columns)
 
 
 @cache
 def _getter(path: str) -> Callable[[Any], Any]:
-    """What finds the value at a path; made once, as a board has hundreds of thousands of them."""
+    """A getter of the value at a path; made once, since a board calls it hundreds of thousands of times."""
     if "." not in path:
         return attrgetter(path)
     parts = [int(part) if part.isdecimal() else part for part in path.split(".")]
@@ -89,7 +89,7 @@ def _getter(path: str) -> Callable[[Any], Any]:
 
 
 def named(*names: str, at: str = "", kind: Kind = "number") -> tuple[Column, ...]:
-    """Columns that are called as the values that they hold: of the answer, or of what it has `at` a path."""
+    """Columns named after their values, in the answer or below its path `at`."""
     return tuple(Column(name, f"{at}.{name}" if at else name, kind) for name in names)
 
 
@@ -99,7 +99,7 @@ _P_VALUE = (
     Column("p_value_high", "p_value_bounds.1"),
     Column("p_value_bounds_kind", "p_value_bounds_kind", "word"),
 )
-# How many outcomes are missing, and both ends of the difference and the p-value over all that they may be.
+# The number of missing outcomes, and the extremes of the difference and the p-value over all their values.
 MISSING = (
     Column("missing", "missing.n"),
     Column("missing_difference_worst", "missing.difference.0"),
@@ -149,7 +149,7 @@ TEST = (
     *_DESCRIPTION,
     Column("notes", "reading.notes", "notes"),
 )
-# Of a metric of a gate. `p_value_adjusted` is what was compared with `alpha`.
+# A metric of a gate. `p_value_adjusted` was compared with `alpha`.
 METRIC = (
     Column("metric", "name", "text"),
     Column("against", "against", "text"),
@@ -211,7 +211,7 @@ FAMILY = (
     Column("alpha", "family.alpha"),
     Column("certainty", "family.certainty", "counts"),
 )
-# Of an answer about power; then a column for each number of a point of the curve.
+# Power; then a column for each number of a point of the curve.
 POWER = (
     Column("solve", "solve", "word"),
     *(Column(f"solution_{name}", f"solution.{name}") for name in ("n", "n_always", "effect", "power")),
@@ -238,6 +238,6 @@ def metric_row(row: Row, gate: Any, metric: Any) -> dict[str, Any]:
 
 
 def board_row(row: Row, comparison: Any, board: Any) -> dict[str, Any]:
-    """What is behind the systems and the pairs of a board."""
+    """The columns after those of the systems and the pairs of a board."""
     codes = dict.fromkeys(warning.code for warning in (*comparison.warnings, *board.warnings))
     return {**row(COMPARISON, comparison), **row(FAMILY, board), "warnings": " ".join(codes)}

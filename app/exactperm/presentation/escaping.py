@@ -12,11 +12,11 @@ import unicodedata
 from collections.abc import Iterable
 
 BARE = re.compile(r"[A-Za-z0-9._+/:-]+\Z")
-# Spreadsheets read the full-width forms as the narrow ones.
+# Spreadsheets treat full-width forms as the narrow ones.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # fmt: skip
 LONGEST = 80
 
-# What GitHub reads as markup; an underscore inside a word and a < before a blank or = are plain text.
+# Characters that GitHub reads as markup; an underscore inside a word and a < before a blank or = are plain.
 _MARKUP = re.compile(r"([\\`*\[\]#~&$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|<(?=[A-Za-z/!?]))")
 _CODE = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
 
@@ -24,7 +24,7 @@ _CODE = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
 def single_line(text: str) -> str:
     """A label without control, format, surrogate and separator characters; runs of white space are one space.
 
-    Runners of workflows look for ##[ anywhere in what a step prints.
+    Workflow runners look for ##[ anywhere in a step's output.
     """
     kept = (" " if unicodedata.category(char)[0] in "CZ" else char for char in text)
     return " ".join("".join(kept).split()).replace("##[", "# #[")
@@ -53,7 +53,7 @@ def for_sentence(text: str) -> str:
 
 
 def for_markdown(text: str) -> str:
-    """A code span: no markup, HTML, link or mention is read inside one; a pipe would end the table's cell."""
+    """A code span, inside which no markup, HTML, link or mention works; a pipe would end the table's cell."""
     label = short(text) if single_line(text) else ""
     label = label.replace("`", "'").replace("|", "¦")
     return f"`{label}`" if label else "` `"
@@ -73,17 +73,17 @@ def _escaped(prose: str) -> str:
 
 
 def what_was_read(notes: Iterable[object]) -> str:
-    """How files were read, as the end of a description in plain text; empty without files."""
+    """How files were read, to end a plain-text description; empty without files."""
     said = " ".join(single_line(str(note)) for note in notes)
     return f" What was read: {said}" if said else ""
 
 
 def for_csv(text: str) -> str:
-    """Spreadsheets run what starts like a formula; an apostrophe makes it text."""
+    """Put an apostrophe before text that a spreadsheet would run as a formula."""
     label = single_line(text)
     return "'" + label if label.startswith(FORMULA) else label
 
 
 def for_xml(text: str) -> str:
-    """Without the control characters that XML 1.0 forbids; `xml.etree` escapes the rest."""
+    """The text without the control characters that XML 1.0 forbids; `xml.etree` escapes the rest."""
     return single_line(text)

@@ -1,7 +1,8 @@
 """Numbers for people. (JSON has the shortest decimals that survive a round trip.)
 
 Six significant digits, and more where rounding would be wrong: a printed p-value is on the same side of alpha as the
-value itself, two different scores look different, and only zero is written 0. A sampled p-value has the digits of its interval.
+value itself, two different scores look different, and only zero is written 0. A sampled p-value shows only the digits
+that its interval supports.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _LARGEST_WHOLE = 1e15
 
 
 def number(value: float, *landmarks: float, digits: int = _DIGITS) -> str:
-    """At least so many significant digits, enough for the number to compare with each landmark as `value` does."""
+    """At least `digits` significant digits, and enough to compare with each landmark as `value` does."""
     for enough in range(digits, _ALL_DIGITS):
         text = _rounded(value, enough)
         if all(_order(float(text), landmark) == _order(value, landmark) for landmark in landmarks):
@@ -26,12 +27,12 @@ def number(value: float, *landmarks: float, digits: int = _DIGITS) -> str:
 
 
 def exactly(value: float) -> str:
-    """The shortest decimal that is this double: what a caller wrote, such as alpha."""
+    """The shortest decimal of this double, as a caller wrote it."""
     return repr(float(value)).removesuffix(".0")
 
 
 def probability(p: float, log10_p: float, *landmarks: float, digits: int = _DIGITS) -> str:
-    """A p-value; as a power of ten where it is too small for a double. 1 only for 1; landmarks are above 1e-300."""
+    """A p-value; a power of ten if it is too small for a double, 1 only for 1. Landmarks are above 1e-300."""
     if p >= SMALLEST_WRITTEN:
         return number(p, 1.0, *landmarks, digits=digits)
     exponent = math.floor(log10_p)
@@ -42,7 +43,7 @@ def probability(p: float, log10_p: float, *landmarks: float, digits: int = _DIGI
 
 
 def known_digits(p: float, bounds_kind: str, low: float, high: float) -> int:
-    """The significant digits that are worth printing: of a sampled p-value those down to a tenth of its interval's width.
+    """The number of significant digits worth printing; for a sampled p-value down to a tenth of its interval's width.
 
     >>> known_digits(0.2643256, "confidence", 0.26332, 0.26534), known_digits(0.2643256, "certified", 0.26332, 0.26534)
     (4, 6)
@@ -54,7 +55,7 @@ def known_digits(p: float, bounds_kind: str, low: float, high: float) -> int:
 
 
 def apart(first: float, second: float) -> tuple[str, str]:
-    """Two numbers with as many digits as it takes to see which is larger."""
+    """Two numbers with enough digits to see which is larger."""
     for digits in range(_DIGITS, _ALL_DIGITS):
         texts = _rounded(first, digits), _rounded(second, digits)
         if _order(float(texts[0]), float(texts[1])) == _order(first, second):
@@ -68,7 +69,7 @@ def enclosing(low: float, high: float, *landmarks: float) -> tuple[str, str]:
 
 
 def percent(share: float) -> str:
-    """A confidence level: 0.95 is 95 %, and what is not 1 is not 100 %."""
+    """A confidence level: 0.95 is 95 %, and only 1 is 100 %."""
     return f"{number(float(Decimal(repr(float(share))) * 100), 0.0, 100.0)} %"
 
 
@@ -86,7 +87,7 @@ def _outwards(value: float, rounding: str, landmarks: tuple[float, ...]) -> str:
 
 
 def _rounded(value: float, digits: int) -> str:
-    """So many significant digits; whole numbers in full."""
+    """Rounded to `digits` significant digits; whole numbers in full."""
     if value.is_integer() and abs(value) < _LARGEST_WHOLE:
         return str(int(value))
     return f"{value:.{digits}g}"

@@ -19,9 +19,9 @@ NAME_CHARS = 60
 
 
 def test_sentence(result: TestRecord) -> str:
-    """The difference, its p-value with what is known about it, and whether that is significant.
+    """The difference, its p-value and certainty, and whether it is significant.
 
-    A p-value is written with as many digits as it takes to stand on its own side of alpha.
+    The p-value has enough digits to stand on its side of alpha.
     """
     statistic, names, missing = result.statistic, result.names, result.missing
     scores = ""
@@ -47,38 +47,38 @@ test_sentence.__test__ = False  # type: ignore[attr-defined]
 
 
 def measured(metric: str | None, statistic: str, higher_is_better: bool | None) -> str:
-    """The metric, or the statistic where that has no name, and which direction is better where that is known."""
+    """The metric, or the statistic if it has no name, and the better direction if known."""
     better = {None: "", True: " (higher is better)", False: " (lower is better)"}[higher_is_better]
     return (metric or statistic) + better
 
 
 def p_text(result: TestRecord) -> str:
-    """The p-value, on its own side of alpha; a sampled one with the digits of its interval."""
+    """The p-value, on its side of alpha; a sampled one with the digits that its interval supports."""
     digits = known_digits(result.p_value, result.p_value_bounds_kind, *result.p_value_bounds)
     return probability(result.p_value, result.log10_p_value, result.alpha, digits=digits)
 
 
 def decision_p_text(decision: Decision, alpha: float) -> str:
-    """The p-value behind a verdict, adjusted for several metrics, on its own side of alpha."""
+    """The p-value behind a verdict, adjusted for several metrics, on its side of alpha."""
     digits = known_digits(decision.p_value, decision.p_value_bounds_kind, *decision.p_value_bounds)
     return probability(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha, digits=digits)
 
 
 def certainty(result: TestRecord) -> str:
-    """How sure the p-value is, and its method."""
+    """The certainty of the p-value, and its method."""
     known = bounds_in_words(result.p_value_bounds_kind, result.p_value_bounds, exact=result.method.exact)
     return f"{known}, {result.method.name}"
 
 
 def bounds_in_words(kind: str, bounds: tuple[float, float], *, exact: bool) -> str:
-    """Exact; or what the bounds are, and the bounds."""
+    """Exact, or the kind of bounds and the bounds."""
     if exact:
         return "exact"
     return "asymptotic" if kind == "asymptotic" else f"{kind} bounds {' to '.join(enclosing(*bounds))}"
 
 
 def metric_rows(metric: MetricRecord) -> list[tuple[str, str]]:
-    """A metric of a gate: its verdict, the p-value that decided, the test of no difference, and warnings."""
+    """A metric of a gate: its verdict, the deciding p-value, the test of no difference, and warnings."""
     decision, terms = metric.decision, metric.terms
     known = bounds_in_words(decision.p_value_bounds_kind, decision.p_value_bounds, exact=decision.exact)
     margin = f", margin {exactly(terms.margin)}" if terms.margin else ""
@@ -98,7 +98,7 @@ def read_rows(*readings: ReadingRecord | None) -> list[tuple[str, str]]:
 
 
 def compare_sentence(result: CompareRecord) -> str:
-    """What was found on the main board, over how many data sets; a line that does not begin with what a caller named."""
+    """The result of the main board, over how many data sets. The line never begins with a caller's name."""
     over = ""
     if result.datasets is not None:
         first = "overall" if result.overall is not None else f"on {next(iter(result.datasets))}"
@@ -107,7 +107,7 @@ def compare_sentence(result: CompareRecord) -> str:
 
 
 def found(result: CompareRecord, board: BoardRecord) -> str:
-    """The best set of a board; or how many are better and worse than the baseline."""
+    """The best set of a board, or how many systems are better and worse than the baseline."""
     family, size = board.family, len(board.systems)
     pairs = "1 pair" if family.size == 1 else f"{family.size:,} pairs"
     how = f"({family.adjust}, {pairs}{_kinds_in_words(board)}, alpha {family.alpha!r})"
@@ -124,7 +124,7 @@ def found(result: CompareRecord, board: BoardRecord) -> str:
 
 
 def kinds(board: BoardRecord) -> dict[Certainty, int]:
-    """How many adjusted p-values are exact, bracketed and sampled, listed or not; those that there are."""
+    """The numbers of exact, bracketed and sampled p-values, without zeros."""
     known = board.family.certainty
     counts: dict[Certainty, int] = {
         "exact": known.exact,
@@ -135,7 +135,7 @@ def kinds(board: BoardRecord) -> dict[Certainty, int]:
 
 
 def _kinds_in_words(board: BoardRecord) -> str:
-    """How the adjusted p-values are known: exact; or 4 exact, 2 sampled."""
+    """The certainty of the adjusted p-values: "exact", or "4 exact, 2 sampled"."""
     known = kinds(board)
     if len(known) == 1:
         return f", {next(iter(known))}"
@@ -143,13 +143,13 @@ def _kinds_in_words(board: BoardRecord) -> str:
 
 
 def short(name: str) -> str:
-    """A name in one line, cut where it is very long."""
+    """A name in one line, shortened if very long."""
     text = single_line(name)
     return text if len(text) <= NAME_CHARS else text[: NAME_CHARS - 1] + "…"
 
 
 def ranks(system: SystemRecord) -> str:
-    """The ranks that a system may truly have: 1–3; empty where there are none."""
+    """The possible true ranks of a system: 1–3; empty if unknown."""
     if system.rank_low is None or system.rank_high is None:
         return ""
     low, high = system.rank_low, system.rank_high
@@ -159,10 +159,7 @@ def ranks(system: SystemRecord) -> str:
 def table(
     result: CompareRecord, board: BoardRecord, size: int | None = None
 ) -> tuple[list[str], list[list[str]]]:
-    """The heads and the cells of a board's table of systems; of the first `size`.
-
-    Scores have as many digits as it takes to tell different ones apart.
-    """
+    """The headings and cells of a board's table of systems, the first `size`. Scores have enough digits to differ."""
     shown = board.systems[:size]
     heads = ["rank", "system", result.metric or "score"]
     scores = scores_in_words([one.score for one in shown])
@@ -190,14 +187,14 @@ def cells_of(pair: PairRecord, alpha: float) -> list[str]:
 
 
 def p_adjusted(pair: PairRecord, alpha: float) -> str:
-    """The adjusted p-value, on its own side of alpha; a sampled one with the digits of its interval."""
+    """The adjusted p-value, on its side of alpha; a sampled one with the digits that its interval supports."""
     kind = "confidence" if pair.p_adjusted_certainty == "sampled" else "certified"
     digits = known_digits(pair.p_adjusted, kind, *pair.p_adjusted_bounds)
     return probability(pair.p_adjusted, pair.log10_p_adjusted, alpha, digits=digits)
 
 
 def scores_in_words(scores: Sequence[float]) -> list[str]:
-    """Four significant digits, or more, so that different scores look different."""
+    """Four significant digits, or more if different scores would look equal."""
     digits = 4
     while digits < 17 and len({f"{one:.{digits}g}" for one in scores}) < len(set(scores)):
         digits += 1
