@@ -461,14 +461,14 @@ def test_a_server_that_does_not_say_where_is_told_of(server: Keeping, scores: st
     server.tells = False
     said = run("test", scores, "--store", "--url", "https://there")
     assert said.exit_code == 0
-    assert "does not say where" in said.stderr
+    assert "gave no address" in said.stderr
     assert "does not say" not in run("test", scores, "--url", "https://there").stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS_OF_CLI_STORE, ids=lambda command: command[0])
 def test_nothing_is_kept_without_a_server(scores: str, command: list[str]) -> None:
     files = [] if command[0] == "power" else [scores]
-    refuses(["--store is for a server: name it with --url, or in EXACTPERM_URL"], *command, *files, "--store")
+    refuses(["--store needs a server: name it with --url or EXACTPERM_URL"], *command, *files, "--store")
 
 
 def test_a_plan_is_not_kept(scores: str) -> None:
@@ -622,9 +622,9 @@ def test_f1_of_equal_systems_and_of_nothing_found_is_one(tmp_path: Path) -> None
     [
         (ACC, ["--metric", "F1"], "needs 4 columns, tp_u,incorrect_u,tp_v,incorrect_v"),
         (F1, ["--metric", "acc"], "needs 2 columns, correct_u,correct_v"),
-        (ACC, ["--metric", "acc", "--statistic", "sign"], "say the same thing"),
-        (ACC, ["--metric", "acc", "--MC", "10", "--samples", "10"], "say the same thing"),
-        (ACC, ["--metric", "acc", "--delim", "tab", "--delimiter", "comma"], "say the same thing"),
+        (ACC, ["--metric", "acc", "--statistic", "sign"], "set the same option"),
+        (ACC, ["--metric", "acc", "--MC", "10", "--samples", "10"], "set the same option"),
+        (ACC, ["--metric", "acc", "--delim", "tab", "--delimiter", "comma"], "set the same option"),
         (ACC, ["--metric", "acc", "--MC", "-1"], "Invalid value for '--MC'"),
         (ACC, ["--metric", "bleu"], "no header"),
     ],

@@ -209,7 +209,7 @@ def test_names_that_would_do_harm_stay_inert(tmp_path: Path) -> None:
     [
         (["--baseline", "Z"], ['There is no system "Z"', "at --baseline"]),
         (["--alternative", "greater"], ["Set --alternative two-sided"]),
-        (["--pair", "A", "B", "--compare", "all_pairs"], ["--pair and --compare say the same thing"]),
+        (["--pair", "A", "B", "--compare", "all_pairs"], ["--pair and --compare set the same option"]),
         (["--systems", "A"], ["at least two systems"]),
         (["--compare", "all_pairs", "--baseline", "A"], ["--baseline goes with --compare baseline"]),
         (["--system-u", "A"], ["No such option"]),
@@ -333,7 +333,7 @@ def test_two_folders_of_57_logs_are_one_command(runs: Path) -> None:
     assert len(said["datasets"]) == 57
     assert set(said["datasets"]["mmlu_t00"]["systems"][0]) >= {"name"}
     assert {one["name"] for one in said["datasets"]["mmlu_t56"]["systems"]} == {"a", "b"}
-    assert "of " + a + " 57 files are read, and not org__a/results_" in run("test", a, b).stderr
+    assert "reads 57 files of " + a + "; skips org__a/results_" in run("test", a, b).stderr
 
 
 def test_python_reads_the_same_folders(runs: Path) -> None:

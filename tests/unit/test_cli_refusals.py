@@ -31,9 +31,9 @@ __all__ = ["scores"]  # a fixture
     ("arguments", "said"),
     [
         (["test"], "Give one file with both systems, or two files"),
-        (["test", "a", "b", "c"], "these are 3"),
+        (["test", "a", "b", "c"], "3 were given"),
         (["test", "no-such-file.csv"], "no-such-file.csv cannot be read: No such file or directory."),
-        (["test", "-", "-"], "Only one file can be standard input"),
+        (["test", "-", "-"], "Standard input can be only one of the files"),
         (["test", "SCORES", "--statistic", "bleu"], "no statistic"),
         (["test", "SCORES", "--alpha", "2"], "  at --alpha\n"),
         (["test", "SCORES", "--alpha", "often"], "  at --alpha\n"),
@@ -184,7 +184,7 @@ def test_a_page_that_says_yes_to_everything_never_passes_a_gate(
     ids=str,
 )
 def test_nothing_beside_a_json_request_is_silently_left_out(scores: str, more: list[str]) -> None:
-    refuses(["the file is the whole request"], "test", "--kind", "scores", scores, *more)
+    refuses(["they belong into the file"], "test", "--kind", "scores", scores, *more)
 
 
 def test_nobody_at_the_url_is_said_with_status_two(scores: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Bodies and answers: within a memory budget for all requests, in slices, and in turns of the event loop."""
+"""Bodies and answers: a memory budget for all requests, sending in slices, and turns of the event loop."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ from ..service.messages import RenderedResponse
 
 # A health probe needs a few iterations of the loop: its connection, its bytes, its task, its answer.
 ROUNDS = 4
-# Turns that take less than this together are like one: small tests in a row need not wait for each other.
+# Turns that together take less than this count as one, so that small tests do not wait for each other.
 ONE_TURN_S = 0.004
-# A turn takes at least so long: a head is checked, or a slice of an answer sent.
+# The least duration of a turn: checking a head, or sending a slice of an answer.
 LEAST_S = 0.0002
 
 
 class Turns:
-    """First in, first out; before every turn the loop iterates `ROUNDS` times, unless it did so `ONE_TURN_S` of turns ago."""
+    """First in, first out. Before a turn the loop iterates `ROUNDS` times, unless it did so within the last
+    `ONE_TURN_S` of turns.
+    """
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
@@ -35,7 +37,7 @@ class Turns:
         self._spent_s = ONE_TURN_S
 
     def spend(self, seconds: float) -> None:
-        """Note that the current turn computed for so long."""
+        """Note how long the current turn computed."""
         self._spent_s += seconds
 
     async def mine(self, number: int = 0) -> int:
@@ -64,9 +66,9 @@ class Turns:
 
 
 def _rounds(number: int) -> asyncio.Future[None]:
-    """What waits for it goes on after so many iterations of the loop, at least two.
+    """Wait for this many iterations of the loop, at least two.
 
-    It is resumed once; by sleeping it would be resumed in each.
+    The waiter is resumed once; sleeping would resume it in each.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
@@ -77,16 +79,14 @@ def _rounds(number: int) -> asyncio.Future[None]:
         elif not done.done():
             done.set_result(None)
 
-    loop.call_soon(step, number - 2)  # the last resumes what waits
+    loop.call_soon(step, number - 2)  # the last one resumes the waiter
     return done
 
 
-SMALL_BYTES = (
-    131_072  # bodies and answers up to this size are never refused: large ones do not shut out small tests
-)
+SMALL_BYTES = 131_072  # bodies and answers up to this size are never refused, so that large ones do not shut out small tests
 SLICE_BYTES = 2**16  # size of the pieces in which a large answer is sent
-SENDING_BYTES = 3 * SLICE_BYTES  # copied while sending: one waiting slice, and the transport's buffer
-# Exponential weight of the past per reservation: about ten count.
+SENDING_BYTES = 3 * SLICE_BYTES  # copied while sending: one slice, and the transport's buffer
+# Exponential weight of the past per reservation: about ten matter.
 MEMORY = 0.9
 LONGEST_WAIT_S = 60.0
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0  # its multiples modulo 1 are evenly spread
@@ -137,7 +137,7 @@ class ByteBudget:
 
         Raises
         ------
-            Overloaded: there is no room; the body is released nevertheless.
+            Overloaded: there is no room; the body is released even so.
         """
         whole = rendered.size
         if whole <= SMALL_BYTES:
@@ -193,9 +193,9 @@ class ByteBudget:
             self._together.put(self.held)
 
     def _retry_after_s(self) -> int:
-        """When there may be room: the usual time of large ones, or their mean age if that is longer.
+        """Seconds until there may be room: the usual time of large bodies, or their mean age if longer.
 
-        It is spread from half to one and a half times that, so that refused clients do not all return at once.
+        Spread from half to one and a half times that, so that refused clients do not all return at once.
         """
         now = self._clock()
         ages = [now - reservation.since for reservation in self._large]
@@ -206,7 +206,7 @@ class ByteBudget:
 
 @dataclass(slots=True, eq=False)
 class Reservation:
-    """The bytes that one request holds, and the content that it shares with others."""
+    """The bytes of one request, and the content that it shares with others."""
 
     budget: ByteBudget
     size: int = 0
@@ -275,7 +275,7 @@ class SlicedResponse(Response):
     """
 
     def __init__(self, rendered: RenderedResponse, reservation: Reservation, turns: Turns) -> None:
-        # Not by Response.__init__, which would look through all headers for each.
+        # Not by Response.__init__, which searches all headers for each one.
         self.status_code, self.background, self.body = rendered.status, None, b""
         headers = {"content-length": str(rendered.size), **dict(rendered.headers)}
         self.raw_headers = [

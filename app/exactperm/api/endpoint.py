@@ -71,12 +71,12 @@ NOT_IN_KEY = frozenset({"timeout_s"})  # query parameters that do not change the
 
 
 def query_of_answer(query: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """The part of a query that an answer depends on."""
+    """The query without parameters that do not change the answer."""
     return tuple(item for item in query if item[0] not in NOT_IN_KEY)
 
 
 def cache_key(job: Job, digest: Any, client: str = "") -> bytes:
-    """A digest of everything that an answer depends on, and of the client, who must not learn what others have sent.
+    """A digest of everything that an answer depends on, and of the client, who must not learn what others sent.
 
     `digest` is the hash object of the body; it is updated here.
     """
@@ -91,7 +91,7 @@ def cache_key(job: Job, digest: Any, client: str = "") -> bytes:
         query,
         client,
     )
-    # What is not the client's own text has few values.
+    # Apart from the client's text, there are few values.
     digest.update(_few_asked(asked) if not (query or client or job.body.boundary) else _asked(asked))
     key: bytes = digest.digest()
     return key
@@ -130,7 +130,7 @@ def shared_answer(rendered: RenderedResponse, job: Job) -> RenderedResponse:
 
 
 def _without_time(work: WorkStats | None, source: Source, queue_s: float) -> WorkStats | None:
-    """The same work without its time, which is counted once."""
+    """The same work without its time, which counts once."""
     return None if work is None else replace(work, queue_s=queue_s, compute_s=None, source=source)
 
 
@@ -143,12 +143,14 @@ def _runtime(own: bytes, runtime: dict[str, float]) -> bytes:
     return written({**json.loads(own), **runtime}) if own else own
 
 
-# Pieces of work are short: one that took far longer was stopped together with its process, and others need not pay for it.
-MOST_OWED = 10.0  # times what is saved
+# Work comes in short pieces: one that took far longer was suspended with its process, and others need not pay for it.
+MOST_OWED = 10.0  # times the saved seconds
 
 
 class TokenBucket:
-    """Earns `share` seconds per second, and holds at most `saved_s`; the last piece of work may overdraw it, within reason."""
+    """Earns `share` seconds per second and holds at most `saved_s`; the last piece of work may overdraw it within
+    limits.
+    """
 
     def __init__(self, share: float, saved_s: float) -> None:
         self._share = share
@@ -250,7 +252,7 @@ def _pointer(job: Job, body: bytes | bytearray) -> str:
 SECONDS_PER_BYTE = 2.5e-8  # measured: JSON of integers 1.5e-8, of decimals 3e-8
 INFLATION = 8  # typical compression ratio of numbers
 INLINE_HASH_BYTES = 2**18  # 0.2 ms: less is not worth a thread
-CLIENT_LEFT = 499  # for the log only; the client has disconnected
+CLIENT_LEFT = 499  # only for the log: the client has disconnected
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +305,7 @@ class TestEndpoint:
     def _head(
         self, request: Request, headers: RequestHeaders, kind: Kind, request_id: str, received_at: float
     ) -> Job:
-        """What is known about the request before its body; invalid heads are refused here."""
+        """The request's head; refuses invalid heads."""
         given = request.query_params.multi_items() if request.scope["query_string"] else ()
         query = tuple(one for one in given if one[0] != STORE)
         answer_in = representation(headers.accept, _only(query, "format"), OFFERED[kind])
@@ -323,7 +325,7 @@ class TestEndpoint:
         )
 
     def _store(self, request: Request) -> bool | None:
-        """What the query says of keeping the answer; None if it says nothing."""
+        """The query's `store` flag; None if absent."""
         given = request.query_params.multi_items() if request.scope["query_string"] else ()
         wanted = _only(tuple(given), STORE)
         if wanted is None:
@@ -352,10 +354,10 @@ class TestEndpoint:
         in_thread = len(body) > INLINE_HASH_BYTES
         hashed = await asyncio.to_thread(hashlib.sha256, body) if in_thread else hashlib.sha256(body)
         full = self.executor.full
-        # Where nothing is computed here, a refusal or a cached answer needs no second turn.
+        # Without computing here, a refusal or a cached answer needs no second turn.
         inspects = not full or self.in_place.inspects(head, len(body), full=True)
         if inspects and await self.turns.mine(turn) != turn:
-            full = self.executor.full  # others had theirs
+            full = self.executor.full  # others had their turns
         key = cache_key(head, hashed, self._client(request))
         entry = self.cache.get(key)
         if entry is not None:
@@ -389,7 +391,7 @@ class TestEndpoint:
             await asyncio.gather(computing, leaving, return_exceptions=True)
 
     def _client(self, request: Request) -> str:
-        """The owner of cached answers: those of one API key are not given to another."""
+        """The owner of cached answers: API keys do not share them."""
         return request.headers.get("authorization", "") if self.settings.api_key_digests.strip() else ""
 
     def _deadline_s(self, asked_s: float | None) -> float:
@@ -429,12 +431,12 @@ class TestEndpoint:
 
 
 def predicted_s(job: Job, size: int) -> float:
-    """Predicted seconds of decoding alone: nothing else is known before the body is read."""
+    """Predicted seconds of decoding alone; nothing else is known before the body is read."""
     return size * SECONDS_PER_BYTE * (1 if job.body.coding is None else INFLATION)
 
 
 def _of_a_board(query: tuple[tuple[str, str], ...], answer_in: str) -> dict[str, Any]:
-    """What only the answers to comparisons have a choice of."""
+    """The options that only answers to comparisons have."""
     return {
         "picture": board_picture(_only(query, "picture"), answer_in),
         "table": board_table(_only(query, "table"), answer_in),

@@ -45,9 +45,9 @@ class ErrorMiddleware:
             task.uncancel()  # the 503 must still be sent
             shutting_down = Overloaded("The service is shutting down. Try again elsewhere or later.")
             rendered = problems.of_error(shutting_down, request_id)
-        except ConnectionAbortedError:  # the endpoint cannot go on with its response, and knows why
+        except ConnectionAbortedError:  # the endpoint cannot finish its response, and knows why
             raise
-        except ExactpermError as error:  # from a middleware: authentication, capacity
+        except ExactpermError as error:  # raised by a middleware: authentication, capacity
             rendered = problems.of_error(error, request_id)
         except Exception as error:  # noqa: BLE001  (the last handler)
             rendered = problems.of_bug(error, request_id)
@@ -78,7 +78,7 @@ def add_handlers(app: FastAPI) -> None:
             detail = _meant(request.url.path, paths)
         elif error.status_code == 405:
             scope = request.scope
-            if "app_root_path" in scope:  # as it was before a mounted folder took its part of the path
+            if "app_root_path" in scope:  # before a mounted folder took its part of the path
                 scope = {**scope, "root_path": scope["app_root_path"]}
             allow = ", ".join(sorted(_methods(app.routes, scope)))
             headers = [*(header for header in headers if header[0] != "allow"), ("allow", allow)]
@@ -106,7 +106,7 @@ def _meant(path: str, paths: list[str]) -> str | None:
 def _methods(routes: Iterable[Any], scope: Scope) -> set[str]:
     """The methods of all routes of a path; the framework's own 405 names those of the first route only.
 
-    Whatever answers GET answers HEAD (`ops.middleware`).
+    Routes of GET also answer HEAD (`ops.middleware`).
     """
     methods: set[str] = set()
     for route in routes:

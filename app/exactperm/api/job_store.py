@@ -1,4 +1,4 @@
-"""Asking the database of jobs: what it refuses becomes a problem. Nothing of its engine is imported before it is asked."""
+"""Access to the job database, whose refusals become problems. The job engine is imported at the first use."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ THREADS = 6  # as many as a service has connections
 
 
 def in_thread(function: Callable[..., T], *arguments: Any) -> Awaitable[T]:
-    """Run it in a thread of our own: what waits for a database that is away must not keep tests from theirs."""
+    """Run a function in our thread pool: calls that wait for a lost database must not take the threads of tests."""
     return asyncio.get_running_loop().run_in_executor(_threads(), function, *arguments)
 
 
@@ -48,7 +48,7 @@ def _threads() -> ThreadPoolExecutor:
 
 
 def asked(jobs: Jobs, ask: Callable[[], T], settings: Settings) -> T:
-    """What the database says; raises the errors of the API."""
+    """Run a call of the database, turning its refusals into errors of the API."""
     from ..jobs.database import reachable
     from ..jobs.model import KeyReused, NoRoom, NoShare, StoreAway
 
@@ -56,7 +56,10 @@ def asked(jobs: Jobs, ask: Callable[[], T], settings: Settings) -> T:
         with jobs.patience(), reachable():
             return ask()
     except StoreAway:
-        detail = "The database of jobs cannot be reached, or does not take what is written. Tests are still answered; the log of the service says why."
+        detail = (
+            "The database of jobs cannot be reached, or refuses to write. Tests are still answered; "
+            "the service's log has the reason."
+        )
         raise StoreUnreachable(detail, retry_after_s=max(5, settings.retry_after_s)) from None
     except KeyReused:
         detail = "This Idempotency-Key was used for another request. Choose a new one for a new request."
@@ -64,13 +67,13 @@ def asked(jobs: Jobs, ask: Callable[[], T], settings: Settings) -> T:
     except NoShare as full:
         wait = min(3_600, max(1, math.ceil(0.1 * full.seconds / max(settings.workers, 1))))
         if full.own:
-            detail = "Too many jobs of this API key have not ended yet. Wait until some have."
+            detail = "Too many jobs of this API key are unfinished. Wait until some have ended."
             raise TooManyJobs(detail, retry_after_s=wait) from None
-        raise Overloaded("Too many jobs wait. Try again later.", retry_after_s=wait) from None
+        raise Overloaded("Too many jobs are waiting. Try again later.", retry_after_s=wait) from None
     except NoRoom:
         detail = (
-            f"Results and answers that are kept for this API key take {settings.jobs_key_bytes:,} bytes, all that it may have. "
-            "Delete jobs that you no longer need, wait until some expire, or ask without store."
+            f"Stored results and answers of this API key take all of its {settings.jobs_key_bytes:,} bytes. "
+            "Delete jobs that you no longer need, wait until some expire, or omit store."
         )
         raise TooManyJobs(detail, retry_after_s=3_600) from None
 
@@ -78,7 +81,7 @@ def asked(jobs: Jobs, ask: Callable[[], T], settings: Settings) -> T:
 async def with_permalink(
     jobs: Jobs, settings: Settings, owner: str, rendered: RenderedResponse
 ) -> RenderedResponse:
-    """An answer that is kept for the retention time; its Content-Location says where."""
+    """The answer, stored for the retention time; its Content-Location is the permalink."""
     from ..jobs.worker import stored_of
 
     stored = stored_of(rendered)

@@ -1,4 +1,4 @@
-"""The routes of jobs and of stored answers. The database is asked in threads; nothing of a job is computed here."""
+"""The routes of jobs and stored answers. Database calls run in threads; nothing of a job is computed here."""
 
 from __future__ import annotations
 
@@ -85,28 +85,27 @@ def event_of(row: JobRow) -> bytes:
     return f"id: {row.tests_done}\nevent: {name}\ndata: {json.dumps(view_of(row))}\n\n".encode()
 
 
-# Answers out of the database: one that is kept, or the lines of a list.
-#
-# They come in slices, and what is held for a reader counts in the budget of bytes, however slowly it reads. A list is whole, or
-# its connection ends before its end: what was deleted meanwhile is never left out silently.
+# Answers from the database: a stored answer, or the lines of a list. They are sent in slices, whose bytes count in the
+# budget however slowly a client reads. If part of a list was deleted meanwhile, the connection is cut: a complete
+# response is a complete list.
 
 
 NDJSON = "application/x-ndjson"
 CACHE = "private, no-cache"
 PARTS_AT_ONCE = 16
-READ_BYTES = 4_096  # of compressed lines at a time, which are a thousand times as many bytes at most
+READ_BYTES = 4_096  # of compressed lines at a time: at most a thousand times as many bytes inflated
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Reads answers for clients."""
+    """Sends stored answers to clients."""
 
     settings: Settings
     budget: ByteBudget
     turns: Turns
 
     def kept(self, request: Request, name: str, found: Stored) -> Response:
-        """An answer that is kept."""
+        """A stored answer."""
         headers = {**dict(found.headers), "cache-control": CACHE}
         etag = headers.setdefault("etag", f'"{name}"')
         if matches(request.headers.get("if-none-match"), etag):
@@ -119,13 +118,13 @@ class Results:
         return SlicedResponse(rendered, reservation, self.turns)
 
     async def lines(self, request: Request, jobs: Jobs, row: JobRow) -> Response:
-        """The answers of a list that has succeeded, one a line."""
+        """The answers of a list that has succeeded, one per line."""
         etag = f'"{row.id}"'
         if matches(request.headers.get("if-none-match"), etag):
             return _unchanged(etag)
         count, largest, _ = await self._asked(jobs, lambda: jobs.ready().measured(row.id))
         if count < row.chunks:
-            raise NotThere("There is no such job: it was deleted a moment ago.")
+            raise NotThere("There is no such job: it was just deleted.")
         at_once = max(1, min(PARTS_AT_ONCE, SLICE_BYTES // max(largest, 1)))
         reservation = self.budget.reserve()
         self.budget.take(reservation, at_once * largest + SLICE_BYTES)
@@ -147,7 +146,7 @@ class Results:
 
 
 class _Lines(StreamingResponse):
-    """Lines; what they hold is released when they are sent, or their reader has left."""
+    """The lines; their memory is released when they are sent or the client has left."""
 
     def __init__(
         self, slices: AsyncIterator[bytes], reservation: Reservation, headers: dict[str, str]
@@ -163,7 +162,7 @@ class _Lines(StreamingResponse):
 
 
 def inflated(content: bytes) -> Iterator[bytes]:
-    """What was compressed, in pieces of at most `SLICE_BYTES`; raises zlib.error where it is damaged."""
+    """The decompressed content in pieces of at most `SLICE_BYTES`; raises zlib.error if it is damaged."""
     inflater = zlib.decompressobj()
     for start in range(0, len(content), READ_BYTES):
         left = content[start : start + READ_BYTES]
@@ -188,7 +187,7 @@ MOST_KEY_CHARS = 255
 MOST_LISTED, LISTED = 1_000, 100
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
 WATCH_S, COMMENT_S = 0.5, 15.0
-ID = re.compile(r"[jr]_[0-9a-f]{32}")  # nothing else is asked of the database
+ID = re.compile(r"[jr]_[0-9a-f]{32}")  # no other fault can come from the database
 
 
 @dataclass(slots=True)
@@ -233,7 +232,7 @@ class JobEndpoint:
 
         asked = submission(self.settings, representation, coding, str(request.scope.get("request_id", "")))
         self.executor.refuse_unless_room(object(), len(body))
-        # A submission has no timeout_s by which its client could ask for more.
+        # A submission has no timeout_s to ask for more.
         plan = await self.executor.run(plan_job, asked, body, self.settings.max_timeout_s)
         if isinstance(plan, RenderedResponse):
             return sent(plan)
@@ -287,14 +286,14 @@ class JobEndpoint:
         owner, job = owner_of(request, self.settings), request.path_params["job"]
         row = await self._row(job, owner)
         if row.state != "succeeded":
-            advice = "It is under way." if row.active else f"GET {location_of(job)} says more."
+            advice = "It is unfinished." if row.active else f"See GET {location_of(job)}."
             raise JobNotFinished(f"This job is {row.state}: there is no result. {advice}", retry_after_s=1)
         if row.kind == "batch":
             return await self.results.lines(request, self._on(), row)
         return await self._kept(request, job, owner)
 
     async def stored(self, request: Request) -> Response:
-        """An answer that was stored with `?store=1`; that of a job is at the job, which knows whether it has expired."""
+        """An answer stored with `?store=1`. A job's result is at the job, which knows whether it has expired."""
         name = request.path_params["name"]
         self._on()
         if not name.startswith("r_"):
@@ -314,7 +313,7 @@ class JobEndpoint:
         await self._row(job, owner)
         if self.streams >= self.settings.job_streams:
             raise Overloaded("Too many streams of events are open. Ask for the job's state instead.")
-        self.streams += 1  # here, and not when it begins: many may ask at once
+        self.streams += 1  # counted here, not at the start: many may ask at once
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         last = request.headers.get("last-event-id", "")
         stream = self._watched(job, owner, int(last) if last.isdecimal() and len(last) < 16 else -1)
@@ -326,7 +325,7 @@ class JobEndpoint:
             try:
                 row = await self._row(job, owner)
             except StoreUnreachable:
-                row = None  # it comes back, or the reader leaves
+                row = None  # until it comes back or the client leaves
             except (NotThere, JobExpired):
                 return
             if row is not None and (not row.active or row.tests_done > seen):
@@ -351,7 +350,7 @@ class JobEndpoint:
         if row is None:
             raise NotThere(NOT_THERE)
         if row.expired:
-            raise JobExpired("This job and its result are no longer kept. Submit it again.")
+            raise JobExpired("This job and its result have expired. Submit it again.")
         return row
 
     async def _asked(self, ask: Callable[[], T]) -> T:
@@ -360,7 +359,7 @@ class JobEndpoint:
 
 
 class _Stream(StreamingResponse):
-    """Events of a job; it counts until it has ended, or its reader has left before it began."""
+    """The events of a job. The stream counts until it ends, or its client leaves before it began."""
 
     def __init__(self, endpoint: JobEndpoint, events: AsyncIterator[bytes], headers: dict[str, str]) -> None:
         super().__init__(events, media_type="text/event-stream", headers=headers)
@@ -376,7 +375,7 @@ class _Stream(StreamingResponse):
 def jobs_router(endpoint: JobEndpoint) -> APIRouter:
     """`/v1/jobs` and `/v1/results`."""
     router = APIRouter(prefix="/v1")
-    # `openapi.document` describes them.
+    # described by `openapi.document`
     for path, method, answer in (
         ("/jobs", "POST", endpoint.submit),
         ("/jobs", "GET", endpoint.listed),
@@ -410,7 +409,7 @@ def _idempotency_key(request: Request) -> str | None:
 
 
 def _only(request: Request, *names: str) -> dict[str, str]:
-    """The query parameters, each once; what would silently do nothing is refused."""
+    """The query parameters; unknown and repeated ones are refused."""
     given: dict[str, str] = {}
     for name, text in request.query_params.multi_items():
         if name not in names:

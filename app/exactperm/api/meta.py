@@ -106,7 +106,7 @@ def meta_of(settings: Settings) -> dict[str, Any]:
 
 
 def jobs_of(settings: Settings) -> dict[str, Any]:
-    """Whether answers can be kept and computed later, where, and within which limits; never the database's address."""
+    """Whether jobs and stored answers are available, their paths and limits; never the database's address."""
     database, colon, _ = settings.jobs_url.partition(":")
     return {
         "enabled": bool(colon),
@@ -117,7 +117,7 @@ def jobs_of(settings: Settings) -> dict[str, Any]:
 
 
 def formats() -> dict[str, Any]:
-    """What can be read: the files a format takes, by role, and the options it has a use for."""
+    """The formats: the files of each by role, and its options."""
     known = [
         {
             "name": name,
@@ -149,5 +149,5 @@ def meta_router(settings: Settings) -> APIRouter:
         """Versions, limits, methods, statistics and formats with their parameters, media types, problem types."""
         return JSONResponse(content)
 
-    router.add_api_route("/meta", meta, response_class=Response, summary="What this server can do")
+    router.add_api_route("/meta", meta, response_class=Response, summary="Describe this server")
     return router

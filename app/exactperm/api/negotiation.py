@@ -34,7 +34,7 @@ class RequestHeaders(NamedTuple):
 
 
 def read_headers(scope: Scope) -> RequestHeaders:
-    """What the headers of a request say of its body and the wanted answer, read in one pass.
+    """The headers about the body and the wanted answer, read in one pass.
 
     >>> read_headers({"headers": [(b"accept", b"text/csv"), (b"content-length", b"2"), (b"accept", b"*/*")]})
     RequestHeaders(accept='text/csv,*/*', content_type=None, content_encoding='', content_length='2')
@@ -83,7 +83,7 @@ def _best(accept: str, offered: Sequence[str]) -> str:
     return best
 
 
-_best_of_short = lru_cache(maxsize=256)(_best)  # a client sends the same with each of its requests
+_best_of_short = lru_cache(maxsize=256)(_best)  # a client sends the same header with each request
 
 
 def theme(name: str | None, representation_name: str) -> Theme:
@@ -174,8 +174,8 @@ def body_of(content_type: str | None, content_encoding: str | None, kind: Kind) 
     media = media.strip().lower()
     if media not in readable:
         raise UnsupportedMedia(
-            f"This endpoint reads {', '.join(readable)}; say which in the Content-Type header "
-            f"(with curl: -H 'content-type: {readable[0]}')."
+            f"This endpoint reads {', '.join(readable)}; name one of them in the Content-Type header (with "
+            f"curl: -H 'content-type: {readable[0]}')."
         )
     parameters = _parameters(content_type or "")
     if media != MULTIPART and parameters.get("charset", "utf-8").lower() not in UTF8_NAMES:

@@ -20,7 +20,7 @@ DEFAULT_PATH = Path("openapi/openapi.json")
 
 
 def exported() -> str:
-    """The document as text: the same bytes on every machine, whatever its settings."""
+    """The document as text: the same bytes on every machine, with any settings."""
     app = FastAPI()
     executor = Executor(workers=1, queue_depth=0, start_timeout_s=1)
     drain = Drain()

@@ -1,7 +1,7 @@
-"""What a browser reads: the page at `/`, the guide, the API reference, the problem types, and `/openapi.json`.
+"""Pages for a browser: the page at `/`, the guide, the API reference, the problem types, and `/openapi.json`.
 
-Everything comes from our own files, without the internet. In a checkout docs/ is beside the package, in a wheel inside it; its
-pages are rendered from Markdown on demand, without scripts or HTML of their own, and kept.
+Everything is served from local files, without the internet. docs/ is beside the package in a checkout and inside it
+in a wheel. Its Markdown pages are rendered on demand, without raw HTML or scripts, and cached.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ GUIDE_HEADERS = {
     ),
     "cache-control": "no-cache",
 }
-# The address in the pages' examples; readers see that of the server they read from.
+# The address in the pages' examples, replaced by that of the serving host.
 EXAMPLE_HOST = "localhost:8000"
 HOST = re.compile(r"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 CURRENT = ' aria-current="page"'
@@ -92,7 +92,7 @@ def guide_router() -> APIRouter:
             raise HTTPException(404)
         return HTMLResponse(_at_host(rendered(page), request), headers=GUIDE_HEADERS)
 
-    # Plain functions: they run in threads, because rendering a page takes some milliseconds.
+    # Plain functions, so that they run in threads: rendering a page takes some milliseconds.
     router.add_api_route(ROOT, index)
     router.add_api_route(f"{ROOT}/style.css", style)
     router.add_api_route(f"{ROOT}/{{page:path}}", page)
@@ -100,7 +100,7 @@ def guide_router() -> APIRouter:
 
 
 def _at_host(html: str, request: Request) -> str:
-    """The page with the host that its reader asked in place of the examples'."""
+    """The page with the requested host in its examples."""
     host = request.headers.get("host", "")
     return html.replace(EXAMPLE_HOST, host) if HOST.fullmatch(host) else html
 
@@ -126,14 +126,14 @@ def _files() -> dict[str, Path]:
 
 @cache
 def rendered(name: str) -> str:
-    """A page as HTML; HTTPException 404 where there are no pages."""
+    """A page as HTML; HTTPException 404 if there are no pages."""
     if name not in pages():
         raise HTTPException(404)
     markdown = _markdown()
     tokens = markdown.parse(pages()[name].read_text(encoding="utf-8"))
     title = _prepare(tokens, name)
     content = markdown.renderer.render(tokens, markdown.options, {})
-    # As tables do, code scrolls sideways. Only the renderer writes tags: those in a text are escaped.
+    # Code scrolls sideways, as tables do. Only the renderer writes tags; those in a text are escaped.
     content = content.replace("<pre>", '<pre tabindex="0">')
     return GUIDE_PAGE.format(
         title=escape(title),
@@ -147,7 +147,7 @@ def rendered(name: str) -> str:
 
 
 def target(link: str, page: str) -> str | None:
-    """A link of a page's Markdown as one of its HTML; None where it leads out of the guide into the repository."""
+    """A link of the Markdown as a link of the HTML; None if it leads out of the guide into the repository."""
     if link.startswith(f"http://{EXAMPLE_HOST}/"):  # this server
         folder, last = posixpath.split(link.removeprefix(f"http://{EXAMPLE_HOST}"))
         return posixpath.join(posixpath.relpath(folder, _folder(page)), last)
@@ -167,7 +167,7 @@ def _relative(name: str, page: str) -> str:
     folder, last = posixpath.split(posixpath.normpath(f"{ROOT}/{name}") if name != INDEX else ROOT)
     return posixpath.join(
         posixpath.relpath(folder, _folder(page)), last
-    )  # never a folder's own name: no slash at its end
+    )  # never a folder's name: it has no slash at its end
 
 
 def _folder(page: str) -> str:
@@ -202,7 +202,7 @@ def _markdown() -> MarkdownIt:
 
 
 def _no_html(_: object, tokens: Sequence[Token], index: int, *__: object) -> str:
-    """Comments mark tables that the code writes, and are left out; any other HTML is shown as text."""
+    """Drop comments, which mark generated tables; show any other HTML as text."""
     text = tokens[index].content
     return "" if COMMENT.fullmatch(text) else escape(text)
 
@@ -231,7 +231,7 @@ def _prepare(tokens: Sequence[Token], page: str) -> str:
 
 
 def _link(token: Token, page: str) -> None:
-    """Point a link to its page; what is only in the repository is named and no link."""
+    """Point a link to its page; name targets that are only in the repository, without a link."""
     link = str(token.attrGet("href"))
     address = target(link, page)
     if address is None:
@@ -290,7 +290,7 @@ REFERENCE = """<div id="swagger-ui"></div>
 
 
 def head(title: str, current: str, *, up: str = "", styles: Sequence[str] = ()) -> str:
-    """The beginning of a page of documentation, up to its own part; `current` is its entry in the navigation."""
+    """The beginning of a documentation page, up to its content; `current` is its entry in the navigation."""
     links = " ".join(
         f'<a href="{up}{address}"{CURRENT if name == current else ""}>{name}</a>'
         for name, address in DOCS_LINKS.items()
@@ -303,12 +303,12 @@ def head(title: str, current: str, *, up: str = "", styles: Sequence[str] = ()) 
 
 
 def reference_page() -> str:
-    """The API reference: Swagger UI, which draws itself from the OpenAPI document."""
+    """The API reference: Swagger UI of the OpenAPI document."""
     return head("exactperm: API", "API", styles=("docs/assets/swagger-ui.css",)) + REFERENCE
 
 
 def problems_page() -> str:
-    """What each problem type means and what to do about it."""
+    """The problem types: what each means and what to do about it."""
     rows = "\n".join(
         f'<div id="{kind.code}"><dt><span class="status{" fault" if kind.status >= 500 else ""}">{kind.status}</span> '
         f'<span class="title">{escape(kind.title)} <code>{kind.code}</code></span></dt>'
@@ -353,7 +353,7 @@ PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-# The browser asks again each time, so that a new version of the service never runs with parts of an old page.
+# The browser asks again each time, so that a new version of the service never mixes with parts of an old page.
 PAGE_HEADERS = {"content-security-policy": PAGE_POLICY, "cache-control": "no-cache"}
 
 
@@ -383,7 +383,7 @@ def add_document(app: FastAPI) -> None:
 
     @cache
     def document() -> dict[str, Any]:
-        # Not at start: its schemas and examples are a part of the imports that nothing else needs.
+        # Not at start: nothing else needs the imports of its schemas and examples.
         from .openapi.document import document
 
         return document(app)

@@ -1,4 +1,4 @@
-"""The routes: five kinds of tests, plan, comparison, gate, and what describes the service."""
+"""The routes: five kinds of tests, plan, comparison, gate, power, batch, and the description of the service."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class Direct:
 
 
 class Application(FastAPI):
-    """A FastAPI application that answers POSTs to some paths past the framework, within the same layers of our own.
+    """A FastAPI application that answers POSTs to some paths past the framework, within the same middlewares.
 
-    What the framework does around and before an endpoint costs more than a small test. The routes are registered all the
-    same, for what describes them, and for other methods of their paths.
+    The framework's work around an endpoint costs more than a small test. The routes are registered all the same,
+    for OpenAPI and for other methods of their paths.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -69,7 +69,7 @@ class Application(FastAPI):
         self._handlers, self._direct = handlers, Direct(handlers)
 
     def add_layer(self, layer: Callable[..., ASGIApp], **options: Any) -> None:
-        """Put a middleware around everything, the direct way as well; the last added is the outermost."""
+        """Put a middleware around everything, including the direct way; the last added is the outermost."""
         self.add_middleware(layer, **options)
         self._direct = layer(self._direct, **options)
 
@@ -84,7 +84,7 @@ def add_routes(
     jobs: Jobs | None,
     held_together: Together | None = None,
 ) -> Mapping[str, Handler]:
-    """Add all routes and exception handlers; return what answers a POST without the framework's help, by path."""
+    """Add all routes and exception handlers; return the handlers of direct POSTs by path."""
     cache: Cache[RenderedResponse] = Cache(settings.cache_bytes, settings.cache_entries)
     most = max(settings.bodies_bytes, settings.max_body_bytes)
     budget = ByteBudget(most, partial(metrics.refused, "bodies_bytes"), together=held_together)
@@ -120,7 +120,7 @@ QUESTIONS: dict[Kind, str] = {
     "plan": "The method and cost of a test without running it: operations, bytes, seconds, and the reasons.",
     "compare": "Compare many systems: an exact test of each pair, adjusted p-values, rank ranges, groups, the best set.",
     "gate": "Decide a pull request: 200 when the candidate U passes against the baseline V, 409 when not.",
-    "power": "Which true difference a test finds, how likely, and how many items that takes.",
+    "power": "Find the true difference that a test detects, its power, or the number of items.",
     "batch": "Many small tests in one request, answered in order; a bad one has its problem in its place.",
 }
 
@@ -136,7 +136,7 @@ def test_router(endpoint: TestEndpoint) -> APIRouter:
         answer.__name__, answer.__doc__ = kind, sentence
         return answer
 
-    # `openapi.document` describes them further.
+    # described further by `openapi.document`
     for folder, kinds in (("/tests", TESTS), ("", QUESTIONS)):
         for kind, sentence in kinds.items():
             answer = answering(kind, sentence)

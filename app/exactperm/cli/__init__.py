@@ -1,1 +1,1 @@
-"""The command line. Only `commands` and `options` are loaded before it is known what to do: help comes at once."""
+"""The command line. Only `commands` and `options` are imported at first, so that help is fast."""

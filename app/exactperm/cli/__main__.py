@@ -1,4 +1,4 @@
-"""`python -m exactperm.cli`: what `.venv/bin/exactperm` runs."""
+"""`python -m exactperm.cli`, the program `exactperm`."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
 """Command line arguments to requests: files in their roles, and fields of a form.
 
-Also those of the paper's authors (rycolab/paired-perm-test, run.py): `--metric acc|F1 [--MC K] [--delim ,|tab]`. Their files
-have no header: two columns of whole numbers (correct of each system, by item), or four (true positives and incorrect of
-each, F1 = tp / (tp + incorrect / 2), 0 where there are none). Their p-value is P(|t| >= |observed t|), as ours two-sided is.
-Where the two programs differ:
+Also accepts the command line of the paper's authors (rycolab/paired-perm-test, run.py): `--metric acc|F1 [--MC K]
+[--delim ,|tab]`. Their files have no header: two columns of whole numbers (correct of each system, by item), or four
+(true positives and incorrect of each, F1 = tp / (tp + incorrect / 2), 0 where there are none). Their p-value is P(|t|
+>= |observed t|), like our two-sided one. The programs differ:
 
 * theirs deletes outcomes of probability below 1e-8 (acc) or 1e-6 (F1) on the way, so that a small p-value becomes 0 and
   that of F1 loses weight from about 20 items on; ours deletes nothing;
 * theirs compares differences of F1 as doubles, so that equal ones can differ in the last bit; ours counts ties exactly;
-* with K samples theirs is b / K, which may be 0, of numbers that change every time; ours is (b + 1) / (K + 1) of
-  samples that a seed fixes, with a 99 % interval around it;
+* with K samples theirs is b / K, which may be 0 and changes with every run; ours is (b + 1) / (K + 1) of samples that a
+  seed fixes, with a 99 % interval around it;
 * theirs fails where no item differs (acc); there p is 1.
 """
 
@@ -38,9 +38,9 @@ from .output import Refused
 
 STDIN = "-"
 PREFIX = "field_"
-AGAINST = "against/"  # before the number of a baseline's file, as in pointers
+AGAINST = "against/"  # precedes the number of a baseline's file, as in pointers
 REFERENCES = ("ref", "ref2", "ref3", "ref4")
-# The exit status of a gate depends on the HTTP status; a form must not change it.
+# A gate's exit status follows from the HTTP status, which a form must not change.
 KEPT = frozenset({"fail_status"})
 STATISTICS = {"acc": ("sum_difference", 2), "f1": ("f1", 4)}
 COLUMNS = {2: "correct_u,correct_v", 4: "tp_u,incorrect_u,tp_v,incorrect_v"}
@@ -50,7 +50,7 @@ MC = "--MC"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Files by role (of some roles several), where each came from, fields by name, and the files of several baselines."""
+    """Files by role (several for some roles), their paths, fields by name, and the files of several baselines."""
 
     files: Mapping[str, Any]
     paths: Mapping[str, str]
@@ -98,9 +98,9 @@ def paths_of(given: Mapping[str, Any]) -> dict[str, str]:
         )
     if len(named) > 2:
         raise click.UsageError(
-            f"Give one file with both systems, or two files, folders or quoted patterns such as 'runs/a/*.jsonl' "
-            f"(U first, then V); these are {len(named)}. "
-            "The gold standard is --gold, references are --ref."
+            "Give one file with both systems, or two files, folders or quoted patterns such as "
+            f"'runs/a/*.jsonl' (U first, then V); {len(named)} were given. The gold standard is --gold, "
+            "references are --ref."
         )
     paths = {"file": named[0]} if len(named) == 1 else {"u": named[0], "v": named[1]}
     if against:
@@ -109,9 +109,9 @@ def paths_of(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def beside(given: Mapping[str, Any]) -> dict[str, str]:
-    """The files beside those of the systems, by role."""
+    """The other files, by role."""
     if len(given["ref"]) > len(REFERENCES):
-        raise click.UsageError(f"At most {len(REFERENCES)} references are read.")
+        raise click.UsageError(f"Give at most {len(REFERENCES)} references.")
     others = {role: given[role] for role in ("gold", "qrels", "documents") if given[role] is not None}
     return {**dict(zip(REFERENCES, given["ref"], strict=False)), **others}
 
@@ -119,7 +119,7 @@ def beside(given: Mapping[str, Any]) -> dict[str, str]:
 def require_one_stdin(paths: Iterable[str]) -> None:
     """Refuse to read standard input twice."""
     if list(paths).count(STDIN) > 1:
-        raise click.UsageError("Only one file can be standard input.")
+        raise click.UsageError("Standard input can be only one of the files.")
 
 
 def read(path: str) -> tuple[str, bytes]:
@@ -135,7 +135,7 @@ def read(path: str) -> tuple[str, bytes]:
 
 
 def read_all(path: str) -> tuple[str, bytes] | Several:
-    """A file; or the files of a folder or a pattern, of which it says what it leaves out. Raises Refused."""
+    """A file, or the files of a folder or a pattern; reports skipped ones. Raises Refused."""
     if path == STDIN:
         return read(path)
     try:
@@ -147,14 +147,17 @@ def read_all(path: str) -> tuple[str, bytes] | Several:
     if found.left_out:
         more = f" and {len(found.left_out) - 3:,} more" if len(found.left_out) > 3 else ""
         click.echo(
-            f"exactperm: of {path} {len(found.files):,} files are read, and not {', '.join(found.left_out[:3])}{more}.",
+            (
+                f"exactperm: reads {len(found.files):,} files of {path}; skips "
+                f"{', '.join(found.left_out[:3])}{more}."
+            ),
             err=True,
         )
     return found
 
 
 def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that have options of their own, by name."""
+    """The fields that have options, by name."""
     fields = {
         name.removeprefix(PREFIX): value
         for name, value in given.items()
@@ -166,7 +169,7 @@ def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_options(texts: Iterable[str], others: Mapping[str, Any], roles: Collection[str]) -> dict[str, Any]:
-    """The fields of `--option NAME=VALUE` with the others; raises BadParameter for what is twice, or a file."""
+    """The fields, with those of `--option NAME=VALUE`; raises BadParameter for repeated fields and files."""
     fields = dict(others)
     for text in texts:
         name, equals, value = text.partition("=")
@@ -187,7 +190,7 @@ def with_options(texts: Iterable[str], others: Mapping[str, Any], roles: Collect
 
 
 def metrics_of(text: str) -> Any:
-    """`--metrics`: names between commas, or a JSON list of fields, or @ and a file with one."""
+    """`--metrics`: names separated by commas, a JSON list of fields, or @FILE with a list."""
     if text.startswith("@"):
         text = read(text[1:])[1].decode("utf-8", "replace")
     if text.lstrip()[:1] in {"[", "{"}:
@@ -201,9 +204,9 @@ def metrics_of(text: str) -> Any:
 def as_the_authors(
     fields: Mapping[str, Any], given: Mapping[str, Any], content: bytes, path: str
 ) -> dict[str, Any]:
-    """Our fields for the options of rycolab/paired-perm-test; `content` is that of the one file.
+    """The fields for the options of rycolab/paired-perm-test; `content` is that of the one file.
 
-    `--metric acc` is theirs only with a file like theirs: lm-evaluation-harness has a metric of that name.
+    `--metric acc` is theirs only with a file like theirs, since lm-evaluation-harness has a metric of that name.
 
     Raises
     ------
@@ -231,7 +234,7 @@ def as_the_authors(
 
 
 def _width(content: bytes, delim: str | None) -> int | None:
-    """How many whole numbers the first line has; None where it has anything else."""
+    """The number of integers in the first line; None if it has anything else."""
     line = content[:10_000].decode("utf-8", "replace").lstrip("\ufeff\r\n").partition("\n")[0]
     delimiter = DELIMITERS[delim][1] if delim is not None else "\t" if "\t" in line else ","
     values = [value.strip() for value in line.split(delimiter)]
@@ -243,7 +246,7 @@ def _refuse_both(fields: Mapping[str, Any], theirs: str, *ours: str) -> None:
     for name in ours:
         if name in fields:
             raise click.UsageError(
-                f"{theirs} and --{name.replace('_', '-')} say the same thing; give one of them."
+                f"{theirs} and --{name.replace('_', '-')} set the same option; give one of them."
             )
 
 
@@ -251,14 +254,14 @@ def _refuse_both(fields: Mapping[str, Any], theirs: str, *ours: str) -> None:
 
 
 def compare_form(given: Mapping[str, Any]) -> tuple[CompareRequest, Form]:
-    """The systems' files, those beside them, and fields; raises Refused or UsageError."""
+    """The systems' files, other files, and fields; raises Refused or UsageError."""
     paths, others = list(given["paths"]), beside(given)
     require_one_stdin([*paths, *others.values()])
     systems = [read_all(path) for path in paths]
     fields = fields_of(given)
     if given["pair"]:
         if "compare" in fields:
-            raise click.UsageError("--pair and --compare say the same thing; give one of them.")
+            raise click.UsageError("--pair and --compare set the same option; give one of them.")
         fields["compare"] = [list(pair) for pair in given["pair"]]
     fields = with_options(given["option"], fields, {*ROLES, "system"})
     fields_and_files = {**{role: read_all(path) for role, path in others.items()}, **fields}
@@ -277,14 +280,14 @@ def compare_form(given: Mapping[str, Any]) -> tuple[CompareRequest, Form]:
 
 
 def _names_of_tasks(paths: Sequence[str], given: Any) -> list[str]:
-    """The names of systems with a file for each task: folders, or patterns, named after themselves unless they have names."""
+    """The names of systems with a file for each task; by default those of the folders or patterns."""
     names = _listed(given)
     if isinstance(given, str) and given.startswith("["):
         names = json.loads(given)
     if names is None:
         names = by_folders([[*PurePath(path).parts[:-1], stem(PurePath(path).name)] for path in paths])
     if names is None or len(names) != len(paths) or len(set(names)) < len(names):
-        raise click.UsageError(f"Name the {len(paths)} systems, each by a name of its own: -O names=A,B.")
+        raise click.UsageError(f"Give the {len(paths)} systems distinct names: -O names=A,B.")
     if len(paths) < 2:
         raise click.UsageError(
             f"{paths[0]} has several files: give such a folder or pattern for each system."
@@ -293,14 +296,14 @@ def _names_of_tasks(paths: Sequence[str], given: Any) -> list[str]:
 
 
 def _listed(names: Any) -> list[str] | None:
-    """Names in a list or between commas; None of JSON, and of nothing."""
+    """Names in a list or separated by commas; None for JSON and for nothing."""
     if isinstance(names, str) and not names.startswith("["):
         return [name.strip() for name in names.split(",")]
     return names if isinstance(names, list) else None
 
 
 def _names_by_folder(paths: Sequence[str], names: Sequence[str]) -> list[str] | None:
-    """Names for files that are called the same, by the folders that tell them apart; None where stems do already.
+    """Names for files of the same name, by the folders that differ; None if the stems differ.
 
     >>> _names_by_folder(["runs/a/out.jsonl", "runs/b/out.jsonl"], ["out.jsonl", "out.jsonl"])
     ['a', 'b']
@@ -325,7 +328,7 @@ def _by_system(paths: Sequence[str], files: Sequence[str], names: Any) -> dict[s
 
 
 def power_request(given: Mapping[str, Any]) -> tuple[PowerRequest, Form]:
-    """The request, and the form that it was made from; raises UsageError."""
+    """The request, and the form it was made from; raises UsageError."""
     members: dict[str, Any] = {"solve": given["solve"]}
     for name in ("power", "effect", "alpha"):
         if given[name] is not None:
@@ -352,7 +355,7 @@ def power_request(given: Mapping[str, Any]) -> tuple[PowerRequest, Form]:
 
 
 def _number(text: str, option: str) -> float | str:
-    """A number; `observed` goes on, to be refused with its reason."""
+    """A number; `observed` passes through, to be refused with its reason."""
     if text == "observed":
         return text
     try:

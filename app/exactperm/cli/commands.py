@@ -33,8 +33,7 @@ Examples:
   exactperm test data.csv --metric F1             as rycolab/paired-perm-test
 
 The first file is U and the second is V; one file holds both; of folders the tasks, paired by the names of their files, are the clusters (--clusters item: none);
-- is standard input. Where something must be chosen (a filter, a
-metric), the error message lists the choices.
+- is standard input. If something must be chosen (a filter, a metric), the error message lists the choices.
 
 """
 GATE_EXAMPLES = """\b
@@ -59,7 +58,7 @@ Examples:
   exactperm compare board.csv --baseline main --alternative greater --confidence-level 0.95
   exactperm compare board.csv -o board.svg --picture heatmap
 
-Long tables may have columns dataset and cluster: then there is a board for each data set, and one over all.
+A long table may have the columns dataset and cluster: each data set then has a board, and there is one over all.
 
 """
 POWER_EXAMPLES = """\b
@@ -69,7 +68,7 @@ Examples:
   exactperm power --solve n --effect 0.02 new.jsonl old.jsonl    two systems like these, a pilot
   exactperm power --solve power --effect 0.5 --sd 3 -n 200 -o power.svg
 
-Files are a pilot: the sizes of its differences are what power is computed from; how large the difference is you have to say.
+Files are a pilot: the sizes of its differences are what power is computed from; you choose the size of the difference.
 
 """
 PLAN_EXAMPLES = """\b
@@ -98,7 +97,7 @@ def cli() -> None:
 def serve(**given: str | None) -> None:
     """Serve HTTP until SIGTERM or Ctrl-C.
 
-    Every other setting is an environment variable, EXACTPERM_…; options come before variables.
+    Every other setting is an environment variable, EXACTPERM_…; options override variables.
     """
     _require("server")
     from .settings import settings_of
@@ -116,9 +115,9 @@ cli.add_command(jobs)
 @cli.command()
 @click.option("--with-parent", is_flag=True, hidden=True)
 def worker(*, with_parent: bool) -> None:
-    """Compute jobs until SIGTERM or Ctrl-C; EXACTPERM_JOBS_URL says of which database.
+    """Compute jobs until SIGTERM or Ctrl-C; EXACTPERM_JOBS_URL is the database.
 
-    A service with that setting has a worker of its own. More of them, on this machine or others, share its jobs.
+    A service with that setting runs a worker itself; more workers, on this machine or others, share its jobs.
     """
     _require("server")
     _require("jobs")
@@ -126,7 +125,7 @@ def worker(*, with_parent: bool) -> None:
 
     settings = settings_of({})
     if not settings.jobs_url:
-        raise click.UsageError("Set EXACTPERM_JOBS_URL, to the database that the service has.")
+        raise click.UsageError("Set EXACTPERM_JOBS_URL to the database of the service.")
     from ..serving import work
 
     work(settings, with_parent=with_parent)
@@ -138,10 +137,10 @@ def worker(*, with_parent: bool) -> None:
     metavar="DIR",
     required=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The folder below which files are read; nothing else is.",
+    help="The only folder that files are read from.",
 )
 def mcp(root: Path) -> None:
-    """Serve an assistant: the Model Context Protocol on standard input and output, until that closes."""
+    """Serve an assistant: the Model Context Protocol on standard input and output, until input closes."""
     _require("mcp")
     from ..mcp_server.server import serve as serve_assistant
     from .settings import settings_of
@@ -176,13 +175,13 @@ def gate(**given: Any) -> None:
 
 @_asks("compare", COMPARE_EXAMPLES + EXIT, *options.OF_A_COMPARE)
 def compare(**given: Any) -> None:
-    """Compare many systems: who is better than whom, which ranks are certain, who belongs together."""
+    """Compare many systems: significant differences, certain ranks, and groups."""
     _run("compare", given)
 
 
 @_asks("power", POWER_EXAMPLES + EXIT, *options.OF_THE_POWER)
 def power(**given: Any) -> None:
-    """Say how many items a test needs, or what it can find."""
+    """Find how many items a test needs, or which difference it can detect."""
     _run("power", given)
 
 
@@ -194,12 +193,12 @@ def plan(**given: Any) -> None:
 
 @cli.command()
 def statistics() -> None:
-    """List the statistics by what you have and what you ask, with their names elsewhere."""
+    """List the statistics by data and question, with their names in other tools."""
     click.echo("\n".join(_statistics_lines()))
 
 
 def _statistics_lines() -> Iterator[str]:
-    """What one has, below it what one asks, and below that a line for each statistic: name, meaning, other names."""
+    """Statistics by data, then by question: a line each with name, meaning and other names."""
     before = None
     for (data, question), entries in by_data_and_question(ENTRIES).items():
         if data != before:
@@ -213,7 +212,7 @@ def _statistics_lines() -> Iterator[str]:
 
 
 @cli.command()
-@click.option("--output", "-o", metavar="FILE", help="Write it to this file.")
+@click.option("--output", "-o", metavar="FILE", help="Write to this file.")
 def openapi(output: str | None) -> None:
     """Print the OpenAPI document."""
     _require("server")
@@ -230,7 +229,7 @@ def version() -> None:
 
 
 def _require(extra: str) -> None:
-    """Refuse a command whose libraries are not installed, with the line that installs them."""
+    """Refuse a command whose libraries are missing, and name the command that installs them."""
     from ..extras import is_installed, missing
     from .output import Refused
 
@@ -239,7 +238,7 @@ def _require(extra: str) -> None:
 
 
 def _run(what: str, given: dict[str, Any]) -> NoReturn:
-    if given.get("input") is not None:  # as rycolab/paired-perm-test names the file
+    if given.get("input") is not None:  # the file, as in rycolab/paired-perm-test
         given["paths"] = (*given["paths"], given["input"])
     if not given["paths"] and what != "power":
         several = "Give one file with all systems, or a file for each."
@@ -280,11 +279,11 @@ def _status(arguments: Sequence[str] | None) -> int:
         return ERROR
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except SystemExit as error:  # uvicorn's, when it cannot listen; ours, when it must not
+    except SystemExit as error:  # uvicorn's if it cannot listen; ours if it must not
         if isinstance(error.code, str):
             click.echo(f"exactperm: {error.code}", err=True)
         return error.code if isinstance(error.code, int) else ERROR
-    except BrokenPipeError:  # the reader of the pipe has ended
+    except BrokenPipeError:  # the reader of the pipe is gone
         return PASSED
     except Exception as error:
         if os.environ.get(TRACEBACKS):

@@ -1,6 +1,6 @@
-"""`exactperm batch`, many small requests at once, and `exactperm jobs`, what a server computes while nobody waits.
+"""`exactperm batch`: many small requests at once.
 
-Libraries are imported when they run.
+`exactperm jobs`: long requests computed by a server. Libraries are imported when a command runs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,11 @@ def url_option(text: str, *, required: bool) -> Callable[[Any], Any]:
 
 URL = url_option("The server.", required=True)
 API_KEY = click.option(
-    "--api-key", envvar="EXACTPERM_API_KEY", show_envvar=True, metavar="KEY", help="The API key for it."
+    "--api-key",
+    envvar="EXACTPERM_API_KEY",
+    show_envvar=True,
+    metavar="KEY",
+    help=("The API key for that server."),
 )
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 OUTPUT = click.option("--output", "-o", metavar="FILE", help="Write the result to this file.")
@@ -53,22 +57,22 @@ Exit status: 0 when all were answered, 1 when a gate failed, 2 when a request ha
     type=click.Choice(["ndjson", "json"]),
     default="ndjson",
     show_default=True,
-    help="Of the answers: one a line, or one object.",
+    help="Format of the answers: one per line, or one object.",
 )
 @click.option("--output", "-o", metavar="FILE", help="Write the answers to this file.")
-@url_option("Ask this server.", required=False)
+@url_option("Send the requests to this server.", required=False)
 @API_KEY
 @click.option(
     "--store",
     is_flag=True,
-    help="Have that server keep the answers for a while, and say where, on standard error.",
+    help="Have that server store the answers for a while, and print their address on standard error.",
 )
 def batch(
     path: str, format_: str, output: str | None, url: str | None, api_key: str | None, *, store: bool
 ) -> None:
     """Answer the requests of a file in their order; - is standard input.
 
-    A request is {"kind": …, "request": …}, one a line, or all in one JSON object {"tests": [...]}.
+    A request is {"kind": …, "request": …}: one per line, or all in one JSON object {"tests": [...]}.
     """
     from ..client.calls import Call
     from ..client.responses import checked, permalink_of
@@ -113,11 +117,11 @@ Examples:
 
 @click.group("jobs", epilog=EXAMPLES)
 def jobs() -> None:
-    """Submit requests to a server that computes them while nobody waits, and get their results."""
+    """Submit requests to a server as jobs, and get their results."""
 
 
 def _of_a_job(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]], click.Command]:
-    """A command about one job of a server, with these options."""
+    """A command on one job of a server, with these options."""
 
     def command(function: Callable[..., None]) -> click.Command:
         for option in reversed((JOB, *options, URL, API_KEY)):
@@ -130,11 +134,11 @@ def _of_a_job(*options: Callable[[Any], Any]) -> Callable[[Callable[..., None]],
 @jobs.command()
 @click.argument("path", metavar="FILE")
 @click.option(
-    "--kind", type=click.Choice(KINDS), help="Of a JSON request; without it the file has kind and request."
+    "--kind",
+    type=click.Choice(KINDS),
+    help=("Kind of a JSON request; without it the file has kind and request."),
 )
-@click.option(
-    "--key", metavar="TEXT", help="An idempotency key: the same key and file again is the same job."
-)
+@click.option("--key", metavar="TEXT", help="An idempotency key: the same key and file give the same job.")
 @click.option("--wait", is_flag=True, help="Wait for it, and write its result.")
 @OUTPUT
 @QUIET
@@ -163,7 +167,7 @@ def submit(**given: Any) -> None:
 
 @_of_a_job()
 def status(**given: Any) -> None:
-    """Print a job as it is now, as JSON."""
+    """Print the current state of a job as JSON."""
     with _client(given) as client:
         click.echo(json.dumps(dict(client.jobs.status(given["job"]).raw), indent=2))
 
@@ -184,12 +188,14 @@ def result(**given: Any) -> None:
 
 @jobs.command("list")
 @click.option("--state", type=click.Choice(STATES), help="Only jobs in this state.")
-@click.option("--limit", type=click.IntRange(1, 1_000), metavar="N", help="At most so many.  [default: 100]")
-@click.option("--after", metavar="JOB", help="Those that are older than this one.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1_000), metavar="N", help=("At most this many. [default: 100]")
+)
+@click.option("--after", metavar="JOB", help="Jobs older than this one.")
 @URL
 @API_KEY
 def list_(**given: Any) -> None:
-    """List your newest jobs, one a line: id, state, progress, kind, tests, and when it was submitted."""
+    """List your newest jobs, one per line: id, state, progress, kind, tests, time of submission."""
     with _client(given) as client:
         found = client.jobs.list(given["state"], limit=given["limit"], after=given["after"])
     for job in found:
@@ -222,7 +228,7 @@ def _client(given: dict[str, Any]) -> Iterator[Client]:
 
 @contextlib.contextmanager
 def _refusals() -> Iterator[None]:
-    """Errors of the client as lines."""
+    """Print the client's errors as lines."""
     from ..client import ExactpermError, ProblemError
 
     try:

@@ -22,7 +22,7 @@ from ..reports.representations import (
 from ..statistics.catalogue import ENTRIES, Parameter
 
 ALTERNATIVES = ("two-sided", "greater", "less")
-# Fields that few need: typed as -O NAME=VALUE, so that help has the options that most look for.
+# Rare fields, typed as -O NAME=VALUE, so that help stays short.
 RARE = frozenset((
     "significance", "sequential", "exact_fraction", "missing_range", "allow_incomplete", "reduce_epochs", "event_column",
     "metric_u", "metric_v", "filter_u", "filter_v", "token_column", "tag_column_gold", "tag_column_u", "tag_column_v",
@@ -57,17 +57,20 @@ class Field:
 
 
 TEST = (
-    Field(
-        "statistic", "What to compare, see exactperm statistics; the default depends on the files.", "NAME"
-    ),
+    Field("statistic", "The statistic, see exactperm statistics; the default depends on the files.", "NAME"),
     Field("alternative", "greater: U is greater than V.", choices=ALTERNATIVES),
     Field("alpha", "Significance level [0.05].", "NUMBER"),
     Field("significance", "Which p-value decides [p].", choices=("p", "mid_p")),
     Field("confidence_level", "Confidence level of an interval for the difference, such as 0.95.", "NUMBER"),
-    Field("power", "Say which difference this test finds with this probability, such as 0.8.", "NUMBER"),
+    Field(
+        "power", "Report the difference that this test finds with this probability, such as 0.8.", "NUMBER"
+    ),
     Field(
         "sequential",
-        'E-values, for looking again as items come in: {"mode":"anytime"}, with scale, planned_n, max_difference.',
+        (
+            'E-values for repeated looks at growing data: {"mode":"anytime"}, with scale, planned_n, '
+            "max_difference."
+        ),
         "JSON",
     ),
     Field("method", "How to compute: auto, fft, dp, rational, bounds, monte_carlo, … [auto].", "NAME"),
@@ -106,12 +109,15 @@ READING = (
 GATE = (
     Field(
         "policy",
-        "What must be shown [no_regression].",
+        "The claim to support [no_regression].",
         choices=("no_regression", "non_inferior", "improve", "equivalent"),
     ),
     Field(
         "margin",
-        "How much worse U may be; for improve, how much better it must be; for equivalent, what it must differ by less than [0].",
+        (
+            "How much worse U may be; for improve, how much better it must be; for equivalent, how much it may "
+            "differ [0]."
+        ),
         "NUMBER",
     ),
     Field(
@@ -121,7 +127,7 @@ GATE = (
 
 
 def _statistic_fields() -> tuple[Field, ...]:
-    """The parameters of all statistics, each with those that take it; what a reader takes as well is the reader's."""
+    """The parameters of statistics, each with the statistics that take it; without those that a reader also takes."""
     read = {field.name for field in READING}
     taken: dict[str, list[tuple[str, Parameter]]] = {}
     for entry in ENTRIES:
@@ -138,7 +144,7 @@ def _statistic_field(name: str, taken: list[tuple[str, Parameter]]) -> Field:
     default = f" [{parameter.default}]" if len(defaults) == 1 and parameter.default is not None else ""
     choices = f" ({', '.join(parameter.choices)})" if parameter.choices else ""
     names = ", ".join(dict.fromkeys(entry for entry, _ in taken))
-    return Field(name, f"Of {names}: {meaning}{choices}{default}.", METAVARS[parameter.type])
+    return Field(name, f"For {names}: {meaning}{choices}{default}.", METAVARS[parameter.type])
 
 
 SECTIONS = {
@@ -156,27 +162,27 @@ COMPARE = (
     Field("adjust", "How p-values are adjusted over the pairs of a family [holm].", choices=get_args(Adjust)),
     Field(
         "on_missing",
-        "Items that only some systems have: refuse, compare each pair on the items of both, or all on the items of all "
-        "[error].",
+        "Items that only some systems have: refuse them, compare each pair on common items, or use the "
+        "items that all have [error].",
         choices=("error", "pairwise", "complete"),
     ),
     Field(
-        "family", "Whether each data set is a family of tests, or all are one [dataset].", choices=get_args(Family)
+        "family", "Whether each data set is a family of tests, or all together [dataset].", choices=get_args(Family)
     ),
     Field(
         "aggregate",
-        "The overall board: data sets weigh the same, items do, or there is none [macro].",
+        "The overall board: equal weights for data sets, or for items, or none [macro].",
         choices=(*get_args(Aggregate), "null"),
     ),
-    Field("combine", "Make the overall p-values of those of the data sets.", choices=get_args(Combine)),
-    Field("pairs", "Which pairs the answer lists [auto: as many as fit].", choices=get_args(ListedPairs)),
+    Field("combine", "Combine the data sets' p-values into overall ones.", choices=get_args(Combine)),
+    Field("pairs", "The pairs that the answer lists [auto: as many as fit].", choices=get_args(ListedPairs)),
     Field("systems", "Which systems of one file to compare: A,B,C or a JSON list.", "LIST"),
     Field("names", "Names of the systems, in the order of their files: A,B,C or a JSON list [the files' names].", "LIST"),
 )  # fmt: skip
 BOARD_SECTIONS = {
     "Compare": COMPARE,
     "Test": (
-        Field("statistic", "What to compare; the default depends on the files.", "NAME"),
+        Field("statistic", "The statistic; the default depends on the files.", "NAME"),
         Field(
             "alternative",
             "With --baseline or --pair; greater: the first is better than the second.",
@@ -198,10 +204,10 @@ class Option(click.Option):
 
 
 class Sectioned(click.Command):
-    """A command whose help has sections, and that knows how rare fields are typed."""
+    """A command with sections in its help, and hints for rare fields."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse; raises NoSuchOption, which says how the field of this name is typed."""
+        """Parse; raises NoSuchOption, which explains how to type a rare field."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -212,7 +218,7 @@ class Sectioned(click.Command):
             raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write them in the order in which their options were declared."""
+        """Write the sections in the order of declaration."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -226,7 +232,7 @@ class Sectioned(click.Command):
 def of_fields(
     *sections: str, but: Collection[str] = (), of: Mapping[str, Collection[Field]] = SECTIONS
 ) -> Iterator[Callable[[Any], Any]]:
-    """An option for each field of these sections, `but` a few."""
+    """An option for each field of these sections, except those in `but`."""
     for section in sections:
         for field in of[section]:
             if field.name not in (*but, *RARE):
@@ -257,7 +263,7 @@ def in_section(section: str) -> Callable[..., Callable[[Any], Any]]:
 def output(
     formats: Collection[str], without: str, *more: Callable[[Any], Any]
 ) -> tuple[Callable[[Any], Any], ...]:
-    """Where the answer goes, and in which of these formats: `without` an option in the one that is named first."""
+    """Options for the output file and its format; `without` a --format it is the first one."""
     return (
         _output(
             "--format",
@@ -274,12 +280,12 @@ def output(
 
 
 def direction(section: str) -> Callable[[Any], Any]:
-    """Which direction is good, in this section of the help."""
+    """The options for the better direction, in this section of the help."""
     return in_section(section)(
         "--higher-is-better/--lower-is-better",
         "higher_is_better",
         default=None,
-        help="Which direction is good [by the metric: higher for accuracy, lower for wer].",
+        help="Which direction is better [by the metric: higher for accuracy, lower for wer].",
     )
 
 
@@ -331,7 +337,7 @@ SERVER = (
 STORE = _server(
     "--store",
     is_flag=True,
-    help="Have that server keep the answer for a while, and say where, on standard error.",
+    help="Have that server store the answer for a while, and print its address on standard error.",
 )
 OF_A_TEST = (
     *FILES,
@@ -355,13 +361,13 @@ OF_THE_GATE = (
         "--against",
         metavar="FILE",
         multiple=True,
-        help="A baseline; repeat it for several. FILES is then the candidate's file alone.",
+        help="A baseline; repeat it for several. FILES is then only the candidate's file.",
     ),
     direction("Gate"),
     _gate(
         "--metrics",
         metavar="LIST",
-        help="Several metrics of the same files: upos,las or a JSON list of fields, or @FILE with one.",
+        help="Several metrics of the same files: upos,las, a JSON list of fields, or @FILE with a list.",
     ),
     *FILES,
     *of_fields("Test", "Statistic", "Reading the files"),
@@ -369,12 +375,12 @@ OF_THE_GATE = (
     _output(
         "--outcome",
         metavar="FILE",
-        help="Append the lines verdict=… and p_value=… to this file, as $GITHUB_OUTPUT takes them.",
+        help="Append the lines verdict=… and p_value=… to this file, such as $GITHUB_OUTPUT.",
     ),
     _output(
         "--spelling",
         type=click.Choice(("github", "gitlab")),
-        help="As what messages spell options: inputs of the action, or variables of the template.",
+        help="Spell options in messages as inputs of the action, or as variables of the template.",
     ),
     *SERVER,
     STORE,
@@ -383,7 +389,12 @@ OF_A_COMPARE = (
     *BESIDE,
     OTHERS,
     _compare(
-        "--pair", "pair", nargs=2, multiple=True, metavar="U V", help="Compare these two; may be repeated."
+        "--pair",
+        "pair",
+        nargs=2,
+        multiple=True,
+        metavar="U V",
+        help=("Compare these two; repeat it for more pairs."),
     ),
     _compare(
         "--compare",
@@ -406,7 +417,7 @@ OF_A_COMPARE = (
     *SERVER,
     STORE,
 )
-# Numbers of a binary design; then fields of a test that a question about power has itself, or not at all.
+# Numbers of a binary design; then fields of a test that power has itself, or not at all.
 NUMBERS = ("p10", "p01", "u", "v", "discordance", "correlation")
 NOT_OF_A_PILOT = frozenset(
     {"alternative", "alpha", "power", "confidence_level", "significance", "test", "sequential"}
@@ -414,11 +425,14 @@ NOT_OF_A_PILOT = frozenset(
 )
 OF_THE_POWER = (
     _power(
-        "--solve", type=click.Choice(get_args(Solve)), default="effect", help="What is asked for [effect]."
+        "--solve",
+        type=click.Choice(get_args(Solve)),
+        default="effect",
+        help=("The number to solve for [effect]."),
     ),
-    _power("-n", "n", metavar="NUMBERS", help="Numbers of items: 500, or 100,300,1000 [a pilot's own]."),
+    _power("-n", "n", metavar="NUMBERS", help="Numbers of items: 500, or 100,300,1000 [the pilot's]."),
     _power("--effect", metavar="NUMBER", help="The true difference U - V, in the statistic's units."),
-    _power("--power", metavar="NUMBER", help="The probability with which it is to be found [0.8]."),
+    _power("--power", metavar="NUMBER", help="The power, the probability of finding the difference [0.8]."),
     _power("--alpha", metavar="NUMBER", help="Significance level of all comparisons together [0.05]."),
     _power(
         "--alternative",
@@ -434,7 +448,11 @@ OF_THE_POWER = (
     _design("--v", metavar="NUMBER", help="V's accuracy."),
     _design("--discordance", metavar="NUMBER", help="The probability that exactly one of them is right."),
     _design("--correlation", metavar="NUMBER", help="The correlation of being right."),
-    _design("--sd", metavar="NUMBER", help="Only the standard deviation of an item's difference is known."),
+    _design(
+        "--sd",
+        metavar="NUMBER",
+        help=("Standard deviation of an item's difference, if nothing else is known."),
+    ),
     *FILES,
     *of_fields("Test", "Statistic", "Reading the files", but=NOT_OF_A_PILOT),
     *output(OF_POWER, "text"),

@@ -1,6 +1,6 @@
-"""Output: answers go to standard output or a file; problems in words, and progress, to standard error.
+"""Output: answers go to standard output or a file, problems in words and progress to standard error.
 
-Progress is one line on a terminal; elsewhere lines only when it takes long.
+Progress is one line on a terminal; elsewhere lines are written only if it takes long.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PASSED, FAILED, ERROR, INTERRUPTED = 0, 1, 2, 130  # exit statuses
 MAX_SHOWN = 20
 UNAUTHORIZED = 401
-INTERNAL = 500  # in this process there is no request id to ask for
+INTERNAL = 500  # in this process there is no request id
 SECTIONS = (*PAIR_SECTIONS.values(), *BOARD_SECTIONS.values())
 FIELDS = frozenset(field.name for section in SECTIONS for field in section) | {"compare"}
 DIRECTIONS = {"true": "--higher-is-better", "false": "--lower-is-better"}
@@ -49,7 +49,7 @@ FLAGS = frozenset(field.name for section in SECTIONS for field in section if fie
 
 
 class Refused(click.ClickException):
-    """An error without usage help; the exit status is that of a comparison that could not be made."""
+    """An error without usage help, and the exit status of a comparison that could not be made."""
 
     exit_code = ERROR
 
@@ -59,7 +59,7 @@ class Refused(click.ClickException):
 
 
 def format_of(chosen: str | None, path: str | None) -> str:
-    """The representation: the chosen one, else by the ending of the file, else a line of text.
+    """The representation: as chosen, else by the ending of the file, else a line of text.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def write(content: bytes, path: str | None) -> None:
         stream.write(content)
         stream.flush()
     except BrokenPipeError:
-        # What is left in the buffer must not raise again at exit.
+        # The rest of the buffer must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -103,25 +103,26 @@ def append(text: str, path: str) -> None:
 
 
 def require_server(url: str | None) -> None:
-    """Refuse to keep an answer where there is no server; raises UsageError."""
+    """Refuse to store an answer without a server; raises UsageError."""
     if url is None:
         raise click.UsageError(
-            "--store is for a server: name it with --url, or in EXACTPERM_URL. Here nothing is kept; -o FILE writes the answer."
+            "--store needs a server: name it with --url or EXACTPERM_URL. To keep the answer here, write "
+            "it with -o FILE."
         )
 
 
 def say_permalink(permalink: str | None, *, asked: bool) -> None:
-    """Say where an answer is kept; or that nothing says so, though it was to be."""
+    """Print the address of a stored answer, or that the server gave none."""
     if permalink is not None:
         click.echo(f"exactperm: kept at {permalink}", err=True)
     elif asked:
-        click.echo("exactperm: the server does not say where it keeps this answer, if it does", err=True)
+        click.echo("exactperm: the server gave no address for this answer; it may not be stored", err=True)
 
 
 def complain(problem: Mapping[str, Any], paths: Mapping[str, str], entrance: str | None = None) -> None:
-    """Print problem details (RFC 9457) in words: what is wrong, and where in which file or option.
+    """Print problem details (RFC 9457) in words, with the file or option of each fault.
 
-    Options are spelt as they are typed, or as the `entrance` that ran the command has them: github, gitlab.
+    Options are spelt as typed, or as in the `entrance` that ran the command: github, gitlab.
     """
     spelled = partial(in_words, spelling=SPELLINGS.get(entrance))
     detail = spelled(str(problem.get("detail", "")))
@@ -151,20 +152,20 @@ def where_in(pointer: str, paths: Mapping[str, str]) -> str:
 
 
 def printable(text: str) -> str:
-    """The text without control characters, and without the commands that runners of workflows look for in all output."""
+    """The text without control characters, and without the commands that workflow runners look for in output."""
     shown = "".join(character if character.isprintable() else "\ufffd" for character in text)
     return shown.replace("##[", "# #[")
 
 
 def in_words(sentence: str, spelling: Spelling | None = None) -> str:
-    """A sentence of the service, with its options as they are typed, or as another `spelling` has them."""
+    """A sentence of the service, with its options as typed, or in another `spelling`."""
     from ..client.errors import spelt  # which loads libraries
 
     return spelt(sentence, spelling or option_typed)
 
 
 def option_typed(name: str, value: str | None) -> str:
-    """`id_column=name` as `--id-column name`; what is no option here as the field of a form."""
+    """`id_column=name` as `--id-column name`; other fields as `-O NAME=VALUE`."""
     if name in ORDER:
         return ORDER[name]
     if name == "higher_is_better" and value in DIRECTIONS:
@@ -177,7 +178,7 @@ def option_typed(name: str, value: str | None) -> str:
 
 
 def input_of_action(name: str, value: str | None) -> str:
-    """As an input of the action: `id-column: q`; what is none as a line of its input `options`."""
+    """As an input of the action: `id-column: q`; other fields as a line of its input `options`."""
     name = SIDES.get(name, name)
     if name not in INPUTS:
         return f"options: {name}={'' if value is None else value}"
@@ -201,7 +202,7 @@ SPELLINGS: Mapping[str | None, Spelling] = {"github": input_of_action, "gitlab":
 # Progress
 
 
-AFTER_S = 1.0  # of one step, before anything is printed where there is no terminal
+AFTER_S = 1.0  # of one step, before anything is printed without a terminal
 READING_AFTER_S = 5.0  # loading the libraries takes a while on a busy machine
 EVERY_S = 0.25
 LONG_S = 3600.0
@@ -234,12 +235,12 @@ class Progress:
             self._thread.join(1.0)
 
     def doing(self, what: str, planned_s: float | None = None) -> None:
-        """Begin a step; `planned_s` is how long it should take."""
+        """Begin a step that should take `planned_s`."""
         self._doing, self._planned_s = what, planned_s
         self._since, self._due = time.monotonic(), AFTER_S
 
     def _watch(self) -> None:
-        """On a terminal a line that changes; elsewhere lines after 1, 2, 4, … seconds."""
+        """Update a line on a terminal; elsewhere print lines after 1, 2, 4, … seconds."""
         shown = False
         while not self._ended.wait(EVERY_S):
             if self._live:

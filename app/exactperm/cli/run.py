@@ -1,6 +1,6 @@
 """Run `test`, `gate`, `compare`, `power` or `plan` here or on a server, write the answer, and return the exit status.
 
-Even here the request is encoded and parsed as HTTP would have it, so that the answers are the same bytes.
+Local requests are encoded and parsed as over HTTP, so that the answers are the same bytes.
 """
 
 from __future__ import annotations
@@ -119,12 +119,12 @@ def _call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
 
 
 def _json_call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
-    """A JSON request as it stands."""
+    """An unchanged JSON request."""
     others = [name for name in given if name.startswith(PREFIX)]
     others += ["names", "option", "gold", "ref", "qrels", "documents", "mc", "delim"]
     if len(given["paths"]) != 1 or any(given.get(name) for name in others):
         raise click.UsageError(
-            "With --kind, give one FILE and no options of the test: the file is the whole request."
+            "With --kind, give one FILE and no options of the test; they belong into the file."
         )
     name, content = read(given["paths"][0])
     if what == PLAN:
@@ -145,7 +145,7 @@ def _sent(call: Call, given: Mapping[str, Any], progress: Progress) -> httpx.Res
 def send(
     call: Call, url: str | None, api_key: str | None, planned: Callable[[float], None] | None = None
 ) -> httpx.Response:
-    """The response of a server, or of this process, which says to `planned` how many seconds the engine may need."""
+    """The response of a server, or of this process, which passes the predicted seconds to `planned`."""
     if url is not None:
         with Client(url, api_key=api_key) as client:
             return client.send(call)
@@ -166,14 +166,14 @@ def _recognised(response: httpx.Response, what: str, format_: str) -> httpx.Resp
 
 
 def _shown(response: httpx.Response, what: str, *, in_words: bool) -> bytes:
-    """What is written: the answer as it is, or a plan or a board in words; raises UnreadableAnswer."""
+    """The output: the answer itself, or a plan or a board in words; raises UnreadableAnswer."""
     if what == COMPARE and in_words and response.headers["content-type"] == BY_NAME[JSON].media_type:
         return board_text(reader_of(CompareResult)(response)).encode()
     return _plan_text(response) if what == PLAN and in_words else response.content
 
 
 def _refused(problem: Mapping[str, Any], form: Form, given: Mapping[str, Any], format_: str) -> int:
-    """Show the problem; with --format json, write the problem details instead of the answer."""
+    """Show the problem; with --format json, write the problem details in place of the answer."""
     complain(problem, form.paths, given.get("spelling"))
     if format_ == "json":
         write(json.dumps(problem).encode() + b"\n", given["output"])
@@ -181,7 +181,7 @@ def _refused(problem: Mapping[str, Any], form: Form, given: Mapping[str, Any], f
 
 
 def _say_outcome(response: httpx.Response, given: Mapping[str, Any], format_: str) -> None:
-    """The verdict and the p-value in a line, where the report went to a file or is a picture."""
+    """Print the verdict and the p-value in a line if the report went to a file or is a picture."""
     if given["output"] is None and not BY_NAME[format_].is_themed:
         return
     where = f"; see {given['output']}" if given["output"] is not None else ""
@@ -194,7 +194,7 @@ def _say_outcome(response: httpx.Response, given: Mapping[str, Any], format_: st
 
 
 def _outcome(response: httpx.Response) -> str:
-    """The verdict of a gate and its p-value, a line each; no p-value from a server of before."""
+    """The verdict of a gate and its p-value, a line each; older servers send no p-value."""
     p = _p_of(response)
     return f"verdict={response.headers[VERDICT]}\n" + ("" if p is None else f"p_value={p!r}\n")
 
@@ -207,7 +207,7 @@ def _p_of(response: httpx.Response) -> float | None:
 
 
 def _p_value(response: httpx.Response, given: Mapping[str, Any]) -> str:
-    """The p-value as reports show it: on the same side of alpha as the value itself. A server of before has none."""
+    """The p-value as reports show it, on its side of alpha; older servers send none."""
     p = _p_of(response)
     if p is None:
         return "p = ?"
@@ -235,7 +235,7 @@ def _cost(planned: Mapping[str, Any]) -> str:
 
 
 def board_text(result: CompareResult) -> str:
-    """The main board, what was found on each data set, pairs if some were asked for, warnings, and what was read."""
+    """The main board, the result of each data set, requested pairs, warnings, and how files were read."""
     lines = [compare_sentence(result), "", *_board(result, result.board)]
     for name, board in (result.datasets or {}).items():
         if board is not result.board:
@@ -268,7 +268,7 @@ def _board(result: CompareResult, board: Board) -> Iterator[str]:
 
 
 def _aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns two blanks apart: texts to the left, numbers to the right; empty columns are left out."""
+    """Columns two blanks apart: texts to the left, numbers to the right, without empty columns."""
     kept = [index for index in range(len(heads)) if any(row[index] for row in rows)]
     cells = [[heads[index] for index in kept], *([printable(row[index]) for index in kept] for row in rows)]
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
@@ -283,7 +283,7 @@ def _aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[st
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal: East Asian characters take two, marks none."""
+    """Width in a terminal: East Asian characters take two columns, combining marks none."""
     return sum(
         0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in {"W", "F"} else 1
         for one in text

@@ -16,7 +16,7 @@ from .output import Refused
 PREFIX = "EXACTPERM_"
 LIKENESS = 0.85
 OF_THE_CLIENT = ("EXACTPERM_URL", "EXACTPERM_API_KEY", "EXACTPERM_TRACEBACK")
-# What Kubernetes and Docker set for a service that is called exactperm.
+# Variables that Kubernetes and Docker set for a service named exactperm.
 OF_LINKS = re.compile(
     r"EXACTPERM_(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP))\w*|EXACTPERM_ENV_\w+|EXACTPERM_NAME"
 )
@@ -24,25 +24,25 @@ ADDRESS = re.compile(r"(tcp|udp)://")
 
 
 def _look_at_names(environment: Mapping[str, str]) -> None:
-    """Refuse a variable of a setting that is gone, or of a name close to one, and warn of any other that is not one."""
+    """Refuse variables of removed settings and near misses; warn of other unknown ones."""
     known = [*(PREFIX + name.upper() for name in Settings.model_fields), *OF_THE_CLIENT]
     for given, value in environment.items():
         name = given.upper()
         if not name.startswith(PREFIX) or name in known or OF_LINKS.fullmatch(name) or ADDRESS.match(value):
             continue
         if instead := REMOVED.get(name.removeprefix(PREFIX).lower()):
-            raise Refused(f"{given[:80]}: there is no such setting any more; {instead}. Remove the variable.")
+            raise Refused(f"{given[:80]}: this setting was removed; {instead}. Remove the variable.")
         if near := difflib.get_close_matches(name, known, 1, LIKENESS):
             raise Refused(f"{given[:80]}: there is no such setting; did you mean {near[0]}?")
         click.echo(f"exactperm: {given[:80]} is not a setting of exactperm and has no effect.", err=True)
 
 
 def settings_of(given: Mapping[str, str]) -> Settings:
-    """The settings; options come before the environment.
+    """The settings; options override the environment.
 
     Raises
     ------
-        Refused: a value is not valid, or the name of a variable is close to that of a setting.
+        Refused: a value is invalid, or a variable's name is a near miss of a setting.
     """
     _look_at_names(os.environ)
     try:

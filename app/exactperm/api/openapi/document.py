@@ -38,25 +38,25 @@ from .schemas import ANSWERS, Health
 TITLE = "exactperm"
 DESCRIPTION = """Exact paired-permutation tests: is system U really better than system V on these items?
 
-Hand over two systems' results on the same items and get an exact p-value with a certificate. Everything but
+Send two systems' results on the same items, and get an exact p-value with a certificate. Everything but
 `runtime` in an answer is a function of the request. Errors are RFC 9457 problem details."""
 TAGS = [
     {"name": "tests", "description": "Test, or plan a test."},
     {"name": "compare", "description": "Rank and group many systems."},
     {"name": "gate", "description": "Decide a pull request."},
-    {"name": "power", "description": "How many items, and what they can find."},
-    {"name": "jobs", "description": "Work that outlives a connection, and answers that are kept."},
-    {"name": "meta", "description": "What this server can do."},
+    {"name": "power", "description": "Plan how many items, and what they can find."},
+    {"name": "jobs", "description": "Work that outlives a connection, and stored answers."},
+    {"name": "meta", "description": "Describe this server."},
     {"name": "health", "description": "For load balancers and orchestrators."},
 ]
 BEARER = {
     "type": "http",
     "scheme": "bearer",
-    "description": "An API key, where the operator has set any; the health routes need none.",
+    "description": "An API key, if the operator has set any; the health routes need none.",
 }
-GUARDED_STATUSES = (401, 431)  # wherever a key may be needed; operations have more of their own
+GUARDED_STATUSES = (401, 431)  # every operation with a key has these; some have more
 HEALTH_PATHS = ("/livez", "/readyz", "/healthz")
-# Routes that read their bodies themselves; the others describe themselves.
+# Routes that read their bodies themselves; FastAPI describes the others.
 OPERATIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "/v1/tests/effects": partial(test_operation, "effects", "Test effects"),
     "/v1/tests/scores": partial(test_operation, "scores", "Test scores"),
@@ -109,7 +109,7 @@ def document(app: FastAPI) -> dict[str, Any]:
 
 
 def _described(route: RouteContext) -> RouteContext | APIRoute:
-    """A route with its operation, where there is one."""
+    """A route with its operation, if it has one."""
     path, endpoint = route.path, route.endpoint
     if path is None or endpoint is None:
         return route

@@ -47,7 +47,7 @@ LIST_EXAMPLE: dict[str, Any] = {
 
 
 def by_kind(models: Mapping[str, type[BaseModel]]) -> Schema:
-    """Which request goes with a kind: conditions in a chain, which generators of types leave alone."""
+    """Match requests to kinds by chained conditions, which type generators ignore."""
     schema: Schema = {}
     for kind, model in models.items():
         condition = {"properties": {"kind": {"const": kind}}}
@@ -60,11 +60,11 @@ def by_kind(models: Mapping[str, type[BaseModel]]) -> Schema:
 
 
 class ListedRequest(Wire):
-    """One request of a list; it is answered as by its own endpoint, in JSON."""
+    """One request of a list, answered as by its endpoint, in JSON."""
 
     model_config = ConfigDict(json_schema_extra=by_kind(OF_A_KIND))
 
-    kind: Annotated[OfAList, Field(description="Which request it is.")]
+    kind: Annotated[OfAList, Field(description="The kind of the request.")]
     request: Annotated[
         dict[str, Any], Field(json_schema_extra={"anyOf": [*map(reference, OF_A_KIND.values())]})
     ]
@@ -80,9 +80,9 @@ class ListRequest(Wire):
 
 
 class BatchedAnswer(Answer):
-    """What one request of a list was answered with, by the status that its own endpoint would have."""
+    """The answer to one request of a list, with the status that its endpoint would have."""
 
-    status: Annotated[int, Field(description="200; 409 for a gate that failed; else that of the problem.")]
+    status: Annotated[int, Field(description="200, 409 for a failed gate, or the status of the problem.")]
     answer: Annotated[
         dict[str, Any],
         Field(
@@ -96,14 +96,14 @@ class BatchedAnswer(Answer):
         dict[str, Any],
         Field(
             default_factory=dict,
-            description="In the place of an answer. Its pointers begin at this request.",
+            description="Instead of an answer. Its pointers start at this request.",
             json_schema_extra={"anyOf": [reference(Problem)]},
         ),
     ]
 
 
 class BatchCounts(Answer):
-    """How many requests there were, and how many of them were answered."""
+    """The number of requests, and of those that were answered."""
 
     tests: int
     answered: int
@@ -111,7 +111,7 @@ class BatchCounts(Answer):
 
 
 class BatchAnswer(Answer):
-    """The answers to a list, in its order."""
+    """The answers to a list, in order."""
 
     results: list[BatchedAnswer]
     counts: BatchCounts
@@ -124,7 +124,7 @@ LIST_ANSWERS = (BatchAnswer, BatchedAnswer, BatchCounts)
 
 def batch_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for lists."""
-    line = "One request a line: kind and request."
+    line = "One request per line: kind and request."
     content: dict[str, Any] = {
         messages.JSON: json_content(ListRequest),
         messages.NDJSON: {"schema": {"type": "string", "description": line}},
@@ -134,7 +134,7 @@ def batch_operation() -> dict[str, Any]:
         messages.NDJSON: {
             "schema": {
                 "type": "string",
-                "description": "One BatchedAnswer a line, in the order of the requests.",
+                "description": "One BatchedAnswer per line, in the order of the requests.",
             }
         },
     }
@@ -163,27 +163,27 @@ class JobRequest(Wire):
 
     model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES, **by_kind(OF_A_JOB_KIND)})
 
-    kind: Annotated[JobKind, Field(description="Which request it is; batch is a list of requests.")]
+    kind: Annotated[JobKind, Field(description="The kind of the request; batch is a list of requests.")]
     request: Annotated[
         dict[str, Any], Field(json_schema_extra={"anyOf": [*map(reference, OF_A_JOB_KIND.values())]})
     ]
 
 
 class JobAnswer(Answer):
-    """A job as it is now."""
+    """The current state of a job."""
 
-    id: Annotated[str, Field(pattern="^j_[0-9a-f]{32}$", description="Cannot be guessed.")]
+    id: Annotated[str, Field(pattern="^j_[0-9a-f]{32}$", description="Random; cannot be guessed.")]
     kind: JobKind
     state: STATE
-    progress: Annotated[float, Field(ge=0, le=1, description="tests_done over tests.")]
+    progress: Annotated[float, Field(ge=0, le=1, description="tests_done / tests.")]
     tests: Annotated[int, Field(ge=0)]
     tests_done: Annotated[int, Field(ge=0)]
-    chunks: Annotated[int, Field(ge=1, description="In how many parts it is computed.")]
-    predicted_seconds: Annotated[float, Field(ge=0, description="Of one processor, for the whole job.")]
-    algorithm: Annotated[str, Field(description="The version of the algorithm that computes it.")]
+    chunks: Annotated[int, Field(ge=1, description="The number of parts that it is computed in.")]
+    predicted_seconds: Annotated[float, Field(ge=0, description="Processor seconds of the whole job.")]
+    algorithm: Annotated[str, Field(description="The version of the algorithm.")]
     created: Annotated[str, Field(description="RFC 3339, in UTC.")]
     ended: str | None
-    expires: Annotated[str | None, Field(description="When the job and its result are forgotten.")]
+    expires: Annotated[str | None, Field(description="When the job and its result expire.")]
     result: Annotated[str | None, Field(description="The path of the result, once it has succeeded.")]
     problem: Annotated[
         dict[str, Any] | None,
@@ -204,26 +204,33 @@ REQUESTS = (JobRequest,)
 ANSWERS = (JobAnswer, JobsAnswer)
 KEY = parameter(
     "Idempotency-Key",
-    "Up to 255 characters of your choice. The same key and request again: the same job, with Idempotent-Replayed: true.",
+    (
+        "Up to 255 characters of your choice. The same key and request return the same job, with "
+        "Idempotent-Replayed: true."
+    ),
     {"type": "string", "pattern": "^[!-~]([ -~]{0,253}[!-~])?$"},
     "header",
 )
-TAG = parameter("If-None-Match", "An ETag: 304 if it is still that.", {"type": "string"}, "header")
-LAST = parameter("Last-Event-ID", "The last event that was seen.", {"type": "string"}, "header")
+TAG = parameter("If-None-Match", "An ETag: 304 if it still matches.", {"type": "string"}, "header")
+LAST = parameter("Last-Event-ID", "The id of the last event received.", {"type": "string"}, "header")
 LISTING = (
     parameter(
         "state",
-        "Only jobs of this state, or of several between commas.",
+        "Only jobs in this state, or in several, separated by commas.",
         {"type": "string", "pattern": SOME_STATES},
     ),
-    parameter("after", "The id of a job: those before it.", {"type": "string"}),
-    parameter("limit", "Most jobs. Default 100.", {"type": "integer", "minimum": 1, "maximum": 1_000}),
+    parameter("after", "The id of a job: list older ones.", {"type": "string"}),
+    parameter(
+        "limit",
+        "The maximum number of jobs. Default 100.",
+        {"type": "integer", "minimum": 1, "maximum": 1_000},
+    ),
 )
 OF_A_JOB = (401, 404, 410, 431, 500, 501, 503)
 REPRESENTATIONS = tuple(dict.fromkeys((*OF_A_TEST, *OF_A_GATE, *OF_A_COMPARISON)))
 ANYTHING: dict[str, Any] = {
     JSON: {"schema": {"type": "object"}},
-    NDJSON: {"schema": {"type": "string", "description": "The answers of a list, one a line."}},
+    NDJSON: {"schema": {"type": "string", "description": "The answers of a list, one per line."}},
     **report_content(REPRESENTATIONS),
 }
 
@@ -275,7 +282,7 @@ def job_operations() -> dict[tuple[str, str], dict[str, Any]]:
         Location=header("Its path."),
         **{
             "Retry-After": header("Seconds.", "integer"),
-            "Idempotent-Replayed": header("true, when the key had made it before."),
+            "Idempotent-Replayed": header("true if the key already had this job."),
         },
     )
     submitting = tuple(sorted({*PROBLEM_STATUSES, 429, 501} - {406, 409, 410}))

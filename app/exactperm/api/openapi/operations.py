@@ -65,24 +65,24 @@ def header(description: str, kind: str = "string") -> Schema:
 
 
 def parameter(name: str, description: str, schema: Schema, where: str = "query") -> Schema:
-    """A parameter that may be left out."""
+    """An optional parameter."""
     return {"name": name, "in": where, "required": False, "description": description, "schema": schema}
 
 
 ANSWER_HEADERS = {
     "ETag": header("The id of the answer."),
     "Server-Timing": header(
-        "queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal "
-        "requests (shared)."
+        "queue and compute in milliseconds; cache if the answer was cached (hit) or computed once for "
+        "several equal requests (shared)."
     ),
-    "Content-Location": header("Where an answer is kept that was asked for with store."),
+    "Content-Location": header("The path of the stored answer, if store was set."),
     "Age": header("Seconds since a cached answer was computed.", "integer"),
-    "X-Request-Id": header("The client's, or a new one."),
+    "X-Request-Id": header("The client's request id, or a new one."),
 }
 
 
 def format_parameter(names: Iterable[str]) -> Schema:
-    """The choice among these representations."""
+    """The `format` parameter for these representations."""
     description = "The representation of the answer; overrides Accept."
     return parameter("format", description, {"type": "string", "enum": list(names)})
 
@@ -94,21 +94,21 @@ THEME = parameter(
 )
 TIMEOUT = parameter(
     "timeout_s",
-    "Deadline in seconds, clamped by the server; here it counts before any body is read.",
+    "Deadline in seconds, clamped by the server; in the query it holds before the body is read.",
     {"type": "number", "exclusiveMinimum": LEAST_TIMEOUT_S},
 )
 CODING = parameter(
     "Content-Encoding",
-    "The content coding of the body; the limit is for its size as sent and as inflated.",
+    "The content coding of the body; the limit holds for its compressed and its decompressed size.",
     {"type": "string", "enum": [*CODINGS, "identity", ""]},
     "header",
 )
 STORE = parameter(
     "store",
-    "1 keeps the answer for a while; Content-Location is its path, for whoever has the same API key.",
+    "1 stores the answer for a while; Content-Location is its path, readable with the same API key.",
     {"type": "string", "enum": ["0", "1"]},
 )
-# Of whatever runs a test; a plan has no pictures.
+# For operations that run a test; a plan has no pictures.
 RUNNING = [THEME, TIMEOUT, CODING, STORE]
 
 
@@ -127,7 +127,7 @@ TABLE_EXAMPLES: dict[tuple[str, str], Schema] = {
             "value": "8,2,6,1\n3,3,5,2\n7,1,7,1\n",
         },
         "header": {
-            "summary": "any counts by name, ids and clusters",
+            "summary": "counts by name, ids and clusters",
             "value": "id,tp_u,fp_u,fn_u,tp_v,fp_v,fn_v\na,8,1,1,6,0,1\nb,3,2,1,5,1,1\n",
         },
     },
@@ -158,7 +158,7 @@ LINE_EXAMPLE = (
     "p=0.0625 (exact, fft) two-sided mean_difference=0.056 U=0.866 V=0.81 n=5 not significant at 0.05 "
     "t_0123456789abcdef\n"
 )
-# Of all operations: what exactperm itself refuses, headers that are too large, and bugs.
+# For all operations: refusals of exactperm, headers that are too large, and bugs.
 OF_JOBS = frozenset({"job-not-finished", "expired", "jobs-off"})
 PROBLEM_STATUSES = sorted(
     {
@@ -214,7 +214,7 @@ def _answers() -> dict[str, Any]:
 
 
 def text_content(examples: Mapping[str, Any]) -> dict[str, Any]:
-    """A body of text with examples; the first is in the schema, too, where Swagger UI looks when its reader chooses another type."""
+    """A text body with examples. The first is repeated in the schema, where Swagger UI looks after a change of type."""
     first = next(iter(examples.values()))["value"]
     return {"schema": {"type": "string", "example": first}, "examples": dict(examples)}
 
@@ -243,7 +243,7 @@ def form_schema() -> dict[str, Schema]:
         role: {
             **BINARY,
             "description": f"A file: {title}. May be gzip or zstd."
-            + ("" if role == "file" else " May be repeated, with a file for each task."),
+            + ("" if role == "file" else " Repeat it to send a file for each task."),
         }
         for role, title in ROLES.items()
     }
@@ -254,7 +254,7 @@ def form_schema() -> dict[str, Schema]:
     }
     parts["statistic"] = {
         "type": "string",
-        "description": "A statistic of what the files hold (/v1/meta), or one that the format itself defines.",
+        "description": "A statistic for the files' data (/v1/meta), or one that the format defines.",
     }
     members = _members(tuple(STATISTIC_MODELS), Choices)
     for name in FIELDS:
@@ -331,10 +331,10 @@ def _members(kinds: tuple[TestKind, ...], model: type[Choices]) -> dict[str, Sch
 
 
 def as_text(schema: Schema) -> Schema:
-    """The schema of a member of a body, for a query or a form.
+    """The schema of a body's member as a query parameter or form field, never null.
 
-    It cannot be null. A default is in the description alone: pages and generated clients send a schema's default, even
-    next to a body with another value.
+    Its default is only in the description: pages and generated clients send a schema's default, even with a body
+    that has another value.
     """
     text = {key: value for key, value in schema.items() if key not in {"title", "default", "anyOf"}}
     for kind in schema.get("anyOf", ()):
@@ -342,7 +342,10 @@ def as_text(schema: Schema) -> Schema:
     if text.pop("$ref", None) is not None:
         text |= {"type": "string", "description": f"{text['description']} A JSON object."}
     if text.get("type") == "array":
-        text = {"type": "string", "description": f"{text['description']} A JSON list, or between commas."}
+        text = {
+            "type": "string",
+            "description": (f"{text['description']} A JSON list, or separated by commas."),
+        }
     default = schema.get("default")
     if default is not None:
         text["description"] = f"{text.get('description', '')} Default {literal_of(default)}.".strip()
@@ -355,7 +358,7 @@ def literal_of(value: Any) -> str:
 
 
 def _parameters(kind: TestKind) -> list[dict[str, Any]]:
-    """The query parameters of bodies that cannot hold options."""
+    """The query parameters for bodies that cannot hold options."""
     statistic = STATISTIC_MODELS[kind].model_json_schema()["properties"]["name"]
     members = {"statistic": as_text(statistic), **_members((kind,), REQUEST_MODELS[kind])}
     return [in_query(name, member) for name, member in members.items() if name not in {"timeout_s", "store"}]
@@ -365,7 +368,7 @@ def in_query(name: str, member: Schema) -> Schema:
     """An option as a query parameter."""
     return parameter(
         name,
-        "For bodies that cannot hold options; in application/json it is a member of the body. "
+        "For bodies that cannot hold options; in application/json a member of the body. "
         + member.get("description", ""),
         {key: value for key, value in member.items() if key != "description"},
     )
@@ -382,7 +385,7 @@ GATE_HEADERS = {
         "description": "pass, fail or inconclusive; continue where more items are to come.",
         "schema": {"type": "string", "enum": ["pass", "fail", "inconclusive", "continue"]},
     },
-    "X-P-Value": header("The p-value that decided, adjusted where there are several metrics.", "number"),
+    "X-P-Value": header("The deciding p-value, adjusted for several metrics.", "number"),
 }
 METRICS = {
     "type": "string",
@@ -392,13 +395,13 @@ METRICS = {
 AGAINST = {
     "type": "array",
     "items": BINARY,
-    "description": "The file of a baseline, instead of v; repeated for each. The candidate u is compared with every one; "
-    "p-values are adjusted by Holm's method over all comparisons.",
+    "description": "The file of a baseline, instead of v; repeat it for several. The candidate u is "
+    "compared with each; p-values are adjusted by Holm's method over all comparisons.",
 }
 BASELINE_NAMES = {
     "type": "string",
-    "description": "The baselines' names in the order of their files against: A,B or a JSON list. Else those that the "
-    "files have in them, else the files' own.",
+    "description": "The baselines' names in the order of their files against: A,B or a JSON list. Default: "
+    "the names in the files, else the files' names.",
 }
 
 
@@ -445,7 +448,7 @@ def power_operation() -> dict[str, Any]:
     }
     answers = {messages.JSON: {"schema": reference(PowerAnswer)}, **report_content(OF_POWER)}
     parameters = [format_parameter(OF_POWER), *RUNNING]
-    return operation("Plan how many items", "power", content, answers, parameters)
+    return operation("Plan a number of items", "power", content, answers, parameters)
 
 
 def _power_form() -> dict[str, Any]:
@@ -475,7 +478,7 @@ TABLE = parameter(
 )
 SYSTEMS = parameter(
     "systems",
-    "Names of the columns of an array, or the columns of a table to take: between commas, or a JSON list.",
+    "Names of an array's columns, or the columns of a table to use: separated by commas, or a JSON list.",
     {"type": "string"},
 )
 BOARD_EXAMPLES: dict[str, dict[str, Any]] = {
@@ -518,7 +521,7 @@ def compare_operation() -> dict[str, Any]:
 
 
 def _of_tables() -> dict[str, Schema]:
-    """The options of tables: of scores, or of scores or labels beside gold."""
+    """The options of tables of scores, or of predictions with gold."""
     of_gold = {
         parameter.name
         for entry in entries("predictions")
@@ -531,14 +534,14 @@ def _of_tables() -> dict[str, Schema]:
 
 def _choices(*kinds: TestKind) -> dict[str, Schema]:
     """The options of a comparison, as texts of a query or a form."""
-    # Its statistic refers to those of all kinds, so that these have to be there.
+    # Its statistic refers to those of all kinds, so these must be components.
     models = [(model, "validation") for model in (CompareChoices, *STATISTIC_MODELS.values())]
     _, schemas = models_json_schema(models, ref_template=REF)  # type: ignore[arg-type]
     own = schemas["$defs"]["CompareChoices"]["properties"]
     members: dict[str, Schema] = {
         "statistic": {
             "type": "string",
-            "description": "The name of a statistic; its parameters are given beside it.",
+            "description": "The name of a statistic; its parameters are separate fields.",
         }
     }
     for kind in kinds:
@@ -553,15 +556,16 @@ def _choices(*kinds: TestKind) -> dict[str, Schema]:
 
 
 def _compare_form() -> Schema:
-    """The parts of the form: one file for each system, or one with several; then fields."""
+    """The parts of the form: one file per system, or one with several; then fields."""
     form = form_schema()
     roles = {role: form[role] for role in ROLES if role not in {"u", "v"}}
-    files = {"type": "array", "items": BINARY, "description": "The file of one system; repeated for each."}
+    files = {"type": "array", "items": BINARY, "description": "The file of one system; repeat it for each."}
     readers = {name: form[name] for name in ("format", *READER_OPTIONS)}
     names = {
         "type": "string",
-        "description": "The systems' names in the order of their files, between commas or as a JSON list; else those of the files. "
-        "A name that is repeated has several files, one for each task: tasks are data sets.",
+        "description": "The systems' names in the order of their files, separated by commas or as a JSON "
+        "list; default: the files' names. A repeated name has several files, one for each "
+        "task: tasks are data sets.",
     }
     return {
         "type": "object",

@@ -1,6 +1,5 @@
-"""OpenAPI schemas of the answers, derived from the records that they are written from.
-
-A field added to a record is in the document at once; its type, its description and its bounds are the record's.
+"""OpenAPI schemas of the answers, derived from their records: a new field of a record is in the document at once,
+with its type, description and bounds.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from ...errors import Flaw
 from ...service.messages import TestKind
 from ...service.problems import Problem as ProblemRecord
 
-# Components whose names do not follow from those of their records.
+# Components that are not named after their records.
 NAMES: dict[type, str] = {
     WarningRecord: "WarningAnswer",
     ConfidenceInterval: "IntervalAnswer",
@@ -46,7 +45,7 @@ NAMES: dict[type, str] = {
 class Answer(BaseModel):
     """Base of all answers."""
 
-    __test__ = False  # pytest would collect TestAnswer by its name
+    __test__ = False  # TestAnswer is not a test for pytest
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
 
@@ -58,7 +57,7 @@ class Health(Answer):
 
 @cache
 def model_of(record: type) -> type[BaseModel]:
-    """The model of the JSON object that a record is written as."""
+    """The model of a record's JSON object."""
     name = NAMES.get(record) or record.__name__.removesuffix("Record") + "Answer"
     return create_model(name, __base__=Answer, __doc__=record.__doc__, **_members(record))
 
@@ -68,7 +67,7 @@ def _members(record: type) -> dict[str, Any]:
 
 
 def _member(annotation: Any) -> tuple[Any, Any]:
-    """The type of a member, and its description and bounds out of `Annotated`."""
+    """The type of a member, with its description and bounds from `Annotated`."""
     kind, *notes = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
     for note in notes:
         if isinstance(note, Form):
@@ -80,7 +79,7 @@ def _member(annotation: Any) -> tuple[Any, Any]:
 
 
 def _json_type(kind: Any) -> Any:
-    """A type of a record's field as the type of its JSON value: records as models, tuples of any length as lists."""
+    """The type of a field's JSON value: records become models, tuples of any length become lists."""
     if isinstance(kind, type) and (is_dataclass(kind) or kind is Mass):
         return model_of(kind)
     origin, parts = get_origin(kind), get_args(kind)
@@ -101,7 +100,7 @@ _FUNCTION = "Everything but `runtime` is a function of the request."
 
 
 def _answer(record: type, meaning: str, kind: Any = None) -> type[BaseModel]:
-    """The model of a whole answer: the record, and what is known of its computing; of a plan its kind and the versions."""
+    """The model of a whole answer: the record with runtime and versions; for a plan, its kind and versions."""
     name = record.__name__.replace("Record", "Answer")
     head, tail = ({}, _COMPUTED) if kind is None else ({"kind": (kind, ...)}, _VERSIONS)
     members: Any = {**head, **_members(record), **tail}
@@ -110,15 +109,15 @@ def _answer(record: type, meaning: str, kind: Any = None) -> type[BaseModel]:
 
 TestAnswer = _answer(TestRecord, f"The answer to a test. {_FUNCTION}")
 GateAnswer = _answer(
-    GateRecord, "The answer of a gate. Policy, margin and so on are those of the metric that decided."
+    GateRecord, "The answer of a gate. Policy, margin and so on are those of the deciding metric."
 )
 CompareAnswer = _answer(
     CompareRecord,
-    f"The answer to a comparison of many systems. {_FUNCTION}\n\n"
-    "One board has `systems`, `pairs`, `groups` and `family` here. Several data sets have each their own in `datasets`, and\n"
-    "those four are null; `overall` is the board over all of them.",
+    f"The answer to a comparison of many systems. {_FUNCTION}\n\nA single board has `systems`, `pairs`, "
+    "`groups` and `family` here. Several data sets have a board each in `datasets`,\nand those four are "
+    "null; `overall` is the board over all data sets.",
 )
-PlanAnswer = _answer(PlanRecord, "What a test would do and cost, and what the alternatives would.", TestKind)
+PlanAnswer = _answer(PlanRecord, "The method and cost of a test, and the alternatives.", TestKind)
 PowerAnswer = _answer(PowerRecord, f"The answer to a question about power. {_FUNCTION}")
-ComparePlanAnswer = _answer(ComparePlanRecord, "What a comparison would do and cost.", Literal["compare"])
+ComparePlanAnswer = _answer(ComparePlanRecord, "The methods and cost of a comparison.", Literal["compare"])
 ANSWERS = (TestAnswer, PlanAnswer, GateAnswer, CompareAnswer, PowerAnswer, ComparePlanAnswer, Problem, Health)
