@@ -66,7 +66,7 @@ def test_a_variable_of_a_setting_that_is_gone_is_refused_with_what_to_use_now(
     with pytest.raises(Refused) as refused:
         settings_of({})
     assert str(refused.value) == (
-        "EXACTPERM_QUEUE_BYTES: there is no such setting any more; it is four times EXACTPERM_MAX_BODY_BYTES "
+        "EXACTPERM_QUEUE_BYTES: this setting was removed; it is four times EXACTPERM_MAX_BODY_BYTES "
         "now, at most 256 MiB or one body. Remove the variable."
     )
 
