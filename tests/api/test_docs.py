@@ -123,7 +123,7 @@ def test_the_fields_that_the_readme_shows_are_in_the_answer_as_json(service: Any
     assert {name: answer[name] for name in expected} == expected
 
 
-PAGE = "docs/leaderboards.md"
+PAGE, ADJUSTMENTS = "docs/leaderboards.md", "docs/adjustments.md"
 TABLE = (ROOT / "openapi/examples/files/board.csv").read_bytes()
 CSV = {"content-type": "text/csv"}
 SCORES = {"A": [1, 1, 0], "B": [1, 0, 0], "C": [0, 0, 0]}
@@ -182,7 +182,7 @@ REFUSED: dict[str, tuple[dict[str, Any] | str, str]] = {
 
 
 def test_every_adjustment_has_its_row_and_says_what_it_controls() -> None:
-    rows = [line for line in section(PAGE, "Which adjustment?").splitlines() if line.startswith("| `")][1:]
+    rows = [line for line in section(ADJUSTMENTS, "Which adjustment?").splitlines() if line.startswith("| `")][1:]
     assert [row.split("`")[1] for row in rows] == list(get_args(Adjust))
     for row in rows:
         name, cell = row.split("`")[1], row.split(" | ")[2]
@@ -204,7 +204,7 @@ def test_the_figures_of_each_adjustment_are_the_services(service: Any) -> None:
         f"{adjusted('holm_discrete')['p_adjusted']:.3g} by `holm_discrete`, {adjusted('bh')['p_adjusted']:.3g} by `bh`, "
         f"and `max_t` puts it between {outward}."
     )
-    assert said in " ".join(section(PAGE, "Which adjustment?").split())
+    assert said in " ".join(section(ADJUSTMENTS, "Which adjustment?").split())
 
 
 def test_every_relation_and_every_picture_has_a_row(service: Any) -> None:
@@ -230,7 +230,7 @@ def test_what_the_page_says_of_its_first_board_is_so(service: Any) -> None:
 
 
 def test_every_code_of_the_table_of_refusals_is_tried() -> None:
-    codes = re.findall(r"`(\w+)`", " ".join(first_cells(section(PAGE, "Refused"))))
+    codes = re.findall(r"`(\w+)`", " ".join(first_cells(section("docs/problems.md", "Refused boards"))))
     assert sorted(codes) == sorted(REFUSED)
 
 

@@ -1,4 +1,4 @@
-"""The boards of docs/leaderboards.md and the recipes of docs/gates.md, run as they stand with real evaluation logs."""
+"""The boards of docs/real-boards.md and the recipes of docs/gates.md, run as they stand with real evaluation logs."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from tests.docs_pages import ROOT, blocks, read
 from tests.process.conftest import Server
 from tests.process.test_docs_console import run as run_block
 
-PAGE, PICTURE = "docs/leaderboards.md", "docs/leaderboard-wmt20.svg"
+PAGE, PICTURE = "docs/real-boards.md", "docs/leaderboard-wmt20.svg"
 PACK = ROOT.parent / "shared" / "data"
 COMMANDS = blocks(PAGE, "bash")
 MOST_BYTES = 60_000
