@@ -182,7 +182,9 @@ REFUSED: dict[str, tuple[dict[str, Any] | str, str]] = {
 
 
 def test_every_adjustment_has_its_row_and_says_what_it_controls() -> None:
-    rows = [line for line in section(ADJUSTMENTS, "Which adjustment?").splitlines() if line.startswith("| `")][1:]
+    rows = [
+        line for line in section(ADJUSTMENTS, "Which adjustment?").splitlines() if line.startswith("| `")
+    ][1:]
     assert [row.split("`")[1] for row in rows] == list(get_args(Adjust))
     for row in rows:
         name, cell = row.split("`")[1], row.split(" | ")[2]
