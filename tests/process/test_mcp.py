@@ -93,11 +93,11 @@ def heavy(path: Path) -> None:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_the_answers_are_the_line_and_the_json_of_the_command_line(tmp_path: Path, mode: str) -> None:
     asked: list[tuple[str, dict[str, Any], list[str]]] = [
-        ("test_files", {"file": "scores.csv"}, ["test", str(FILES / "scores.csv"), "--pmf", "none"]),
+        ("test_files", {"file": "scores.csv"}, ["test", str(FILES / "scores.csv"), "-O", "pmf=none"]),
         (
             "gate_files",
             {"u": NEW, "v": OLD, "options": {"policy": "non_inferior", "margin": 0.02}},
-            ["gate", str(FILES / NEW), str(FILES / OLD), "--policy=non_inferior", "--margin=0.02", "--pmf=none"],
+            ["gate", str(FILES / NEW), str(FILES / OLD), "--policy=non_inferior", "--margin=0.02", "-Opmf=none"],
         ),
         ("gate_files", {"u": NEW, "against": [OLD], "options": {"pmf": "summary"}},
          ["gate", str(FILES / NEW), "--against", str(FILES / OLD)]),

@@ -84,10 +84,9 @@ def test_every_field_of_the_form_has_an_option() -> None:
     parameters = {name for kind in ("scores", "counts", "predictions") for name in parameters_of(kind)}
     known = {*OF_QUERY, *READER_OPTIONS, *parameters, "statistic", "systems", "names", "format"}
     assert known - fields - {"kind"} == {
-        "compare",
         "higher_is_better",
         "store",
-    }  # --pair, --compare, --lower-is-better; an answer is kept by a server, which a pipeline asks over HTTP
+    }  # --lower-is-better; an answer is kept by a server, which a pipeline asks over HTTP
     assert fields <= known
 
 

@@ -178,7 +178,6 @@ def test_a_page_that_says_yes_to_everything_never_passes_a_gate(
         ["--names", "a", "b"],
         ["-O", "alpha=0.1"],
         ["--gold", "x"],
-        ["--MC", "9"],
         ["-O", "exact_fraction=true"],
     ],
     ids=str,
@@ -422,7 +421,7 @@ def test_every_mark_becomes_an_option_that_there_is(place: str, text: str) -> No
     [
         (
             "Choose the scorer (`scorer`); there are: x.",
-            "Choose the scorer (--scorer); there are: x.",
+            "Choose the scorer (-O scorer); there are: x.",
             "Choose the scorer (scorer); there are: x.",
             'Choose the scorer ("scorer"); there are: x.',
         ),

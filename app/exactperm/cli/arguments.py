@@ -1,9 +1,9 @@
 """Command line arguments to requests: files in their roles, and fields of a form.
 
-Also accepts the command line of the paper's authors (rycolab/paired-perm-test, run.py): `--metric acc|F1 [--MC K]
-[--delim ,|tab]`. Their files have no header: two columns of whole numbers (correct of each system, by item), or four
-(true positives and incorrect of each, F1 = tp / (tp + incorrect / 2), 0 where there are none). Their p-value is P(|t|
->= |observed t|), like our two-sided one. The programs differ:
+Also reads files of the paper's authors (rycolab/paired-perm-test, run.py), by `--metric acc|F1`. Their files have no
+header: two columns of whole numbers (correct of each system, by item), or four (true positives and incorrect of each,
+F1 = tp / (tp + incorrect / 2), 0 where there are none). Their p-value is P(|t| >= |observed t|), like our two-sided one. The
+programs differ:
 
 * theirs deletes outcomes of probability below 1e-8 (acc) or 1e-6 (F1) on the way, so that a small p-value becomes 0 and
   that of F1 loses weight from about 20 items on; ours deletes nothing;
@@ -44,8 +44,6 @@ REFERENCES = ("ref", "ref2", "ref3", "ref4")
 KEPT = frozenset({"fail_status"})
 STATISTICS = {"acc": ("sum_difference", 2), "f1": ("f1", 4)}
 COLUMNS = {2: "correct_u,correct_v", 4: "tp_u,incorrect_u,tp_v,incorrect_v"}
-DELIMITERS = {",": ("csv", ","), "tab": ("tsv", "\t")}
-MC = "--MC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +77,7 @@ def form_of(given: Mapping[str, Any]) -> Form:
             raise click.UsageError(
                 "One path has several files: give two folders or patterns, U first, then V."
             )
-        fields = as_the_authors(fields, given, file[1], paths["file"])
-    elif given.get("mc") is not None or given.get("delim") is not None:
-        fields = as_the_authors(fields, given, b"", "")
+        fields = as_the_authors(fields, file[1], paths["file"])
     return Form(files, paths, fields, against)
 
 
@@ -201,53 +197,37 @@ def metrics_of(text: str) -> Any:
     return text
 
 
-def as_the_authors(
-    fields: Mapping[str, Any], given: Mapping[str, Any], content: bytes, path: str
-) -> dict[str, Any]:
-    """The fields for the options of rycolab/paired-perm-test; `content` is that of the one file.
+def as_the_authors(fields: dict[str, Any], content: bytes, path: str) -> dict[str, Any]:
+    """The fields of a test, with a statistic for the metric of rycolab/paired-perm-test; `content` is that of the one file.
 
     `--metric acc` is theirs only with a file like theirs, since lm-evaluation-harness has a metric of that name.
 
     Raises
     ------
-        UsageError: options contradict each other, or the file does not have the columns of the metric.
+        UsageError: there is a statistic as well, or the file does not have the columns of the metric.
     """
-    result = dict(fields)
-    if given.get("delim") is not None:
-        _refuse_both(result, "--delim", "delimiter")
-        result.setdefault("format", DELIMITERS[given["delim"]][0])
-    if given.get("mc"):
-        _refuse_both(result, MC, "method", "samples")
-        result.update(method="monte_carlo", samples=given["mc"])
-    metric = str(result.get("metric", "")).lower()
-    width = _width(content, given.get("delim"))
-    if metric in STATISTICS and width is not None:
-        statistic, needed = STATISTICS[metric]
-        _refuse_both(result, "--metric " + result["metric"], "statistic")
-        if width != needed:
-            raise click.UsageError(
-                f"The metric {result['metric']} needs {needed} columns, {COLUMNS[needed]}; line 1 of {path} has {width}."
-            )
-        del result["metric"]
-        result["statistic"] = statistic
-    return result
+    metric = str(fields.get("metric", "")).lower()
+    width = _width(content)
+    if metric not in STATISTICS or width is None:
+        return fields
+    statistic, needed = STATISTICS[metric]
+    if "statistic" in fields:
+        raise click.UsageError(
+            f"--metric {fields['metric']} and --statistic set the same option; give one of them."
+        )
+    if width != needed:
+        raise click.UsageError(
+            f"The metric {fields['metric']} needs {needed} columns, {COLUMNS[needed]}; line 1 of {path} has {width}."
+        )
+    return {name: value for name, value in fields.items() if name != "metric"} | {"statistic": statistic}
 
 
-def _width(content: bytes, delim: str | None) -> int | None:
+def _width(content: bytes) -> int | None:
     """The number of integers in the first line; None if it has anything else."""
     line = content[:10_000].decode("utf-8", "replace").lstrip("\ufeff\r\n").partition("\n")[0]
-    delimiter = DELIMITERS[delim][1] if delim is not None else "\t" if "\t" in line else ","
-    values = [value.strip() for value in line.split(delimiter)]
+    values = [value.strip() for value in line.split("\t" if "\t" in line else ",")]
     whole = all(value.isascii() and value.isdigit() for value in values)
     return len(values) if whole and len(values) > 1 else None
-
-
-def _refuse_both(fields: Mapping[str, Any], theirs: str, *ours: str) -> None:
-    for name in ours:
-        if name in fields:
-            raise click.UsageError(
-                f"{theirs} and --{name.replace('_', '-')} set the same option; give one of them."
-            )
 
 
 # Comparisons

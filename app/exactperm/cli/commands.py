@@ -30,7 +30,7 @@ Examples:
   exactperm test runs/new runs/old                folders with a file for each task; or quoted patterns, 'runs/new/*.jsonl'
   exactperm test crf.conllu base.conllu --gold gold.conllu --statistic las --clusters document
   exactperm test scores.csv -o report.html        a report with a picture
-  exactperm test data.csv --metric F1             as rycolab/paired-perm-test
+  exactperm test data.csv --metric F1             a file of rycolab/paired-perm-test
 
 The first file is U and the second is V; one file holds both; of folders the tasks, paired by the names of their files, are the clusters (--clusters item: none);
 - is standard input. If something must be chosen (a filter, a metric), the error message lists the choices.
@@ -238,8 +238,6 @@ def _require(extra: str) -> None:
 
 
 def _run(what: str, given: dict[str, Any]) -> NoReturn:
-    if given.get("input") is not None:  # the file, as in rycolab/paired-perm-test
-        given["paths"] = (*given["paths"], given["input"])
     if not given["paths"] and what != "power":
         several = "Give one file with all systems, or a file for each."
         two = "Give one file with both systems, or two files: U first, then V."

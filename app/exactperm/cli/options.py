@@ -27,8 +27,15 @@ RARE = frozenset((
     "significance", "sequential", "exact_fraction", "missing_range", "allow_incomplete", "reduce_epochs", "event_column",
     "metric_u", "metric_v", "filter_u", "filter_v", "token_column", "tag_column_gold", "tag_column_u", "tag_column_v",
     "ner_mode", "scheme", "zero_method", "interpolation", "scale", "group_average", "variant", "epsilon", "tokenize",
-    "lowercase", "word_order", "normalized", "case_sensitive",
+    "lowercase", "word_order", "normalized", "case_sensitive", "precision", "pmf", "q", "beta", "numerator", "denominator",
+    "labels", "task", "scorer", "sheet", "path", "items", "tag_column", "family", "combine",
 ))  # fmt: skip
+# Options of rycolab/paired-perm-test, and how they are typed here.
+OTHERWISE = {
+    "MC": "--method monte_carlo --samples K",
+    "delim": "--delimiter comma, or tab",
+    "input": "the FILE without an option",
+}
 
 
 def option_of(name: str) -> str:
@@ -158,6 +165,7 @@ NOT_OF_A_BOARD = frozenset(
 )
 
 COMPARE = (
+    Field("compare", 'all_pairs, baseline, or a JSON list of pairs: [["A","B"],["A","C"]] [all_pairs].', "WHAT"),
     Field("baseline", "Compare every system with this one, instead of all pairs.", "NAME"),
     Field("adjust", "How p-values are adjusted over the pairs of a family [holm].", choices=get_args(Adjust)),
     Field(
@@ -212,8 +220,9 @@ class Sectioned(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             name = error.option_name.lstrip("-").replace("-", "_")
-            if name in RARE and any(parameter.name == "option" for parameter in self.params):
-                sentence = f"No such option: {error.option_name}. Write -O {name}=VALUE."
+            typed = f"-O {name}=VALUE" if name in RARE else OTHERWISE.get(name)
+            if typed is not None and any(parameter.name == "option" for parameter in self.params):
+                sentence = f"No such option: {error.option_name}. Write {typed}."
                 raise click.NoSuchOption(error.option_name, sentence, ctx=ctx) from None
             raise
 
@@ -290,11 +299,7 @@ def direction(section: str) -> Callable[[Any], Any]:
 
 
 _file, _output, _server = in_section("Files"), in_section("Output"), in_section("Server")
-_gate, _compare, _authors = (
-    in_section("Gate"),
-    in_section("Compare"),
-    in_section("As rycolab/paired-perm-test"),
-)
+_gate, _compare = in_section("Gate"), in_section("Compare")
 _power, _design = in_section("Power"), in_section("Design")
 BESIDE = (
     _file(
@@ -343,15 +348,6 @@ OF_A_TEST = (
     *FILES,
     KIND,
     *of_fields("Test", "Statistic", "Reading the files"),
-    _authors("--input", metavar="FILE", help="The file, as an option."),
-    _authors(
-        "--MC",
-        "mc",
-        type=click.IntRange(min=0),
-        metavar="K",
-        help="Draw K samples instead of testing exactly; 0: exact.",
-    ),
-    _authors("--delim", type=click.Choice([",", "tab"]), help="What separates the columns."),
     *output(OF_TESTS_AND_GATES, "text"),
     *SERVER,
 )
@@ -395,12 +391,6 @@ OF_A_COMPARE = (
         multiple=True,
         metavar="U V",
         help=("Compare these two; repeat it for more pairs."),
-    ),
-    _compare(
-        "--compare",
-        "field_compare",
-        metavar="WHAT",
-        help='all_pairs, baseline, or a JSON list of pairs: [["A","B"],["A","C"]] [all_pairs].',
     ),
     direction("Compare"),
     *of_fields("Compare", "Test", "Statistic", "Reading the files", of=BOARD_SECTIONS),

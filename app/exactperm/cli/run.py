@@ -121,7 +121,7 @@ def _call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
 def _json_call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
     """An unchanged JSON request."""
     others = [name for name in given if name.startswith(PREFIX)]
-    others += ["names", "option", "gold", "ref", "qrels", "documents", "mc", "delim"]
+    others += ["names", "option", "gold", "ref", "qrels", "documents"]
     if len(given["paths"]) != 1 or any(given.get(name) for name in others):
         raise click.UsageError(
             "With --kind, give one FILE and no options of the test; they belong into the file."
