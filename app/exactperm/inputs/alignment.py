@@ -77,17 +77,19 @@ RawColumn = Values | ById | Gapped
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """Columns on a common list of items: positions of each column's values in it, None where it has all in this order.
+class Items:
+    """All items that columns have values of, and which of them are compared: those that are `kept`, None for all in their order.
 
-    `ids` are the items' ids, a range where they have none. `keyed`: the columns came by id, and not in the order of the
-    items. `largest` is how many items the largest column has, those without a value included.
+    `ids` are the items' ids, a range where they have none. `positions` are those of each column's values on the list, None
+    where it has all in this order. `keyed`: the columns came by id, and not in the order of the items. `largest` is how many
+    items the largest column has, those without a value included.
     """
 
     ids: Sequence[Any]
-    positions: Mapping[str, Positions | None]
-    largest: int
-    keyed: bool = True
+    positions: Mapping[str, Positions | None] = field(default_factory=dict)
+    largest: int = 0
+    keyed: bool = False
+    kept: Positions | None = None
 
     def size(self, column: str) -> int:
         """How many values a column has."""
@@ -101,63 +103,40 @@ class Placed:
         mask[() if positions is None else positions] = True
         return mask
 
-
-@dataclass(frozen=True, slots=True)
-class Items:
-    """The items that are compared: which of the `total` that were given, None for all in their order.
-
-    `ids` are those of all that were given, a range where they have none; `keyed` as `Placed` has it.
-    """
-
-    ids: Sequence[Any]
-    keyed: bool = False
-    kept: Positions | None = None
-
-    def of(self, given: Any, name: str, one: str) -> tuple[Any, Callable[[int], str]]:
-        """What is known of each item (its cluster, its weight), and the pointer to the one of each.
+    def of(self, column: Any, name: str) -> tuple[Any, Callable[[int], str]]:
+        """The cluster, weight, group or event of each item that is compared, and the pointer to it, `/<name>/…`; None of None.
 
         Raises InvalidTest: A list is of another length, or goes with columns by id; an object goes with items without ids, or
-        lacks some. The pointer is `/<name>`.
+        lacks some.
         """
-        if isinstance(given, Mapping):
-            keys = self._keys(name, one)
-            missing = [key for key in keys if key not in given]
+        value, kept = name.removesuffix("s"), self.kept
+        if isinstance(column, Mapping):
+            if isinstance(self.ids, range):
+                detail = f"{name.capitalize()} keyed by id need ids, or systems keyed by id; or give one {value} per item."
+                raise InvalidTest.at(f"/{name}", "no_ids", detail)
+            keys = list(map(str, self.named()))
+            missing = [key for key in keys if key not in column]
             if missing:
                 named = ", ".join(quoted(key) for key in missing[:NAMED_IDS])
-                detail = f"{len(missing):,} of {len(keys):,} items have no {one}: {named}."
+                detail = f"{len(missing):,} of {len(keys):,} items have no {value}: {named}."
                 raise InvalidTest.at(f"/{name}", "unmatched_ids", detail)
-            return [given[key] for key in keys], lambda index: f"/{name}/{pointer_token(keys[index])}"
-        if self.keyed:
+            return [column[key] for key in keys], lambda index: f"/{name}/{pointer_token(keys[index])}"
+        if self.keyed and column is not None:
             detail = f"The systems are keyed by id; give {name} as an object keyed by id too."
             raise InvalidTest.at(f"/{name}", "mixed_forms", detail)
-        _require_length(f"/{name}", len(given), "The data", len(self.ids))
-        kept = self.kept
-        if kept is None:
-            return given, lambda index: f"/{name}/{index}"
-        return taken(given, kept), lambda index: f"/{name}/{kept[index]}"
+        if column is not None:
+            _require_length(f"/{name}", len(column), "The data", len(self.ids))
+        if column is None or kept is None:
+            return column, lambda index: f"/{name}/{index}"
+        return taken(column, kept), lambda index: f"/{name}/{kept[index]}"
 
-    def _keys(self, name: str, one: str) -> list[str]:
-        if isinstance(self.ids, range):
-            detail = f"{name.capitalize()} keyed by id need ids, or systems keyed by id; or give one {one} per item."
-            raise InvalidTest.at(f"/{name}", "no_ids", detail)
-        return [str(key) for key in self.named()]
+    def codes(self, column: Any, name: str) -> tuple[NDArray[np.int64] | None, int | None]:
+        """The clusters or groups of the items as numbers, and how many there are."""
+        return coded(self.of(column, name)[0])
 
     def named(self) -> Sequence[Any]:
         """The ids of the items that are compared."""
         return self.ids if self.kept is None else [self.ids[index] for index in self.kept.tolist()]
-
-
-@dataclass(frozen=True, slots=True)
-class Lacking:
-    """The items that not both systems of a test have: the positions of those values in their columns, by pointer.
-
-    `clusters` has a code for every item: those that both have, that the first alone has, the second alone, and the rest.
-    """
-
-    only: Mapping[str, Positions]
-    neither: int
-    clusters: NDArray[np.int64] | None
-    n_clusters: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +146,7 @@ class Aligned:
     `order` has positions in the given column, in the common order, by the columns' pointers; None to take all as they are. `present`,
     where systems lack items and `on_missing` is pairwise, has the positions of those that they have. `pairing` has ids and clusters of the
     n items; `matched` and `largest` are there where items were left out, or may have been. `lacking` are, with `on_missing` bounds, the
-    items that are not among the n.
+    items that not both systems of a test have: positions in their columns, for values that are taken later.
     """
 
     n: int
@@ -175,7 +154,7 @@ class Aligned:
     pairing: Pairing
     items: Items
     present: Mapping[str, Positions] = field(default_factory=dict)
-    lacking: Lacking | None = None
+    lacking: Gaps | None = None
 
 
 def in_order(n: int) -> Aligned:
@@ -211,7 +190,7 @@ def align(
     return _aligned(_by_key(keyed), clusters, on_missing)
 
 
-def _by_order(columns: Mapping[str, RawColumn], ids: Sequence[Any] | None, *, distinct: bool) -> Placed:
+def _by_order(columns: Mapping[str, RawColumn], ids: Sequence[Any] | None, *, distinct: bool) -> Items:
     first = next(iter(columns))
     n = len(columns[first])
     for name, column in columns.items():
@@ -224,7 +203,7 @@ def _by_order(columns: Mapping[str, RawColumn], ids: Sequence[Any] | None, *, di
         name: column.positions if isinstance(column, Gapped) and not column.in_order else None
         for name, column in columns.items()
     }
-    return Placed(range(n) if ids is None else ids, positions, largest=n, keyed=False)
+    return Items(range(n) if ids is None else ids, positions, largest=n)
 
 
 def _require_length(pointer: str, length: int, first: str, n: int) -> None:
@@ -253,14 +232,14 @@ def require_unique(ids: Sequence[Any]) -> None:
     raise InvalidTest(detail, flaws=tuple(flaws))
 
 
-def _by_key(columns: Mapping[str, ById]) -> Placed:
+def _by_key(columns: Mapping[str, ById]) -> Items:
     """Columns by id on all ids that there are, in the order of the first column that has each."""
     largest = max(len(column.ids) + len(column.absent) for column in columns.values())
     first = next(iter(columns.values()))
     absent = any(column.absent for column in columns.values())
     others = {name for name, column in columns.items() if column.ids != first.ids}
     if not others and not absent:
-        return Placed(first.ids, dict.fromkeys(columns), largest=largest)
+        return Items(first.ids, dict.fromkeys(columns), largest, keyed=True)
     own = chain.from_iterable(
         (*column.ids, *column.absent) if absent else column.ids
         for name, column in columns.items()
@@ -272,10 +251,10 @@ def _by_key(columns: Mapping[str, ById]) -> Placed:
         same = name not in others and len(index) == len(first.ids)
         found = map(index.__getitem__, column.ids)
         positions[name] = None if same else np.fromiter(found, dtype=np.int64, count=len(column.ids))
-    return Placed(list(index), positions, largest=largest)
+    return Items(list(index), positions, largest, keyed=True)
 
 
-def _aligned(columns: Placed, clusters: Any, on_missing: Way) -> Aligned:
+def _aligned(columns: Items, clusters: Any, on_missing: Way) -> Aligned:
     """Bring columns that are placed on a list of items into its order."""
     n = len(columns.ids)
     if not any(map(columns.size, columns.positions)):
@@ -294,8 +273,8 @@ def _aligned(columns: Placed, clusters: Any, on_missing: Way) -> Aligned:
         detail = f"No item has a value in all columns; there is nothing to compare. {_forms_of(columns.ids)}"
         raise InvalidTest.at(lacking[0], "no_common_ids", detail.rstrip())
     matched = int(kept.sum())
-    items = Items(columns.ids, columns.keyed, None if matched == n else np.flatnonzero(kept))
-    codes, n_clusters = coded(None if clusters is None else items.of(clusters, "clusters", "cluster")[0])
+    items = replace(columns, kept=None if matched == n else np.flatnonzero(kept))
+    codes, n_clusters = items.codes(clusters, "clusters")
     order, present = _taken(columns, kept)
     ids = None if isinstance(columns.ids, range) else items.named()
     by_id = columns.keyed or ids is not None
@@ -308,7 +287,7 @@ def _aligned(columns: Placed, clusters: Any, on_missing: Way) -> Aligned:
 
 
 def _taken(
-    columns: Placed, kept: NDArray[np.bool_]
+    columns: Items, kept: NDArray[np.bool_]
 ) -> tuple[dict[str, Positions | None], dict[str, Positions]]:
     """Which values of each column to take in which order, None for all as they are; and the items that it has, where not all."""
     matched = int(kept.sum())
@@ -334,24 +313,23 @@ def _taken(
     return order, present
 
 
-def _lacking(columns: Placed, kept: NDArray[np.bool_], clusters: Any) -> Lacking:
+def _lacking(columns: Items, kept: NDArray[np.bool_], clusters: Any) -> Gaps:
     """The items that not both of two columns have."""
     has = {name: columns.has(name) for name in columns.positions}
     only = {name: mask & ~kept for name, mask in has.items()}
     rest = ~np.logical_or.reduce(list(has.values()))
     every = np.concatenate([np.flatnonzero(mask) for mask in (kept, *only.values(), rest)])
-    of_all = Items(columns.ids, columns.keyed, every)
-    codes, n_clusters = coded(None if clusters is None else of_all.of(clusters, "clusters", "cluster")[0])
-    places = {}
+    codes, n_clusters = replace(columns, kept=every).codes(clusters, "clusters")
+    places = []
     for name, positions in columns.positions.items():
         place = np.arange(len(columns.ids))
         if positions is not None:
             place[positions] = np.arange(len(positions))
-        places[name] = place[only[name]]
-    return Lacking(places, int(rest.sum()), codes, n_clusters)
+        places.append(place[only[name]])
+    return Gaps(places[0], places[1], int(rest.sum()), *DEFAULT_RANGE, codes, n_clusters)
 
 
-def _refuse_missing(columns: Placed, lacking: Sequence[str]) -> None:
+def _refuse_missing(columns: Items, lacking: Sequence[str]) -> None:
     """Name the systems that lack items, and the first ids; of a test, those whose items have no counterpart."""
     has = {name: columns.has(name) for name in columns.positions}
     if not any(name.startswith("/systems/") for name in has):
@@ -369,7 +347,7 @@ def _refuse_missing(columns: Placed, lacking: Sequence[str]) -> None:
     raise InvalidTest(detail, flaws=tuple(flaws))
 
 
-def _refuse_alone(columns: Placed, has: Mapping[str, NDArray[np.bool_]]) -> None:
+def _refuse_alone(columns: Items, has: Mapping[str, NDArray[np.bool_]]) -> None:
     common = np.logical_and.reduce(list(has.values()))
     flaws: list[Flaw] = []
     counts = []
@@ -433,9 +411,8 @@ def bounded_scores(
     left = aligned.lacking
     if left is None:
         return Scores(u, v, aligned.pairing)
-    none = np.zeros(0, dtype=np.int64)
-    only = [take(name, own) if len(own) else none for name, own in left.only.items()]
-    gaps = Gaps(only[0], only[1], left.neither, *missing_range, left.clusters, left.n_clusters)
+    only = [take(name, own) if len(own) else own for name, own in (("/u", left.u), ("/v", left.v))]  # type: ignore[arg-type]
+    gaps = replace(left, u=only[0], v=only[1], low=missing_range[0], high=missing_range[1])
     return Scores(u, v, aligned.pairing, None, gaps)
 
 

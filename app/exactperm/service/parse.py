@@ -29,7 +29,6 @@ from ..inputs.alignment import (
     PointerMap,
     Positions,
     bounded_scores,
-    coded,
     values_at,
 )
 from ..inputs.columns import NAMES
@@ -158,21 +157,16 @@ def weights_for(given: Any, items: Items) -> Weights | None:
     """
     if given is None:
         return None
-    values, place = items.of(given, "weights", "weight")
+    values, place = items.of(given, "weights")
     with relocated(lambda pointer: place(int(pointer[1:])) if pointer else "/weights"):
         return weights_of(values)
-
-
-def groups_for(given: Any, items: Items) -> NDArray[np.int64] | None:
-    """The group of each item as codes, from a list or an object keyed by id; raises InvalidTest at `/groups`."""
-    return None if given is None else coded(items.of(given, "groups", "group")[0])[0]
 
 
 def events_for(given: Any, items: Items) -> NDArray[np.bool_] | None:
     """Which items had their event; raises InvalidTest, with pointers such as `/event/17` and `/event/q17`."""
     if given is None:
         return None
-    values, place = items.of(given, "event", "event")
+    values, place = items.of(given, "event")
     flaws = []
     for index, value in enumerate(values.tolist() if isinstance(values, np.ndarray) else values):
         if type(value) not in {int, bool} or value not in (0, 1):
@@ -515,5 +509,5 @@ def _data(request: AnyRequest, given: PairedColumns, aligned: Aligned) -> Paired
         return Effects(values["stay"], values.get("swap"), pairing)
     if isinstance(request, CountsRequest):
         return Counts(values["u"], values["v"], pairing)
-    groups, event = groups_for(request.groups, items), events_for(request.event, items)
+    groups, event = items.codes(request.groups, "groups")[0], events_for(request.event, items)
     return Predictions(values["gold"], values["u"], values["v"], pairing, groups, event)

@@ -30,7 +30,6 @@ from ..alignment import (
     Gapped,
     PairedColumns,
     RawColumn,
-    coded,
     system_pointer,
     values_at,
 )
@@ -453,12 +452,10 @@ def predictions_by_id(
     pairing = aligned.pairing
     if pairing.matched is not None:
         pairing = replace(pairing, largest=max(len(side.values) for side in (u, v)))
-    of_items = [
-        None if given is None else aligned.items.of(given, what, what)[0]
-        for what, given in (("groups", groups), ("event", events))
-    ]
-    events = None if of_items[1] is None else np.array(of_items[1], dtype=bool)
-    return Predictions(columns[0], columns[1], columns[2], pairing, coded(of_items[0])[0], events)
+    event = None if events is None else np.array(aligned.items.of(events, "event")[0], dtype=bool)
+    return Predictions(
+        columns[0], columns[1], columns[2], pairing, aligned.items.codes(groups, "groups")[0], event
+    )
 
 
 USES = frozenset((

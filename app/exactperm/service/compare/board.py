@@ -40,7 +40,6 @@ from ..messages import Limits
 from ..parse import (
     TEXT_STATISTICS,
     events_for,
-    groups_for,
     outputs_of,
     refuse_long_name,
     refuse_too_many,
@@ -235,7 +234,7 @@ def board_of(
                 if system_pointer(name) in aligned.present
             },
             weights_for(given.weights, items),
-            groups_for(given.groups, items),
+            items.codes(given.groups, "groups")[0],
             events_for(given.event, items),
         )
         totals = board_totals_warning(systems, spec) if kind == "counts" else None
