@@ -206,8 +206,8 @@ def test_a_table_whose_column_of_gold_is_named_is_read_beside_it(service: Any) -
     table = b"txn,is_fraud,new,old\na,1,0.9,0.4\nb,0,0.3,0.5\nc,0,0.2,0.1\nd,1,0.7,0.6\n"
     files = {"file": ("fraud.csv", table)}
     refused = service.post(FILES, files=files, data={"statistic": "auc"})
-    assert refused.status_code == 422
-    assert "gold_column" in refused.json()["detail"]
+    assert error_of(refused) == ("/files/file/line/1", "missing_column")
+    assert {"gold_column": "is_fraud"} in [each["fields"] for each in refused.json()["errors"][0]["choices"]]
     read = service.post(FILES, files=files, data={"statistic": "auc", "gold_column": "is_fraud"}).json()
     direct = service.post(
         PREDICTIONS,

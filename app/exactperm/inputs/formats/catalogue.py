@@ -33,7 +33,7 @@ from . import (
     trec,
 )
 from .roles import only
-from .workbook import as_text, refuse_others
+from .workbook import as_text
 
 AUTO = "auto"
 NAMED = 8  # formats in a sentence
@@ -84,10 +84,12 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
         raise InvalidTest.at("/files", "missing_file", "There are no files; give u and v, or one file.")
     if tasks.are_several(files):
         return _read_several(files, format_, options)
-    by_role = sources(files)
-    refuse_others(by_role)
-    by_role, sheets = as_text(by_role, options)
-    name, found = _format_of(by_role, format_, options)
+    by_role, sheets = as_text(sources(files), options)
+    name, found = format_of(by_role, format_, options)
+    if found is None and "file" in by_role and by_role["file"].is_body:
+        _refuse_ambiguous(
+            FirstLook(by_role), name, options
+        )  # its type is no choice between labels and scores
     reader = FORMATS[name]
     only(by_role, reader.roles, name)
     refuse_unused(sorted(options.given()), reader.uses | ALWAYS, name)
@@ -115,7 +117,7 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     return replace(reading, guessed=True, facts=(guessed, *reading.facts))
 
 
-def _format_of(
+def format_of(
     by_role: Mapping[str, Source], format_: str, options: ReaderOptions
 ) -> tuple[str, Guess | None]:
     """The name of the format, and what told it where it was guessed; raises InvalidTest where there is none."""
@@ -126,11 +128,7 @@ def _format_of(
             if not source.content.removeprefix(UTF8_BOM):
                 raise source.empty()
         found = guess(by_role, options)
-        name = beside_gold(found.name, options)
-        if name in TABLES and told_by_statistic(options.statistic) and labels.has_gold(FirstLook(by_role)):
-            name = told_by_statistic(options.statistic) or name
-    elif "file" in by_role and by_role["file"].is_body:  # its type is no choice between labels and scores
-        _refuse_ambiguous(FirstLook(by_role), name, options)
+        name = _beside_gold(found.name, FirstLook(by_role), options)
     if name not in FORMATS:
         near = difflib.get_close_matches(name, [*FORMATS, *ALIASES], 2)
         meant = " or ".join(marked("format", one) for one in near)
@@ -150,7 +148,7 @@ def _read_several(files: Mapping[str, UploadedFile], format_: str, options: Read
     """The reading of systems that have a file for each task."""
     some = {role: file.parts[0] if file.parts else file for role, file in files.items()}
     one_each, _ = as_text(sources(some), options)
-    name, _ = _format_of(one_each, format_, options)
+    name, _ = format_of(one_each, format_, options)
     if not FORMATS[name].several:
         role = next(role for role, file in files.items() if file.parts)
         detail = (
@@ -162,16 +160,18 @@ def _read_several(files: Mapping[str, UploadedFile], format_: str, options: Read
     return tasks.read(files, options, lambda own, chosen: read(own, format_, chosen), drops=drops)
 
 
-def beside_gold(guessed: str, options: ReaderOptions) -> str:
+def _beside_gold(guessed: str, look: FirstLook, options: ReaderOptions) -> str:
     """The guessed format, or that of scores or labels beside gold for a table of which an option says so.
 
-    Whoever names the column of gold has something that is compared with it, whatever else the table looks like: labels,
-    where the statistic is one of labels.
+    Whoever names the column of gold, or a statistic of labels or of scores beside it, has something that is compared with
+    gold, whatever else the table looks like.
     """
-    is_beside, told = guessed in {RANKED, LABELLED}, options.given() & {"gold_column", "event_column"}
-    if is_beside or (told and guessed in TABLES):
-        return told_by_statistic(options.statistic) or (guessed if is_beside else RANKED)
-    return guessed
+    if guessed not in {RANKED, LABELLED, *TABLES}:
+        return guessed
+    named = guessed in TABLES and options.given() & {"gold_column", "event_column"}
+    may_hold_gold = named or guessed not in TABLES or "file" in look.roles or labels.has_gold(look)
+    told = told_by_statistic(options.statistic) if may_hold_gold else None
+    return told or (RANKED if named else guessed)
 
 
 def may_be_either(guessed: str, name: str, options: ReaderOptions) -> bool:

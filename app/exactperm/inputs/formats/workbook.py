@@ -321,6 +321,7 @@ def as_text(files: Mapping[str, Source], options: ReaderOptions) -> tuple[dict[s
     Raises MalformedBody, BodyTooLarge: A file is damaged, or larger than allowed as CSV; InvalidTest: it is of a kind that is
     not read here, a sheet must be chosen, or there is nothing to choose it from.
     """
+    _refuse_others(files)
     read: dict[str, Source] = {}
     notes: list[str] = []
     for role, source in files.items():
@@ -342,7 +343,7 @@ def as_text(files: Mapping[str, Source], options: ReaderOptions) -> tuple[dict[s
     return read, tuple(notes)
 
 
-def refuse_others(files: Mapping[str, Source]) -> None:
+def _refuse_others(files: Mapping[str, Source]) -> None:
     """Refuse tables of kinds that are not read: .xls, .ods, and Arrow's own; raises InvalidTest."""
     for source in files.values():
         first = _first_member(source.content)

@@ -17,7 +17,7 @@ from ...execution.ipc import Control
 from ...inputs import columns
 from ...inputs.alignment import Gapped, PairedColumns, RawColumn, system_pointer
 from ...inputs.formats import beside_gold, catalogue, many_systems, numpy_files
-from ...inputs.formats.workbook import as_text, refuse_others
+from ...inputs.formats.workbook import as_text
 from ...inputs.options import OF_TWO
 from ...inputs.reader import ReaderOptions, Source, sources
 from ..documents import request_in
@@ -80,13 +80,7 @@ def parse_form(job: Job, body: bytes | bytearray, control: Control) -> DecodedCo
         other = SYSTEM if form.repeated else next(role for role in form.files if role != FILE)
         detail = "Give all systems in one file (`file`), or a file for each (`system`); not both."
         raise InvalidTest.at(f"/files/{other}", "unused_file", detail)
-    files = sources(form.files)
-    refuse_others(files)
-    files, sheets = as_text(files, options)
-    fields.reader.pop("sheet", None)
-    found = one_file(files[FILE], fields, replace(options, sheet=None))
-    assert found.reading is not None  # of a body alone there may be nothing to say
-    return replace(found, reading=replace(found.reading, notes=(*sheets, *found.reading.notes)))
+    return one_file(sources(form.files)[FILE], fields, options)
 
 
 def parse_body(job: Job, body: bytes | bytearray) -> DecodedCompare:
@@ -132,15 +126,11 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Deco
     if fields.names is not None:
         detail = "`names` goes with one file for each system; this file names its systems itself. `systems` chooses among them."
         raise InvalidTest.at(option_pointer(NAMES), "unused_option", detail)
-    format_, notes, untold = fields.format, list[Note](), False
-    guessed = format_ == catalogue.AUTO
-    if guessed:
-        found = catalogue.guess({FILE: source}, options)
-        format_ = catalogue.beside_gold(found.name, options)
-        if format_ in catalogue.TABLES:
-            format_ = catalogue.told_by_statistic(options.statistic) or format_
-        untold = catalogue.may_be_either(found.name, format_, options)
-        notes = [Guessed(found.looked_at.replace("files'", "file's"), format_)]
+    files, sheets = as_text({FILE: source}, options)
+    source, notes = files[FILE], list[Note](sheets)
+    format_, found = catalogue.format_of(files, fields.format, options)
+    if found is not None:
+        notes.append(Guessed(found.looked_at.replace("files'", "file's"), format_))
     if format_ not in FORMATS:
         detail = (
             f"The format {format_} takes a file for each system (`system`). Several systems in one file are read as "
@@ -154,6 +144,7 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Deco
         options = replace(options, delimiter=catalogue.FORMATS[format_].delimiter)
     spec = None
     if format_ in beside_gold.OUTPUTS:
+        untold = found is not None and catalogue.may_be_either(found.name, format_, options)
         holds = beside_gold.read_systems(source, options, fields.systems, format_, untold=untold)
         assert holds.default is not None
         with relocated(in_form):
@@ -165,7 +156,8 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Deco
         with relocated(lambda pointer: option_pointer(SYSTEMS) if pointer == "/systems" else pointer):
             holds = many_systems.read(source, format_, options, fields.systems)
     notes += holds.notes
-    reading = ReadingRecord(format_, guessed, tuple(notes)) if notes or not source.is_body else None
+    read = ReadingRecord(format_, found is not None, tuple(notes))
+    reading = read if notes or not source.is_body else None
     return DecodedCompare(
         choices, holds.boards, beside_files, reading, spec, holds.metric, holds.higher_is_better, fields.warnings(holds.findings),
     )  # fmt: skip

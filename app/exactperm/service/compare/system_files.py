@@ -29,7 +29,7 @@ from ...inputs.formats.tasks import (
     tasks_by_name,
     totals_read,
 )
-from ...inputs.formats.workbook import as_text, refuse_others
+from ...inputs.formats.workbook import as_text
 from ...inputs.quoting import quoted, some
 from ...inputs.reader import Finding, ReaderOptions, Reading, Source, UploadedFile, sources
 from ...statistics.columns import taken
@@ -177,18 +177,14 @@ def read_each(
     """
     every = [Source(who, file.name, file.content) for who, file in (*files.items(), *others.items())]
     numbered = {str(at): source for at, source in enumerate(every)}
-    refuse_others(numbered)
     as_read, sheets = as_text(numbered, options)
     parsed = [UploadedFile(one.name, one.content, memo={}) for one in as_read.values()]
     others = dict(zip(others, parsed[len(files) :], strict=True))
     files = dict(zip(files, parsed, strict=False))
     options = replace(options, sheet=None)
-    found = None
-    if format_ == catalogue.AUTO:
-        v, u, *_ = files.values()
-        found = catalogue.guess(sources({"u": u, "v": v, **others}), options)
-        format_ = found.name
-    takes_missing = format_ in catalogue.FORMATS and "on_missing" in catalogue.FORMATS[format_].uses
+    v, u, *_ = files.values()
+    format_, found = catalogue.format_of(sources({"u": u, "v": v, **others}), format_, options)
+    takes_missing = "on_missing" in catalogue.FORMATS[format_].uses
 
     def read_two(u: str, v: str, dropping: bool) -> Reading:
         chosen = replace(options, on_missing="drop") if dropping and takes_missing else options

@@ -198,6 +198,9 @@ REFUSED: dict[str, tuple[list[Part], dict[str, str], str, str]] = {
         [("file", "a.jsonl", LINES + LINES)], {}, "/files/file/line/3", "duplicate_value"
     ),
     "one system in a file": ([("file", "a.csv", b"id,A\nx,1\n")], {"format": "csv"}, "/files", "too_few_systems"),
+    "a format that there is not": (
+        [("file", "a.csv", b"id,A,B\nx,1,0\n")], {"format": "cvs"}, "/options/format", "unknown_format"
+    ),
     "a file of one system": (
         [("file", "a.conllu", (DATA / "conllu/crf.conllu").read_bytes())], {}, "/files/file", "one_system"
     ),
