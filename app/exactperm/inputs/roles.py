@@ -18,28 +18,9 @@ import numpy as np
 from ..errors import Choice, InvalidTest, choices_of, marked
 from ..statistics.columns import summary_rows
 from ..statistics.names import of_name
+from . import names
 from .frame import NO_HEADER, Frame, Rows, taken_rows
-from .names import (
-    CLUSTER,
-    CONTEXT,
-    DATASET,
-    FREQUENCY,
-    INDEX,
-    KEY,
-    NO_SYSTEM,
-    PART_OF_KEY,
-    PREDICTED,
-    RUN,
-    SCORE,
-    SYSTEM,
-    WEIGHT,
-    find,
-    folded,
-    is_cost,
-    is_key,
-    is_one_of,
-    is_predicted,
-)
+from .names import find, folded, is_cost, is_key, is_one_of, is_predicted
 from .number_text import parsed
 from .quoting import quoted
 from .reader import ReaderOptions, choose
@@ -54,9 +35,18 @@ MOST_LABELS = 20
 END_ROWS = 100
 # Decimals are looked for in so many rows.
 LOOKED_AT = 100
-NO_KEY_OF_RUNS = (*RUN, *DATASET, *SYSTEM, *PREDICTED, *SCORE, *FREQUENCY, *CLUSTER, *WEIGHT)
+NO_KEY_OF_RUNS = (
+    *names.RUN,
+    *names.DATASET,
+    *names.SYSTEM,
+    *names.PREDICTED,
+    *names.SCORE,
+    *names.FREQUENCY,
+    *names.CLUSTER,
+    *names.WEIGHT,
+)
 NEVER_SCORES = (
-    *PART_OF_KEY, *RUN, *DATASET, *FREQUENCY, *INDEX, *(name for name in CONTEXT if name not in NO_SYSTEM),
+    *names.PART_OF_KEY, *names.RUN, *names.DATASET, *names.FREQUENCY, *names.INDEX, *(name for name in names.CONTEXT if name not in names.NO_SYSTEM),
 )  # fmt: skip
 
 
@@ -142,17 +132,17 @@ class Side:
 
 def cluster_of(frame: Frame, options: ReaderOptions) -> str | None:
     """The column of clusters."""
-    return frame.chosen("clusters", options.clusters, CLUSTER)
+    return frame.chosen("clusters", options.clusters, names.CLUSTER)
 
 
 def weight_of(frame: Frame, options: ReaderOptions) -> str | None:
     """The column of weights: called weight, and not chosen as anything else."""
-    return None if options.names_column(WEIGHT[0]) else frame.find(WEIGHT)
+    return None if options.names_column(names.WEIGHT[0]) else frame.find(names.WEIGHT)
 
 
 def system_of(frame: Frame, options: ReaderOptions) -> str | None:
     """The column that names a row's system; `run` is one where it has texts."""
-    found = frame.chosen("system_column", options.system_column, SYSTEM)
+    found = frame.chosen("system_column", options.system_column, names.SYSTEM)
     if options.system_column is None and found is not None and not _names_systems(frame, found):
         return None
     run = frame.find(("run",)) if found is None else None
@@ -164,7 +154,9 @@ def _names_systems(frame: Frame, name: str) -> bool:
     if frame.is_text(name) or len(set(map(str, frame.column(name)))) == 1:
         return True
     others = [other for other in frame.names if other != name]
-    keys = [other for other in others if is_key(other) or is_one_of(other, (*PART_OF_KEY, *INDEX))]
+    keys = [
+        other for other in others if is_key(other) or is_one_of(other, (*names.PART_OF_KEY, *names.INDEX))
+    ]
     repeating = [key for key in keys or others[:MOST_LOOKED_AT] if not frame.is_unique((key,))]
     return not _has_decimals(frame, name) and any(keys or frame.is_unique((key, name)) for key in repeating)
 
@@ -182,12 +174,12 @@ def systems_shown(frame: Frame, key: Sequence[str]) -> list[str]:
     ]  # fmt: skip
 
 
-def sets_of(frame: Frame, options: ReaderOptions, names: Sequence[str]) -> str | None:
+def sets_of(frame: Frame, options: ReaderOptions, called: Sequence[str]) -> str | None:
     """The column of data sets with one of these names, beside which something else says what an item is, or nothing does."""
-    found = frame.find(names)
+    found = frame.find(called)
     if found is None or options.id_column is not None:
         return found
-    keyed = any(is_key(name) or is_one_of(name, PART_OF_KEY) for name in frame.names)
+    keyed = any(is_key(name) or is_one_of(name, names.PART_OF_KEY) for name in frame.names)
     system = system_of(frame, options)
     return found if keyed or not frame.is_unique([found] if system is None else [found, system]) else None
 
@@ -215,14 +207,19 @@ def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> 
             if not _are_of_runs(sides, columns):
                 return [Key(each) for each in columns]
             first = first or columns
-    if first:
-        return _by_text(sides, notes) or [Key(each) for each in first]
+    if first:  # of their runs: a column of texts with each value once, the same in both, may tell
+        for name in _shared(sides) if sides[0].n >= CERTAIN_ROWS else ():
+            if all(side.frame.is_text(name) for side in sides) and _are_keys(sides, (name,)):
+                return _noted(sides, (name,), notes)
+        return [Key(each) for each in first]
     if named:
         return _with_repeats(sides, named, options, parts=True) or [Key(each) for each in named[0]]
-    for name in (*PART_OF_KEY, *RUN, *DATASET):
+    for name in (*names.PART_OF_KEY, *names.RUN, *names.DATASET):
         columns = _everywhere(sides, name)
-        if columns and _unique(sides, columns) and not _has_averages(sides, columns):
-            return [Key(each) for each in columns]
+        if columns and _unique(sides, columns):
+            averages = [averages_row(side.frame, each) for side, each in zip(sides, columns, strict=True)]
+            if not any(averages):
+                return [Key(each) for each in columns]
     own = [_named([side]) for side in sides]  # other names in each file, or none in one of them
     if any(own):
         return [Key(each[0][0]) if each else Key() for each in own]
@@ -257,8 +254,8 @@ def _everywhere(sides: Sequence[Side], name: str) -> list[tuple[str, ...]]:
 
 def _named(sides: Sequence[Side]) -> list[list[tuple[str, ...]]]:
     """The columns that are called what keys are, in the order of the list."""
-    others = [name for name in sides[0].frame.names if is_key(name) and not is_one_of(name, KEY)]
-    found = [_everywhere(sides, name) for name in (*KEY, *others)] if sides[0].frame.has_header else []
+    others = [name for name in sides[0].frame.names if is_key(name) and not is_one_of(name, names.KEY)]
+    found = [_everywhere(sides, name) for name in (*names.KEY, *others)] if sides[0].frame.has_header else []
     return [columns for columns in found if columns]
 
 
@@ -284,19 +281,15 @@ def _are_of_runs(sides: Sequence[Side], columns: Sequence[Sequence[str]]) -> boo
     return any(len(own) > 0 and own[0] not in first and set(first).isdisjoint(own) for own in others)
 
 
-def _has_averages(sides: Sequence[Side], columns: Sequence[Sequence[str]]) -> bool:
-    return any(averages_row(side.frame, each) is not None for side, each in zip(sides, columns, strict=True))
-
-
 def _with_repeats(
     sides: Sequence[Side], named: Sequence[list[tuple[str, ...]]], options: ReaderOptions, *, parts: bool
 ) -> list[Key] | None:
     """The key of sides where none of the named columns is unique by itself; None where its repeats are an error."""
     if any(_unique(sides, columns) for columns in named):
         return None
-    runs = [name for name in RUN if _everywhere(sides, name)]
+    runs = [name for name in names.RUN if _everywhere(sides, name)]
     sets: list[list[tuple[str, ...]]] = [[() for _ in sides]]
-    sets += [found for name in DATASET if (found := _everywhere(sides, name))] if parts else []
+    sets += [found for name in names.DATASET if (found := _everywhere(sides, name))] if parts else []
     for columns, run, more in itertools.product(named, runs, sets):
         each_run = _everywhere(sides, run)
         both = [(*own, *each, *other) for own, each, other in zip(more, columns, each_run, strict=True)]
@@ -308,7 +301,8 @@ def _with_repeats(
             if _unique(sides, both) and _same(sides, both, options):
                 return [Key(each) for each in both]
     for columns in named:
-        if all(_mostly_repeats(side, each) for side, each in zip(sides, columns, strict=True)):
+        counts = [Counter(side.keys(each) or ()) for side, each in zip(sides, columns, strict=True)]
+        if all(len(own) > 1 and 2 * sum(n > 1 for n in own.values()) > len(own) for own in counts):
             return [Key(each, samples=True) for each in columns]
     return None
 
@@ -320,10 +314,10 @@ def _of_every_run(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
 
     Raises InvalidTest: it holds whole numbers, which may be anything: runs of one item would be items.
     """
-    runs = [(run, columns) for run in RUN if (columns := _everywhere(sides, run))]
-    names = [name for name in sides[0].frame.names if sides[0].frame.has_header and runs]
-    known = [name for name in names if is_one_of(name, (*PART_OF_KEY, *INDEX))]
-    others = [name for name in names if name not in known and not is_one_of(name, NO_KEY_OF_RUNS)]
+    runs = [(run, columns) for run in names.RUN if (columns := _everywhere(sides, run))]
+    left = [name for name in sides[0].frame.names if sides[0].frame.has_header and runs]
+    known = [name for name in left if is_one_of(name, (*names.PART_OF_KEY, *names.INDEX))]
+    others = [name for name in left if name not in known and not is_one_of(name, NO_KEY_OF_RUNS)]
     others.sort(key=lambda name: not sides[0].frame.is_text(name))
     for name, (run, of_run) in itertools.product((*known, *others), runs):
         columns = _everywhere(sides, name)
@@ -351,18 +345,15 @@ def _is_crossed(side: Side, column: tuple[str, ...], run: tuple[str, ...]) -> bo
     return values >= LEAST_VALUES and runs > 1 and values * runs == side.n
 
 
-def _mostly_repeats(side: Side, columns: Sequence[str]) -> bool:
-    counts = Counter(side.keys(columns) or ())
-    return len(counts) > 1 and 2 * sum(count > 1 for count in counts.values()) > len(counts)
-
-
 def _parts(sides: Sequence[Side], key: Sequence[tuple[str, ...]]) -> Iterator[list[tuple[str, ...]]]:
     """Columns that may make a key of one that repeats: data sets first, then other keys, then texts."""
     frame = sides[0].frame
-    order = [name for name in (*DATASET, *PART_OF_KEY) if _everywhere(sides, name)]
+    order = [name for name in (*names.DATASET, *names.PART_OF_KEY) if _everywhere(sides, name)]
     known = {folded(name) for name in order}
     for name in frame.names:
-        is_part = len(sides) > 1 and frame.is_text(name) and not is_one_of(name, (*PREDICTED, *SYSTEM))
+        is_part = (
+            len(sides) > 1 and frame.is_text(name) and not is_one_of(name, (*names.PREDICTED, *names.SYSTEM))
+        )
         usual = is_key(name) or is_part
         if folded(name) not in known and usual and name not in key[0] and _everywhere(sides, name):
             order.append(name)
@@ -400,7 +391,7 @@ def _by_index(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
 
 def _index_of(frame: Frame) -> str | None:
     """The column that is an index: the first by such a name, or another of that name which holds no scores."""
-    other = frame.index or frame.find(INDEX)
+    other = frame.index or frame.find(names.INDEX)
     return (
         frame.index if frame.index is not None or other is None or not _is_no_score(frame, other) else other
     )
@@ -442,17 +433,9 @@ def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
     return by_position
 
 
-def _by_text(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
-    """The keys of files whose ids are of their runs: a column of texts with each value once, the same in both."""
-    for name in _shared(sides) if sides[0].n >= CERTAIN_ROWS else ():
-        if all(side.frame.is_text(name) for side in sides) and _are_keys(sides, (name,)):
-            return _noted(sides, (name,), notes)
-    return None
-
-
-def _are_keys(sides: Sequence[Side], names: tuple[str, ...]) -> bool:
+def _are_keys(sides: Sequence[Side], shared: tuple[str, ...]) -> bool:
     """Whether columns of the same names have each key once, the same in all sides."""
-    columns = [names for _ in sides]
+    columns = [shared for _ in sides]
     return _unique(sides, columns) and _same(sides, columns)
 
 
@@ -471,7 +454,10 @@ def _combinations(shared: Sequence[str]) -> Iterator[tuple[str, ...]]:
 def _shared(sides: Sequence[Side]) -> Iterator[str]:
     """The columns that all sides have under one name in all of their rows, and which may hold keys."""
     for name in sides[0].frame.names if sides[0].frame.has_header else ():
-        if is_one_of(name, (*PREDICTED, *SCORE, *FREQUENCY)) or name == sides[0].frame.index:
+        if (
+            is_one_of(name, (*names.PREDICTED, *names.SCORE, *names.FREQUENCY))
+            or name == sides[0].frame.index
+        ):
             continue
         free = all(name in side.frame.common and name not in side.taken for side in sides)
         if free and all(side.frame.keys_known(name) is not None for side in sides):
@@ -499,12 +485,12 @@ def _ask(
     return InvalidTest.at(sides[-1].frame.top, "choose_id_column", detail, choices)
 
 
-def averages_row(frame: Frame, names: Iterable[str]) -> tuple[int, str] | None:
+def averages_row(frame: Frame, columns: Iterable[str]) -> tuple[int, str] | None:
     """The last row of averages or totals at an end, and its column, when the names of such rows occur nowhere else in that."""
     ends = [*range(min(frame.n, END_ROWS)), *range(max(frame.n - END_ROWS, END_ROWS), frame.n)]
     suspects = {
         name: [ends[row] for row in rows]
-        for name in names
+        for name in columns
         if (rows := summary_rows([frame.cell(row, name) for row in ends]))
     }
     times = frame.times(suspects.keys())
@@ -546,7 +532,7 @@ def _is_no_score(frame: Frame, name: str) -> bool:
     """Whether a name says that its column holds no scores, and the column has no decimals that say otherwise."""
     if not frame.has_header or not (is_key(name) or is_one_of(name, NEVER_SCORES)):
         return False
-    if is_one_of(name, CONTEXT) and frame.is_text(name):
+    if is_one_of(name, names.CONTEXT) and frame.is_text(name):
         return False  # said as other texts are
     return not _has_decimals(frame, name)
 
@@ -573,7 +559,7 @@ def score_of(frame: Frame, options: ReaderOptions) -> str:
     if wanted is not None:
         return str(frame.chosen("score_column", wanted))
     rest = others_of(frame, options)
-    named = [name for name in rest if is_one_of(name, SCORE) and not frame.is_text(name)]
+    named = [name for name in rest if is_one_of(name, names.SCORE) and not frame.is_text(name)]
     if frame.is_table and "score" in map(folded, rest):
         return next(name for name in rest if folded(name) == "score")
     numbers = [name for name in rest if not frame.is_text(name)]
@@ -602,7 +588,7 @@ def score_of(frame: Frame, options: ReaderOptions) -> str:
 def _labels_of(frame: Frame) -> tuple[str, str] | None:
     """A column of few texts that is called as gold is, and one that is called as predictions are and has some of them."""
     texts = [name for name in frame.names if frame.is_text(name)] if not frame.source.is_body else []
-    gold = find(texts, NO_SYSTEM)
+    gold = find(texts, names.NO_SYSTEM)
     labels = set() if gold is None else {str(value) for value in frame.column(gold)}
     for name in texts if 1 < len(labels) <= MOST_LABELS else ():
         if name != gold and is_predicted(name) and not labels.isdisjoint(map(str, frame.column(name))):
