@@ -25,7 +25,7 @@ from ...errors import BodyTooLarge, Choice, InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import json_text
 from ..encodings import Archive
-from ..format import Format, Sign
+from ..format import FirstLook, Format, Sign
 from ..json_records import cluster_of, key_of, lines_of
 from ..number_text import Number, NumberReader, parsed
 from ..quoting import escaped, quoted
@@ -398,14 +398,14 @@ def _read_shares(table: Rows, metric: str) -> None:
     table.notes += (OF_LISTS,)
 
 
-def _is_sample_log(record: Object) -> bool:
-    return "doc_id" in record and (
-        any(mark in record for mark in MARKS) or isinstance(record.get("metrics"), list)
-    )
+def _sign(look: FirstLook) -> Sign:
+    record = look.record or {}
+    marked = not record.keys().isdisjoint(MARKS) or isinstance(record.get("metrics"), list)
+    return Sign.MARK if "doc_id" in record and marked else Sign.NONE
 
 
 LM_EVAL = Format(
     "lm-eval", read, ("u", "v", "file"), DESCRIBED | {"filter", "filter_u", "filter_v", "metric_u", "metric_v", "clusters"},
     "lm-evaluation-harness --log_samples", kinds=("scores",), aliases=("lm-eval-harness", "lm-evaluation-harness"),
-    sign=lambda look: Sign.MARK if _is_sample_log(look.record or {}) else Sign.NONE,
+    sign=_sign,
 )  # fmt: skip

@@ -7,7 +7,7 @@ one item join. Another package adds a shape by an entry point of the group `exac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import entry_points
@@ -31,12 +31,7 @@ from ..reader import (
     only_or_chosen,
     parsed_once,
 )
-from .outputs_by_id import (
-    MISMATCH,
-    SystemOutputs,
-    require_as_many_runs,
-    scores_reading,
-)
+from .outputs_by_id import MISMATCH, SystemOutputs, require_as_many_runs, scores_reading
 from .roles import metric_of, needed, two_systems
 
 ENTRY_POINTS = "exactperm.formats"
@@ -306,6 +301,7 @@ def outputs_of(
     role = table.source.role
     who = table.shown(rows[0].system)[:80] if role == "file" and rows[0].system else role
     grouped: dict[str, list[Row]] = {}
+    numbers: list[Any]
     several = left_out = 0
     keys = [row.key for row in rows]
     if (
@@ -344,7 +340,8 @@ def outputs_of(
             first = lacking[0] if missing and lacking else first
             several += len(runs) > 1
         path = first.path if table.at_rows else first.place(metric)
-        outputs.add(key, None if missing else _joined(numbers, table), path, first.cluster)
+        joined: Any = tuple(numbers) if len(numbers) > 1 and not table.most else max(numbers, default=None)
+        outputs.add(key, None if missing else joined, path, first.cluster)
         if len(own) > 1 and not table.repeats:
             outputs.add(key, None, own[1].path)  # refused, as the id is there twice
         n = first.runs if len(own) == 1 else 0
@@ -354,7 +351,12 @@ def outputs_of(
             outputs.runs[key] = len(numbers) if table.partial else n
     firsts = [every[0] for every in grouped.values()] or list(rows)
     is_described = any(row.context or row.same for row in firsts)
-    described = [_context(row, options) for row in firsts] if is_described else []
+    described: list[Mapping[str, Any]] = [row.context for row in firsts] if is_described else []
+    if options.on_mismatch != "error":  # what must be the same is compared as the rest
+        described = [
+            {**context, **{name: value for name, (value, _) in row.same.items()}}
+            for context, row in zip(described, firsts, strict=False)
+        ]
     for name in dict.fromkeys(name for each in described for name in each):
         outputs.context[name] = [each.get(name) for each in described]
     if left_out:
@@ -362,19 +364,6 @@ def outputs_of(
     if several and not table.most:
         notes.append(Remark(who, f"{several:,} items have several scores, which are averaged."))
     return outputs
-
-
-def _joined(numbers: list[Any], table: Rows) -> Any:
-    if len(numbers) == 1:
-        return numbers[0]
-    return max(numbers) if table.most else tuple(numbers)
-
-
-def _context(row: Row, options: ReaderOptions) -> Mapping[str, Any]:
-    """What describes an item. What must be the same is compared as the rest, where an option says what becomes of others."""
-    if options.on_mismatch == "error" or not row.same:
-        return row.context
-    return {**row.context, **{name: value for name, (value, _) in row.same.items()}}
 
 
 def board(
@@ -461,7 +450,14 @@ def _checked(
     u: Rows, v: Rows, sides: tuple[list[Row], list[Row]], options: ReaderOptions
 ) -> tuple[list[str], tuple[Finding, ...]]:
     """What the files say of themselves, what could not be compared, and whether they are of two tasks."""
-    notes = list(unhashed(*((table.source.role, rows) for table, rows in zip((u, v), sides, strict=True))))
+    notes = []
+    for name in dict.fromkeys(name for rows in sides for row in rows for name in row.same):
+        has = [[row.same.get(name, (None,))[0] is not None for row in rows] for rows in sides]
+        without = [table.source.role for table, own in zip((u, v), has, strict=True) if not all(own)]
+        if without and name.endswith(HASH):
+            notes.append(
+                f"{name} is not everywhere in {' and '.join(without)}: it was compared only where it is."
+            )
     notes += dict.fromkeys((*u.notes, *v.notes))
     if None in (u.task, v.task) or u.task == v.task:
         return notes, ()
@@ -474,13 +470,3 @@ def _checked(
         return [*notes, detail], ()
     detail += " Nothing in them tells whether their items are the same: give `on_mismatch=keep` if they are."
     return notes, (Finding("item_mismatch", detail, v.source.pointer, MISMATCH[1:]),)
-
-
-def unhashed(*sides: tuple[str, Sequence[Row]]) -> Iterator[str]:
-    """Which hashes some items of which files lack."""
-    for name in dict.fromkeys(name for _, rows in sides for row in rows for name in row.same):
-        without = [
-            role for role, rows in sides if any(row.same.get(name, (None,))[0] is None for row in rows)
-        ]
-        if without and name.endswith(HASH):
-            yield f"{name} is not everywhere in {' and '.join(without)}: it was compared only where it is."

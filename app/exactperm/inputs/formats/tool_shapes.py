@@ -96,8 +96,10 @@ def _is_evalplus(look: FirstLook) -> bool:
 
 
 def _evalplus(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
-    rows = []
-    for task, samples in _inside(source, source.document(notes).get("eval"), "eval").items():
+    rows, tasks = [], source.document(notes).get("eval")
+    if not isinstance(tasks, dict):
+        raise source.refused("eval", "not_an_object", "this is not an object.")
+    for task, samples in tasks.items():
         for path, sample in source.objects(samples, f"eval/{escaped(task)}"):
             status = ("base_status", "plus_status", "status")
             passed = {name: sample[name] == "pass" for name in status if sample.get(name) is not None}
@@ -109,12 +111,6 @@ def _evalplus(source: Source, options: ReaderOptions, notes: list[Any], files: F
             rows.append(Row(task, numbers, path, None))
     only = "passed" if rows and "passed" in rows[0].values else None
     return Rows(source, rows, metric=only, higher_is_better=True, repeats=True)
-
-
-def _inside(source: Source, value: Any, path: str) -> Object:
-    if isinstance(value, dict):
-        return value
-    raise source.refused(path, "not_an_object", "this is not an object.")
 
 
 # COMET: --to_json, or what it prints.
@@ -323,14 +319,6 @@ def _are_votes(look: FirstLook) -> bool:
     return _votes_in(look.first_object if look.is_json else look.columns) is not None
 
 
-def _vote_rows(source: Source, notes: list[Any]) -> Iterator[Record]:
-    text = source.text(notes)
-    if text.lstrip().startswith(("{", "[")):
-        yield from _of_games(read_records(source, [], flat=False).records)
-        return
-    yield from _table_rows(text)
-
-
 def _table_rows(text: str) -> Iterator[Record]:
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
     table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -373,9 +361,11 @@ def _votes(source: Source, options: ReaderOptions, notes: list[Any], files: File
         counts = source.decoded([])
         if isinstance(counts, dict) and {"wins", "losses"} <= counts.keys():
             return _counted_votes(source, counts, options)
+    text, form = source.text(notes), None
+    is_json = text.lstrip().startswith(("{", "["))
+    records = _of_games(read_records(source, [], flat=False).records) if is_json else _table_rows(text)
     rows: list[Row] = []
-    form = None
-    for index, (path, row) in enumerate(_vote_rows(source, notes)):
+    for index, (path, row) in enumerate(records):
         form = form or _votes_in(row)
         if form is None:
             raise source.refused(path, "missing_field", "this is no vote.")
@@ -513,14 +503,18 @@ def _seg_scores(source: Source, options: ReaderOptions, notes: list[Any], files:
 OF_A_LINE = (*ID, *SCORE, *SYSTEM, "run", "u", "v")
 
 
-def _is_score(value: Any) -> bool:
-    one = isinstance(value, list) and all(isinstance(one, int | float) for one in value)
-    return one or value is None or isinstance(value, int | float)
-
-
 def _is_json_object(look: FirstLook) -> bool:
     whole = look.whole if look.text.lstrip().startswith("{") and {"u", "v"} <= look.roles else {}
-    return len(whole) > 0 and all(map(_is_score, whole.values())) and find(whole, OF_A_LINE) is None
+    each = [
+        one
+        for value in whole.values()
+        for one in (value if isinstance(value, list) else [0 if value is None else value])
+    ]
+    return (
+        len(whole) > 0
+        and all(isinstance(one, int | float) for one in each)
+        and find(whole, OF_A_LINE) is None
+    )
 
 
 def _json_object(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
