@@ -36,15 +36,8 @@ END_ROWS = 100
 # Decimals are looked for in so many rows.
 LOOKED_AT = 100
 NO_KEY_OF_RUNS = (
-    *names.RUN,
-    *names.DATASET,
-    *names.SYSTEM,
-    *names.PREDICTED,
-    *names.SCORE,
-    *names.FREQUENCY,
-    *names.CLUSTER,
-    *names.WEIGHT,
-)
+    *names.RUN, *names.DATASET, *names.SYSTEM, *names.PREDICTED, *names.SCORE, *names.FREQUENCY, *names.CLUSTER, *names.WEIGHT,
+)  # fmt: skip
 NEVER_SCORES = (
     *names.PART_OF_KEY, *names.RUN, *names.DATASET, *names.FREQUENCY, *names.INDEX, *(name for name in names.CONTEXT if name not in names.NO_SYSTEM),
 )  # fmt: skip

@@ -89,10 +89,18 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     if "qrels" in files:
         measure, (u, v) = _evaluated(files["qrels"], systems, options, notes)
     else:
-        rows = [_rows(source, notes) for source in systems]
-        measure = _measure(systems[0], rows[0], options)
-        reader = NumberReader.of(options)
-        u, v = (_outputs(*each, measure, reader) for each in zip(systems, rows, strict=True))
+        printed = [_rows(source, notes) for source in systems]
+        names = [name for name in printed[0] if not name.startswith(SIZES)]
+        if options.measure is None and len(names) != 1:
+            raise choose(systems[0].pointer, "measure", "measure", names or list(printed[0]))
+        measure, reader = options.measure or names[0], NumberReader.of(options)
+        u, v = outputs = [SystemOutputs(source) for source in systems]
+        for source, rows, own in zip(systems, printed, outputs, strict=True):
+            if measure not in rows:
+                why = f"{source.label} has no measure {quoted(measure)}. "
+                raise choose(source.pointer, "measure", "measure", list(rows), why)
+            for number, query, value in rows[measure]:
+                own.add(query, reader.of_text(value, source.line(number, "value")), f"line/{number}")
     said = f"The measure is {measure[:40]}."
     if "qrels" in files and options.measure is None:
         said = f"No measure was given: {measure} was taken; the option measure chooses another, such as ndcg or P_10."
@@ -185,28 +193,6 @@ def _rows(source: Source, notes: list[Any]) -> dict[str, list[Row]]:
     return by_measure
 
 
-def _measure(source: Source, rows: dict[str, list[Row]], options: ReaderOptions) -> str:
-    """The measure chosen, or the only one that is not a count."""
-    if options.measure is not None:
-        return options.measure
-    measures = [name for name in rows if not name.startswith(SIZES)]
-    if len(measures) != 1:
-        raise choose(source.pointer, "measure", "measure", measures or list(rows))
-    return measures[0]
-
-
-def _outputs(
-    source: Source, rows: dict[str, list[Row]], measure: str, number_reader: NumberReader
-) -> SystemOutputs:
-    if measure not in rows:
-        why = f"{source.label} has no measure {quoted(measure)}. "
-        raise choose(source.pointer, "measure", "measure", list(rows), why)
-    outputs = SystemOutputs(source)
-    for number, query, value in rows[measure]:
-        outputs.add(query, number_reader.of_text(value, source.line(number, "value")), f"line/{number}")
-    return outputs
-
-
 # Runs and qrels
 
 
@@ -224,20 +210,18 @@ def _evaluated(
     judged, _ = _by_query(qrels, notes)
     n = sum(map(len, judged.values()))
     notes.append(f"{n:,} judgements of {len(judged):,} queries read from {qrels.label}.")
-    found = []
-    for source in runs:
-        ranked, lines = _by_query(source, notes)
+    found = [_by_query(source, notes) for source in runs]
+    for source, (ranked, _) in zip(runs, found, strict=True):
         n = sum(map(len, ranked.values()))
         said = f"{n:,} ranked documents of {len(ranked):,} queries read from {source.label}."
         notes.append(Remark(source.role, said))
-        found.append((source, ranked, lines))
-    neither = {query for query in judged if not any(query in ranked for _, ranked, _ in found)}
+    neither = {query for query in judged if not any(query in ranked for ranked, _ in found)}
     if 0 < len(neither) < len(judged) and options.on_missing != "zero":
         # Without -c trec_eval takes the topics of a run: one that both lack is no item.
         judged = {query: of_query for query, of_query in judged.items() if query not in neither}
         notes.append(f"{len(neither):,} judged queries that neither run has were skipped, as trec_eval does.")
     systems = []
-    for source, ranked, lines in found:
+    for source, (ranked, lines) in zip(runs, found, strict=True):
         outputs, values = SystemOutputs(source), _values(judged, ranked, measure)
         unjudged = sum(query not in judged for query in ranked)
         if unjudged:
@@ -260,8 +244,7 @@ def _values(judged: ByQuery, ranked: ByQuery, measure: str) -> dict[str, float]:
         detail = f"{missing('trec')}; or give the output of trec_eval -q instead."
         raise InvalidTest.at("/files/qrels", "missing_extra", detail) from None
     results: dict[str, dict[str, float]] = pytrec_eval.RelevanceEvaluator(judged, {measure}).evaluate(ranked)
-    names = {name for values in results.values() for name in values}
-    assert len(names) <= 1, "MEASURE admits single measures only"
+    # MEASURE admits single measures only.
     return {query: value for query, values in results.items() for value in values.values()}
 
 
@@ -316,17 +299,15 @@ def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]
 
 def _of_document(source: Source, notes: list[Any], *, judged: bool) -> ByQuery:
     """Qrels or a run as ranx and pytrec_eval hold them: `{query: {document: number}}`."""
-    found: Any = json_text.decoded(source.text(notes), source.pointer, source.label)
+    found: ByQuery = source.decoded(notes)
     queries = list(found.values()) if isinstance(found, dict) else []
     values = [value for query in queries if isinstance(query, dict) for value in query.values()]
     most, types = (MAX_RELEVANCE, (int,)) if judged else (sys.float_info.max, (int, float))
     right = [type(value) in types and -most <= value <= most for value in values]
     if not values or not all(right) or not all(isinstance(query, dict) for query in queries):
         what = f"whole numbers from -{most:,} to {most:,}" if judged else "numbers"
-        detail = f"{source.label}: a JSON document has {what} by query and document."
-        raise InvalidTest.at(source.pointer, "not_a_number", detail)
-    of_queries: ByQuery = found
-    return of_queries
+        raise source.refused("", "not_a_number", f"a JSON document has {what} by query and document.")
+    return found
 
 
 def _sign(look: FirstLook) -> Sign:
