@@ -149,23 +149,20 @@ MAX_DECIMALS = 12
 
 def samples(values: list[Any], *, may_hold_booleans: bool = True) -> Column | Repeated:
     """One number per item, or a list of at least one number per item; raises InvalidTest."""
-    if not _begins_with_list(values):
+    lengths = _lengths(values)
+    if lengths is None:
         return _numbers(values, may_hold_booleans=may_hold_booleans)
-    _require_one_form(values)
-    lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
     if not lengths.all():
-        raise _at(
-            int(lengths.argmin()), "no_samples", "There is no number here; every item needs at least one."
-        )
+        detail = "There is no number here; every item needs at least one."
+        raise _at(int(lengths.argmin()), "no_samples", detail)
     return Repeated(_flat(values, lengths, may_hold_booleans=may_hold_booleans), lengths)
 
 
 def tuples(values: list[Any], *, may_hold_booleans: bool = True) -> Column:
     """One number per item, shape (n,), or m numbers for every item, shape (n, m); raises InvalidTest."""
-    if not _begins_with_list(values):
+    lengths = _lengths(values)
+    if lengths is None:
         return _numbers(values, may_hold_booleans=may_hold_booleans)
-    _require_one_form(values)
-    lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
     m = len(values[0])
     if not 1 <= m <= MAX_TUPLE:
         raise _at(0, "wrong_width", f"An item has from 1 to {MAX_TUPLE} effects; this one has {m:,}.")
@@ -248,8 +245,12 @@ def to_decimals(values: Column | Repeated, decimals: int) -> Column | Repeated:
     return np.where(few, np.rint(np.where(few, scaled, 0.0)) / 10.0**decimals, values)
 
 
-def _begins_with_list(values: list[Any]) -> bool:
-    return bool(values) and type(values[0]) is list
+def _lengths(values: list[Any]) -> NDArray[np.int64] | None:
+    """How long each list is; None where the first item is none, or there is none."""
+    if not values or type(values[0]) is not list:
+        return None
+    _require_one_form(values)
+    return np.fromiter(map(len, values), dtype=np.int64, count=len(values))
 
 
 def _numbers(values: list[Any], *, may_hold_booleans: bool) -> Column:

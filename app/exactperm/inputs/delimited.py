@@ -37,23 +37,18 @@ def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> dict[str, Any]
 
     Fields are cut at C speed once it is known that every line has as many as the first one.
     """
-    flat = bytes(body).rstrip(b"\r\n").replace(b"\r\n", b"\n")
+    flat = _flat(body)
     first, _, rest = flat.partition(b"\n")
     fields_of_first = first.decode("ascii", "replace").split(delimiter, len(HEADER))
     names = [name.strip().lower() for name in fields_of_first]
     if "u" not in names or "v" not in names:
         names, rest = ["u", "v"], flat
-    if (
-        not rest
-        or len(set(names)) != len(names)
-        or not set(names) <= set(HEADER)
-        or not is_grid(rest, names, delimiter)
-    ):
+    usual = len(set(names)) == len(names) and set(names) <= set(HEADER)
+    if not rest or not usual or not is_grid(rest, names, delimiter):
         return None
-    if names == ["u", "v"]:
-        whole = integers(rest.translate(bytes.maketrans(b"\n" + delimiter.encode(), b",,")))
-        if whole is not None:
-            return {"u": np.ascontiguousarray(whole[::2]), "v": np.ascontiguousarray(whole[1::2])}
+    whole = _whole_columns(rest, delimiter, 2) if names == ["u", "v"] else None
+    if whole is not None:
+        return dict(zip("uv", whole, strict=True))
     try:
         fields = rest.decode().replace("\n", delimiter).split(delimiter)
     except UnicodeDecodeError:
@@ -65,13 +60,20 @@ def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> dict[str, Any]
 
 def plain_counts(body: bytes | bytearray, delimiter: Delimiter) -> dict[str, Any] | None:
     """Four columns of integers without a header, at C speed; None for anything else."""
-    flat = bytes(body).rstrip(b"\r\n").replace(b"\r\n", b"\n")
-    if not is_grid(flat, list(HEADERLESS_COUNTS), delimiter):
-        return None
+    flat = _flat(body)
+    whole = None
+    if is_grid(flat, list(HEADERLESS_COUNTS), delimiter):
+        whole = _whole_columns(flat, delimiter, len(HEADERLESS_COUNTS))
+    return None if whole is None else counts_of(whole)
+
+
+def _flat(body: bytes | bytearray) -> bytes:
+    return bytes(body).rstrip(b"\r\n").replace(b"\r\n", b"\n")
+
+
+def _whole_columns(flat: bytes, delimiter: Delimiter, width: int) -> list[Column] | None:
     whole = integers(flat.translate(bytes.maketrans(b"\n" + delimiter.encode(), b",,")))
-    if whole is None:
-        return None
-    return counts_of([np.ascontiguousarray(whole[column::4]) for column in range(4)])
+    return None if whole is None else [np.ascontiguousarray(whole[at::width]) for at in range(width)]
 
 
 def counts_of(columns: Sequence[Column]) -> dict[str, Any]:
@@ -92,19 +94,15 @@ def is_grid(text: bytes, names: list[str], delimiter: str) -> bool:
     return bool((ends.size + 1) % k == 0 and (ends == wanted).all())
 
 
-class RowError(Exception):
-    """A line cannot be split into fields; `line` is counted from one."""
+class NotDelimited(Exception):
+    """The csv module refuses a line; `line` is counted from one."""
 
     def __init__(self, line: int, detail: str) -> None:
         super().__init__(detail)
         self.line = line
 
 
-class NotDelimited(RowError):
-    """The csv module refuses the line."""
-
-
-class TooWide(RowError):
+class TooWide(NotDelimited):
     """The line has more than MAX_COLUMNS fields."""
 
     def __init__(self, line: int) -> None:

@@ -415,7 +415,16 @@ def _plain(source: Source, options: ReaderOptions) -> Frame | None:
     else:
         delimiter = guessed_delimiter([header, *text.split("\n", LOOKED_AT)[: LOOKED_AT - 1]])
     names = [name.strip() for name in header.split(delimiter)]
-    if told(header) or not _is_header(names) or delimiter == " " or not is_grid(flat, names, delimiter):
+    # The names of two or more columns: different ones, and no numbers.
+    differ = 1 < len(names) <= MAX_COLUMNS and len({name.lower() for name in names}) == len(names)
+    if (
+        told(header)
+        or not differ
+        or not any(names)
+        or are_data(names)
+        or delimiter == " "
+        or not is_grid(flat, names, delimiter)
+    ):
         return None
     n = rest.count(b"\n") + 1
     if n > options.max_items:
@@ -431,12 +440,6 @@ def _plain(source: Source, options: ReaderOptions) -> Frame | None:
     return Frame(
         source, names, n, columns.__getitem__, lambda row: f"line/{row + 2}", top=source.line(1), is_bare=is_bare
     )  # fmt: skip
-
-
-def _is_header(names: list[str]) -> bool:
-    """Whether these are the names of two or more columns: different ones, and no numbers."""
-    differ = 1 < len(names) <= MAX_COLUMNS and len({name.lower() for name in names}) == len(names)
-    return differ and any(names) and not are_data(names)
 
 
 # Any other table, line by line
@@ -464,7 +467,11 @@ def _table(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
     names = [field.strip() for field in rows[0]]
     has_header = not are_data(names)
     if has_header:
-        _refuse_twice(source, names, numbers[0])
+        first: dict[str, int] = {}
+        for at, name in enumerate(map(str.lower, names)):
+            if first.setdefault(name, at) < at:
+                detail = f"there are two columns {quoted(name)}."
+                raise source.refused(numbers[0], "duplicate_column", detail, at + 1)
         if len(rows) == 1:
             raise source.refused("", "no_items", "a header and no line below it.")
         rows, numbers = rows[1:], numbers[1:]
@@ -474,15 +481,6 @@ def _table(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
     return Frame(
         source, names, len(rows), columns.__getitem__, lambda row: f"line/{numbers[row]}", top=source.line(1), has_header=has_header
     )  # fmt: skip
-
-
-def _refuse_twice(source: Source, names: Sequence[str], line: int) -> None:
-    seen: set[str] = set()
-    for position, name in enumerate(map(str.lower, names)):
-        if name in seen:
-            detail = f"there are two columns {quoted(name)}."
-            raise source.refused(line, "duplicate_column", detail, position + 1)
-        seen.add(name)
 
 
 def refuse_more_rows(source: Source, columns: Iterable[str], rows: int, options: ReaderOptions) -> None:
@@ -557,6 +555,6 @@ def _is_quoted_below(lines: list[str], start: int, delimiter: str) -> bool:
     text = "\n".join(lines[start:]) + "\n"
     try:
         rows = [row for _, row in csv_rows(text, delimiter, start=start) if any(row)]
-    except (TooWide, NotDelimited):
+    except NotDelimited:
         return False
     return len(rows) > 1 and all(len(row) == width + 1 for row in rows)

@@ -37,26 +37,26 @@ def labels_of(
     Raises InvalidTest: one is a list, an object or, where they are whole, a number with decimals, which is a score.
     """
     if not whole:
-        plain = {role: _plain(data.column(name)) for role, (data, name) in columns.items()}
-        if None not in plain.values():
-            return {role: list(values or ()) for role, values in plain.items()}
+        written = {role: data.column(name) for role, (data, name) in columns.items()}
+        if all(set(map(type, values)) == {str} for values in written.values()):
+            plain = {role: plain_numbers(values) for role, values in written.items()}  # at C speed
+            if None not in plain.values():
+                return {role: list(values or ()) for role, values in plain.items()}
     texts = {role: _texts(data, name, GAPS if whole else MISSING) for role, (data, name) in columns.items()}
     every = {text for column in texts.values() for text in column if text is not None}
     known: dict[Any, Any] = {text: parsed(text) for text in every}
     if None not in known.values() and whole:
         for role, (data, name) in columns.items():
-            _refuse_scores(data, name, texts[role], known)
+            for row, text in enumerate(texts[role]):
+                if text is not None and known[text] != int(known[text]):
+                    detail = "this is a score, and no label; scores have statistics of their own, such as auc (`statistic`)."
+                    raise data.refused(row, name, "not_a_label", detail)
         known = {text: int(number) for text, number in known.items()}
     elif None in known.values():
         truths = {text: TRUTH.get(text.lower(), {"0": 0, "1": 1}.get(text)) for text in every}
         known = {text: text for text in every} if None in truths.values() else truths
     known[None] = None
     return {role: [known[text] for text in column] for role, column in texts.items()}
-
-
-def _plain(values: list[Any]) -> list[Any] | None:
-    """Numbers of a table that are written as JSON writes them, at C speed; None of others."""
-    return plain_numbers(values) if set(map(type, values)) == {str} else None
 
 
 def _texts(data: Frame, name: str, gaps: Collection[str]) -> list[str | None]:
@@ -80,13 +80,6 @@ def _text(data: Frame, name: str, row: int, value: Any) -> str:
         detail = "a label is a text or a number; sequences of tags are columns of tokens (`format=conll`), or a JSON request."
         raise data.refused(row, name, "not_a_label", detail)
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
-
-
-def _refuse_scores(data: Frame, name: str, texts: list[str | None], numbers: Mapping[str, Any]) -> None:
-    for row, text in enumerate(texts):
-        if text is not None and numbers[text] != int(numbers[text]):
-            detail = "this is a score, and no label; scores have statistics of their own, such as auc (`statistic`)."
-            raise data.refused(row, name, "not_a_label", detail)
 
 
 def sign_of_labels(look: FirstLook) -> Sign:

@@ -96,7 +96,10 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     system = system_of(frame, options)
     if system is not None:
         return _long(frame, system, options, notes, format_)
-    return (_counts if frame.is_table and _has_counts(frame) else _wide)(frame, options, notes, format_)
+    names = [name.lower() for name in frame.names if frame.is_table]
+    # A column `<count>_u` that has its `<count>_v`.
+    counted = any(f"{name[:-2]}_v" in names for name in names if name.endswith("_u") and len(name) > 2)
+    return (_counts if counted else _wide)(frame, options, notes, format_)
 
 
 def frame_in(source: Source, format_: str, options: ReaderOptions, notes: list[str]) -> Frame:
@@ -148,8 +151,13 @@ def outputs_of(
         codes = numbered(ids)[0]
         order, lengths = np.argsort(codes, kind="stable"), np.bincount(codes)
         first = order[np.cumsum(lengths) - lengths]
+        before = first[codes].tolist()
         for column, what in ((clusters, "cluster"), (weights, "weight")):
-            _refuse_several(frame, ids, column, first[codes].tolist(), own, what)
+            at = next((at for at, one in enumerate(column or ()) if one != column[before[at]]), None)
+            if at is not None:
+                here, there = (quoted(str(column[row])) for row in (at, before[at]))
+                detail = f"the item {quoted(ids[at])} has the {what} {here} here and {there} before."
+                raise frame.refused(int(own[at]), "", f"{what}_mismatch", detail)
         columns = [
             _joined(frame, score, column, own, order, lengths)
             for score, column in zip(scores, columns, strict=True)
@@ -257,16 +265,6 @@ def _twice(frame: Frame, ids: Sequence[str], rows: Rows, key: Key, system: str |
     of_board = frame.source.is_body or system is not None
     column = key.columns[0] if of_board and len(key.columns) == 1 else ""
     return frame.refused(row, column, "duplicate_id", detail)
-
-
-def _refuse_several(
-    frame: Frame, ids: Sequence[str], column: Sequence[str | None] | None, first: Sequence[int], rows: Rows, what: str
-) -> None:  # fmt: skip
-    """Refuse a cluster or a weight that an item has beside that of its first row."""
-    for at, before in enumerate(first if column is not None else ()):
-        if column is not None and column[at] != column[before]:
-            detail = f"the item {quoted(ids[at])} has the {what} {quoted(str(column[at]))} here and {quoted(str(column[before]))} before."
-            raise frame.refused(int(rows[at]), "", f"{what}_mismatch", detail)
 
 
 def refuse_metrics(frame: Frame, key: Key, score: str) -> None:
@@ -560,12 +558,6 @@ def _long(frame: Frame, system: str, options: ReaderOptions, notes: list[str], f
         u, v, options, notes, format_, clustered=cluster is not None, names=chosen.names, metric=metric_of(score),
         role_question=chosen.question, findings=samples_finding(frame, key),
     )  # fmt: skip
-
-
-def _has_counts(frame: Frame) -> bool:
-    """Whether a column `<count>_u` has its `<count>_v`."""
-    names = [name.lower() for name in frame.names]
-    return any(f"{name[:-2]}_v" in names for name in names if name.endswith("_u") and len(name) > 2)
 
 
 def _counts(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) -> Reading:

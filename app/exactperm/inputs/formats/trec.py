@@ -299,7 +299,7 @@ def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]
 
 def _of_document(source: Source, notes: list[Any], *, judged: bool) -> ByQuery:
     """Qrels or a run as ranx and pytrec_eval hold them: `{query: {document: number}}`."""
-    found: ByQuery = source.decoded(notes)
+    found = source.decoded(notes)
     queries = list(found.values()) if isinstance(found, dict) else []
     values = [value for query in queries if isinstance(query, dict) for value in query.values()]
     most, types = (MAX_RELEVANCE, (int,)) if judged else (sys.float_info.max, (int, float))
@@ -307,7 +307,8 @@ def _of_document(source: Source, notes: list[Any], *, judged: bool) -> ByQuery:
     if not values or not all(right) or not all(isinstance(query, dict) for query in queries):
         what = f"whole numbers from -{most:,} to {most:,}" if judged else "numbers"
         raise source.refused("", "not_a_number", f"a JSON document has {what} by query and document.")
-    return found
+    of_queries: ByQuery = found
+    return of_queries
 
 
 def _sign(look: FirstLook) -> Sign:
