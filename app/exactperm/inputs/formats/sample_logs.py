@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...answers.reading import Remark
 from ...errors import BodyTooLarge, Choice, InvalidTest
@@ -51,19 +51,12 @@ EACH_EPOCH = Choice(
 )
 
 
-class Sample(NamedTuple):
-    """A sample of a log in one epoch, with its pointer below the file's."""
-
-    path: str
-    value: Object
-
-    @property
-    def scores(self) -> Object:
-        """Its scores by scorer; very early logs have one, without a name."""
-        by_scorer, single = self.value.get("scores"), self.value.get("score")
-        if isinstance(by_scorer, dict):
-            return by_scorer
-        return {"score": single} if isinstance(single, dict) else {}
+def _scores_of(sample: Object) -> Object:
+    """The scores of a sample by scorer; very early logs have one, without a name."""
+    by_scorer, single = sample.get("scores"), sample.get("score")
+    if isinstance(by_scorer, dict):
+        return by_scorer
+    return {"score": single} if isinstance(single, dict) else {}
 
 
 def _inspect_rows(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
@@ -74,16 +67,15 @@ def _inspect_rows(source: Source, options: ReaderOptions, notes: list[Any], file
         refuse_incomplete(source, why, options, notes, "status")
     if not samples:
         raise source.empty()
-    scorers = list(dict.fromkeys(name for sample in samples for name in sample.scores))
+    scorers = list(dict.fromkeys(name for _, sample in samples for name in _scores_of(sample)))
     if not scorers:
         detail = "no sample of this log has a score. Score it first (inspect score)."
-        raise source.refused(samples[0].path, "unscored", detail, "scores")
+        raise source.refused(samples[0][0], "unscored", detail, "scores")
     scorer = only_or_chosen(scorers, options.scorer, source.pointer, "scorer", "scorer")
     metric = options.metric or scorer
     epochs: dict[str, set[int]] = {}
     rows = []
-    for sample in samples:
-        path, value = sample
+    for path, value in samples:
         key, epoch = key_of(value.get("id"), source, path, "id"), value.get("epoch", 1)
         if not isinstance(epoch, int):
             raise source.refused(path, "not_a_key", "an epoch must be an integer.", "epoch")
@@ -94,7 +86,7 @@ def _inspect_rows(source: Source, options: ReaderOptions, notes: list[Any], file
         cluster = cluster_of(options.clusters, source, path, value, "metadata")
         if options.reduce_epochs == "none":
             key, cluster = f"{key} epoch {epoch}", cluster or key
-        number, place = _number(source, sample, scorer, options)
+        number, place = _number(source, path, value, scorer, options)
         context = {name: value.get(name) for name in ("input", "target")}
         places = {metric: place}
         rows.append(
@@ -109,7 +101,7 @@ def _inspect_rows(source: Source, options: ReaderOptions, notes: list[Any], file
         said_how = f"up to {most} epochs of a sample were {how[options.reduce_epochs]}."
         notes.append(Remark(source.role, said_how))
     # Letters and booleans are right or wrong, whatever the scorer is called.
-    scores = [sample.scores.get(scorer) for sample in samples]
+    scores = [_scores_of(sample).get(scorer) for _, sample in samples]
     values = [score.get("value") for score in scores if isinstance(score, dict)]
     graded = all(isinstance(value, bool) or value in (*LETTERS, NO_ANSWER) for value in values)
     return Rows(
@@ -119,12 +111,14 @@ def _inspect_rows(source: Source, options: ReaderOptions, notes: list[Any], file
     )  # fmt: skip
 
 
-def _number(source: Source, sample: Sample, scorer: str, options: ReaderOptions) -> tuple[Any, str]:
+def _number(
+    source: Source, place: str, sample: Object, scorer: str, options: ReaderOptions
+) -> tuple[Any, str]:
     """The score of a sample, None when it ended in an error, was invalidated, or was not scored; and where it is."""
-    score, path = sample.scores.get(scorer), f"{sample.path}/scores/{escaped(scorer)}/value"
-    gone = sample.value.get("error") is not None or sample.value.get("invalidation") is not None
+    score, path = _scores_of(sample).get(scorer), f"{place}/scores/{escaped(scorer)}/value"
+    gone = sample.get("error") is not None or sample.get("invalidation") is not None
     if gone or not isinstance(score, dict):
-        return None, sample.path
+        return None, place
     value = score.get("value")
     if isinstance(value, dict):
         if options.metric is None or options.metric not in value:
@@ -142,7 +136,7 @@ def _number(source: Source, sample: Sample, scorer: str, options: ReaderOptions)
     return value, path
 
 
-def load(source: Source, max_bytes: int, notes: list[Any]) -> tuple[Object, list[Sample]]:
+def load(source: Source, max_bytes: int, notes: list[Any]) -> tuple[Object, list[tuple[str, Object]]]:
     """A log in either form: its header and its samples.
 
     Raises MalformedBody: it is neither JSON nor a complete zip archive; InvalidTest: it is not a log of Inspect, or its
@@ -153,7 +147,7 @@ def load(source: Source, max_bytes: int, notes: list[Any]) -> tuple[Object, list
     header = _header(source, source.decoded(notes), "eval")
     if header.get("samples") is None:
         raise source.refused("", "no_samples", "the log was written without samples.", "samples")
-    return header, _samples(source, header["samples"], "samples")
+    return header, source.objects(header["samples"], "samples", "not_a_log")
 
 
 def _header(source: Source, value: Any, where: str) -> Object:
@@ -162,13 +156,7 @@ def _header(source: Source, value: Any, where: str) -> Object:
     raise source.refused("", "not_a_log", f"this is not a log of Inspect: there is no object {where}.")
 
 
-def _samples(source: Source, values: Any, under: str) -> list[Sample]:
-    if isinstance(values, list) and all(isinstance(value, dict) for value in values):
-        return [Sample(f"{under}/{index}", value) for index, value in enumerate(values)]
-    raise source.refused("", "not_a_log", "this is not a log of Inspect: samples are not a list of objects.")
-
-
-def _archive(source: Source, max_bytes: int) -> tuple[Object, list[Sample]]:
+def _archive(source: Source, max_bytes: int) -> tuple[Object, list[tuple[str, Object]]]:
     archive = Archive(source, max_bytes, "Convert it: inspect log convert --to json.")
 
     def unpacked(name: str) -> Any:
@@ -185,10 +173,10 @@ def _archive(source: Source, max_bytes: int) -> tuple[Object, list[Sample]]:
             raise source.refused("", "incomplete_log", detail, "status")
         header = _header(source, unpacked(HEADER), f"eval in {HEADER}")
         if SUMMARIES in names:
-            return header, _samples(source, unpacked(SUMMARIES), SUMMARIES)
-        each = [(name, unpacked(name)) for name in names if _is_sample(name)]
-        _samples(source, [value for _, value in each], SAMPLES)
-        return header, [Sample(escaped(name), value) for name, value in each]
+            return header, source.objects(unpacked(SUMMARIES), SUMMARIES, "not_a_log")
+        members = [name for name in names if _is_sample(name)]
+        samples = source.objects([unpacked(name) for name in members], SAMPLES, "not_a_log")
+        return header, [(escaped(name), value) for name, (_, value) in zip(members, samples, strict=True)]
 
 
 def _is_sample(name: str) -> bool:
