@@ -152,17 +152,12 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     """Scores of two systems, or counts in one array of four columns."""
     notes: list[str] = []
     sources = both(files, format_)
-    arrays = [_arrays(source, options.max_inflated_bytes) for source in sources]
-    names = ["u", "v"]
-    if sources[0] is sources[1]:
-        if "" in arrays[0]:
-            return _table(sources[0], arrays[0][""], options, notes, format_)
-        for name in names:
-            if name not in arrays[0]:
-                detail = f"there is no array {name}; a file of both systems has u and v, and may have ids and clusters."
-                raise sources[0].refused("", "missing_field", detail, name)
-    else:
-        names = [_scores(*each) for each in zip(sources, arrays, strict=True)]
+    one_file = sources[0] is sources[1]
+    first = _arrays(sources[0], options.max_inflated_bytes)
+    if one_file and "" in first:
+        return _table(sources[0], first[""], options, notes, format_)
+    arrays = first, first if one_file else _arrays(sources[1], options.max_inflated_bytes)
+    names = [role if one_file else None for role in "uv"]
     u, v = (_outputs(*each, options) for each in zip(sources, arrays, names, strict=True))
     clustered = any(cluster is not None for side in (u, v) for cluster in side.clusters)
     return scores_reading(u, v, options, notes, format_, clustered=clustered)
@@ -191,40 +186,42 @@ def _find(arrays: Arrays, names: tuple[str, ...]) -> str | None:
     return next((name for name in names if name in arrays), None)
 
 
-def _scores(source: Source, arrays: Arrays) -> str:
-    """The array of scores of one system's file."""
-    named = _find(arrays, ("", *SCORES))
-    others = [name for name in arrays if name not in (*IDS, *CLUSTERS)]
-    if named is None and len(others) != 1:
-        detail = f"call the array of scores scores; there are: {', '.join(map(quoted, list(arrays)[:5]))}."
-        raise source.refused("", "missing_field", detail)
-    return others[0] if named is None else named
-
-
-def _outputs(source: Source, arrays: Arrays, name: str, options: ReaderOptions) -> SystemOutputs:
+def _outputs(source: Source, arrays: Arrays, name: str | None, options: ReaderOptions) -> SystemOutputs:
+    """The scores in the array of this name; without one, of a file of one system."""
+    if name is None:
+        others = [one for one in arrays if one not in (*IDS, *CLUSTERS)]
+        name = _find(arrays, ("", *SCORES)) if len(others) != 1 or "" in arrays else others[0]
+        if name is None:
+            detail = (
+                f"call the array of scores scores; there are: {', '.join(map(quoted, list(arrays)[:5]))}."
+            )
+            raise source.refused("", "missing_field", detail)
+    elif name not in arrays:
+        detail = (
+            f"there is no array {name}; a file of both systems has u and v, and may have ids and clusters."
+        )
+        raise source.refused("", "missing_field", detail, name)
     reader = NumberReader.of(options)
     values = _read(source, name, arrays[name], vector_of, options.max_items)
     if not reader.changes_nothing or (values.dtype == np.float64 and np.isnan(values).any()):
         values = [reader.of_json(value, source.pointer) for value in values.tolist()]
-    ids_in, clusters_in = _find(arrays, IDS), options.clusters or _find(arrays, CLUSTERS)
-    if clusters_in is not None and clusters_in not in arrays:
-        detail = f"{source.label}: there is no array {quoted(clusters_in)}."
-        raise InvalidTest.at("/options/clusters", "unknown_column", detail)
-    n = len(values)
-    ids = list(map(str, range(n))) if ids_in is None else _keys(source, arrays, ids_in, n)
-    clusters = [None] * n if clusters_in is None else _keys(source, arrays, clusters_in, n)
+    n, known = len(values), []
+    for called in (_find(arrays, IDS), options.clusters or _find(arrays, CLUSTERS)):
+        if called is not None and called not in arrays:
+            detail = f"{source.label}: there is no array {quoted(called)}."
+            raise InvalidTest.at("/options/clusters", "unknown_column", detail)
+        keys = None if called is None else _read(source, called, arrays[called], keys_of)
+        if keys is not None and len(keys) != n:
+            detail = f"{quoted(called)} has {len(keys):,} elements for {n:,} scores."
+            raise source.refused("", "length_mismatch", detail, called)
+        known.append(keys)
+    ids, clusters = known
     paths = [f"{escaped(name)}/{row}" if name else str(row) for row in range(n)]
-    outputs = SystemOutputs(source, ids_in is None, ids, values, paths, [*clusters], [None] * n)
+    without: list[Any] = [None] * n
+    every = list(map(str, range(n))) if ids is None else ids
+    outputs = SystemOutputs(source, ids is None, every, values, paths, clusters or [*without], without)
     outputs.require_unique()
     return outputs
-
-
-def _keys(source: Source, arrays: Arrays, name: str, n: int) -> list[str]:
-    keys: list[str] = _read(source, name, arrays[name], keys_of)
-    if len(keys) != n:
-        detail = f"{quoted(name)} has {len(keys):,} elements for {n:,} scores."
-        raise source.refused("", "length_mismatch", detail, name)
-    return keys
 
 
 def _read(
