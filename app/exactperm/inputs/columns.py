@@ -127,10 +127,7 @@ def _refuse_labels(values: list[Any], prefix: str, allowed: set[type]) -> None:
 
 
 def keys(values: list[Any]) -> list[Any]:
-    """A column of keys, one string or integer per item: ids, clusters.
-
-    Raises InvalidTest: something else is there. Pointers are relative to the column.
-    """
+    """A column of keys, one string or integer per item: ids, clusters; raises InvalidTest, pointers are relative to the column."""
     if not set(map(type, values)) <= LABELS:
         index, value = next(pair for pair in enumerate(values) if type(pair[1]) not in LABELS)
         detail = f"This is {NAMES.get(type(value), 'something else')}; a key is a string or an integer."

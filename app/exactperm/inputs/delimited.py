@@ -110,12 +110,9 @@ class TooWide(NotDelimited):
 
 
 def csv_rows(text: str, delimiter: str, *, start: int = 0) -> Iterator[tuple[int, list[str]]]:
-    """Rows, one at a time, with the number of their last line; `start` lines come before the text.
+    """Rows, one at a time, with the number of their last line; `start` lines come before the text. Raises NotDelimited, TooWide.
 
-    A line without quotes that is too wide is refused before it is split, so that a wide file costs no more than its
-    text.
-
-    Raises NotDelimited, TooWide: at the first such line.
+    A line without quotes that is too wide is refused before it is split, so that a wide file costs no more than its text.
     """
     begins_row = True  # the next line does not continue a quoted field
 

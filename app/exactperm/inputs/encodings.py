@@ -74,11 +74,7 @@ CODINGS = tuple(MEMBERS)
 
 
 def decode(body: bytes | bytearray, coding: str, *, max_bytes: int) -> bytes:
-    """The body without its content coding, one of CODINGS.
-
-    Raises MalformedBody: The compressed data is truncated, damaged, or followed by something else; BodyTooLarge: Inflated,
-    it has more than `max_bytes` bytes.
-    """
+    """The body without its content coding, one of CODINGS; raises MalformedBody, and BodyTooLarge of more than `max_bytes`."""
     if not body:
         raise MalformedBody("There is no compressed data; the body is empty.")
     parts: list[bytes] = []

@@ -353,11 +353,7 @@ class Frame:
 
 
 def frame_of(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
-    """Read a table, or JSON records.
-
-    Raises MalformedBody: it is neither delimited text nor JSON, in UTF-8; InvalidTest: there is nothing in it, a line has more
-    or fewer fields than the first, or there are more than MAX_COLUMNS.
-    """
+    """Read a table, or JSON records; raises MalformedBody, InvalidTest."""
     if FirstLook({source.role: source}).is_json:
         return of_records(read_records(source, notes, options.path))
     return table(source, options, notes)

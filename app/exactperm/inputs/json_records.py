@@ -41,8 +41,7 @@ Object = dict[str, Any]
 def table_of(document: Object, source: Source, path: str | None = None) -> Records | None:
     """The rows of a document; None if it holds no table. `path` names the list or object that holds them, `results.items`.
 
-    Raises InvalidTest: several lists may be the items, there is nothing at `path`, a row of the grid is too long or short, or
-    the document holds averages alone.
+    Raises InvalidTest: the items are not certain, or these are averages alone.
     """
     if path is not None:
         inner = _inside(document, path.split("."))
@@ -299,12 +298,9 @@ class Records:
 
 @parsed_once
 def read_records(source: Source, notes: list[str], path: str | None = None, *, flat: bool = True) -> Records:
-    """Read a file. A number in an array is a record with the field `score`.
+    """Read a file; raises MalformedBody, InvalidTest. A number in an array is a record with the field `score`.
 
-    A document is read as its table (`wrappers`), whose list of items `path` names. Objects inside become fields, if `flat`.
-
-    Raises MalformedBody: it is not JSON; InvalidTest: there are no records, something else is among them, or they have more
-    than MAX_COLUMNS fields.
+    A document is read as its table, whose list of items `path` names. Objects inside become fields, if `flat`.
     """
     text = source.text(notes)
     found = _table(source, text, path)

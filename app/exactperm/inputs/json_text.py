@@ -168,11 +168,7 @@ class Decoded:
 
 
 def decode(body: bytes | bytearray) -> Decoded:
-    """The value of a JSON body; long lists of integers may already be arrays.
-
-    Raises MalformedBody: It is not JSON; InvalidTest: An object in it has a duplicate key, or a number is too small for a
-    double.
-    """
+    """The value of a JSON body; long lists of integers may already be arrays. Raises MalformedBody, InvalidTest."""
     if body.startswith(BOM):
         raise MalformedBody("The body starts with a byte order mark; send UTF-8 without one.")
     rest, arrays = cut(body)
@@ -260,10 +256,7 @@ UTF8_BOM = b"\xef\xbb\xbf"
 
 
 def records(lines: Iterable[str], pointer: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects with their lines, counted from one, in order. Pointers are `<pointer>/line/<n>`.
-
-    Raises MalformedBody: A line is not JSON; InvalidTest: A line is not an object, or has a key twice.
-    """
+    """The objects with their lines, from one, in order; raises MalformedBody, InvalidTest, pointers are `<pointer>/line/<n>`."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

@@ -233,10 +233,7 @@ class NumberReader:
         return text
 
     def of_text(self, text: str, pointer: str) -> Number | None:
-        """The number in a field; None when it is missing.
-
-        Raises InvalidTest: it is not a finite number.
-        """
+        """The number in a field, None when it is missing; raises InvalidTest where it is no finite number."""
         stripped = text.strip()
         value = parsed(self.spelled(stripped))
         if value is None:
@@ -251,10 +248,7 @@ class NumberReader:
         return self._rounded(value, pointer)
 
     def of_json(self, value: Any, pointer: str) -> Number | None:
-        """The number that a JSON value is: true is 1, false 0, null and NaN are missing.
-
-        Raises InvalidTest: it is something else, or not finite.
-        """
+        """The number that a JSON value is: true is 1, false 0, null and NaN are missing; raises InvalidTest of anything else."""
         if isinstance(value, bool):
             value = int(value)
         if value is None or (isinstance(value, float) and math.isnan(value)):

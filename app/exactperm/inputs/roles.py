@@ -303,9 +303,8 @@ def _with_repeats(
 def _of_every_run(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
     """The key of sides with a column of runs, of which each has a value of another column once; None where there is none.
 
-    By its name that column may be a key, or an index; any other is a key where each run has all of its values.
-
-    Raises InvalidTest: it holds whole numbers, which may be anything: runs of one item would be items.
+    By its name that column may be a key, or an index; any other is one where each run has all of its values, and asked about where
+    these are numbers; raises InvalidTest.
     """
     runs = [(run, columns) for run in names.RUN if (columns := _everywhere(sides, run))]
     left = [name for name in sides[0].frame.names if sides[0].frame.has_header and runs]
@@ -356,10 +355,7 @@ def _parts(sides: Sequence[Side], key: Sequence[tuple[str, ...]]) -> Iterator[li
 
 
 def _by_index(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
-    """The keys where columns are an index: ids, unless they just count the rows; None where there is none.
-
-    Raises InvalidTest: the first columns are an index, repeat and differ: by order different items might be paired.
-    """
+    """The keys where columns are an index: ids, unless they just count the rows; raises InvalidTest where they repeat and differ."""
     frames = [side.frame for side in sides]
     index = [_index_of(frame) for frame in frames]
     if None in index:
@@ -391,11 +387,7 @@ def _index_of(frame: Frame) -> str | None:
 
 
 def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
-    """The keys of sides whose columns have no names of keys, by what they show between the sides.
-
-    Raises InvalidTest: A column says that the rows are in another order, and does not say for certain which rows belong
-    together.
-    """
+    """The keys by what columns without names of keys show between the sides; raises InvalidTest where these only may be keys."""
     by_position = [Key() for _ in sides]
     if len(sides) == 1:
         return by_position

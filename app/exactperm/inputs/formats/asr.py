@@ -53,10 +53,7 @@ class CountFile:
 def count_file(
     source: Source, ids: tuple[str, ...], clusters: tuple[str, ...], options: ReaderOptions, notes: list[str]
 ) -> CountFile:
-    """Read one system's table; `ids` and `clusters` are the names their columns may have.
-
-    Raises InvalidTest: there is no header, no column of ids, or no column of the clusters given.
-    """
+    """Read one system's table; `ids` and `clusters` are the names their columns may have. Raises InvalidTest where one is lacking."""
     data = table(source, options, notes)
     if not data.has_header:
         raise source.refused(1, "no_header", "a header with the names of the columns is needed.")
@@ -287,10 +284,7 @@ def _system(
 
 
 def word_errors(references: Sequence[Sequence[str]], hypotheses: Sequence[Sequence[str]]) -> list[int]:
-    """Substitutions, deletions and insertions of every utterance, by jiwer (the optional extra `asr`).
-
-    Raises InvalidTest: jiwer is not installed.
-    """
+    """Substitutions, deletions and insertions of every utterance; raises InvalidTest where jiwer (the extra `asr`) is not installed."""
     try:
         import jiwer
     except ImportError:

@@ -87,9 +87,7 @@ def sentences(
 ) -> Sentences:  # fmt: skip
     """Read the lines of a file; `row_of` makes the columns of a line, None where the line holds no token.
 
-    Both functions get how many tokens of the sentence came before.
-
-    Raises MalformedBody, InvalidTest: there is no sentence, or as `row_of` does.
+    Both functions get how many tokens of the sentence came before. Raises MalformedBody, InvalidTest.
     """
     found = Sentences(source)
     document: str | None = None
@@ -157,10 +155,7 @@ def require_same(
 def document_clusters(
     documents: Sequence[str | None], wanted: str | None, source: Source, notes: list[Any]
 ) -> list[str] | None:
-    """The document of every sentence if documents are the clusters, else None.
-
-    Raises InvalidTest: they are the clusters, and some sentence is in none.
-    """
+    """The document of every sentence if documents are the clusters, else None; raises InvalidTest where a sentence is in none."""
     names = list(dict.fromkeys(key for key in documents if key is not None))
     if wanted is None:
         if names:
@@ -178,11 +173,9 @@ def document_clusters(
 
 
 def from_file(source: Source, n: int, options: ReaderOptions, notes: list[Any]) -> list[str]:
-    """The document of each of n sentences: the last column of a table, in the order of the sentences.
+    """The document of each of n sentences: the last column of a table, in the order of the sentences; raises InvalidTest.
 
     One line more than sentences means that the first is a header; blanks separate columns only with `delimiter`.
-
-    Raises InvalidTest: it does not have one line for each sentence.
     """
     lines = filter(str.strip, source.lines(notes))
     names = [line.strip() for line in itertools.dropwhile(lambda line: line.startswith("#"), lines)]
@@ -374,14 +367,10 @@ def _counts_tokens(tokens: Sentences) -> bool:
 
 
 def _tag_columns(tokens: Sentences, token: int, wanted: int, options: str) -> list[int]:
-    """The columns of BIO tags after the token, if they are certain.
+    """The columns of BIO tags after the token, if they are certain; raises InvalidTest (`options` choose among them).
 
-    As many as are `wanted`; or all there are, if these agree; or the last ones of the file, where gold and predictions
-    stand beside each other, as conlleval reads them, if those before tag something else (chunks). After an index and a
-    token the tag follows (UNER).
-
-    Raises InvalidTest: there are too few, or too many (`options` choose among them), or a column has tags except for some
-    values.
+    As many as are `wanted`; or all there are, if these agree; or the last ones of the file, where gold and predictions stand beside each
+    other, as conlleval reads them, if those before tag something else (chunks). After an index and a token the tag follows (UNER).
     """
     tagged = []
     n = sum(map(len, tokens.rows))

@@ -113,8 +113,7 @@ def refuse_transcripts(files: Mapping[str, Source]) -> None:
 def _fairseq(sources: Sequence[Source], notes: list[str]) -> list[list[str]]:
     """The texts of each file by the number of their sentence, as fairseq-generate writes them: H-12, score, text; T-12, text.
 
-    Raises InvalidTest: a file has other sentences than the first, or one twice. References may be plain lines, in the order of
-    the numbers.
+    References may be plain lines, in the order of the numbers. Raises InvalidTest where files have other sentences, or one twice.
     """
     found: list[dict[int, str]] = []
     for source in sources:

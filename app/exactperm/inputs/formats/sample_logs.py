@@ -137,11 +137,7 @@ def _number(
 
 
 def load(source: Source, max_bytes: int, notes: list[Any]) -> tuple[Object, list[tuple[str, Object]]]:
-    """A log in either form: its header and its samples.
-
-    Raises MalformedBody: it is neither JSON nor a complete zip archive; InvalidTest: it is not a log of Inspect, or its
-    compression cannot be read here; BodyTooLarge: the members that must be read are over `max_bytes`.
-    """
+    """A log in either form: its header and its samples; raises MalformedBody, InvalidTest, and BodyTooLarge of more than `max_bytes`."""
     if source.content.startswith(ZIP_MAGIC):
         return _archive(source, max_bytes)
     header = _header(source, source.decoded(notes), "eval")

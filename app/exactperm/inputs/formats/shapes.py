@@ -229,11 +229,7 @@ def has(at: str, *names: str) -> Callable[[FirstLook], bool]:
 
 
 def read(shape: Shape, files: Files, options: ReaderOptions, format_: str) -> Reading:
-    """Scores of two systems, each in its file, or both in one.
-
-    Raises MalformedBody, InvalidTest: a file is not as the tool writes it, the files do not belong together, or a choice must
-    be made.
-    """
+    """Scores of two systems, each in its file, or both in one; raises MalformedBody, InvalidTest."""
     notes: list[Any] = []
     rows = parsed_once(shape.rows)
     u = rows(files.get("file") or needed(files, "u", format_), options, notes, files)

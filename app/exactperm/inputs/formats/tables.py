@@ -278,10 +278,7 @@ def refuse_metrics(frame: Frame, key: Key, score: str) -> None:
 
 
 def refuse_averages(frame: Frame, beside: Collection[str | None]) -> None:
-    """Refuse a row of averages where there is no key: it would be paired by order, as an item. Scores and clusters stand `beside`.
-
-    Raises InvalidTest: the first or the last row is named `mean`, `total` or the like, in a column where no other row is.
-    """
+    """Refuse a row of averages, at an end, where there is no key: it would be paired by order, as an item. Scores and clusters stand `beside`."""
     if not frame.has_header or (frame.n == 1 and not frame.is_table):
         return
     found = averages_row(frame, [name for name in frame.names if name not in beside])

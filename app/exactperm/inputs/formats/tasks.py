@@ -123,12 +123,9 @@ def are_several(files: Files) -> bool:
 
 
 def read(files: Files, options: ReaderOptions, read_one: ReadOne, *, drops: bool) -> Reading:
-    """Read the files of each task with `read_one`, and join them.
+    """Read the files of each task with `read_one`, and join them; raises MalformedBody, InvalidTest at `/files/<role>/<task>/…`.
 
     `drops` says whether the format knows on_missing itself: else it is about tasks alone.
-
-    Raises MalformedBody, InvalidTest: as the format's reader does, with pointers `/files/<role>/<task>/…`; or a task is in the
-    files of one system alone, or tasks measure different things.
     """
     for role in SYSTEMS:
         if role not in files:
@@ -176,11 +173,9 @@ def tasks_by_name(parts: Sequence[UploadedFile], pointer: str) -> dict[str, Uplo
 def common_tasks(
     systems: Mapping[str, tuple[str, Collection[str]]], *, drop: str, dropped: bool, way: str = ""
 ) -> tuple[list[str], list[list[str]]]:
-    """The tasks that all systems have, in their order, and those that each lacks.
+    """The tasks that all systems have, in their order, and those that each lacks; raises InvalidTest.
 
     `systems` are names and tasks by pointer. Unless tasks are `dropped`, `on_missing` being `drop`, all have the same.
-
-    Raises InvalidTest: a system has no file of a task that another has; or no task is one of all.
     """
     own = [set(tasks) for _, tasks in systems.values()]
     common, every = set.intersection(*own), set.union(*own)
@@ -209,13 +204,9 @@ def in_task(task: str, divided: Collection[str]) -> Callable[[str], str]:
 
 
 def joined_readings(readings: Mapping[str, Reading], notes: Sequence[Note], swap: str | None) -> Reading:
-    """One reading of all tasks, in their order; `notes` come first.
+    """One reading of all tasks, in their order; `notes` come first. Raises InvalidTest at `/files/u/<task>` where they do not hold the same.
 
-    What swaps as a whole are the items' own clusters, where they have any, or else the tasks; `swap` task or item says
-    otherwise.
-
-    Raises InvalidTest: the tasks do not hold the same: kinds of data, metrics, statistics, counts; or only some have clusters,
-    weights or ids. Pointers are `/files/u/<task>`.
+    What swaps as a whole are the items' own clusters, where they have any, or else the tasks; `swap` task or item says otherwise.
     """
     tasks, first = list(readings), next(iter(readings.values()))
     for task, reading in readings.items():

@@ -199,10 +199,7 @@ def _rows(source: Source, notes: list[Any]) -> dict[str, list[Row]]:
 def _evaluated(
     qrels: Source, runs: Sequence[Source], options: ReaderOptions, notes: list[Any]
 ) -> tuple[str, list[SystemOutputs]]:
-    """The measure, and its value on every judged query of both runs.
-
-    Raises InvalidTest: a line is wrong, there is no such measure, or pytrec_eval is not installed.
-    """
+    """The measure, and its value on every judged query of both runs; raises InvalidTest."""
     measure = options.measure or DEFAULT_MEASURE
     if MEASURE.fullmatch(measure) is None:
         why = f"There is no {quoted(measure)}, or its cutoff is missing. "

@@ -318,8 +318,8 @@ MAX_GAP = 10_000
 def as_text(files: Mapping[str, Source], options: ReaderOptions) -> tuple[dict[str, Source], tuple[str, ...]]:
     """The files, those of them that are tables in another form as CSV, and notes of which sheet was read.
 
-    Raises MalformedBody, BodyTooLarge: A file is damaged, or larger than allowed as CSV; InvalidTest: it is of a kind that is
-    not read here, a sheet must be chosen, or there is nothing to choose it from.
+    Raises MalformedBody, BodyTooLarge, InvalidTest: a file is damaged, too large as CSV, or of a kind that is not read; or a sheet must
+    be chosen.
     """
     _refuse_others(files)
     read: dict[str, Source] = {}
@@ -466,10 +466,7 @@ def _rows(source: Source, sheet: Any) -> Iterable[Sequence[Any]]:
 
 
 def written(source: Source, rows: Iterable[Sequence[Any]], max_bytes: int) -> bytes:
-    """Rows as CSV, a line each: rows shorter than the longest are filled up, empty ones are empty lines.
-
-    Raises BodyTooLarge: they are longer than `max_bytes`.
-    """
+    """Rows as CSV, a line each: rows shorter than the longest are filled up, empty ones are empty lines; raises BodyTooLarge."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     width = 0
