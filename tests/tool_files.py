@@ -67,7 +67,6 @@ class Tool:
     asked: Mapping[str, str] = field(default_factory=dict)
     more: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     joined: bool = False  # both systems are in one file
-    extra: str | None = None  # the module that is needed to read it
 
     @property
     def read_at(self) -> str:
@@ -300,18 +299,18 @@ TOOLS: dict[str, Tool] = {
     "trec_eval -q": Tool("run.eval", "usnistgov/trec_eval meas_print_single.c",
         text(lambda n, x, s: f"map                   \t{300 + n}\t{x:.4f}", "", "runid                 \tall\trun\nmap                   \tall\t0.5000\n")),
     "Anserini": Tool("run.txt", "castorini/anserini src/main/java/io/anserini/search/RunOutputWriter.java",
-        ranked(lambda query, document, rank, s: f"{query} Q0 {document} {rank} {9.5 - rank:f} {s}"), RANKS, {}, qrels("{} 0 r 1"), extra="pytrec_eval"),
+        ranked(lambda query, document, rank, s: f"{query} Q0 {document} {rank} {9.5 - rank:f} {s}"), RANKS, {}, qrels("{} 0 r 1")),
     "MS MARCO": Tool("run.tsv", "castorini/anserini src/main/java/io/anserini/search/RunOutputWriter.java",
-        ranked(lambda query, document, rank, s: f"{query}\t{document}\t{rank}"), RANKS, {}, qrels("{}\t0\tr\t1"), extra="pytrec_eval"),
+        ranked(lambda query, document, rank, s: f"{query}\t{document}\t{rank}"), RANKS, {}, qrels("{}\t0\tr\t1")),
     "BEIR": Tool("run.trec", "beir-cellar/beir beir/util.py",
-        ranked(lambda query, document, rank, s: f"{query} Q0 {document} 0 {0.9 - rank / 10} beir"), RANKS, {}, qrels("{}\tr\t1", "query-id\tcorpus-id\tscore\n"), extra="pytrec_eval"),
+        ranked(lambda query, document, rank, s: f"{query} Q0 {document} 0 {0.9 - rank / 10} beir"), RANKS, {}, qrels("{}\tr\t1", "query-id\tcorpus-id\tscore\n")),
     "ranx": Tool("run.trec", "AmenRa/ranx ranx/data_structures/run.py",
-        ranked(lambda query, document, rank, s: f"q_{query} Q0 {document} {rank} {0.9 - rank / 10} {s}"), RANKS, {}, qrels("q_{} 0 r 1"), extra="pytrec_eval"),
+        ranked(lambda query, document, rank, s: f"q_{query} Q0 {document} {rank} {0.9 - rank / 10} {s}"), RANKS, {}, qrels("q_{} 0 r 1")),
     "ranx, JSON": Tool("run.json", "AmenRa/ranx ranx/data_structures/run.py",
         whole(lambda rows, s: by("q_{}", rows), lambda n, x, s: {("r" if rank == round(1 / x) else f"n{rank}"): 0.9 - rank / 10 for rank in range(1, 5)}), RANKS, {},
-        {"qrels": ("qrels.json", json.dumps({f"q_{n}": {"r": 1} for n in range(6)}))}, extra="pytrec_eval"),
+        {"qrels": ("qrels.json", json.dumps({f"q_{n}": {"r": 1} for n in range(6)}))}),
     "ColBERT": Tool("ranking.tsv", "stanford-futuredata/ColBERT colbert/data/ranking.py",
-        ranked(lambda query, document, rank, s: f"{query}\t{document}\t{rank}\t{20.5 - rank}"), RANKS, {}, qrels("{}\t0\tr\t1"), extra="pytrec_eval"),
+        ranked(lambda query, document, rank, s: f"{query}\t{document}\t{rank}\t{20.5 - rank}"), RANKS, {}, qrels("{}\t0\tr\t1")),
     "PyTerrier": Tool("perquery.csv", "terrier-org/pyterrier pyterrier/_evaluation/_experiment.py",
         lambda values, system: ("name,qid,measure,value\n" if system == "new" else "") + text(lambda n, x, s: f"{s},{n},map,{x}\n{s},{n},ndcg_cut_10,0.5")(values, system), SCORES, {"metric": "map"}, joined=True),
     "ir_measures -q": Tool("run.tsv", "terrierteam/ir_measures ir_measures/__main__.py", text(lambda n, x, s: f"{n}\tnDCG@10\t{x:.4f}", "", "all\tnDCG@10\t0.5000\n")),
@@ -350,9 +349,9 @@ TOOLS: dict[str, Tool] = {
     "WeNet": Tool("wer", "wenet-e2e/wenet tools/compute-wer.py",
         text(lambda n, x, s: f"\nutt: utt{n}\nWER: {100 * x:4.2f} % N=4 C={4 - wrong(x)} S={wrong(x)} D=0 I=0\nlab: a b c d \nrec: {spoken(x)} \n", "", f"{'=' * 75}\n\nOverall -> 33.33 % N=24 C=16 S=8 D=0 I=0\n"), ERRORS),
     "Open ASR Leaderboard": Tool("MODEL_m_DATASET_d_test.jsonl", "huggingface/open_asr_leaderboard normalizer/eval_utils.py",
-        lines(lambda n, x, s: {"audio_filepath": f"sample_{n}", "duration": 2.5, "time": 0.1, "text": "a b c d", "pred_text": spoken(x)}), ERRORS, extra="jiwer"),
+        lines(lambda n, x, s: {"audio_filepath": f"sample_{n}", "duration": 2.5, "time": 0.1, "text": "a b c d", "pred_text": spoken(x)}), ERRORS),
     "NeMo": Tool("manifest.json", "NVIDIA/NeMo nemo/collections/asr/parts/utils/eval_utils.py",
-        lines(lambda n, x, s: {"audio_filepath": f"/data/{n}.wav", "duration": 2.5, "text": "a b c d", "pred_text": spoken(x), "wer": x, "tokens": 4, "ins_rate": 0.0, "del_rate": 0.0, "sub_rate": x}), ERRORS, extra="jiwer"),
+        lines(lambda n, x, s: {"audio_filepath": f"/data/{n}.wav", "duration": 2.5, "text": "a b c d", "pred_text": spoken(x), "wer": x, "tokens": 4, "ins_rate": 0.0, "del_rate": 0.0, "sub_rate": x}), ERRORS),
     # Tagging and parsing
     "flair": Tool("test.tsv", "flairNLP/flair flair/models/sequence_tagger_model.py",
         text(lambda n, x, s: f"In O O\nx{n} B-LOC B-{'LOC' if x else 'PER'}\n"), RIGHT),

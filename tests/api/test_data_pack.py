@@ -264,7 +264,6 @@ def test_trec_measures_per_query(roomy: Service, run: str, measure: str) -> None
 
 @pytest.mark.parametrize("measure", ["map", "P_10"])
 def test_runs_and_judgements_give_what_trec_eval_prints(roomy: Service, measure: str) -> None:
-    pytest.importorskip("pytrec_eval")
     test = entry("trec_robust03", a="aplrob03a", b="uic0301", metric=measure)
     files = {r: f"trec/robust03/input.{s}.gz" for r, s in (("u", "aplrob03a"), ("v", "uic0301"))}
     files["qrels"] = "trec/robust03/qrels.robust03.txt.gz"
@@ -273,7 +272,6 @@ def test_runs_and_judgements_give_what_trec_eval_prints(roomy: Service, measure:
 
 
 def test_trec_evals_own_test_run_gives_its_own_output(roomy: Service) -> None:
-    pytest.importorskip("pytrec_eval")
     run, judged = "trec/trec_eval_test/results.test", "trec/trec_eval_test/qrels.test"
     fields = {"measure": "map", "decimals": "4", "statistic": "sum_difference"}
     said = answer(roomy, {"u": run, "v": run, "qrels": judged}, format="trec", **fields)
@@ -404,22 +402,17 @@ def test_promptfoo_providers_are_systems(roomy: Service, metric: str, scale: int
 def test_word_error_rates_by_utterance_and_call(
     roomy: Service, files: dict[str, str], unit: str, clusters: dict[str, str]
 ) -> None:
-    if "ref" in files:
-        pytest.importorskip("jiwer")
     test = entry("asr_earnings21", unit=unit, statistic="word errors")
     matched(roomy, files, test, 121_554, format="asr", **clusters)
 
 
 @pytest.mark.parametrize("files", [COUNTS, TRANSCRIPTS], ids=["counts", "trn"])
 def test_utterances_without_an_error(roomy: Service, files: dict[str, str]) -> None:
-    if "ref" in files:
-        pytest.importorskip("jiwer")
     test = entry("asr_earnings21", statistic="utterances without error")
     matched(roomy, files, test, 1, format="asr", metric="utterance_accuracy", **SUM)
 
 
 def test_empty_hypotheses_are_deletions_and_counted(roomy: Service) -> None:
-    pytest.importorskip("jiwer")
     notes = " ".join(answer(roomy, TRANSCRIPTS, format="asr")["reading"]["notes"])
     assert "u: 92 utterances have an empty hypothesis" in notes
     assert "v: 67 utterances have an empty hypothesis" in notes
@@ -505,8 +498,6 @@ GUESSED: list[tuple[str, dict[str, str], dict[str, str]]] = [
 def test_the_format_is_guessed_and_said(
     roomy: Service, format_: str, files: dict[str, str], fields: dict[str, str]
 ) -> None:
-    if "ref" in files:
-        pytest.importorskip("jiwer")
     reading = answer(roomy, files, **fields)["reading"]
     assert (reading["format"], reading["guessed"]) == (format_, True)
     assert "guessed" in reading["notes"][0]

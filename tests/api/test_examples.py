@@ -15,6 +15,7 @@ from typing import Any
 import jsonschema_rs
 import numpy as np
 import pytest
+import sacrebleu
 from scipy import stats
 from sklearn import metrics
 
@@ -283,7 +284,6 @@ def _entities(f: Callable[[int, int, int], float]) -> Score:
 
 def _corpus(name: str) -> Score:
     def score(said: list[Any], gold: list[Any]) -> float:
-        sacrebleu = pytest.importorskip("sacrebleu")
         return float(getattr(sacrebleu, f"corpus_{name}")(said, [gold]).score)
 
     return score
@@ -528,8 +528,6 @@ def posted_form(service: Any, line: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_line_of_files_in_the_guide_is_read_as_it_stands(service: Any, name: str) -> None:
-    if name == "mt":
-        pytest.importorskip("sacrebleu")
     said = posted_form(service, form_lines()[name])
     assert said["reading"]["format"] == name
     assert said["reading"]["notes"]

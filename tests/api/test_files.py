@@ -151,7 +151,6 @@ def test_parameters_go_to_the_statistic_and_the_readers_own_are_passed_on(servic
 
 
 def test_texts_are_tested_by_corpus_scores(service: Any) -> None:
-    pytest.importorskip("sacrebleu")
     files = {
         "u": ("u.txt", b"the cat sat on the mat\na dog\n"),
         "v": ("v.txt", b"the cat sat on a mat\na cat\n"),

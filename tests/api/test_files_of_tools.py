@@ -26,8 +26,6 @@ def p_of(u: Sequence[float], v: Sequence[float]) -> float:
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_file_is_read_at_once_or_asked_about_with_a_choice_that_works(tool: str, service: Service) -> None:
     made = TOOLS[tool]
-    if made.extra is not None:
-        pytest.importorskip(made.extra)
     u, v = made.values
     written = {"u": made.write(u, "new"), "v": made.write(v, "old")}
     if made.joined:
@@ -127,7 +125,6 @@ def test_counts_in_a_file_of_each_system_are_counts(service: Service) -> None:
 
 
 def test_runs_of_ms_marco_and_qrels_of_beir_are_evaluated(service: Service) -> None:
-    pytest.importorskip("pytrec_eval")
     qrels = "query-id\tcorpus-id\tscore\n1\tb\t1\n2\tx\t1\n2\ty\t2\n"
     u, v = "1\tb\t1\n1\ta\t2\n2\ty\t1\n2\tx\t2\n", "1\ta\t1\n1\tb\t2\n2\tx\t1\n2\ty\t2\n"
     files = {"u": ("u.tsv", u), "v": ("v.tsv", v), "qrels": ("test.tsv", qrels)}
@@ -136,7 +133,6 @@ def test_runs_of_ms_marco_and_qrels_of_beir_are_evaluated(service: Service) -> N
 
 
 def test_numbered_lines_of_fairseq_are_asked_about_and_then_paired_by_number(service: Service) -> None:
-    pytest.importorskip("sacrebleu")
     texts = [
         "the quick brown fox jumps over it",
         "she sells sea shells by the shore",

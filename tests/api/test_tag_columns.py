@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from seqeval import metrics
 
 from tests.api.conftest import answer_to, problem
 
@@ -83,7 +84,6 @@ def test_a_damaged_tag_never_moves_the_choice_to_another_column(service: Any) ->
 @pytest.mark.pack
 @pytest.mark.parametrize("with_options", [False, True])
 def test_the_files_of_uner_have_the_f1_of_seqeval(with_options: bool, service: Any) -> None:
-    metrics = pytest.importorskip("seqeval.metrics")
     paths = {
         "gold": PACK / "en_ewt-ud-test.iob2",
         "u": PACK / "uner_en_ewt-test.crf_small.pred.tsv",
@@ -133,7 +133,6 @@ def file_of(rng: random.Random, role: str, tokens: Tags, tags: Tags, options: di
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", range(3))
 def test_random_columns_have_the_f1_of_seqeval_or_are_refused(seed: int, service: Any) -> None:
-    metrics = pytest.importorskip("seqeval.metrics")
     rng = random.Random(seed)
     seen = {200: 0, 422: 0}
     for _ in range(60):
@@ -169,7 +168,6 @@ SENTENCES = b"Anna B-PER B-PER\n\nBob B-PER O\n\nhi O O\n"
 def test_a_file_of_documents_needs_no_header(documents: bytes, format_: str, service: Any) -> None:
     files = {"u": SENTENCES, "v": SENTENCES, "documents": documents}
     if format_ == "mt":
-        pytest.importorskip("sacrebleu")
         files = dict.fromkeys(("u", "v", "ref"), b"a b c\nd e f\ng h i\n") | {"documents": documents}
     assert answer_to(send(service, files, format=format_, clusters="document"))["items"]["clusters"] == 2
 

@@ -15,8 +15,6 @@ from exactperm.statistics import corpus
 from exactperm.statistics.corpus import counting_seconds, edit_seconds
 from exactperm.statistics.paired import Segments, StatisticSpec
 
-pytest.importorskip("sacrebleu")
-
 
 class StopHereError(Exception):
     """What a worker would be told when there is no room for a long test."""

@@ -15,15 +15,12 @@ import anyio
 import jsonschema_rs
 import pytest
 from click.testing import CliRunner
-
-from exactperm.cli.commands import cli
-from tests.docs_pages import blocks
-
-pytest.importorskip("mcp", reason="the extra mcp is not installed")
-
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import CallToolResult, TextContent
+
+from exactperm.cli.commands import cli
+from tests.docs_pages import blocks
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-P", "-m", "exactperm.cli", "mcp", "--root"]

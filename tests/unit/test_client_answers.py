@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+import pandas as pd  # type: ignore[import-untyped]
 import pytest
 
 import exactperm.client
@@ -496,7 +497,6 @@ def test_data_requests_metrics_and_files_give_the_same(folder: Path) -> None:
 
 
 def test_frames_are_paired_by_their_index_and_never_by_chance() -> None:
-    pd = pytest.importorskip("pandas")
     index = [f"q{n}" for n in range(8)]
     new, main, old = (pd.Series(values, index=index) for values in (NEW, MAIN, OLD))
     assert adjusted(decide(new, against={"main": main, "v1.2": old}, policy="improve")) == EXPECTED

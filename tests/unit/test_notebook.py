@@ -133,7 +133,6 @@ def test_a_gate_says_its_verdict_and_every_metric(verdict: GateResult) -> None:
 
 
 def test_a_frame_has_the_columns_and_values_of_the_report(result: TestResult, verdict: GateResult) -> None:
-    pytest.importorskip("pandas")
     one = scores(U, V)
     gated = [metric(HOSTILE, one), metric("b", one)]
     with Client("http://here", transport=InProcess(Settings())) as client:
@@ -336,7 +335,6 @@ def test_the_plan_of_a_comparison_is_its_boards(board: ComparePlan) -> None:
 def test_frames_have_the_rows_of_the_answers(
     client: Client, many: PowerResult, plan: Plan, board: ComparePlan
 ) -> None:
-    pytest.importorskip("pandas")
     report = list(csv.DictReader(io.StringIO(client.report(question(BINARY, "n"), "csv"))))
     frame = many.to_frame()
     assert list(frame.columns) == list(report[0])

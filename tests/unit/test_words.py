@@ -305,7 +305,6 @@ def test_a_gate_of_continuous_integration_gets_inputs_or_variables(question: Que
 
 
 def test_an_assistant_gets_members_of_options(question: Question) -> None:
-    pytest.importorskip("mcp")
     asked, options, choice, _ = question
     said = asked.assistant(options)
     for name in choice:

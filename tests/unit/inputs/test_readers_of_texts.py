@@ -66,7 +66,6 @@ def test_counts_are_the_columns_of_the_table(tables: dict[str, Path]) -> None:
 def test_transcripts_give_the_counts_of_the_tables(
     tables: dict[str, Path], transcripts: dict[str, Path]
 ) -> None:
-    pytest.importorskip("jiwer")
     for clusters in (None, "call"):
         counted = counts(read_files("asr", tables, clusters=clusters).data)
         aligned = counts(read_files("asr", transcripts, clusters=clusters).data)
@@ -77,7 +76,6 @@ def test_transcripts_give_the_counts_of_the_tables(
 
 
 def test_word_errors_are_edit_distances() -> None:
-    pytest.importorskip("jiwer")
     generator = np.random.default_rng(0)
     texts = [
         [[str(w) for w in generator.integers(0, 4, size=generator.integers(0, 9))] for _ in range(200)]
@@ -87,7 +85,6 @@ def test_word_errors_are_edit_distances() -> None:
 
 
 def test_an_empty_hypothesis_is_all_deletions() -> None:
-    pytest.importorskip("jiwer")
     files = {"ref": "a b c (x-1)\n", "u": "(x-1)\n", "v": "a b c (x-1)\n"}
     reading = read_files("asr", files)
     assert counts(reading.data).u["errors"].tolist() == [3]
@@ -129,7 +126,6 @@ def test_a_bad_row_is_named(row: str, pointer: str, code: str) -> None:
     ],
 )
 def test_a_bad_transcript_is_named(text: str, pointer: str, code: str) -> None:
-    pytest.importorskip("jiwer")
     good = "a (x-1)\nb (x-2)\n"
     refuses(code, pointer, "asr", {"ref": good, "u": text, "v": good})
 

@@ -19,7 +19,6 @@ def expected(name: str) -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("measure", ["Rprec", "bpref", "recip_rank", "P_5", "P_30", "ndcg", "ndcg_cut_10"])
 def test_trec_runs_rounded_are_what_trec_eval_prints(measure: str) -> None:
-    pytest.importorskip("pytrec_eval")
     about = expected("trec_robust03")
     runs = ("aplrob03a", "uic0301")
     names = dict(zip(("u", "v", "qrels"), (*runs, "qrels"), strict=True))
@@ -32,7 +31,6 @@ def test_trec_runs_rounded_are_what_trec_eval_prints(measure: str) -> None:
 
 @pytest.mark.parametrize("measure", ["map", "ndcg", "recip_rank", "num_rel_ret", "P_10"])
 def test_trec_evals_own_run_gives_its_own_output(measure: str) -> None:
-    pytest.importorskip("pytrec_eval")
     folder = PACK / "trec" / "trec_eval_test"
     printed = dict.fromkeys("uv", folder / "out.test.aq")
     runs = {**dict.fromkeys("uv", folder / "results.test"), "qrels": folder / "qrels.test"}

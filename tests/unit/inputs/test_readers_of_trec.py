@@ -115,7 +115,6 @@ def test_the_measure_that_was_taken_for_the_caller_is_said(runs: dict[str, Path]
 
 
 def test_runs_and_qrels_give_full_precision_or_four_decimals(runs: dict[str, Path]) -> None:
-    pytest.importorskip("pytrec_eval")
     wanted = [reciprocal_ranks(runs[role], runs["qrels"]) for role in "uv"]
     full = columns(read_files("trec", runs, measure="recip_rank"))
     assert list(full) == wanted
@@ -136,7 +135,6 @@ def test_a_measure_that_is_none_a_family_or_would_abort_trec_eval_is_refused(
     "measure", ["map", "gm_map", "ndcg", "P_7", "iprec_at_recall_0.10", "set_F", "num_rel_ret", "G"]
 )
 def test_measures_that_are_admitted_are_known_to_trec_eval(measure: str, runs: dict[str, Path]) -> None:
-    pytest.importorskip("pytrec_eval")
     assert len(columns(read_files("trec", runs, measure=measure))[0]) == 4
 
 
@@ -148,7 +146,6 @@ def test_a_relevance_that_would_hang_trec_eval_is_refused(relevance: str, runs: 
 
 
 def test_a_run_without_a_judged_query_misses_an_item(runs: dict[str, Path]) -> None:
-    pytest.importorskip("pytrec_eval")
     query = runs["qrels"].read_text().split()[0]
     shorter = "".join(
         line for line in runs["v"].read_text().splitlines(keepends=True) if line.split()[0] != query

@@ -15,6 +15,9 @@ from typing import Any, get_args
 
 import pytest
 from hypothesis import given, strategies as st
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client import CollectorRegistry, Histogram, disable_created_metrics, generate_latest
 
 from exactperm.main import create_app
@@ -221,13 +224,9 @@ TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 @pytest.fixture
 def exported() -> tuple[Spans, Any]:
-    trace = pytest.importorskip("opentelemetry.sdk.trace", reason="the extra otel is not installed")
-    export = pytest.importorskip("opentelemetry.sdk.trace.export")
-    memory = pytest.importorskip(
-        "opentelemetry.sdk.trace.export.in_memory_span_exporter"
-    ).InMemorySpanExporter()
-    provider = trace.TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(export.SimpleSpanProcessor(memory))
+    memory = InMemorySpanExporter()
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(memory))
     return Spans(provider), memory
 
 

@@ -175,7 +175,6 @@ REAL = [
 
 
 @pytest.mark.pack
-@pytest.mark.skipif(not PACK.is_dir(), reason="the evaluation data is not beside this checkout")
 @pytest.mark.parametrize(("expected", "files", "systems"), REAL, ids=["wnut17", "uner"])
 def test_real_taggers_have_their_published_f1(expected: str, files: str, systems: tuple[str, str]) -> None:
     truth = json.loads((PACK / "expected" / expected).read_text())["f1_tests"][0]
@@ -195,7 +194,6 @@ def test_real_taggers_have_their_published_f1(expected: str, files: str, systems
 
 
 @pytest.mark.pack
-@pytest.mark.skipif(not PACK.is_dir(), reason="the evaluation data is not beside this checkout")
 def test_documents_are_clusters_of_their_sentences() -> None:
     gold, u = columns(PACK / "ner" / REAL[1][1].format("crf_small"))
     _, v = columns(PACK / "ner" / REAL[1][1].format("crf_large"))

@@ -200,7 +200,6 @@ def test_what_makes_no_test_is_refused_where_it_is_wrong(
 
 
 @pytest.mark.pack
-@pytest.mark.skipif(not PACK.is_dir(), reason="the evaluation data is not beside this checkout")
 def test_real_scores_in_thirds_of_tenths_sum_as_published() -> None:
     scores: dict[str, list[float]] = {}
     for line in (PACK / "mqm/mqm_newstest2020_ende.avg_seg_scores.tsv").read_text().splitlines()[1:]:

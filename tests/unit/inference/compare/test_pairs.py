@@ -399,8 +399,6 @@ CASES = [
 @pytest.mark.parametrize("layout", [{}, {"missing": True}, {"clusters": True}], ids=str)
 @pytest.mark.parametrize(("kind", "of", "spec"), CASES, ids=str)
 def test_a_pair_has_the_answer_of_a_single_test(kind: str, of: str, spec: StatisticSpec, layout: Any) -> None:
-    if kind == "segments":
-        pytest.importorskip("sacrebleu")
     systems = _systems(kind, of, **layout)
     lower = spec.name in {"ratio", "ter"}
     options = Options(pmf="none", higher_is_better=not lower, samples=2_000)
