@@ -11,8 +11,8 @@ from statistics import median
 from typing import get_args
 
 from exactperm.answers.test import Method
-from exactperm.engine import methods
 from exactperm.engine.joint import methods as joint_methods
+from exactperm.engine.one_sum import methods
 from exactperm.engine.plan import Budget
 from exactperm.inference.additive import AdditiveTest, RoundedTest
 from exactperm.inference.joint import JointTest

@@ -5,9 +5,8 @@ from contextlib import closing
 
 import numpy as np
 
-from exactperm.engine import methods
 from exactperm.engine.lattice import canonical_form
-from exactperm.engine.one_sum import planner, rational
+from exactperm.engine.one_sum import methods, rational
 from exactperm.engine.plan import Budget
 from exactperm.engine.probability import region
 from loadtest import latency_bench, paper, rivals, workload
@@ -54,7 +53,7 @@ def ours(stay: IntArray, swap: IntArray) -> float:
     """The two-sided p-value as a test computes it: the lattice, the plan, and the method that it chooses."""
     form = canonical_form(stay, swap)
     tail = region(form, int(stay.sum()), "two-sided")
-    plan = planner.plan(form, tail, Budget(), method="auto", samples=SAMPLES, alpha=ALPHA)
+    plan = methods.plan(form, tail, Budget(), method="auto", samples=SAMPLES, alpha=ALPHA)
     return methods.exactly(plan.chosen.method, form, tail).p
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from exactperm.api import endpoint
-from exactperm.engine import methods
 from exactperm.engine.joint import methods as joint_methods
+from exactperm.engine.one_sum import methods
 from exactperm.engine.probability import Probability
 from exactperm.execution.ipc import Unbounded
 from exactperm.inference import additive, joint

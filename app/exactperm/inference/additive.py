@@ -7,15 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..answers.test import Fraction2, LatticeRecord, NullRecord, StatisticRecord
-from ..engine import methods
 from ..engine.lattice import CanonicalForm, LatticeOverflowError, Whole, exact_total, form_and_sum
-from ..engine.one_sum import monte_carlo, planner, wide_sums
-from ..engine.one_sum.attainable import FEW, smallest_attainable
+from ..engine.one_sum import methods, monte_carlo, wide_sums
 from ..engine.one_sum.enumeration import ways_to_sums
-from ..engine.one_sum.planner import costs
+from ..engine.one_sum.methods import costs
+from ..engine.one_sum.summary import FEW, smallest_attainable
 from ..engine.one_sum.wide_sums import WideForm, wide_form
-from ..engine.plan import Budget, Cost, FractionOverBudget, Plan
-from ..engine.planner import choose
+from ..engine.plan import Budget, Cost, FractionOverBudget, Plan, choose
 from ..engine.probability import SMALLEST, Region, region, ties_of, without_half
 from ..engine.real.form import RealForm, RealRegion, items_up, real_problem
 from ..errors import InvalidTest
@@ -334,7 +332,7 @@ def additive_test(problem: Additive, options: Options, budget: Budget) -> Additi
     if problem.rounding is not None:
         return rounded_test(problem, form, options, budget)
     tail = region(form, observed, options.alternative, absolute=problem.absolute)
-    plan = planner.plan(
+    plan = methods.plan(
         form,
         tail,
         budget,
@@ -344,11 +342,11 @@ def additive_test(problem: Additive, options: Options, budget: Budget) -> Additi
         alpha=None if options.exact_fraction else options.alpha,
     )
     fraction_by = None
-    if options.exact_fraction and plan.chosen.method not in planner.FRACTION_METHODS:
-        fraction_by = planner.cheapest_fraction(form, tail, budget).method
+    if options.exact_fraction and plan.chosen.method not in methods.FRACTION_METHODS:
+        fraction_by = methods.cheapest_fraction(form, tail, budget).method
     tied_by = None
     if tail.covers(form):
-        cost = planner.fft_cost(form)
+        cost = methods.fft_cost(form)
         tied_by = cost if cost.fits(budget) else None
     return AdditiveTest(options, problem, form, observed, tail, plan, fraction_by, tied_by)
 

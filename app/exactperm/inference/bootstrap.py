@@ -17,8 +17,7 @@ from ..engine.bootstrap.form import ResampleForm, resample_form, shifted_null, w
 from ..engine.bootstrap.quantiles import bootstrap_law, evaluations_for, law_cost
 from ..engine.lattice import EXACT_DOUBLE, MAX_TOTAL, Integers, Reals, exact_total
 from ..engine.one_sum.monte_carlo import blocks
-from ..engine.plan import Budget, Cost, Plan
-from ..engine.planner import choose
+from ..engine.plan import Budget, Cost, Plan, choose
 from ..engine.probability import IMPOSSIBLE, SMALLEST, UNIT_ROUNDOFF, Alternative, Region
 from ..engine.real.bounds import Bracket
 from ..errors import InvalidTest

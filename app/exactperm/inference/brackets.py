@@ -25,7 +25,7 @@ from scipy.special import log_ndtr
 from ..answers.test import Fraction2
 from ..engine.joint.linear_part import STEPS, Distance, LinearPart, bracket, linear_part
 from ..engine.lattice import CanonicalForm, Reals
-from ..engine.one_sum import planner
+from ..engine.one_sum import methods
 from ..engine.plan import Budget, Cost
 from ..engine.probability import Alternative, Region
 from ..engine.real import bounds
@@ -53,7 +53,7 @@ def most_steps(cost: Cost) -> int:
 
 def before_samples(form: CanonicalForm, region: Region, options: Options, budget: Budget) -> Cost | None:
     """The narrowest bracket of one sum that the budget allows, None where there is none: `auto` takes it before it samples."""
-    narrowest = planner.narrowest_bracket(form, region, options.precision, budget)
+    narrowest = methods.narrowest_bracket(form, region, options.precision, budget)
     return narrowest if narrowest.fits(budget) else None
 
 
@@ -168,7 +168,7 @@ def worth_it(low: float, high: float, options: Options) -> bool:
     if width <= options.precision:
         return True
     sampled = _INTERVAL * math.sqrt(max(1.0 - low, 0.0) / (low * options.samples))
-    return decides(low, high, options.alpha) and width <= max(min(sampled, _TELLING), planner.WIDEST)
+    return decides(low, high, options.alpha) and width <= max(min(sampled, _TELLING), methods.WIDEST)
 
 
 @dataclass(frozen=True, slots=True)

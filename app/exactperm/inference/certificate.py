@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-from ..engine import methods as engine_methods
 from ..engine.lattice import CanonicalForm
+from ..engine.one_sum import methods as engine_methods
 from ..engine.plan import Cost
 from ..engine.probability import Probability, Region, from_fraction
 from ..errors import InvalidTest

@@ -10,10 +10,9 @@ import numpy as np
 from ..answers.test import LatticeRecord, NullRecord
 from ..engine.joint.control import ControlledEstimate
 from ..engine.lattice import CanonicalForm, Integers, Reals, canonical_form
-from ..engine.one_sum import planner
+from ..engine.one_sum import methods
 from ..engine.one_sum.monte_carlo import SAMPLES_PER_BLOCK, Estimate
-from ..engine.plan import Budget, Cost, Plan
-from ..engine.planner import choose
+from ..engine.plan import Budget, Cost, Plan, choose
 from ..engine.probability import SMALLEST, Probability, Region, from_fraction, region
 from ..engine.quantiles.swaps import all_swaps, random_swaps
 from ..errors import InvalidTest
@@ -219,7 +218,7 @@ def _planned_line(problem: Correlation, options: Options, budget: Budget, sampli
         most = max(times * sampling.seconds, seconds)
         fitting = tuple(
             cost
-            for cost in planner.costs(form, tail, 0)
+            for cost in methods.costs(form, tail, 0)
             if cost.exact and cost.fits(budget) and cost.seconds <= most
         )
         if fitting:

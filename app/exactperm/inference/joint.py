@@ -18,9 +18,8 @@ from ..engine.joint.form import JointForm, joint_form
 from ..engine.joint.grid.price import box_of
 from ..engine.joint.law import JointLawPlan, smallest_attainable
 from ..engine.lattice import MAX_TOTAL, Integers, LatticeOverflowError, Reals
-from ..engine.one_sum.planner import costs as costs_of_sum
-from ..engine.plan import Budget, Cost, Plan
-from ..engine.planner import impatient
+from ..engine.one_sum.methods import costs as costs_of_sum
+from ..engine.plan import Budget, Cost, Plan, impatient
 from ..engine.probability import SMALLEST
 from ..errors import InvalidTest, PlanTooLarge
 from ..statistics.midpoint import Linearisation, linearise, rounded_line

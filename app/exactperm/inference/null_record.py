@@ -12,9 +12,9 @@ import numpy as np
 
 from ..answers.test import Mass, NullRecord
 from ..engine.lattice import EXACT_DOUBLE, CanonicalForm, Integers, Reals
-from ..engine.one_sum.attainable import FEW
 from ..engine.one_sum.enumeration import subset_sums
 from ..engine.one_sum.summary import (
+    FEW,
     MAX_BINS,
     Law,
     binned,

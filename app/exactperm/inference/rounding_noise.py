@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..answers.test import WarningRecord
-from ..engine.decimals import digits_and_places, shortest_decimals, takes_more_digits
-from ..engine.lattice import Reals
+from ..engine.lattice import Reals, digits_and_places, shortest_decimals, takes_more_digits
 from ..errors import InvalidTest, PlanTooLarge
 from ..statistics.paired import Column, Paired, Repeated, Scores, StatisticSpec
 from .options import Options

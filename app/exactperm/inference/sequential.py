@@ -16,7 +16,7 @@ from ..answers.test import Alternative, SequentialRecord
 from ..engine.e_value import EValue, e_value, reaches
 from ..engine.lattice import MAX_TOTAL, CanonicalForm, LatticeOverflowError, canonical_form, exact_total
 from ..engine.one_sum import fft
-from ..engine.one_sum.planner import fft_cost
+from ..engine.one_sum.methods import fft_cost
 from ..engine.power.parts import centred
 from ..engine.probability import SMALLEST, region
 from ..errors import InvalidTest

@@ -14,8 +14,19 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
-from ..engine.decimals import narrowed, rounded, wide_binaries, wide_decimals
-from ..engine.lattice import EXACT_DOUBLE, Integers, Reals, Whole, decimal_lattice, exact_total, largest_size
+from ..engine.lattice import (
+    EXACT_DOUBLE,
+    Integers,
+    Reals,
+    Whole,
+    decimal_lattice,
+    exact_total,
+    largest_size,
+    narrowed,
+    rounded,
+    wide_binaries,
+    wide_decimals,
+)
 from ..errors import InvalidTest
 from .paired import Column, DataWarning, Weights
 from .problems import Rounding, is_integral

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from exactperm.engine import methods
 from exactperm.engine.lattice import CanonicalForm, canonical_form, sum_by_cluster
-from exactperm.engine.one_sum import dp, fft, many, rational
+from exactperm.engine.one_sum import dp, fft, many, methods, rational
 from exactperm.engine.one_sum.heavy_weights import window_length
-from exactperm.engine.one_sum.planner import EXACT_METHODS, FRACTION_METHODS
+from exactperm.engine.one_sum.methods import EXACT_METHODS, FRACTION_METHODS
 from exactperm.engine.one_sum.spectrum import Spectrum, spectrum, widest_block
 from exactperm.engine.one_sum.tilt import Tilt, tilt_towards
 from exactperm.engine.probability import CERTAIN, Probability, Region, add, from_fraction, region, ties_of

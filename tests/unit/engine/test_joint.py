@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from exactperm.engine import methods as one_sum_methods
 from exactperm.engine.joint import enumeration, methods, monte_carlo
 from exactperm.engine.joint.form import JointForm, joint_form
 from exactperm.engine.joint.grid import dp, grid, small
@@ -23,10 +22,10 @@ from exactperm.engine.one_sum import (
     dp as one_sum_dp,
     enumeration as one_sum_enumeration,
     fft,
-    meet_in_the_middle,
+    methods as one_sum_methods,
     rational,
 )
-from exactperm.engine.one_sum.planner import EXACT_METHODS
+from exactperm.engine.one_sum.methods import EXACT_METHODS
 from exactperm.engine.probability import Alternative, Probability, Region, region
 from exactperm.engine.rademacher import reach
 
@@ -329,7 +328,7 @@ def test_ten_thousand_items_of_unequal_weights_keep_twelve_digits(
     inside = sum(ways[(sum(weights) + abs(sum(stay))) // 2 :])
     truth = Fraction(2 * inside, 2**10_000)
     for method in (fft, one_sum_dp):
-        check(method.probability(form, tail), truth, within=CLOSE)
+        check(method(form, tail), truth, within=CLOSE)
     if losing <= 0.2:
         assert log10(truth) < -300
 
@@ -342,11 +341,11 @@ def test_weights_of_a_thousand_million_with_few_items_are_exact() -> None:
             case = Case(stay, None, alternative)
             form, tail = posed(case)
             truth = exact_p_of_effects(case)
-            methods = [meet_in_the_middle, one_sum_enumeration]
+            methods = [one_sum_enumeration.probability_by_halves, one_sum_enumeration.probability]
             if n <= 12:  # these are enumerated as heavy; more would ask for a window of 10**10 points
-                methods.append(fft)
+                methods.append(fft.probability)
             for method in methods:
-                check(method.probability(form, tail), truth, within=CLOSE)
+                check(method(form, tail), truth, within=CLOSE)
 
 
 def test_34_weights_of_a_thousand_million_are_counted_without_an_error() -> None:
@@ -363,7 +362,7 @@ def test_34_weights_of_a_thousand_million_are_counted_without_an_error() -> None
     first, second = halves
     size = abs(sum(stay))
     inside = sum(len(second) - bisect_left(second, size - s) + bisect_right(second, -size - s) for s in first)
-    check(meet_in_the_middle.probability(form, tail), Fraction(inside, 2**34), within=CLOSE)
+    check(one_sum_enumeration.probability_by_halves(form, tail), Fraction(inside, 2**34), within=CLOSE)
 
 
 @pytest.mark.parametrize("huge", [10**4, 10**6, 10**9, 10**12, 10**15])
@@ -405,7 +404,7 @@ def test_a_few_heavy_items_among_light_ones_keep_twelve_digits(
     form, tail = posed(case)
     truth = exact_p_of_effects(case)
     for method in (one_sum_dp, rational, fft):
-        check(method.probability(form, tail), truth, within=CLOSE)
+        check(method(form, tail), truth, within=CLOSE)
 
 
 # |S| <= |xi| with one item as heavy as all the others, or many: nearly no mass lies between two humps.

@@ -13,13 +13,6 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from exactperm.engine.decimals import (
-    digits_and_places,
-    printed,
-    shortest_decimals,
-    takes_more_digits,
-    wide_binaries,
-)
 from exactperm.engine.joint import enumeration, law as joint_law
 from exactperm.engine.joint.form import JointForm, columns_of, joint_form, lattice_of
 from exactperm.engine.joint.grid import dp, grid, small, spectrum
@@ -35,8 +28,13 @@ from exactperm.engine.lattice import (
     LatticeOverflowError,
     canonical_form,
     decimal_lattice,
+    digits_and_places,
     exact_total,
+    printed,
+    shortest_decimals,
     sum_by_cluster,
+    takes_more_digits,
+    wide_binaries,
 )
 from exactperm.engine.one_sum import wide_sums
 from exactperm.engine.one_sum.enumeration import subset_sums

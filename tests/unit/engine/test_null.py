@@ -16,8 +16,8 @@ from scipy import stats
 from exactperm.engine.binomial_tails import MOST_BY_RULE, exact_tail, exact_tails, upper_tails
 from exactperm.engine.lattice import CanonicalForm, canonical_form
 from exactperm.engine.one_sum import fft, rational, summary
+from exactperm.engine.one_sum.fft import LONGEST, MAX_WEIGHT, have_tables, short_masses, short_sum
 from exactperm.engine.one_sum.summary import MAX_BINS, Law, binned, law, law_of_sum, trimmed
-from exactperm.engine.one_sum.tables import LONGEST, MAX_WEIGHT, have_tables, short_masses, short_sum
 from exactperm.engine.probability import Probability, Region, region as region_of, ties_of
 
 from .cases import cases, posed

@@ -12,15 +12,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from exactperm.engine import methods
 from exactperm.engine.joint import planner
 from exactperm.engine.joint.form import JointForm, joint_form
 from exactperm.engine.joint.grid import dp as grid_dp, grid, small, sum as grid_sum
 from exactperm.engine.joint.grid.box import Extreme
 from exactperm.engine.joint.grid.price import Allowance, allowance_of, deep_price, transform_price
 from exactperm.engine.lattice import CanonicalForm, Integers, canonical_form
-from exactperm.engine.one_sum import dp, enumeration, fft, meet_in_the_middle
-from exactperm.engine.one_sum.planner import (
+from exactperm.engine.one_sum import dp, enumeration, fft, methods
+from exactperm.engine.one_sum.methods import (
     EXACT_METHODS,
     FRACTION_METHODS,
     METHODS,
@@ -36,8 +35,8 @@ from exactperm.engine.plan import (
     NothingFits,
     OverBudget,
     TooManySteps,
+    choose,
 )
-from exactperm.engine.planner import choose
 from exactperm.engine.probability import Probability, Region, region
 from tests.fuzz.test_deep_tails import log_binomial
 
@@ -276,7 +275,7 @@ MEASURED: list[tuple[str, Callable[[CanonicalForm, Region], Probability], list[i
     ("dp", dp.probability, random_stay(100, 3000)),
     ("dp", dp.probability, [1] * 5000),
     ("enumeration", enumeration.probability, random_stay(18, 10**6)),
-    ("meet_in_the_middle", meet_in_the_middle.probability, random_stay(34, 10**6)),
+    ("meet_in_the_middle", enumeration.probability_by_halves, random_stay(34, 10**6)),
 ]
 
 

@@ -13,7 +13,6 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from exactperm.engine import methods as one_sum
 from exactperm.engine.bootstrap import law as bootstrap, monte_carlo as bootstrap_monte_carlo, quantiles
 from exactperm.engine.bootstrap.form import resample_form, shifted_null, with_room
 from exactperm.engine.bootstrap.law import IMPOSSIBLE, WindowTooLongError
@@ -23,7 +22,7 @@ from exactperm.engine.joint import methods, monte_carlo as joint_monte_carlo
 from exactperm.engine.joint.control import ControlledEstimate, tail_of
 from exactperm.engine.joint.form import JointForm, joint_form
 from exactperm.engine.lattice import CanonicalForm, Integers, LatticeOverflowError, canonical_form
-from exactperm.engine.one_sum import monte_carlo
+from exactperm.engine.one_sum import methods as one_sum, monte_carlo
 from exactperm.engine.one_sum.monte_carlo import (
     COUNTED_BITS,
     SAMPLES_PER_BLOCK,

@@ -15,9 +15,9 @@ from hypothesis import given, strategies as st
 
 from exactperm.answers.gate import GateTerms
 from exactperm.answers.test import Fraction2, Method, TestRecord
-from exactperm.engine import methods
 from exactperm.engine.bootstrap import law
 from exactperm.engine.joint import methods as joint_methods
+from exactperm.engine.one_sum import methods
 from exactperm.engine.plan import Budget, Cost, EngineError, NothingFits
 from exactperm.engine.probability import SMALLEST, Probability, from_fraction
 from exactperm.engine.real.bounds import Bracket
@@ -414,11 +414,11 @@ def test_where_alpha_is_near_the_p_value_the_exact_method_is_planned() -> None:
 def test_where_alpha_turns_out_to_lie_inside_the_bracket_the_exact_method_follows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("exactperm.engine.one_sum.planner._FAR", 1e-9)
+    monkeypatch.setattr("exactperm.engine.one_sum.methods._FAR", 1e-9)
     stay = np.array([*MANY[:60] // 50, 20_000])
-    monkeypatch.setattr("exactperm.engine.planner.LONG_S", 0.0)
-    monkeypatch.setattr("exactperm.engine.one_sum.planner.LONG_S", 0.0)
-    monkeypatch.setattr("exactperm.engine.planner.TIMES_LONGER", 0.0)
+    monkeypatch.setattr("exactperm.engine.plan.LONG_S", 0.0)
+    monkeypatch.setattr("exactperm.engine.one_sum.methods.LONG_S", 0.0)
+    monkeypatch.setattr("exactperm.engine.plan.TIMES_LONGER", 0.0)
     free = asked(Effects(stay), SUM)
     assert free.method.name == "bounds"
     record = asked(Effects(stay), SUM, alpha=free.p_value)

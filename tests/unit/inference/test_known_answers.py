@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats as scipy_stats
 
 from exactperm.answers.test import TestRecord
-from exactperm.engine.one_sum.planner import EXACT_METHODS
+from exactperm.engine.one_sum.methods import EXACT_METHODS
 from exactperm.engine.plan import Budget
 from exactperm.engine.probability import Alternative
 from exactperm.inference.options import Options

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..lattice import CanonicalForm, Integers, Reals, canonical_form
-from ..methods import in_bounds
-from ..one_sum.planner import bounds_cost
+from ..one_sum.methods import bounds_cost, in_bounds
 from ..plan import Cost
 from ..probability import LN2, Alternative, region
 from ..real.bounds import Bracket, log

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..lattice import Integers, Reals
-from ..one_sum.planner import fft_cost
-from ..plan import Budget, Cost, FractionOverBudget, Plan
-from ..planner import choose
+from ..one_sum.methods import fft_cost
+from ..plan import Budget, Cost, FractionOverBudget, Plan, choose
 from . import enumeration, monte_carlo
 from .form import JointForm
 from .grid import dp

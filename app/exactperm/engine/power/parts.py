@@ -18,7 +18,7 @@ import numpy as np
 from ..lattice import CanonicalForm, Integers, Reals, once_per_form
 from ..one_sum.enumeration import binomials
 from ..one_sum.heavy_weights import bernstein_window, best_split
-from ..one_sum.planner import window_cost
+from ..one_sum.methods import window_cost
 from ..plan import Cost
 
 # States, sums that are added up on the way to them, and items of the listed sizes, whose logarithms are right to 1e-12.

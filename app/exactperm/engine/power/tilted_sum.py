@@ -22,7 +22,7 @@ from scipy import fft as transforms, special
 
 from ..lattice import CanonicalForm, Integers, Reals, once_per_form
 from ..one_sum import fft, rational
-from ..one_sum.planner import fft_cost
+from ..one_sum.methods import fft_cost
 from ..one_sum.spectrum import Spectrum, spectrum
 from ..one_sum.tilt import tilt_at
 from ..plan import Cost

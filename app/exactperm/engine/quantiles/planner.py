@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..lattice import Integers
-from ..plan import Budget, Cost, FractionOverBudget, Plan
-from ..planner import choose
+from ..plan import Budget, Cost, FractionOverBudget, Plan, choose
 from ..probability import Alternative
 from .form import Profile, QuantileForm, Staircase, swapping
 from .methods import QuadrantLaw, between, law_of, region

@@ -1,6 +1,6 @@
 """What a rigorous bracket will cost, before it is computed.
 
-Counted in elementary steps, which `one_sum.planner` prices at 8 ns each. The constants here were fitted to measured
+Counted in elementary steps, which `one_sum.methods` prices at 8 ns each. The constants here were fitted to measured
 times; `python -m loadtest.bench --section plan` prints predicted beside measured time and memory.
 """
 

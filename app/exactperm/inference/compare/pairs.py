@@ -11,12 +11,11 @@ from typing import Protocol
 import numpy as np
 
 from ...answers.test import Alternative, ConfidenceInterval, Fraction2, WarningRecord
-from ...engine import methods
 from ...engine.lattice import CanonicalForm, Integers, canonical_form, exact_total, form_and_sum
-from ...engine.one_sum import many, rational
-from ...engine.one_sum.attainable import smallest_attainable
+from ...engine.one_sum import many, methods, rational
 from ...engine.one_sum.heavy_weights import best_split
-from ...engine.one_sum.planner import fft_cost
+from ...engine.one_sum.methods import fft_cost
+from ...engine.one_sum.summary import smallest_attainable
 from ...engine.plan import Budget
 from ...engine.probability import LN2, LN10, SMALLEST, UNIT_ROUNDOFF, Probability, region
 from ...errors import InvalidTest, relocated

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from ...engine.decimals import shortest_decimals
+from ...engine.lattice import shortest_decimals
 from ...errors import BodyTooLarge, Flaw, InputError, InvalidTest, MalformedBody
 from ...statistics.paired import Column, Counts, Pairing, Scores, StatisticSpec
 from ..columns import to_decimals

@@ -8,8 +8,7 @@ from math import isqrt
 
 import numpy as np
 
-from ...engine.decimals import printed
-from ...engine.lattice import EXACT_DOUBLE, Integers, Reals, Whole, Wide, decimal_lattice
+from ...engine.lattice import EXACT_DOUBLE, Integers, Reals, Whole, Wide, decimal_lattice, printed
 from ...errors import InvalidTest
 from ..numbers import MAX_INTEGER
 from ..paired import Column

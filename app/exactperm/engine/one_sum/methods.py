@@ -1,4 +1,4 @@
-"""What each method for one sum would cost, in exact integers and before any array exists.
+"""The methods for one sum: what each would cost, in exact integers and before any array exists, and each by its name.
 
 Operations are counted in each method's own elementary step; `Cost.seconds` turns them into time with the rates below.
 They were fitted to measured times. `python -m loadtest.bench --section plan` prints predicted beside measured time and
@@ -8,20 +8,21 @@ memory: run it after changing a method or a constant of this file.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
-from ..lattice import CanonicalForm
-from ..plan import INEXACT_METHODS, Budget, Cost, FractionOverBudget, Plan
-from ..planner import LONG_S, choose
-from ..probability import Region
+from ..lattice import CanonicalForm, Integers
+from ..plan import INEXACT_METHODS, LONG_S, Budget, Cost, FractionOverBudget, Plan, choose
+from ..probability import Probability, Region
+from ..real import bounds
+from ..real.bounds import Bracket
 from ..real.form import from_lattice
 from ..real.price import log_expected, steps_and_bytes
-from . import dp, fft, meet_in_the_middle, rational
+from . import dp, enumeration, fft, monte_carlo, rational
 from .heavy_weights import best_split, screening, window_length
-from .monte_carlo import COUNTED_BITS
+from .monte_carlo import COUNTED_BITS, Estimate
 from .spectrum import frequencies
 
 EXACT_METHODS = ("fft", "dp", "rational", "enumeration", "meet_in_the_middle")
@@ -216,7 +217,7 @@ def _enumeration(form: CanonicalForm) -> Cost:
 def _meet_in_the_middle(form: CanonicalForm, region: Region) -> Cost:
     half = (form.nonzero + 1) // 2
     # Both halves are sorted; then each sum of one is searched for in the other.
-    passes = 1 + meet_in_the_middle.bisections(form, region)
+    passes = 1 + enumeration.bisections(form, region)
     return _cost("meet_in_the_middle", (1 << half) * (half + 4) * passes // 2 + 10_000, 48 << half)
 
 
@@ -236,3 +237,59 @@ def _monte_carlo(form: CanonicalForm, samples: int) -> Cost:
 
 def _cost(method: str, operations: int, held: int) -> Cost:
     return Cost(method, operations, held, _RATES[method])
+
+
+# The methods by name, on a canonical form and a region
+
+
+_EXACT: Mapping[str, Callable[[CanonicalForm, Region], Probability]] = {
+    "fft": fft.probability,
+    "dp": dp.probability,
+    "rational": rational.probability,
+    "enumeration": enumeration.probability,
+    "meet_in_the_middle": enumeration.probability_by_halves,
+}
+
+
+_WITH_TIES: Mapping[
+    str, Callable[[CanonicalForm, Region, tuple[int, ...]], tuple[Probability, Probability]]
+] = {
+    "fft": fft.with_ties,
+    "dp": dp.with_ties,
+    "rational": rational.with_ties,
+    "enumeration": enumeration.with_ties,
+    "meet_in_the_middle": enumeration.with_ties_by_halves,
+}
+
+
+def with_ties(
+    method: str, form: CanonicalForm, region: Region, ties: tuple[int, ...]
+) -> tuple[Probability, Probability]:
+    """P(T in region) by an exact method, and the mass at `ties` (`probability.ties_of`), which costs little more."""
+    return _WITH_TIES[method](form, region, ties)
+
+
+def exactly(method: str, form: CanonicalForm, region: Region) -> Probability:
+    """P(T in region) by one of `EXACT_METHODS`."""
+    return _EXACT[method](form, region)
+
+
+def in_bounds(
+    form: CanonicalForm,
+    region: Region,
+    precision: float,
+    *,
+    chosen: Integers | None = None,
+    steps: int = bounds.MAX_STEPS,
+) -> Bracket:
+    """A rigorous bracket of P(T in region), as `real.bounds.bracket` computes it.
+
+    `chosen`, shape (U,), is the observed assignment (`real.form.items_up`): what ties with it is then known to be in
+    the region, however fine the lattice.
+    """
+    return bounds.bracket(*from_lattice(form, region, chosen), precision=precision, steps=steps)
+
+
+def by_sampling(form: CanonicalForm, region: Region, *, samples: int, seed: int) -> Estimate:
+    """P(T in region) by Monte Carlo."""
+    return monte_carlo.estimate(form, region, samples=samples, seed=seed)
