@@ -15,10 +15,10 @@ from exactperm.engine.joint import methods as joint_methods
 from exactperm.engine.one_sum import methods
 from exactperm.engine.plan import Budget
 from exactperm.inference.additive import AdditiveTest, RoundedTest
+from exactperm.inference.certificate import PlannedTest
 from exactperm.inference.joint import JointTest
 from exactperm.inference.options import Options as Asked
 from exactperm.inference.paired import prepare
-from exactperm.inference.result import PlannedTest
 from exactperm.statistics.paired import Counts, Effects, Paired, StatisticSpec
 from loadtest import answers_plan, workload
 from loadtest.measure import Contender, interleave

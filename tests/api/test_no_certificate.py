@@ -12,7 +12,7 @@ from exactperm.engine.one_sum import methods
 from exactperm.engine.probability import Probability
 from exactperm.execution.ipc import Unbounded
 from exactperm.inference import additive, joint
-from exactperm.inference.result import certified
+from exactperm.inference.certificate import certified
 from exactperm.service.pipeline import handle
 from exactperm.settings import Settings
 from tests.api.conftest import Service, problem as refused, running

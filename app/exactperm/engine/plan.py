@@ -97,7 +97,7 @@ class Plan:
 
 # The engine's own errors: plain facts about methods, costs and budgets.
 #
-# They name no field of a request and give no advice; `exactperm.inference.engine_errors` adds both.
+# They name no field of a request and give no advice; `exactperm.inference.paired.engine_errors` adds both.
 
 
 class EngineError(Exception):

@@ -19,11 +19,18 @@ from ..engine.real.form import RealForm, RealRegion, items_up, real_problem
 from ..errors import InvalidTest
 from ..statistics.problems import Additive, Rounding
 from .brackets import before_samples, bracket_of_real, decides, most_steps, price_of_real
-from .certificate import certified_by
-from .items import additive_items, items_record, statistic_record
-from .null_record import holding, null_record, null_seconds, require_listable, times
+from .certificate import Answer, Result, bracketed, certified, certified_by, sampled
 from .options import Options
-from .result import Answer, Result, bracketed, certified, sampled
+from .record import (
+    additive_items,
+    holding,
+    items_record,
+    null_record,
+    null_seconds,
+    require_listable,
+    statistic_record,
+    times,
+)
 
 # A sum that no 64 bits hold: exact where it is small, else certified for the numbers as they are
 

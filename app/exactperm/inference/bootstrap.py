@@ -25,11 +25,9 @@ from ..statistics.decisions import compared, exact_value
 from ..statistics.problems import Additive, Joint
 from ..statistics.reduction import in_linear_forms
 from ..statistics.sum_function import FunctionOf, values_of
-from .certificate import certified_by
-from .items import items_record, joint_items, statistic_record
-from .null_record import QUANTILES, sampled_null_record
+from .certificate import MOST_ERROR, Answer, Result, bracketed, certified, certified_by, sampled
 from .options import Options
-from .result import MOST_ERROR, Answer, Result, bracketed, certified, sampled
+from .record import QUANTILES, items_record, joint_items, sampled_null_record, statistic_record
 
 # The null of a bootstrapped sum, to look at: its law where that is affordable, else some resamples
 

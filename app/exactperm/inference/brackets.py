@@ -37,8 +37,8 @@ from ..statistics.evaluation import ball, sign_of
 from ..statistics.midpoint import Strip, rounded_line
 from ..statistics.problems import Joint
 from ..statistics.remainder import Midpoint, Remainder, midpoint_of
+from .certificate import Answer, bracketed
 from .options import Options
-from .result import Answer, bracketed
 
 RealProblem = tuple[RealForm, RealRegion]
 

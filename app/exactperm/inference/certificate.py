@@ -1,6 +1,6 @@
-"""What an answer must prove before it leaves: every p-value of every kind of test goes through here.
+"""A planned test, of whatever kind of problem, its result, and what an answer must prove before it leaves.
 
-A method returns a number and how sure it is. An answer that is no
+Every p-value of every kind of test goes through here. A method returns a number and how sure it is. An answer that is no
 probability, lies outside its bounds, is too uncertain to be called exact, or is smaller than the probability of the
 observed assignment is not passed on: the next method of the plan answers instead, and without one the test is refused.
 """
@@ -9,13 +9,236 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
 
-from ..engine.lattice import CanonicalForm
+from ..answers.test import (
+    Fraction2,
+    ItemsRecord,
+    LatticeRecord,
+    MonteCarloRecord,
+    NullRecord,
+    StatisticRecord,
+)
+from ..engine.joint.control import ControlledEstimate
+from ..engine.lattice import CanonicalForm, Reals
 from ..engine.one_sum import methods as engine_methods
-from ..engine.plan import Cost
-from ..engine.probability import Probability, Region, from_fraction
+from ..engine.one_sum.monte_carlo import Estimate
+from ..engine.plan import Cost, Plan
+from ..engine.probability import SMALLEST, Probability, Region, from_fraction
+from ..engine.real.bounds import Bracket
 from ..errors import InvalidTest
-from .result import MOST_ERROR, SMALLEST_NORMAL, Answer, certified, rounded_to_subnormal
+from ..statistics.reducers import Problem
+from .options import Significance
+
+# Beyond this relative error, apart from what rounding to a subnormal double costs, nothing is called exact.
+MOST_ERROR = 1e-6
+# Bounds of an exact p-value are MOST_ERROR away on either side; the products of an adjustment keep that, up to rounding.
+EXACT_WIDTH = 3 * MOST_ERROR
+# Doubles near zero lack digits: there the bounds of an exact p-value are a few of the smallest doubles apart.
+EXACT_STEPS = 4 * math.ulp(0.0)
+
+
+# What a method returned, as the p-value part of a record
+
+
+SMALLEST_NORMAL = 2.0**-1022
+# Logarithms of what is nearly one may be rounded to a little above zero.
+_ABOVE_ZERO = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A p-value with its bounds; `relative_error_bound` is None for an estimate.
+
+    `bracket` says that it is the middle of a bracket and nothing more is known; `wider` is the relative width of a
+    bracket that is wider than requested. `mid` is p less half of the mass at the observed value, where it was computed.
+    """
+
+    p_value: float
+    log10_p_value: float
+    bounds: tuple[float, float]
+    relative_error_bound: float | None
+    fraction: Fraction2 | None = None
+    monte_carlo: MonteCarloRecord | None = None
+    bracket: bool = False
+    wider: float | None = None
+    mid: Probability | None = None
+
+
+def significant(answer: Answer, alpha: float, significance: Significance = "p") -> bool:
+    """Whether p <= alpha is certain; of an estimate, whether the estimate is. Of a mid-p-value, whether that is certain.
+
+    An estimate with a control variate is no valid p-value by itself, so there the whole interval must be.
+    """
+    if significance == "mid_p":
+        return deciding_bounds(answer, significance)[1] <= alpha
+    if answer.monte_carlo is not None:
+        return (answer.bounds[1] if answer.monte_carlo.control else answer.p_value) <= alpha
+    if answer.fraction is not None:
+        top, below = alpha.as_integer_ratio()
+        return answer.fraction.numerator * below <= top << answer.fraction.log2_denominator
+    return answer.bounds[1] <= alpha
+
+
+def undecided(answer: Answer, alpha: float) -> bool:
+    """Whether alpha lies inside the bounds, so that they do not tell on which side of it p is."""
+    low, high = answer.bounds
+    if answer.monte_carlo is not None:
+        return low <= alpha < high or (low <= alpha == high and answer.monte_carlo.control is None)
+    return answer.fraction is None and low <= alpha < high
+
+
+def certified(
+    probability: Probability, fraction: Fraction2 | None = None, mid: Probability | None = None
+) -> Answer:
+    """An exact p-value and the interval that its certificate proves; `fraction` is its value, if known.
+
+    Nothing is checked here: `certificate` does, before the answer is used.
+    """
+    p, log10_p, bound = probability.p, probability.log10_p, probability.relative_error_bound
+    low, high = p, p
+    if probability.log_p > _ABOVE_ZERO:
+        bound = math.inf  # `p` stops at one, where such a thing must not look certain
+    if bound != 0.0:
+        low = max(math.nextafter(p * (1.0 - bound), 0.0), 0.0)
+        high = min(math.nextafter(p * (1.0 + bound), 1.0), 1.0)
+    if probability.fraction is not None:
+        fraction = Fraction2(*probability.fraction)
+    return Answer(p, log10_p, (low, high), bound + rounded_to_subnormal(p, log10_p), fraction, mid=mid)
+
+
+def mid_p_value(answer: Answer) -> float | None:
+    """The mid-p-value of an exact answer, where its own error bound is as small as that of an exact p-value."""
+    mid = answer.mid
+    if mid is None or not 0.0 <= mid.relative_error_bound <= MOST_ERROR or not mid.p <= answer.bounds[1]:
+        return None
+    return mid.p
+
+
+def deciding_bounds(answer: Answer, significance: Significance) -> tuple[float, float]:
+    """The bounds that decide about alpha: of the p-value, or of the mid-p-value.
+
+    The mass at the observed value is at most p, so that a mid-p-value lies between p / 2 and p where no more is known.
+    """
+    low, high = answer.bounds
+    if significance == "p":
+        return low, high
+    mid = mid_p_value(answer)
+    if mid is None or answer.mid is None:
+        return 0.5 * low, high
+    if answer.mid.fraction is not None:
+        return mid, mid
+    bound = answer.mid.relative_error_bound
+    return max(math.nextafter(mid * (1.0 - bound), 0.0), 0.0), min(
+        math.nextafter(mid * (1.0 + bound), 1.0), 1.0
+    )
+
+
+def rounded_to_subnormal(p: float, log10_p: float) -> float:
+    """How far p, the double nearest to 10**log10_p, may be from it relatively where it has not all its digits.
+
+    0 for a p that underflows to the smallest double: there the error bound is that of 10**log10_p_value.
+    """
+    if p >= SMALLEST_NORMAL or log10_p < math.log10(SMALLEST):
+        return 0.0
+    return SMALLEST / p
+
+
+def bracketed(bracket: Bracket, precision: float, fraction: Fraction2 | None = None) -> Answer:
+    """The middle of a rigorous bracket, and the bracket; `precision` is the relative width requested."""
+    p, log10_p = bracket.p, min(bracket.log10_p, 0.0)
+    bound = bracket.half_width + rounded_to_subnormal(p, log10_p)
+    wider = None if bracket.relative_width <= precision else bracket.relative_width
+    return Answer(p, log10_p, (bracket.low, bracket.high), bound, fraction, bracket=True, wider=wider)
+
+
+def sampled(estimate: Estimate, fraction: Fraction2 | None = None) -> Answer:
+    """A Monte Carlo p-value and Clopper & Pearson's interval at 99 %."""
+    record = MonteCarloRecord(estimate.samples, estimate.seed, estimate.exceedances, estimate.standard_error)
+    low, high = estimate.interval()
+    p = estimate.p
+    return Answer(p, math.log10(p), (min(low, p), max(high, p)), None, fraction, record)
+
+
+def controlled(estimate: ControlledEstimate, attainable: float, fraction: Fraction2 | None = None) -> Answer:
+    """A Monte Carlo p-value with a control variate, and its interval at 99 %; p is at least `attainable`.
+
+    Where the samples leave nothing of the control's tail, the estimate would be 0 or less: there the samples alone
+    say how large p is.
+    """
+    plain, (low, high) = estimate.plain, estimate.interval()
+    low = max(low, attainable)
+    high = max(high, low)
+    p = min(max(estimate.raw if estimate.raw > 0.0 else plain.p, low), high)
+    record = MonteCarloRecord(
+        plain.samples,
+        plain.seed,
+        plain.exceedances,
+        estimate.standard_error,
+        control="midpoint",
+        control_p_value=estimate.tail.p,
+        gained=estimate.gained,
+        lost=estimate.lost,
+        p_value_plain=plain.p,
+    )
+    return Answer(p, math.log10(p), (low, high), None, fraction, record)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What running a test gives."""
+
+    answer: Answer
+    by: Cost  # the method that answered, which need not be the planned one
+    lattice: LatticeRecord | None
+    # The least p-value that any outcome on the same items has lies between these; they are equal where it is known.
+    attainable_between: tuple[float, float]
+    items: ItemsRecord
+    statistic: StatisticRecord
+    null: NullRecord
+    warnings: tuple[tuple[str, str], ...] = ()
+    # The statistic's values in resamples, shape (K,), where it is resampled.
+    resampled: Reals | None = None
+
+    @property
+    def attainable(self) -> float | None:
+        """The least p-value that any outcome on the same items has, None where it is not known."""
+        low, high = self.attainable_between
+        return low if low == high else None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the answer is the p-value itself: neither a bracket, an estimate nor an upper bound."""
+        answer = self.answer
+        return self.by.exact and not answer.bracket and answer.relative_error_bound is not None
+
+
+class PlannedTest(Protocol):
+    """A test that was validated and planned, and has not run."""
+
+    @property
+    def problem(self) -> Problem:
+        """What is tested."""
+        ...
+
+    @property
+    def plan(self) -> Plan:
+        """The method that will run, and what the others would cost."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of everything that `solve` will do."""
+        ...
+
+    def solve(self) -> Result:
+        """Run it."""
+        ...
+
+
+# What an answer must prove before it leaves
+
 
 # Rounding of a logarithm, of its exponential, and of log10.
 _ROUNDING = 1e-9

@@ -18,11 +18,9 @@ from ..engine.quantiles.swaps import all_swaps, random_swaps
 from ..errors import InvalidTest
 from ..statistics.pairwise.correlation import Correlation
 from ..statistics.pairwise.tie_counts import Swaps
-from .certificate import certified_by, proven
-from .items import items_record, statistic_record
-from .null_record import sampled_null_record
+from .certificate import Answer, Result, certified, certified_by, controlled, proven, sampled
 from .options import Options
-from .result import Answer, Result, certified, controlled, sampled
+from .record import items_record, sampled_null_record, statistic_record
 
 # More units than these are enumerated under no budget.
 _MOST_UNITS = 40

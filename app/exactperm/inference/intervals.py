@@ -24,8 +24,8 @@ from ..statistics.pairwise.correlation import Correlation
 from ..statistics.problems import Additive, Joint
 from ..statistics.scores import PairedBinary, Quantiles, binary_of
 from .bootstrap import BootstrapTest, JointBootstrap
+from .certificate import PlannedTest, Result
 from .options import Options
-from .result import PlannedTest, Result
 
 # Intervals by inverting the permutation test, and Tango's of right and wrong
 

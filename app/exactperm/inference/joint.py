@@ -27,11 +27,9 @@ from ..statistics.problems import Joint
 from ..statistics.reduction import in_linear_forms
 from ..statistics.sum_function import Deciding, Price, values_of
 from .brackets import JointBracket, joint_bracket, worth_it
-from .certificate import certified_by, proven
-from .items import joint_items, statistic_record
-from .null_record import sampled_null_record
+from .certificate import Answer, Result, bracketed, certified, certified_by, controlled, proven, sampled
 from .options import Options
-from .result import Answer, Result, bracketed, certified, controlled, sampled
+from .record import joint_items, sampled_null_record, statistic_record
 
 # The control variate of a sampled test: the midpoint linearisation, and the exact test of it
 

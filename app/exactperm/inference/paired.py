@@ -12,6 +12,7 @@ from ..answers.test import (
     ItemLevel,
     ItemsRecord,
     MethodRecord,
+    MissingRecord,
     Moved,
     NamesRecord,
     NullRecord,
@@ -23,9 +24,20 @@ from ..answers.test import (
     WarningRecord,
     members,
 )
-from ..engine.plan import Budget, Cost, Plan
-from ..errors import InvalidTest
-from ..statistics.columns import complete, in_order_of_ids
+from ..engine.plan import (
+    Budget,
+    Cost,
+    EngineError,
+    FractionOverBudget,
+    MethodDoesNotApply,
+    NothingFits,
+    OverBudget,
+    Plan,
+    TooManySteps,
+)
+from ..errors import Flaw, InvalidTest, PlanTooLarge
+from ..presentation.numbers import number
+from ..statistics.columns import complete, filled, in_order_of_ids, missing_outcomes, require_bounded
 from ..statistics.corpus import counted, counting_seconds
 from ..statistics.paired import DataWarning, Paired, Pairing, Scores, Segments, StatisticSpec
 from ..statistics.pairwise.correlation import Correlation
@@ -36,22 +48,147 @@ from ..statistics.repeats import spread_of
 from ..statistics.scores import Quantiles
 from .additive import AdditiveTest, additive_test
 from .bootstrap import bootstrap_test, refuse_pairs
-from .certificate import require
+from .certificate import PlannedTest, Result, mid_p_value, require, significant
 from .correlation import correlation_test
 from .digest import request_digest
-from .engine_errors import engine_errors
 from .intervals import IntervalResult, Inversion, PlannedInterval, interval_of, level_of, planned_interval
-from .items import differences_of, effect_size, item_scores_of, most_moved
 from .joint import JointTest, joint_test
-from .missing_outcome_bounds import Fillings, missing_warning, planned_fillings
-from .null_record import holding
 from .options import Options
 from .quantile import quantile_test, refuse_bootstrap
-from .result import PlannedTest, Result, mid_p_value, significant
-from .rounding_noise import Dust, planned_dust
+from .record import differences_of, effect_size, holding, item_scores_of, most_moved
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, planned_sensitivity
 from .sequential import SequentialTest, sequential_test
-from .warnings import data_warnings, warnings_of
+from .warnings import Dust, data_warnings, planned_dust, warnings_of
+
+# The engine's errors as errors of a request: with a pointer to the field at fault, and advice
+
+
+class engine_errors:  # noqa: N801  (used as contextlib's are; see `errors.relocated`)
+    """Raise InvalidTest or PlanTooLarge where the engine refuses to plan."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, EngineError):
+            raise request_error(error) from error
+
+
+def request_error(error: EngineError) -> InvalidTest | PlanTooLarge:
+    """The request's error for one of the engine's."""
+    match error:
+        case MethodDoesNotApply():
+            names = ", ".join(error.applicable)
+            detail = f"The method {error.method} does not apply to this test: use auto or one of {names}."
+            return InvalidTest.at("/method", "method_not_applicable", detail)
+        case OverBudget():
+            planned = _planned(error.cost, error.budget)
+            return _too_large("/method", f"{planned} {_fitting(error.fitting)}")
+        case TooManySteps():
+            return _too_large("/method", f"{error.reason} {_fitting(error.fitting)}")
+        case NothingFits():
+            # The last resort is sampling, whose cost grows with the samples.
+            planned = _planned(error.cost, error.budget)
+            advice = "Ask for fewer samples, or give fewer items."
+            return _too_large("/samples", f"No method fits: {planned} {advice}")
+        case FractionOverBudget():
+            return _too_large("/exact_fraction", _no_fraction(error))
+    raise TypeError(f"{type(error).__name__} is no error of a request")
+
+
+def _too_large(pointer: str, detail: str) -> PlanTooLarge:
+    return PlanTooLarge(detail, flaws=(Flaw(pointer, "plan_too_large", detail),))
+
+
+def _planned(cost: Cost, budget: Budget) -> str:
+    """A sentence with the four numbers that decide."""
+    return (
+        f"{cost.method} is planned at {cost.operations} operations and {cost.bytes} bytes; "
+        f"{budget.operations} and {budget.bytes} are allowed."
+    )
+
+
+def _fitting(names: tuple[str, ...]) -> str:
+    return f"{', '.join(names)} would fit." if names else "No other method would fit."
+
+
+def _no_fraction(error: FractionOverBudget) -> str:
+    budget = error.budget
+    needs = " and ".join(
+        f"{cost.method} ({cost.operations} operations, {cost.bytes} bytes)" for cost in error.costs
+    )
+    return (
+        f"An exact fraction comes from {' or '.join(error.methods)} alone: {needs or 'each of them'} would go over "
+        f"the budget of {budget.operations} operations and {budget.bytes} bytes. Leave `exact_fraction` out."
+    )
+
+
+# The test of data with missing outcomes: complete items, and the fillings that are worst and best for U
+
+
+@dataclass(frozen=True, slots=True)
+class Fillings:
+    """The planned tests of the two fillings, and how many outcomes are missing."""
+
+    n: int
+    worst: PlannedTest
+    best: PlannedTest
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of both."""
+        return self.worst.seconds + self.best.seconds
+
+    def solve(self, options: Options) -> tuple[MissingRecord, bool]:
+        """The bounds, and whether p is at most alpha under every filling."""
+        results = solved(self.worst), solved(self.best)
+        differences = tuple(result.statistic.observed for result in results)
+        lows, highs = zip(*(_ends(result) for result in results), strict=True)
+        certain = all(significant(result.answer, options.alpha, options.significance) for result in results)
+        low, high = min(lows), max(highs)
+        if options.alternative == "two-sided" and differences[0] < 0.0 < differences[1]:
+            high, certain = 1.0, False
+        return MissingRecord(self.n, (differences[0], differences[1]), (low, high)), certain
+
+
+def solved(test: PlannedTest) -> Result:
+    """Run a test; what is not certified does not leave."""
+    result = test.solve()
+    require(result.answer, exact=result.exact, attainable=result.attainable_between[0])
+    return result
+
+
+def _ends(result: Result) -> tuple[float, float]:
+    """The p-value twice where it is exact, else its bounds."""
+    p = result.answer.p_value
+    return (p, p) if result.exact else result.answer.bounds
+
+
+def planned_fillings(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> Fillings | None:
+    """Plan both tests; None where nothing is missing. Raises InvalidTest where there are no bounds."""
+    if not isinstance(data, Scores) or data.gaps is None:
+        return None
+    if options.test == "bootstrap":
+        detail = "Missing outcomes have bounds in the permutation test: leave `test` out, or set `on_missing=drop`."
+        raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
+    require_bounded(data, spec)
+    alone = replace(options, pmf="none", exact_fraction=False, confidence_level=None)
+    worst, best = (planned_test(filled(data, best=best), spec, alone, budget) for best in (False, True))
+    return Fillings(missing_outcomes(data), worst, best)
+
+
+def missing_warning(missing: MissingRecord, complete: int, alpha: float) -> WarningRecord:
+    """That the p-value beside it is not of all items."""
+    low, high = missing.p_value
+    detail = (
+        f"{missing.n:,} outcomes are missing: everything but `missing` is of the {complete:,} items that both systems have. "
+        f"Whatever the missing ones are, p lies in "
+        f"[{number(low, alpha, 1.0)}, {number(high, alpha, 1.0)}], and `significant` holds for all of it."
+    )
+    return WarningRecord("missing_outcomes", detail)
+
 
 # Parts of the record of a test that are read off its data, its problem and its plan
 
@@ -195,7 +332,7 @@ def prepare(
     if options.significance == "mid_p" and options.test == "bootstrap":
         detail = "The bootstrap has no mid-p-value: leave significance out, or set test to permutation."
         raise InvalidTest.at("/significance", "mid_p_not_available", detail)
-    fillings = planned_fillings(data, spec, options, partial(planned_test, budget=budget))
+    fillings = planned_fillings(data, spec, options, budget)
     if isinstance(data, Scores):
         data = complete(data)
     if isinstance(data, Segments):
@@ -304,10 +441,8 @@ def plan_record(prepared: Prepared) -> PlanRecord:
 def finish(prepared: Prepared) -> TestRecord:
     """Run a prepared test and reduce what comes out to a record."""
     options, plan = prepared.options, prepared.test.plan
-    result = prepared.test.solve()
-    answer = result.answer
-    require(answer, exact=result.exact, attainable=result.attainable_between[0])
-    exact = result.exact
+    result = solved(prepared.test)
+    answer, exact = result.answer, result.exact
     item_level = _item_level(prepared)
     sizes, changed = _described(prepared)
     interval = IntervalResult(None)
@@ -395,10 +530,5 @@ def _item_level(prepared: Prepared) -> ItemLevel | None:
     """What the test would say if the items of a cluster were independent."""
     if prepared.item_level is None:
         return None
-    result = prepared.item_level.solve()
-    answer, by = result.answer, result.by
-    require(answer, exact=result.exact, attainable=result.attainable_between[0])
-    return ItemLevel(answer.p_value, answer.log10_p_value, by.method, result.exact)
-
-
-# The one entry of inference: data, statistic and options in; a record out
+    result = solved(prepared.item_level)
+    return ItemLevel(result.answer.p_value, result.answer.log10_p_value, result.by.method, result.exact)

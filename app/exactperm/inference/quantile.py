@@ -15,11 +15,9 @@ from ..engine.quantiles import methods, planner, swaps
 from ..engine.quantiles.form import Profile, QuantileForm, profile, quantile_form, swapping
 from ..errors import InvalidTest
 from ..statistics.scores import Quantiles, own_differences
-from .certificate import certified_by
-from .items import items_record, statistic_record
-from .null_record import sampled_null_record
+from .certificate import Answer, Result, certified, certified_by, sampled
 from .options import Options
-from .result import Answer, Result, certified, sampled
+from .record import items_record, sampled_null_record, statistic_record
 
 # Sorting, thresholds, wins, ties and losses.
 _SECONDS_PER_ITEM = 3e-6

@@ -2,17 +2,199 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
 from ..answers.test import ItemLevel, WarningRecord
-from ..errors import InvalidTest
+from ..engine.lattice import Reals, digits_and_places, shortest_decimals, takes_more_digits
+from ..errors import InvalidTest, PlanTooLarge
 from ..presentation.numbers import number
 from ..statistics.columns import summary_warning
 from ..statistics.counts import totals_warning
 from ..statistics.labels import label_warnings
 from ..statistics.numbers import weights_warning
-from ..statistics.paired import Counts, DataWarning, Paired, Pairing, Predictions, Scores, StatisticSpec
+from ..statistics.paired import (
+    Column,
+    Counts,
+    DataWarning,
+    Paired,
+    Pairing,
+    Predictions,
+    Repeated,
+    Scores,
+    StatisticSpec,
+)
 from ..statistics.pairwise.data import PAIRWISE, pair_warnings
+from .certificate import PlannedTest, Result, mid_p_value, undecided
 from .options import Options
-from .result import Result, mid_p_value, undecided
+
+# Floating-point dust: scores whose last digits are of arithmetic and not of measurement, and what p they hide
+
+
+# How many values are examined at all, and how long the test of the likely scores may take.
+_MOST_VALUES = 400_000
+_MAX_SECONDS = 0.25
+_DECIMALS = 12
+_MAX_DENOMINATOR = 1_000
+# Dust is of so many last places of the largest score.
+ULPS = 32
+# Scores printed with at least so many decimals may be fractions; that they are by chance has this probability.
+_FEWEST_PRINTED = 4
+_CHANCE = 1e-9
+_TRIED_FIRST = 20
+
+
+Planning = Callable[[Paired, StatisticSpec, Options], PlannedTest]
+
+
+@dataclass(frozen=True, slots=True)
+class Dust:
+    """Scores with dust: the warning about them, and the test of the likely scores, if that is cheap."""
+
+    seen: str
+    likely: str | None
+    test: PlannedTest | None
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of `warning`."""
+        return 0.0 if self.test is None else self.test.seconds
+
+    def warning(self) -> WarningRecord:
+        """The warning."""
+        if self.test is None:
+            return WarningRecord("float_dust", f"{self.seen}.")
+        p = self.test.solve().answer.p_value
+        return WarningRecord("float_dust", f"{self.seen}. {self.likely} p would be {p:.6g}.")
+
+
+def planned_dust(data: Paired, spec: StatisticSpec, options: Options, plan: Planning | None) -> Dust | None:
+    """Look for dust and plan the test without it; None where there is none. `plan` makes a test of data, None plans none."""
+    if not isinstance(data, Scores) or spec.parameters.get("unit") is not None:
+        return None
+    columns = [_values(side) for side in (data.u, data.v)]
+    if all(column.dtype == np.int64 for column in columns):
+        return None
+    values = np.concatenate([column.astype(np.float64) for column in columns])
+    if len(values) > _MOST_VALUES:
+        return None
+    count = int(np.count_nonzero(takes_more_digits(values)))
+    alone = replace(options, method="auto", pmf="none", exact_fraction=False, confidence_level=None)
+    if count == 0:
+        return _printed(data, spec, alone, plan, np.unique(values))
+    seen = (
+        f"{count:,} of {len(values):,} scores have 16 or 17 significant digits, as floating-point arithmetic leaves "
+        "them: ties are those of the doubles as they are, and `decimals` rounds"
+    )
+    distinct = np.unique(values)
+    narrow = _narrow(distinct)
+    if narrow is not None:
+        make = None if plan is None else lambda: plan(_mapped(data, narrow[0]), spec, alone)
+        return _planned(seen, narrow[1], make)
+    if _near(distinct, 10.0**_DECIMALS, _slack(distinct)):
+        likely = f'With 12 decimals ("decimals": {_DECIMALS})'
+        make = None if plan is None else lambda: plan(_mapped(data, _to_twelve), spec, alone)
+        return _planned(seen, likely, make)
+    for size in _denominators(distinct, _slack(distinct)):
+        return _planned(seen, *_as_fractions(data, spec, alone, plan, size))
+    return Dust(seen, None, None)
+
+
+def _printed(
+    data: Scores, spec: StatisticSpec, options: Options, plan: Planning | None, distinct: Reals
+) -> Dust | None:
+    """Thirds and the like that were printed with a few decimals."""
+    parts = digits_and_places(distinct)
+    places = 0 if parts is None else int(parts[1].max(initial=0))
+    if parts is None or not _FEWEST_PRINTED <= places <= _DECIMALS:
+        return None
+    # Numbers with fewer decimals may be exact.
+    cut = int(np.count_nonzero(parts[1] == places))
+    for size in _denominators(distinct, 0.5000001 * 10.0**-places):
+        exact = np.abs(distinct * size - np.rint(distinct * size)) <= 1e-9
+        if (size * 10.0**-places) ** cut > _CHANCE or exact.all():
+            return None
+        seen = f"The scores look like multiples of 1/{size} printed with {places} decimals, which breaks ties"
+        return _planned(seen, *_as_fractions(data, spec, options, plan, size))
+    return None
+
+
+def _as_fractions(
+    data: Scores, spec: StatisticSpec, options: Options, plan: Planning | None, size: int
+) -> tuple[str, Callable[[], PlannedTest] | None]:
+    unit = f"1/{size}"
+    meant = StatisticSpec(spec.name, {**spec.parameters, "unit": unit})
+    return f'As multiples of 1/{size} ("unit": "{unit}")', None if plan is None else lambda: plan(
+        data, meant, options
+    )
+
+
+def _planned(seen: str, likely: str, make: Callable[[], PlannedTest] | None) -> Dust:
+    if make is None:
+        return Dust(seen, likely, None)
+    try:
+        test = make()
+    except (InvalidTest, PlanTooLarge):
+        return Dust(seen, None, None)
+    return Dust(seen, likely, test if test.seconds <= _MAX_SECONDS else None)
+
+
+def _narrow(distinct: Reals) -> tuple[Callable[[Reals], Reals], str] | None:
+    """How to read numbers that are all of single precision, and what to say of it."""
+    with np.errstate(over="ignore"):
+        if not np.array_equal(distinct.astype(np.float32), distinct):
+            return None
+    shortest = shortest_decimals(distinct, np.dtype(np.float32))
+    parts = digits_and_places(shortest)
+    places = _DECIMALS + 1 if parts is None else int(parts[1].max(initial=0))
+    option = f' ("decimals": {places})' if places <= _DECIMALS else ""
+    return (
+        lambda values: shortest_decimals(values, np.dtype(np.float32)),
+        f"They are of single precision (float32); as the decimals that those print as{option}",
+    )
+
+
+def _denominators(distinct: Reals, slack: float) -> list[int]:
+    """The smallest r up to 1,000 with all numbers within `slack` of multiples of 1/r, in a list; or none."""
+    first = distinct[:: max(len(distinct) // _TRIED_FIRST, 1)]
+    for size in range(2, _MAX_DENOMINATOR + 1):
+        if _near(first, float(size), slack) and _near(distinct, float(size), slack):
+            return [size]
+    return []
+
+
+def _near(numbers: Reals, size: float, slack: float) -> bool:
+    """Whether all are within `slack` of multiples of 1 / size."""
+    with np.errstate(over="ignore"):  # the largest doubles have no dust
+        return bool((np.abs(np.rint(numbers * size) / size - numbers) <= slack).all())
+
+
+def _slack(distinct: Reals) -> float:
+    """What dust there may be on scores of this size; little against twelve decimals."""
+    largest = float(np.abs(distinct).max(initial=0.0))
+    return min(ULPS * math.ulp(largest), 1e-14)
+
+
+def _to_twelve(values: Reals) -> Reals:
+    return np.asarray(np.rint(values * 10.0**_DECIMALS) / 10.0**_DECIMALS)
+
+
+def _values(side: Column | Repeated) -> Column:
+    return side.values if isinstance(side, Repeated) else side
+
+
+def _mapped(data: Scores, change: Callable[[Reals], Reals]) -> Scores:
+    """The same data with every number changed."""
+
+    def changed(side: Column | Repeated) -> Column | Repeated:
+        values = change(_values(side).astype(np.float64))
+        return Repeated(values, side.lengths) if isinstance(side, Repeated) else values
+
+    return replace(data, u=changed(data.u), v=changed(data.v))
+
 
 # What makes the data of a test look like a mistake: warnings of a test, refusals of a gate
 

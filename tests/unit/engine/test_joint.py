@@ -328,7 +328,7 @@ def test_ten_thousand_items_of_unequal_weights_keep_twelve_digits(
     inside = sum(ways[(sum(weights) + abs(sum(stay))) // 2 :])
     truth = Fraction(2 * inside, 2**10_000)
     for method in (fft, one_sum_dp):
-        check(method(form, tail), truth, within=CLOSE)
+        check(method.probability(form, tail), truth, within=CLOSE)
     if losing <= 0.2:
         assert log10(truth) < -300
 
@@ -404,7 +404,7 @@ def test_a_few_heavy_items_among_light_ones_keep_twelve_digits(
     form, tail = posed(case)
     truth = exact_p_of_effects(case)
     for method in (one_sum_dp, rational, fft):
-        check(method(form, tail), truth, within=CLOSE)
+        check(method.probability(form, tail), truth, within=CLOSE)
 
 
 # |S| <= |xi| with one item as heavy as all the others, or many: nearly no mass lies between two humps.

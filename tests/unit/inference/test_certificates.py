@@ -23,13 +23,19 @@ from exactperm.engine.probability import SMALLEST, Probability, from_fraction
 from exactperm.engine.real.bounds import Bracket
 from exactperm.errors import InputError, InvalidTest, PlanTooLarge
 from exactperm.inference.additive import RoundedTest, additive_test
-from exactperm.inference.certificate import certified_by, flaw_of, require
-from exactperm.inference.engine_errors import engine_errors, request_error
+from exactperm.inference.certificate import (
+    MOST_ERROR,
+    Answer,
+    bracketed,
+    certified,
+    certified_by,
+    flaw_of,
+    require,
+)
 from exactperm.inference.gate.one_sided import Outcome
 from exactperm.inference.gate.verdict import judgements
 from exactperm.inference.options import Options
-from exactperm.inference.paired import Prepared, plan_record, prepare, run_test
-from exactperm.inference.result import MOST_ERROR, Answer, bracketed, certified
+from exactperm.inference.paired import Prepared, engine_errors, plan_record, prepare, request_error, run_test
 from exactperm.statistics.paired import Counts, Effects, Paired, Predictions, Scores, StatisticSpec
 from exactperm.statistics.problems import Additive
 from tests.refusals import refused_alone

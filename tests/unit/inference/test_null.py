@@ -21,9 +21,9 @@ from exactperm.answers.test import NullRecord, TestRecord
 from exactperm.engine.lattice import canonical_form
 from exactperm.engine.one_sum.summary import predicted_nanoseconds
 from exactperm.engine.plan import Budget
-from exactperm.inference.null_record import MAX_PICTURE_NANOSECONDS
 from exactperm.inference.options import Options
 from exactperm.inference.paired import run_test
+from exactperm.inference.record import MAX_PICTURE_NANOSECONDS
 from exactperm.statistics.paired import Column, Counts, Effects, Predictions, Repeated, Scores, StatisticSpec
 from tests.enumeration import signed_sums
 from tests.refusals import refused_alone

@@ -34,7 +34,7 @@ from ...answers.board import (
 from ...answers.test import Alternative, BoundsKind, ConfidenceInterval, WarningRecord
 from ...engine.lattice import Integers
 from ...engine.probability import SMALLEST
-from ..result import EXACT_STEPS, EXACT_WIDTH
+from ..certificate import EXACT_STEPS, EXACT_WIDTH
 from .adjustment import HOLM_ONE_SIDED, Adjusted, Procedure, adjust_boards, decide
 from .pair_tests import Flags, PairTests, exact_alpha, raw_bounds, smallest_p, untestable
 from .systems import Comparison

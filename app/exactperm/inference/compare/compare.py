@@ -20,7 +20,7 @@ from ...statistics.paired import Repeated, Scores, StatisticSpec, Systems
 from ..digest import canonical, options_by_name
 from ..options import Options
 from ..paired import ALGORITHM_VERSION
-from ..rounding_noise import planned_dust
+from ..warnings import planned_dust
 from .adjustment import FEW, Adjusted, adjust_boards
 from .board import board_record, noted
 from .integer_systems import BinarySystems

@@ -23,8 +23,8 @@ from ...errors import Flaw, InvalidTest, PlanTooLarge, relocated
 from ...statistics.paired import StatisticSpec, Systems
 from ...statistics.problems import Additive
 from ...statistics.reducers import reduce
-from ..engine_errors import engine_errors
 from ..options import Options
+from ..paired import engine_errors
 from .adjustment import Adjusted
 from .integer_systems import BinarySystems, IntegerSystems
 from .pair_tests import PairTests, columns_of, concatenated, raw_bounds, smallest_p

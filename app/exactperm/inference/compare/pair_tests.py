@@ -18,7 +18,7 @@ from ...engine.binomial_tails import exact_tail, exact_tails
 from ...engine.lattice import CanonicalForm, Integers, Reals
 from ...engine.one_sum import rational
 from ...engine.probability import SMALLEST
-from ..result import Answer
+from ..certificate import Answer
 
 Flags = NDArray[np.bool_]
 

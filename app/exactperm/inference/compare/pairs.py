@@ -27,12 +27,11 @@ from ...statistics.problems import Additive, Joint
 from ...statistics.reducers import Problem, mean_of, reduce
 from ...statistics.scores import Quantiles
 from ..additive import AdditiveTest, RoundedTest
-from ..certificate import flaw_of, require
+from ..certificate import Answer, PlannedTest, Result, certified, flaw_of, require
 from ..intervals import PlannedInterval, interval_of, planned_interval
 from ..joint import JointTest
 from ..options import Options
 from ..paired import planned_problem, planned_test
-from ..result import Answer, PlannedTest, Result, certified
 from .board import about_pairs
 from .integer_systems import (
     BinarySystems,

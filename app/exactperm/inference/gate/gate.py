@@ -38,10 +38,10 @@ from ...statistics.formula import Call, is_even
 from ...statistics.paired import Effects, Paired, StatisticSpec
 from ...statistics.reducers import Problem
 from ..additive import AdditiveTest, RoundedTest
-from ..items import differences_of
+from ..certificate import SMALLEST_NORMAL
 from ..options import Options, Sequential
 from ..paired import Prepared, finish, prepare
-from ..result import SMALLEST_NORMAL
+from ..record import differences_of
 from ..sensitivity import PlannedSensitivity, SensitivityQuestion, sensitivity_if_any
 from ..sequential import SequentialTest, sequential_test
 from ..warnings import refuse_undecidable

@@ -29,14 +29,12 @@ from ...statistics.scores import (
 )
 from ..additive import AdditiveTest, RoundedTest, additive_test
 from ..bootstrap import BootstrapTest, JointBootstrap, bootstrap_test
-from ..certificate import require
+from ..certificate import MOST_ERROR, Answer, PlannedTest, mid_p_value, require
 from ..correlation import CorrelationTest, correlation_test
-from ..engine_errors import engine_errors
 from ..joint import JointTest, joint_test
 from ..options import Options, Significance
-from ..paired import Prepared
+from ..paired import Prepared, engine_errors
 from ..quantile import QuantileTest, quantile_test
-from ..result import MOST_ERROR, Answer, PlannedTest, mid_p_value
 
 # What the one-sided test of a metric found, before policies and adjustments
 
