@@ -1,71 +1,17 @@
 """The Python client and columns of data frames: paired by their index, by order where that only counts the rows."""
 
-import importlib
 import random
-from collections.abc import Iterable, Iterator, Sequence
-from types import SimpleNamespace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
 import pytest
 
 from exactperm.client import InvalidData, counts, effects, gate, predictions, scores
 from exactperm.client.calls import call_of
 from exactperm.client.data import has_index
 from tests.api.conftest import answer_to
-
-
-class Series:
-    """What the client looks at of a pandas Series."""
-
-    def __init__(self, values: Any, index: Iterable[Any] | None = None) -> None:
-        self.values = np.asarray(values)
-        self.index: Any = range(len(self.values)) if index is None else list_of(index)
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return self.values if dtype is None else self.values.astype(dtype)
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.values)
-
-
-class Labels:
-    """An index is no list: a list's `index` is a method, and so is not that of a Series."""
-
-    def __init__(self, labels: Sequence[Any]) -> None:
-        self.labels = labels
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.labels)
-
-
-def list_of(index: Iterable[Any]) -> Labels:
-    return Labels(list(index))
-
-
-class Frame:
-    def __init__(self, columns: dict[str, Any], index: Iterable[Any] | None = None) -> None:
-        self.series = {name: Series(values, index) for name, values in columns.items()}
-        self.columns = list(columns)
-        self.index = next(iter(self.series.values())).index
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return np.column_stack([one.values for one in self.series.values()])
-
-    def __getitem__(self, name: Any) -> Any:
-        if isinstance(name, str):
-            return self.series[name]
-        return Frame({one: self.series[one].values for one in name}, None)
-
-
-@pytest.fixture(params=["stand-ins", "pandas"])
-def pd(request: pytest.FixtureRequest) -> Any:
-    if request.param == "pandas":
-        return importlib.import_module("pandas")
-    return SimpleNamespace(Series=Series, DataFrame=Frame)
 
 
 def answer(service: Any, request: Any) -> Any:
@@ -82,7 +28,7 @@ def shuffled(values: Sequence[Any]) -> list[Any]:
     return [values[place] for place in OTHER]
 
 
-def test_an_index_of_labels_pairs(service: Any, pd: Any) -> None:
+def test_an_index_of_labels_pairs(service: Any) -> None:
     wanted = answer(service, scores(dict(zip(IDS, U, strict=True)), dict(zip(IDS, V, strict=True))))
     u, v = pd.Series(U, index=IDS), pd.Series(shuffled(V), index=shuffled(IDS))
     said = answer(service, scores(u, v))
@@ -92,7 +38,7 @@ def test_an_index_of_labels_pairs(service: Any, pd: Any) -> None:
     assert both["moved"]["toward_u"] == ["a"]
 
 
-def test_a_default_index_and_arrays_are_paired_by_order(service: Any, pd: Any) -> None:
+def test_a_default_index_and_arrays_are_paired_by_order(service: Any) -> None:
     wanted = answer(service, scores(np.array(U), np.array(V)))
     for u, v in ((pd.Series(U), pd.Series(V)), (pd.Series(U), np.array(V)), (pd.Series(U), V)):
         assert call_of(scores(u, v)).content == call_of(scores(np.array(U), np.array(V))).content or v is V
@@ -108,7 +54,7 @@ def test_a_default_index_and_arrays_are_paired_by_order(service: Any, pd: Any) -
     assert answer(service, scores(turned))["statistic"]["u"] == wanted["statistic"]["u"]
 
 
-def test_a_shuffled_default_index_is_undone(service: Any, pd: Any) -> None:
+def test_a_shuffled_default_index_is_undone(service: Any) -> None:
     wanted = answer(service, scores(np.array(U), np.array(V)))
     v = pd.Series(shuffled(V), index=OTHER)
     said = answer(service, scores(pd.Series(U), v))
@@ -118,7 +64,7 @@ def test_a_shuffled_default_index_is_undone(service: Any, pd: Any) -> None:
     assert (said["p_value"], said["items"]) == (wanted["p_value"], wanted["items"])
 
 
-def test_rows_that_were_filtered_keep_their_labels(service: Any, pd: Any) -> None:
+def test_rows_that_were_filtered_keep_their_labels(service: Any) -> None:
     u, v = pd.Series(U, index=[7, 9, 11, 30]), pd.Series(V, index=[7, 9, 11, 30])
     call = call_of(scores(u, v, clusters=pd.Series(list("xxyy"), index=[7, 9, 11, 30])))
     assert b'"ids":["7","9","11","30"]' in call.content
@@ -135,7 +81,7 @@ def test_rows_that_were_filtered_keep_their_labels(service: Any, pd: Any) -> Non
     }
 
 
-def test_clusters_of_another_order_go_by_label(service: Any, pd: Any) -> None:
+def test_clusters_of_another_order_go_by_label(service: Any) -> None:
     u, v = pd.Series(U, index=IDS), pd.Series(V, index=IDS)
     keys = dict(zip(IDS, "xxyz", strict=True))
     wanted = answer(
@@ -149,7 +95,7 @@ def test_clusters_of_another_order_go_by_label(service: Any, pd: Any) -> None:
     )
 
 
-def test_predictions_and_gates(service: Any, pd: Any) -> None:
+def test_predictions_and_gates(service: Any) -> None:
     gold = pd.Series(["N", "V", "N", "V"], index=IDS)
     u = pd.Series(shuffled(["N", "V", "N", "N"]), index=shuffled(IDS))
     said = answer(service, predictions(gold, u, gold))
@@ -158,7 +104,7 @@ def test_predictions_and_gates(service: Any, pd: Any) -> None:
     assert service.body(call.path, call.content).json()["metrics"][0]["test"]["statistic"]["u"] == 0.75
 
 
-def test_counts_by_name_and_as_frames(service: Any, pd: Any) -> None:
+def test_counts_by_name_and_as_frames(service: Any) -> None:
     u = {"tp": [8, 3, 7, 1], "fp": [1, 2, 0, 2], "fn": [1, 1, 1, 4]}
     v = {"tp": [6, 5, 7, 2], "fp": [0, 1, 0, 1], "fn": [1, 1, 0, 3]}
     wanted = answer(service, counts(u, v))
@@ -182,25 +128,25 @@ def test_counts_by_name_and_as_frames(service: Any, pd: Any) -> None:
 @pytest.mark.parametrize(
     ("make", "pointer"),
     [
-        (lambda pd: scores(pd.Series(U, index=list("aabc")), pd.Series(V, index=IDS)), "/u"),
-        (lambda pd: scores(pd.Series(U, index=IDS), np.array(V)), "/v"),
-        (lambda pd: scores(pd.Series(U, index=IDS), V), "/v"),
-        (lambda pd: scores(pd.Series(U, index=IDS), pd.Series(V, index=shuffled(IDS)), ids=IDS), "/ids"),
-        (lambda pd: scores(pd.Series(U, index=IDS), pd.Series(V, index=shuffled(IDS)), clusters=[1, 1, 2, 2]), "/clusters"),
-        (lambda pd: effects(pd.Series([1, 2, 3, 4], index=IDS), pd.Series([0, 1, 2, 3], index=shuffled(IDS))), "/swap"),
-        (lambda pd: counts({"tp": pd.Series([1, 2], index=[4, 5]), "incorrect": pd.Series([1, 2], index=[5, 6])}, {"tp": pd.Series([1, 2], index=[4, 5]), "incorrect": pd.Series([1, 2], index=[4, 5])}), "/u/incorrect"),
-        (lambda pd: predictions(pd.Series(IDS, index=IDS), IDS, IDS), "/u"),
+        (lambda: scores(pd.Series(U, index=list("aabc")), pd.Series(V, index=IDS)), "/u"),
+        (lambda: scores(pd.Series(U, index=IDS), np.array(V)), "/v"),
+        (lambda: scores(pd.Series(U, index=IDS), V), "/v"),
+        (lambda: scores(pd.Series(U, index=IDS), pd.Series(V, index=shuffled(IDS)), ids=IDS), "/ids"),
+        (lambda: scores(pd.Series(U, index=IDS), pd.Series(V, index=shuffled(IDS)), clusters=[1, 1, 2, 2]), "/clusters"),
+        (lambda: effects(pd.Series([1, 2, 3, 4], index=IDS), pd.Series([0, 1, 2, 3], index=shuffled(IDS))), "/swap"),
+        (lambda: counts({"tp": pd.Series([1, 2], index=[4, 5]), "incorrect": pd.Series([1, 2], index=[5, 6])}, {"tp": pd.Series([1, 2], index=[4, 5]), "incorrect": pd.Series([1, 2], index=[4, 5])}), "/u/incorrect"),
+        (lambda: predictions(pd.Series(IDS, index=IDS), IDS, IDS), "/u"),
     ],
     ids=["twice", "array", "list", "ids", "clusters", "effects", "counts", "predictions"],
 )  # fmt: skip
-def test_indexes_that_pair_nothing_are_refused(make: Any, pointer: str, pd: Any) -> None:
+def test_indexes_that_pair_nothing_are_refused(make: Any, pointer: str) -> None:
     with pytest.raises(InvalidData) as caught:
-        make(pd)
+        make()
     assert caught.value.pointer == pointer
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_random_frames_against_pairing_by_hand(seed: int, service: Any, pd: Any) -> None:
+def test_random_frames_against_pairing_by_hand(seed: int, service: Any) -> None:
     rng = random.Random(seed)
     for _ in range(25):
         n = rng.randint(2, 8)

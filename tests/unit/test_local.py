@@ -72,7 +72,7 @@ PATIENCE_S = 30.0
 class Column:
     """A Series of polars, as far as we use one: it has values and no index."""
 
-    def __init__(self, values: list[Any]) -> None:
+    def __init__(self, values: Any) -> None:
         self._values = values
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -82,7 +82,7 @@ class Column:
 class Frame:
     """A DataFrame of polars, as far as we use one."""
 
-    def __init__(self, columns: dict[str, list[Any]]) -> None:
+    def __init__(self, columns: dict[str, Any]) -> None:
         self._columns = columns
 
     @property
@@ -252,28 +252,6 @@ def shuffled(column: pd.Series, seed: int) -> pd.Series:
     return column.sample(frac=1, random_state=seed)
 
 
-class BoardColumn:
-    """A Series of polars, as far as we use one: it has values and no index."""
-
-    def __init__(self, values: Any) -> None:
-        self._values = values
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.array(self._values, dtype=dtype)
-
-
-class BoardFrame:
-    """A DataFrame of polars, as far as we use one."""
-
-    columns = NAMES
-
-    def __getitem__(self, name: str) -> BoardColumn:
-        return BoardColumn(COLUMNS[name])
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return MATRIX.astype(dtype)
-
-
 @pytest.fixture(scope="module")
 def expected() -> dict[str, Any]:
     return told(run_board({name: column.tolist() for name, column in COLUMNS.items()}))
@@ -291,7 +269,7 @@ WAYS: dict[str, tuple[Any, ...]] = {
     "frame of other types": (INDEXED.astype({"A": float, "B": "Int64"}),),
     "series in orders of their own": ({name: shuffled(INDEXED[name], n) for n, name in enumerate(NAMES)},),
     "series beside a dict": ({"A": INDEXED["A"].to_dict(), "B": INDEXED["B"], "C": shuffled(INDEXED["C"], 7)},),
-    "polars": (BoardFrame(),),
+    "polars": (Frame(COLUMNS),),
     "request": (compare(FRAME),),
 }  # fmt: skip
 
