@@ -231,6 +231,13 @@ def _of_clusters(sides: Sequence[Side], options: ReaderOptions) -> list[Key] | N
     return [Key(each, numbered=True) for each in columns]
 
 
+def refuse_unknown_key(frames: Sequence[Frame], options: ReaderOptions) -> None:
+    """Refuse an `id_column` that no file has, before anything else is asked about; raises InvalidTest."""
+    name = options.id_column
+    if name is not None and all(frame.has_header and frame.find((name,)) is None for frame in frames):
+        _chosen(frames[0], name)
+
+
 def _chosen(frame: Frame, option: str) -> tuple[str, ...]:
     """The columns that `id_column` names: one, or several between commas."""
     parts = [part.strip() for part in option.split(",")]

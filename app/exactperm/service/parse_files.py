@@ -95,9 +95,8 @@ def read_form(job: Job, body: bytes | bytearray, control: Control, repeated: str
         Source(role, part.name, part.content) for role, file in named for part in (file.parts or (file,))
     ]
     board = job.kind == "compare"
-    for part in parts:
-        price.refuse_beyond(part, options, limits.worker_memory_bytes, board=board)
-    control.plan(sum(price.seconds(part, options, board=board) for part in parts))
+    most = limits.worker_memory_bytes
+    control.plan(sum(price.seconds(part, options, board=board, most_bytes=most) for part in parts))
     return form
 
 

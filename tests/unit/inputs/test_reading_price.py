@@ -204,9 +204,9 @@ def test_what_is_refused_for_its_memory_takes_as_much(name: str) -> None:
         took = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    price.refuse_beyond(source, ReaderOptions(), took, board=False)
+    price.seconds(source, ReaderOptions(), most_bytes=took)
     with refused(None, "/files/file", "40,000 rows takes more memory", error=BodyTooLarge):
-        price.refuse_beyond(source, ReaderOptions(), took // 4, board=False)
+        price.seconds(source, ReaderOptions(), most_bytes=took // 4)
 
 
 @pytest.mark.parametrize(("id_column", "status"), [((), 200), (("id",), 413)])
@@ -219,12 +219,12 @@ def test_nine_million_rows_are_read_or_refused_at_once(
     source = Source("file", "x", content)
     most = limits_of(Settings()).worker_memory_bytes
     if status == 200:
-        price.refuse_beyond(source, ReaderOptions(), most, board=False)
+        price.seconds(source, ReaderOptions(), most_bytes=most)
         assert price.seconds(source, ReaderOptions()) < 5
         return
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *_, **__: pytest.fail("something was read"))
     with pytest.raises(BodyTooLarge):
-        price.refuse_beyond(source, ReaderOptions(), most, board=False)
+        price.seconds(source, ReaderOptions(), most_bytes=most)
 
 
 INTEGER_TABLES: list[dict[str, Any]] = [

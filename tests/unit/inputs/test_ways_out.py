@@ -27,6 +27,15 @@ def test_a_long_table_asks_for_its_column_of_systems_in_either_form(text: str) -
     (choice,) = found.value.flaws[0].choices
     assert choice.fields == {"system_column": "engine"}
     assert len(read({"file": text}, **choice.fields).data.u) == 6  # type: ignore[union-attr]
+    with pytest.raises(InvalidTest, match="Choose the column of systems"):  # a board asks as a test does
+        many_systems.read(
+            Source("file", "x", text.encode()), "csv" if text is CSV else "jsonl", ReaderOptions(), None
+        )
+
+
+def test_a_board_counts_the_values_that_there_are() -> None:
+    board = many_systems.read(Source("file", "x", b"id,a,b\nx,1,0\ny,1,\n"), "csv", ReaderOptions(), None)
+    assert any(str(note).startswith("3 values of 2 systems") for note in board.notes)
 
 
 def test_numbers_in_quotes_are_told_to_lose_them() -> None:
@@ -44,6 +53,16 @@ def test_a_key_beside_ids_is_named_by_an_option() -> None:
     assert (flaw.code, flaw.pointer) == ("mixed_forms", "/files/u")
     assert [choice.fields for choice in flaw.choices] == [{"id_column": "key"}]
     assert read(files, id_column="key").data.pairing.by_id
+
+
+@pytest.mark.parametrize("roles", [("file",), ("u", "v")], ids=["a table", "two files"])
+def test_an_id_column_that_no_file_has_is_refused_before_scores_are_asked_about(
+    roles: tuple[str, ...],
+) -> None:
+    table = "name,m1,m2\n" + "".join(f"q{row},0.{row}1,0.{row}2\n" for row in range(1, 9))
+    with pytest.raises(InvalidTest, match='There is no column "key"') as found:
+        read(dict.fromkeys(roles, table), id_column="key")
+    assert found.value.flaws[0].code == "choose_id_column"
 
 
 def test_runs_without_a_key_are_a_finding() -> None:

@@ -39,7 +39,7 @@ from ..names import find, is_one_of
 from ..number_text import NumberReader
 from ..quoting import quoted
 from ..reader import OnMissingOutcome, ReaderOptions, Reading, Source, choose, no_bounds
-from ..roles import Key, Side, keys_of, note_index, others_of
+from ..roles import Key, Side, keys_of, note_index, others_of, refuse_unknown_key
 from .labels import labels_of, refuse_untold, sign_of_labels, sign_of_scores
 from .many_systems import SYSTEMS, ManySystems, refuse_index, refuse_no_systems
 from .outputs_by_id import PAIRED_BY_ORDER, column_of, known_values
@@ -295,6 +295,7 @@ def _files(
 ) -> Reading:
     alone, outputs = gold is None, OUTPUTS[format_]
     frames = [*u_v, *([] if gold is None else [gold])]
+    refuse_unknown_key(frames, options)
     of = [Columns(data, options, outputs, has_gold=alone or data is gold, beside=frames) for data in frames]
     read_of = [_system(own, options, alone=alone) for own in of[:2]]
     read_of += [_gold(own, options, alone=False) for own in of[2:]]

@@ -195,10 +195,7 @@ class Guess:
 
 
 def _beside_gold_file(options: ReaderOptions) -> str:
-    """The format of predictions with gold in a file of its own, as a submission and its solution; raises InvalidTest.
-
-    What the statistic compares says which it is, as the columns have names that say neither.
-    """
+    """The format of a submission beside its solution, by what the statistic compares: names of columns say neither; raises InvalidTest."""
     format_ = told_by_statistic(options.statistic)
     if format_ is None:
         detail = (

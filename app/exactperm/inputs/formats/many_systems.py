@@ -90,12 +90,11 @@ class ManySystems:
 
 
 class _Found(NamedTuple):
-    """The outputs of systems by data set, what they measure, and how many values each has."""
+    """The outputs of systems by data set, and what they measure."""
 
     outputs: Boards
     metric: str | None
     findings: tuple[Finding, ...]
-    counts: list[int]
 
 
 def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[str] | None) -> ManySystems:
@@ -111,7 +110,7 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
             _refuse_unknown(list(systems), wanted)
             _note_skipped([name for name in systems if name not in wanted], "systems", notes)
             systems = {name: systems[name] for name in wanted}
-        found = _Found({None: systems}, metric, (), [len(outputs) for outputs in systems.values()])
+        found = _Found({None: systems}, metric, ())
     else:
         frame = frame_in(source, format_, options, notes)
         if not frame.has_header:
@@ -123,9 +122,8 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
         else:
             found = _long(frame, system, options, wanted, notes)
     if not source.is_body:
-        notes.append(
-            f"{sum(found.counts):,} values of {len(found.counts):,} systems read from {source.label}."
-        )
+        counts = [len(known_of(each.values)[0]) for own in found.outputs.values() for each in own.values()]
+        notes.append(f"{sum(counts):,} values of {len(counts):,} systems read from {source.label}.")
     notes += NumberReader.of(options).note()
     boards = {name: _board(own, source) for name, own in found.outputs.items()}
     if any(board.weights is not None for board in boards.values()):
@@ -179,8 +177,7 @@ def _long(
     if unlike:
         notes.insert(before, LeftOut("their rows", unlike, "likeness"))
     boards = {name: boards[name] for name in sorted(boards, key=str)}
-    counts = [len(known_of(outputs.values)[0]) for own in boards.values() for outputs in own.values()]
-    return _Found(boards, metric_of(score), findings, counts)
+    return _Found(boards, metric_of(score), findings)
 
 
 def _place(outputs: SystemOutputs, at: int, name: str) -> str:
@@ -206,7 +203,7 @@ def _wide(frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, no
     texts = [name for name in others if frame.is_text(name)]
     if others:
         refuse_metrics(frame, key, next((name for name in others if name not in texts), others[0]))
-    chosen = _columns(frame, others, texts, wanted, notes)
+    chosen = _columns(frame, others, texts, key.columns, wanted, notes)
     if wanted is None:
         refuse_no_systems(frame, chosen)
     if not key.columns:
@@ -223,7 +220,6 @@ def _wide(frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, no
         }
         for name, outputs in boards[part].items() if wanted is None else ():
             refuse_index(frame, name, outputs.values)
-    counts = [len(outputs) for own in boards.values() for outputs in own.values()]
     if not key.columns and not frame.source.is_body:
         notes.append("The file has no ids: items were paired by their order.")
     values = {name: outputs.values for own in boards.values() for name, outputs in own.items()}
@@ -241,7 +237,7 @@ def _wide(frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, no
                 f"{some([*odd])} holds whole numbers, the others shares: it was taken for a system, too (`systems` says which are)."
             )
     metric = _metric_of(frame, chosen, wanted)
-    return _Found(boards, metric, samples_finding(frame, key), counts)
+    return _Found(boards, metric, samples_finding(frame, key))
 
 
 def _metric_of(frame: Frame, names: Sequence[str], wanted: Sequence[str] | None) -> str | None:
@@ -263,8 +259,8 @@ def _metric_of(frame: Frame, names: Sequence[str], wanted: Sequence[str] | None)
 
 
 def _columns(
-    frame: Frame, names: list[str], texts: list[str], wanted: Sequence[str] | None, notes: list[Any]
-) -> list[str]:
+    frame: Frame, names: list[str], texts: list[str], key: Sequence[str], wanted: Sequence[str] | None, notes: list[Any]
+) -> list[str]:  # fmt: skip
     """The columns of systems: those that are wanted, or all if they hold numbers."""
     if wanted is not None:
         _refuse_unknown(frame.names, wanted)
@@ -284,7 +280,7 @@ def _columns(
     if len(numbers) > 1 and not any(is_one_of(name, SCORE) for name in numbers):
         notes.append(f"Columns of texts are no systems and were left out: {some(texts)}.")
         return numbers
-    if len(numbers) < 2 and (systems := systems_shown(frame, ())):  # a row for each system of an item
+    if len(numbers) < 2 and (systems := systems_shown(frame, key)):  # a row for each system of an item
         raise choose(frame.top, "system_column", "column of systems", systems)
     named = choose(frame.top, SYSTEMS, "columns of the systems", numbers or names, why, values=())
     only = (
@@ -326,15 +322,6 @@ def refuse_index(frame: Frame, name: str, values: Any) -> None:
         raise InvalidTest.at(frame.at_top(name), "index_column", detail)
 
 
-def _require_alike(systems: Mapping[str, SystemOutputs], source: Source) -> bool:
-    """Whether the items have clusters; raises InvalidTest where only some have."""
-    known = {cluster is not None for outputs in systems.values() for cluster in outputs.clusters}
-    if len(known) > 1:
-        detail = f"{source.label}: some items have a cluster and others have none."
-        raise InvalidTest.at(source.pointer, "no_cluster", detail)
-    return known == {True}
-
-
 # Boards
 
 
@@ -356,8 +343,10 @@ def _board(systems: Mapping[str, SystemOutputs], source: Source) -> PairedColumn
         outputs = systems[names[column]]
         return outputs.pointer(outputs.index[sides[names[column]].ids[index]])
 
-    clusters = clusters_of(systems.values()) if _require_alike(systems, source) else None
-    return PairedColumns(columns, place, clusters=clusters, weights=written_weights(list(systems.values())))
+    listed = list(systems.values())
+    clustered = any(len(each) > each.clusters.count(None) for each in listed)
+    clusters = clusters_of(listed) if clustered else None
+    return PairedColumns(columns, place, clusters=clusters, weights=written_weights(listed))
 
 
 def _of_table(systems: dict[str, SystemOutputs]) -> PairedColumns:

@@ -31,19 +31,18 @@ END_OF_DIRECTORY, END_BYTES = b"PK\x05\x06", 2**16 + 22
 DIRECTORY_BYTES = 2**20
 
 
-def seconds(source: Source, options: ReaderOptions, *, board: bool = False) -> float:
-    """Predicted seconds of reading a file, of a `board` or of two systems; raises BodyTooLarge.
+def seconds(
+    source: Source, options: ReaderOptions, *, board: bool = False, most_bytes: int | None = None
+) -> float:
+    """Predicted seconds of reading a file, of a `board` or of two systems; 0 of one that is damaged: its reader says why.
 
-    Of one that is damaged 0: its reader says why.
+    Raises BodyTooLarge: its rows, which the footer of a Parquet file counts, take more memory than `most_bytes`.
     """
     content = source.content
     try:
         if content.startswith(workbook.PARQUET):
-            return (
-                workbook.seconds_of_parquet(source, options, board=board)
-                if is_installed(workbook.EXTRA)
-                else 0.0
-            )
+            installed = is_installed(workbook.EXTRA)
+            return workbook.seconds_of_parquet(source, options, most_bytes, board=board) if installed else 0.0
         if content.startswith(ZIP_MAGIC):
             return _of_archive(source, options)
         if content.startswith(numpy_files.MAGIC):
@@ -53,22 +52,6 @@ def seconds(source: Source, options: ReaderOptions, *, board: bool = False) -> f
     except Exception:  # noqa: BLE001  (libraries raise what they happen to meet)
         return 0.0
     return _of_text(content)
-
-
-def refuse_beyond(source: Source, options: ReaderOptions, most_bytes: int, *, board: bool) -> None:
-    """Refuse a file that a worker with `most_bytes` of memory cannot read, as one of a `board` or of two systems.
-
-    Raises BodyTooLarge. Of a Parquet file the footer tells; other files are as large as what they hold, or known by their
-    directory.
-    """
-    if not source.content.startswith(workbook.PARQUET) or not is_installed(workbook.EXTRA):
-        return
-    try:
-        workbook.refuse_beyond_parquet(source, options, most_bytes, board=board)
-    except (BodyTooLarge, MemoryError):
-        raise
-    except Exception:  # noqa: BLE001  (its reader says what is wrong)
-        return
 
 
 def of_body(body: bytes | bytearray) -> float:

@@ -41,6 +41,7 @@ from ..roles import (
     keys_of,
     note_index,
     others_of,
+    refuse_unknown_key,
     score_of,
     system_of,
     systems_shown,
@@ -85,11 +86,13 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         mixed = are_json[0] != are_json[1]  # one is JSON beside a table
         formats = [(JSON_LINES if is_json else TABLE) if mixed else format_ for is_json in are_json]
         frames = [frame_in(*each, options, notes) for each in zip((first, second), formats, strict=True)]
+        refuse_unknown_key(frames, options)
         return _two_files(frames, options, notes, format_)
     quick = _plain(first, options, format_)
     if quick is not None:
         return quick
     frame = frame_in(first, format_, options, notes)
+    refuse_unknown_key([frame], options)
     if not frame.has_header:
         items = of_outcomes(frame, options, notes)
         return (_headerless if items is frame else _wide)(items, options, notes, format_)

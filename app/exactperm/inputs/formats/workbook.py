@@ -64,24 +64,22 @@ def csv_of_parquet(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
         ) from None
 
 
-def seconds_of_parquet(source: Source, options: ReaderOptions, *, board: bool) -> float:
-    """Predicted seconds of reading a file and its table; raises as `csv_of_parquet` does, by the footer alone."""
-    opened = _opened(source, options)
-    quick = not board and opened.schema_arrow.names == U_AND_V and _are_integers(opened)
-    per_value = SECONDS_PER_INTEGER if quick else SECONDS_PER_VALUE
-    return per_value * float(opened.metadata.num_rows * opened.metadata.num_columns)
+def seconds_of_parquet(
+    source: Source, options: ReaderOptions, most_bytes: int | None, *, board: bool
+) -> float:
+    """Predicted seconds of reading a file and its table, by the footer alone; raises as `csv_of_parquet` does.
 
-
-def refuse_beyond_parquet(source: Source, options: ReaderOptions, most_bytes: int, *, board: bool) -> None:
-    """Refuse a file whose rows, which its footer counts, take more memory than `most_bytes`; raises BodyTooLarge.
-
-    Only what is certain to is refused: the bytes of a row are the least that were measured.
+    Rows that are certain to take more memory than `most_bytes` are refused: the bytes of a row are the least that were measured.
     """
     opened = _opened(source, options)
-    if opened.metadata.num_rows * _row_bytes(opened, source.role, board=board) > most_bytes:
-        detail = f"to read its {opened.metadata.num_rows:,} rows takes more memory than a worker may use. "
+    names, n = opened.schema_arrow.names, opened.metadata.num_rows
+    if most_bytes is not None and n * _row_bytes(opened, source.role, board=board) > most_bytes:
+        detail = f"to read its {n:,} rows takes more memory than a worker may use. "
         detail += "Give whole numbers in two columns u and v, .npy of shape (n, 2), or fewer rows."
         raise source.too_large(detail)
+    quick = not board and names == U_AND_V and _are_integers(opened)
+    per_value = SECONDS_PER_INTEGER if quick else SECONDS_PER_VALUE
+    return per_value * float(n * opened.metadata.num_columns)
 
 
 def _row_bytes(opened: Any, role: str, *, board: bool) -> int:
