@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from dataclasses import FrozenInstanceError, fields
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_type_hints
 from xml.etree import ElementTree as ET
@@ -54,6 +55,7 @@ from exactperm.client import (
     scores as local_scores,
 )
 from exactperm.client.calls import NPY, compare_call
+from exactperm.client.compare_requests import compare as compare_columns
 from exactperm.client.responses import JSON
 from exactperm.client.results import Board, CompareResult, PairResult, SystemResult
 from exactperm.local.transport import InProcess
@@ -522,3 +524,25 @@ def test_weights_are_those_of_each_data_set() -> None:
     sets = {"x": {"systems": systems, "weights": [1, 1, 2]}, "y": {"A": [1], "B": [0]}}
     of_two: Any = run_board(datasets=sets)
     assert [(one.name, one.score) for one in of_two.overall.systems] == [("A", 0.75), ("B", 0.25)]
+
+
+def test_boards_take_true_false_and_fractions_as_tests_do() -> None:
+    third, half = Fraction(1, 3), Fraction(1, 2)
+    columns: list[tuple[Any, Any]] = [
+        ([True, False, True, True], [False, False, True, False]),
+        ({"a": True, "b": False}, {"b": True, "a": False}),
+        ([third, half, third + half], [half, third, Fraction(5, 6)]),
+    ]
+    for u, v in columns:
+        board: Any = run_board({"A": u, "B": v})
+        (pair,) = board.pairs
+        assert pair.p_value == run(u, v).p_value
+    request = compare_columns(datasets={"x": {"A": [third], "B": [half]}, "y": {"A": [True], "B": [0]}})
+    assert request.body["unit"] == "1/6"
+    assert request.body["datasets"]["y"]["systems"] == {"A": [1], "B": [0]}
+
+
+@pytest.mark.parametrize("names", ["new", ["new"], ("a", "b", "c")], ids=str)
+def test_names_are_those_of_both_systems(names: Any) -> None:
+    with pytest.raises(InvalidData, match="Give the names of both systems"):
+        run([1, 0], [0, 1], names=names)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, Literal, Unpack, cast
 
-from .data import BESIDE, array_of, by_index, escaped, plain, with_nulls
+from .data import BESIDE, array_of, as_multiples, by_index, escaped, plain, with_nulls
 from .errors import InvalidData
 from .frames import Frame, column_of, frame_of, require_distinct
 from .requests import (
@@ -206,7 +206,21 @@ def compare(
             boards[str(name)] = board_columns(of_dataset(value), options.get("kind"), at_dataset(str(name)))
     has_gold = any("gold" in board for board in boards.values())
     kind: CompareKind = options.get("kind") or ("predictions" if has_gold else "scores")
+    if kind == "scores":
+        boards, members = _of_numbers(boards, members)
     return CompareRequest(kind, boards, members)
+
+
+def _of_numbers(
+    boards: dict[str | None, Columns], options: dict[str, Any]
+) -> tuple[dict[str | None, Columns], dict[str, Any]]:
+    """True and false as 1 and 0; fractions as numbers, with the unit of all in the options."""
+    named = {name: own["systems"] for name, own in boards.items() if isinstance(own.get("systems"), Mapping)}
+    columns = {(board, system): one for board, own in named.items() for system, one in own.items()}
+    made, unit = as_multiples(columns, options.get("unit"))
+    for board, own in named.items():
+        boards[board] = {**boards[board], "systems": {system: made[board, system] for system in own}}
+    return boards, options if unit is None else {**options, "unit": unit}
 
 
 def _tables(systems: Any, datasets: Mapping[str, Any] | None) -> Frame | dict[str, Frame] | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from .errors import InvalidData
 # 0, 1, 2, … names the items: columns in one order are sent as lists with `ids`, others as {id: value}, which the server pairs.
 
 
+Key = TypeVar("Key")
 Columns = Mapping[str, Any]
 Labels = list[str]
 # The columns of one frame with both systems, when it has these names: whatever their order.
@@ -259,7 +260,7 @@ def kinds_of(column: Any) -> set[type]:
     return set(map(type, values)) if isinstance(values, Collection) else set()
 
 
-def as_multiples(columns: Mapping[str, Any], unit: Any) -> tuple[dict[str, Any], Any]:
+def as_multiples(columns: Mapping[Key, Any], unit: Any) -> tuple[dict[Key, Any], Any]:
     """Scores as numbers, true and false as 1 and 0; and the unit that keeps fractions exact: what all are multiples of.
 
     Raises

@@ -455,9 +455,18 @@ def files_and_fields(frames: Mapping[str, Frame], gold: Any, options: Mapping[st
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options as members of a body."""
     members: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    if "names" in members and not isinstance(members["names"], Mapping):
-        members["names"] = dict(zip(("u", "v"), members["names"], strict=True))
+    if "names" in members:
+        members["names"] = _both_names(members["names"])
     return {name: plain(value, f"/{name}") for name, value in members.items()}
+
+
+def _both_names(names: Any) -> Mapping[str, Any]:
+    """The names of the two systems by role."""
+    if isinstance(names, Mapping):
+        return names
+    if isinstance(names, str) or len(names) != 2:
+        raise InvalidData("Give the names of both systems: names=('new', 'old').", pointer="/names")
+    return {"u": names[0], "v": names[1]}
 
 
 def form_fields(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -469,8 +478,7 @@ def form_fields(options: Mapping[str, Any]) -> dict[str, Any]:
         if name == "statistic" and isinstance(value, Mapping):
             flat.update({"statistic" if key == "name" else key: one for key, one in value.items()})
         elif name == "names":
-            both = value if isinstance(value, Mapping) else dict(zip(("u", "v"), value, strict=True))
-            flat.update({f"name_{key}": one for key, one in both.items()})
+            flat.update({f"name_{key}": one for key, one in _both_names(value).items()})
         else:
             flat[name] = value
     return {name: plain(value, f"/options/{name}") for name, value in flat.items()}
