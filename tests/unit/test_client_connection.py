@@ -582,7 +582,7 @@ def test_a_permalink_is_absolute_and_of_the_server_that_was_asked(
     assert client.scores(U, V, store=True).permalink == place
     assert asked[0].endswith("/v1/tests/scores?store=1")
     if place is None:
-        with pytest.raises(UnreadableAnswer, match="does not say where it is kept"):
+        with pytest.raises(UnreadableAnswer, match="has no permalink"):
             client.keep(scores(U, V))
     else:
         assert client.keep(scores(U, V)) == place
@@ -601,14 +601,14 @@ def test_store_is_asked_for_once(answered: Callable[..., Client]) -> None:
 @pytest.mark.parametrize(
     ("permalink", "said"),
     [
-        (f"https://elsewhere/v1/results/{NAME}", "no permalink of this client's server"),
-        (f"http://test/v1/results/{NAME}", "no permalink of this client's server"),
-        (f"https://test.evil/v1/results/{NAME}", "no permalink of this client's server"),
-        ("https://test/v1/results/../jobs", "no permalink"),
-        (f"https://test/v1/results/{NAME}?x=1", "no permalink"),
-        ("j_0123456789abcdef0123456789abcdef", "no permalink"),
-        ("http://[::1", "no permalink"),
-        ("", "no permalink"),
+        (f"https://elsewhere/v1/results/{NAME}", "not a permalink of this client's server"),
+        (f"http://test/v1/results/{NAME}", "not a permalink of this client's server"),
+        (f"https://test.evil/v1/results/{NAME}", "not a permalink of this client's server"),
+        ("https://test/v1/results/../jobs", "not a permalink"),
+        (f"https://test/v1/results/{NAME}?x=1", "not a permalink"),
+        ("j_0123456789abcdef0123456789abcdef", "not a permalink"),
+        ("http://[::1", "not a permalink"),
+        ("", "not a permalink"),
     ],
 )
 def test_only_what_is_a_permalink_of_this_server_is_asked(

@@ -328,7 +328,7 @@ def test_data_sets_and_their_members() -> None:
     assert set(frame["board"]) == {"dataset"}
     assert str(both).startswith("on x of 2 data sets, by mean_difference (higher is better): ")
     assert "<details>" in both._repr_html_()
-    with pytest.raises(InvalidData, match="go into each of them"):
+    with pytest.raises(InvalidData, match="into each of them"):
         run_board(COLUMNS, datasets={"x": COLUMNS})
 
 

@@ -1,7 +1,6 @@
 """The Python client: the service's tests as functions of arrays, lists and files, its answers as typed values.
 
-This folder alone, with httpx and numpy, is the whole client: it imports nothing else of the program, and works under
-any name.
+The client is this folder, with answers/ and presentation/, httpx and numpy.
 
 >>> from exactperm.client import Client, scores
 >>> with Client("http://localhost:8000", transport=DOCTEST_TRANSPORT) as client:

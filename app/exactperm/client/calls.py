@@ -1,4 +1,4 @@
-"""Requests to HTTP calls; nothing is sent here."""
+"""Turn requests into HTTP calls; nothing is sent here."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .frames import frame_of
 from .requests import IN_A_BODY_ONLY, GateRequest, Metric, PowerRequest, TestRequest, file_of, form_fields
 from .responses import JSON
 
-# A gate against several baselines: their columns beside the candidate's, or their files
+# Gates against several baselines: columns or files
 
 
 ROLE = "against"
 
 
 def against_body(test: TestRequest, against: Mapping[str, Any]) -> dict[str, Any]:
-    """The members `request`, without v, and `against`.
+    """The members `request` (without v) and `against`.
 
     Raises
     ------
@@ -54,15 +54,15 @@ def against_body(test: TestRequest, against: Mapping[str, Any]) -> dict[str, Any
     shared = list(bodies.values())
     if any(body != shared[0] for body in shared):
         raise InvalidData(
-            "These baselines have other indexes, so that the candidate is paired with them in different ways: give all "
-            "columns the same index.",
+            "The indexes of these baselines pair the candidate in different ways: give all columns the "
+            "same index.",
             pointer=f"/{ROLE}",
         )
     return {"request": shared[0] if shared else test.body, ROLE: columns}
 
 
 def _body(test: TestRequest, column: Any, at: str) -> dict[str, Any]:
-    """The request of the test against one baseline, paired by indexes as that of two systems is."""
+    """The request of the test against one baseline, paired by indexes like a test of two systems."""
     if column is None:
         raise InvalidData("This baseline has no data.", pointer=at)
     try:
@@ -77,7 +77,7 @@ def _body(test: TestRequest, column: Any, at: str) -> dict[str, Any]:
 def against_files(
     against: Mapping[str, Any] | Sequence[Any],
 ) -> tuple[list[tuple[str, tuple[str, bytes]]], list[str]]:
-    """The baselines' files as parts of a form, and their names where they were given."""
+    """The baselines' files as parts of a form, and their names if given."""
     named = isinstance(against, Mapping)
     files = list(against.values()) if isinstance(against, Mapping) else list(against)
     if not files:
@@ -87,7 +87,7 @@ def against_files(
 
 NPY = "application/x-npy"
 STORE = "store"
-MAX_QUERY_CHARS = 4_000  # what every proxy lets through
+MAX_QUERY_CHARS = 4_000  # short enough for every proxy
 
 
 Request = TestRequest | GateRequest | CompareRequest | PowerRequest
@@ -95,7 +95,7 @@ Request = TestRequest | GateRequest | CompareRequest | PowerRequest
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, ready to be sent; `timeout_s` is the deadline that it asks the server for."""
+    """One request, ready to send; `timeout_s` is its deadline for the server."""
 
     path: str
     method: str = "POST"
@@ -106,12 +106,12 @@ class Call:
     headers: tuple[tuple[str, str], ...] = ()
 
     def in_format(self, format_: str, **chosen: str | None) -> Call:
-        """The same call, answered in another representation: its `theme`; the `picture` and the `table` of a comparison."""
+        """The same call for another representation, with a `theme`, and the `picture` or `table` of a comparison."""
         extra = tuple((name, value) for name, value in {"format": format_, **chosen}.items() if value)
         return replace(self, query=self.query + extra)
 
     def kept(self, store: bool = True) -> Call:
-        """The same call, whose answer the server is to keep; unless it asks for that anyway."""
+        """The same call, asking the server to store the answer."""
         asks = any(name == STORE for name, _ in self.query)
         return replace(self, query=(*self.query, (STORE, "1"))) if store and not asks else self
 
@@ -164,7 +164,7 @@ def gate_call(request: GateRequest) -> Call:
 
 
 def compare_call(request: CompareRequest) -> Call:
-    """The call for a comparison; arrays of scores are sent as one array, whose options stand in the query."""
+    """The call for a comparison; score columns are sent as one array, with options in the query."""
     path, timeout_s = "/v1/compare", _deadline(request)
     if request.kind == "files":
         return _form(path, request, compare_fields(request.options), timeout_s)
@@ -193,7 +193,7 @@ def power_call(request: PowerRequest) -> Call:
     """The call for a question about power."""
     pilot, timeout_s = request.pilot, _deadline(request)
     if pilot is not None and pilot.kind == "files":
-        # `power` and `alpha` are of the question.
+        # `power` and `alpha` belong to the question.
         own = {name: value for name, value in pilot.options.items() if name not in request.members}
         return _form("/v1/power", pilot, {**own, **request.members}, timeout_s)
     return Call("/v1/power", content=encoded(request.body), timeout_s=timeout_s)
@@ -209,7 +209,7 @@ def call_of(request: Request) -> Call:
 
 
 def _deadline(request: TestRequest | CompareRequest | PowerRequest) -> float | None:
-    """The deadline that a request asks for; the server judges whether it is valid."""
+    """The deadline of a request; the server validates it."""
     try:
         return float(request.options["timeout_s"])
     except (KeyError, TypeError, ValueError):
@@ -225,13 +225,13 @@ def _metric(one: Metric) -> dict[str, Any]:
 
 
 def _fits_a_query(options: Mapping[str, Any]) -> bool:
-    """Whether the options fit into a query, which has no lists and where a unit is text."""
+    """Whether the options fit into a query, which has no lists and only textual units."""
     listed = any(options.get(name) is not None for name in IN_A_BODY_ONLY)
     return not listed and _has_text_as_unit(options)
 
 
 def _has_text_as_unit(options: Mapping[str, Any]) -> bool:
-    """Whether the unit of a statistic, if it has one, is a text, as in a query."""
+    """Whether the unit of a statistic, if any, is a text, as in a query."""
     statistic = options.get("statistic")
     unit = options.get("unit", statistic.get("unit") if isinstance(statistic, Mapping) else None)
     return unit is None or isinstance(unit, str)
@@ -241,21 +241,23 @@ def _form(
     path: str, request: TestRequest | CompareRequest, fields: Mapping[str, Any], timeout_s: float | None
 ) -> Call:
     data = {name: _text(name, value) for name, value in fields.items() if value is not None}
-    # httpx writes a form without files as a query; a file without a name is a field to the server.
+    # httpx urlencodes a form without files; a file without a name is a field to the server.
     files = [(role, file) for role, file in request.files] or [("fields", ("", b""))]
     made = httpx.Request("POST", "http://form", data=data, files=files)
     return Call(path, content=made.read(), content_type=made.headers["content-type"], timeout_s=timeout_s)
 
 
 def _text(name: str, value: Any) -> str:
-    """A value as a field of a form or a query: text as it is, everything else as JSON; raises InvalidData for NaN."""
+    """A value as a form field or query parameter: text unchanged, everything else as JSON; raises InvalidData for
+    NaN.
+    """
     try:
         return value if isinstance(value, str) else json.dumps(value, allow_nan=False)
     except ValueError:
         raise InvalidData("This number is not finite.", pointer=f"/{name}") from None
 
 
-# Many small requests in one, and jobs
+# Lists of small requests, and jobs
 
 
 def batch_call(requests: Sequence[Request]) -> Call:
@@ -283,7 +285,7 @@ def _wrapped(request: Request) -> bytes:
 def submit_call(request: Request | Sequence[Request], key: str | None = None) -> Call:
     """The call that submits one request, or a list of them, as a job.
 
-    It carries an idempotency key, so that sending it again after a lost connection makes no second job.
+    It carries an idempotency key, so that a retry after a lost connection makes no second job.
     """
     if isinstance(request, Sequence):
         content = b'{"kind":"batch","request":' + _listed(request) + b"}"
@@ -298,7 +300,7 @@ def job_call(job: str, method: str = "GET", part: str = "") -> Call:
 
 
 def jobs_call(state: str | None = None, limit: int | None = None, after: str | None = None) -> Call:
-    """The call for the newest jobs: of one state, so many, older than the job `after`."""
+    """The call for the newest jobs: at most `limit`, of one state, older than the job `after`."""
     given = {"state": state, "limit": limit, "after": after}
     return Call(
         "/v1/jobs", "GET", tuple((name, str(value)) for name, value in given.items() if value is not None)

@@ -1,4 +1,4 @@
-"""The clients, synchronous and for asyncio: each call of a server is written once, and made or awaited."""
+"""The synchronous and the asyncio client. Each call is written once and either made or awaited."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .requests import FileLike, GateRequest, GateTerms, Metric, Options, PowerRe
 from .responses import PLACE, Answers, Job, Result, State, Stored, reader_of, retry_after, stored_name
 from .results import ComparePlan, CompareResult, GateResult, Meta, Plan, PowerResult, TestResult
 
-# The address, requests and errors of httpx, and when to retry: it only decides, the clients send and sleep. An answer is a
-# function of the request, so that sending it twice costs time and does no other harm.
+# Addresses, httpx errors and retries: this part decides, the clients send and sleep. Answers are functions of requests,
+# so that sending one twice only costs time.
 
 
 CONNECT_TIMEOUT_S = 5.0
@@ -30,7 +30,7 @@ MAX_PORT = 65_535
 TIMEOUT_S = 75.0  # a server's own default deadline is 60 s
 GRACE_S = 15.0  # beyond the deadline that a request asks for
 RETRIED_STATUSES = frozenset({429, 503})
-# What a lost or refused connection looks like. Not a read that took too long: the server would compute it again.
+# A lost or refused connection. A read timeout is not retried: the server would compute the answer again.
 RETRIED_ERRORS = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
@@ -40,7 +40,7 @@ RETRIED_ERRORS = (
     httpx.RemoteProtocolError,
     httpx.PoolTimeout,
 )
-OVER = b"#deadline-exceeded"  # the same test would take as long again
+OVER = b"#deadline-exceeded"  # the same test would take just as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,11 @@ class Retries:
     Attributes
     ----------
     attempts
-        How often a request is sent at most; 1 means no retry.
+        Most times to send a request; 1 means no retry.
     budget_s
-        Seconds from the first attempt within which every wait must end.
+        Seconds after the first attempt by which every wait must end.
     base_s, cap_s
-        The wait where the server gives none: about `base_s`, doubled each time, at most `cap_s`.
+        The wait if the server gives none: about `base_s`, doubled each time, at most `cap_s`.
     clock, today, chance
         A monotonic clock, the time of day (for HTTP dates), and a number from 0 to 1.
     """
@@ -81,7 +81,7 @@ class Trial:
     made: int = 0
 
     def after_answer(self, response: httpx.Response) -> float | None:
-        """Seconds to wait before sending it again; None when this is the answer. Its body must have been read."""
+        """Seconds to wait before a retry; None if this response is final. Its body must have been read."""
         self.made += 1
         if response.status_code not in RETRIED_STATUSES or OVER in response.content[:4096]:
             return None
@@ -89,12 +89,12 @@ class Trial:
         return self._within_budget(self._backoff() if delay is None else delay + self._jitter())
 
     def after_error(self, error: httpx.RequestError) -> float | None:
-        """Seconds to wait before sending it again; None when that would not help."""
+        """Seconds to wait before a retry; None if that would not help."""
         self.made += 1
         return self._within_budget(self._backoff()) if isinstance(error, RETRIED_ERRORS) else None
 
     def _jitter(self) -> float:
-        """A little more, so that clients with the same Retry-After do not all come at once."""
+        """A little more, so that clients with the same Retry-After do not return at once."""
         return self.retries.base_s * self.retries.chance()
 
     def _backoff(self) -> float:
@@ -118,7 +118,7 @@ def _address(url: str) -> httpx.URL:
 
 
 class Connection:
-    """The address, the key, the timeout and the retries of a client."""
+    """The address, API key, timeout and retries of a client."""
 
     def __init__(self, url: str, *, api_key: str | None, timeout: float, retries: Retries | int) -> None:
         self.url = _address(url)
@@ -173,7 +173,7 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 2.0
 
 
 class Chosen(TypedDict, total=False):
-    """Which of several reports: colours of pictures; and of a comparison which picture, and which table of CSV."""
+    """Options of a report: the theme of pictures, and the picture or CSV table of a comparison."""
 
     theme: Theme | None
     picture: str | None
@@ -182,17 +182,17 @@ class Chosen(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Asked(Generic[Read]):
-    """A call, and what reads its response."""
+    """A call, and the function that reads its response."""
 
     call: Call
     read: Callable[[httpx.Response], Read]
 
 
 class _Blocking:
-    """What sends a call at once."""
+    """A client that sends a call at once."""
 
     def send(self, call: Call) -> httpx.Response:
-        """Send a call, again where that may help; raises NoAnswer. The response is not inspected."""
+        """Send a call, with retries; raises NoAnswer. The response is not inspected."""
         raise NotImplementedError
 
     def _answer(self, ask: Callable[[], Asked[Read]]) -> Read:
@@ -201,7 +201,7 @@ class _Blocking:
 
 
 class _Awaited:
-    """What sends a call when it is awaited."""
+    """A client that sends a call when awaited."""
 
     async def send(self, call: Call) -> httpx.Response:
         """As `Client.send`."""
@@ -213,7 +213,7 @@ class _Awaited:
 
 
 class method(Generic[P, Read]):  # noqa: N801  (used as a decorator)
-    """A method that asks a server: of a synchronous client it returns the answer, of the other one it is awaited."""
+    """A method of both clients: the synchronous one returns the answer, the other one an awaitable."""
 
     def __init__(self, ask: Callable[Concatenate[Any, P], Asked[Read]]) -> None:
         self._ask = ask
@@ -240,29 +240,31 @@ class _JobCalls:
 
     @method
     def submit(self, request: Request | Sequence[Request], *, key: str | None = None) -> Asked[Job]:
-        """Submit a request made by `scores`, `gate`, `compare` and so on, or a list of them; `key` makes it the same job."""
+        """Submit a request made by `scores`, `gate`, `compare` and so on, or a list of them; the same `key` returns the
+        same job.
+        """
         return Asked(submit_call(request, key), reader_of(Job))
 
     @method
     def status(self, job: str) -> Asked[Job]:
-        """A job as it is now."""
+        """The current state of a job."""
         return Asked(job_call(job), reader_of(Job))
 
     @method
     def result(self, job: str) -> Asked[Result | list[Any]]:
-        """The result of a job that has succeeded; of a list as a list, where a wrong request has its error."""
+        """The result of a job that has succeeded; for a list, a list with an error for each wrong request."""
         return Asked(job_call(job, part="/result"), responses.result_of_job)
 
     @method
     def cancel(self, job: str) -> Asked[Job]:
-        """Cancel a job, any number of times."""
+        """Cancel a job; idempotent."""
         return Asked(job_call(job, "POST", "/cancel"), reader_of(Job))
 
     @method
     def list(
         self, state: State | None = None, *, limit: int | None = None, after: str | None = None
     ) -> Asked[Sequence[Job]]:
-        """The newest jobs of this key, the newest first: of one `state`; for the next ones, `after` the last job's id."""
+        """The jobs of this key, newest first, of one `state`; the next page is `after` the last job's id."""
         return Asked(jobs_call(state, limit, after), responses.jobs_of)
 
     @method
@@ -272,7 +274,7 @@ class _JobCalls:
 
 
 def waits() -> Iterator[float]:
-    """Seconds between two looks at a job."""
+    """Seconds between two polls of a job."""
     wait = FIRST_WAIT_S
     while True:
         yield wait
@@ -287,7 +289,7 @@ class Jobs(_JobCalls, _Blocking):
         self._sleep = client.sleep
 
     def wait(self, job: str, progress: Callable[[Job], None] | None = None) -> Job:
-        """Wait until a job has ended; `progress` is called at every look."""
+        """Wait until a job has ended; `progress` is called at every poll."""
         for seconds in waits():
             now = self.status(job)
             if progress is not None:
@@ -318,7 +320,7 @@ class AsyncJobs(_JobCalls, _Awaited):
 
 
 class _Calls(Connection):
-    """What both clients can ask."""
+    """The methods that both clients share."""
 
     @method
     def test(self, request: TestRequest, *, store: bool = False) -> Asked[TestResult]:
@@ -329,7 +331,7 @@ class _Calls(Connection):
     def effects(
         self, stay: Any, swap: Any = None, *, store: bool = False, **options: Unpack[Options]
     ) -> Asked[TestResult]:
-        """Test effects: the contribution of each item as observed, and with the systems exchanged."""
+        """Test effects: each item's contribution as observed and with the systems exchanged."""
         return Asked(call_of(requests.effects(stay, swap, **options)).kept(store), reader_of(TestResult))
 
     @method
@@ -355,7 +357,7 @@ class _Calls(Connection):
 
     @method
     def files(self, /, **files_and_fields: FileLike | Any) -> Asked[TestResult]:
-        """Test evaluation files; keywords are those of `requests.files`, and `store`, which is a field of the form."""
+        """Test evaluation files; keywords as for `requests.files`, and `store`, a field of the form."""
         return Asked(call_of(requests.files(**files_and_fields)), reader_of(TestResult))
 
     @method
@@ -383,7 +385,7 @@ class _Calls(Connection):
     ) -> Asked[CompareResult]:
         """Compare many systems: {name: column}, a data frame, names and an N x K array, or data sets of these.
 
-        Also what `requests.compare` and `requests.compare_files` made; see there.
+        Also takes a request of `requests.compare` or `requests.compare_files`; see there.
         """
         request = compare_requests.compare_request(systems, scores, gold=gold, datasets=datasets, **options)
         return Asked(call_of(request).kept(store), reader_of(CompareResult))
@@ -398,28 +400,28 @@ class _Calls(Connection):
         store: bool = False,
         **given: Any,
     ) -> Asked[PowerResult]:
-        """Which true difference a test finds, how likely, or how many items that takes; see `requests.power`."""
+        """Find the true difference that a test detects, its power, or the number of items; see `requests.power`."""
         request = requests.power_request(design, solve, given)
         return Asked(call_of(request).kept(store), reader_of(PowerResult))
 
     @method
     def batch(self, requests: Sequence[Request], *, store: bool = False) -> Asked[Answers]:
-        """The answers to many small requests, in their order; a wrong request has its error in its place."""
+        """The answers to many small requests, in order; a wrong request has its error in its place."""
         return Asked(batch_call(requests).kept(store), responses.answers_of_list)
 
     @method
     def meta(self) -> Asked[Meta]:
-        """What the server can do: its limits, methods, statistics and formats."""
+        """The server's limits, methods, statistics and formats."""
         return Asked(Call("/v1/meta", "GET"), reader_of(Meta))
 
     @method
     def keep(self, request: Request, format: str = "json", **chosen: Unpack[Chosen]) -> Asked[str]:  # noqa: A002
-        """The permalink of an answer, or of the report that `report` would give: the server keeps it for a while."""
+        """Store an answer, or the report that `report` would give, on the server for a while; return its permalink."""
         return Asked(_report_call(request, format, chosen).kept(), responses.place_of_answer)
 
     @method
     def stored(self, permalink: str) -> Asked[Stored]:
-        """What the server keeps under a permalink, or its last part: a result, answers to a list, or a report."""
+        """The answer stored under a permalink, or under its last part: a result, answers to a list, or a report."""
         return Asked(Call(PLACE + stored_name(permalink, self.url), "GET"), responses.stored_answer)
 
 
@@ -439,15 +441,15 @@ class Client(_Calls, _Blocking):
     Parameters
     ----------
     url
-        Where the server is; a path before `/v1` is kept.
+        The server's address; may have a path before `/v1`.
     api_key
         Sent as a bearer token.
     timeout
-        Seconds that one attempt may take; more where a request asks for a longer `timeout_s`.
+        Seconds for one attempt; more if a request has a longer `timeout_s`.
     retries
         How often to retry when the server is busy (429, 503) or the connection fails; or a `Retries`.
     transport
-        A transport of httpx instead of the network.
+        An httpx transport in place of the network.
     sleep
         How to wait between attempts.
 
@@ -485,7 +487,7 @@ class Client(_Calls, _Blocking):
         self._http.close()
 
     def send(self, call: Call) -> httpx.Response:
-        """Send a call, again where that may help; raises NoAnswer. The response is not inspected."""
+        """Send a call, with retries; raises NoAnswer. The response is not inspected."""
         trial = self.retries.begin()
         while True:
             try:
@@ -519,7 +521,7 @@ class Client(_Calls, _Blocking):
         """The answer to a test, a gate or a comparison in another format: svg, png and junit as bytes, the others as text.
 
         Of a comparison, `picture` is leaderboard, heatmap, bars or forest, and `table` (of CSV) systems or pairs.
-        Formats that a newer server has besides work as well; `meta().raw["representations"]` lists them.
+        Further formats of a newer server also work; `meta().raw["representations"]` lists them.
         """
         return responses.report_of(self.send(_report_call(request, format, chosen)))
 

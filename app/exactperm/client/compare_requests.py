@@ -1,4 +1,4 @@
-"""Requests for a leaderboard as values: many systems on the same items, which can be sent, planned and drawn.
+"""Requests for a leaderboard as values: many systems on the same items, to send, plan or draw.
 
 >>> board = compare({"A": [1, 1, 0], "B": [1, 0, 0], "C": [0, 0, 0]}, baseline="C")
 >>> board.kind, board.body["compare"]
@@ -38,7 +38,7 @@ def at_dataset(dataset: str | None) -> str:
 
 
 def of_dataset(value: Any) -> Columns:
-    """A data set's members: as they are named, or its systems alone."""
+    """A data set's members: by name, or its systems alone."""
     named = isinstance(value, Mapping) and "systems" in value and set(value) <= set(MEMBERS)
     return cast("Columns", value) if named else {"systems": value}
 
@@ -61,7 +61,7 @@ def board_columns(given: Columns, kind: str | None, at: str) -> Columns:
 
 
 def _named(systems: Any, scores: Any) -> dict[str, Any] | None:
-    """Every system's column by its name; None for names and rows that the server reads as they are."""
+    """Every system's column by name; None for names and rows, which are sent unchanged."""
     if scores is not None:
         return _of_matrix(systems, scores)
     if (frame := frame_of(systems, "/systems")) is not None:
@@ -90,7 +90,7 @@ def _of_matrix(systems: Any, scores: Any) -> dict[str, Any] | None:
 
 
 def _counted(column: Any, kind: str | None) -> Any:
-    """A table of one system's counts as columns by name."""
+    """The counts of one system, in a table, as columns by name."""
     frame = frame_of(column) if kind == "counts" else None
     return column if frame is None else frame.as_columns(counts=True)
 
@@ -124,7 +124,7 @@ class CompareOptions(CommonOptions, total=False):
 class CompareRequest:
     """Columns of one board, or of several by data set, and options; or files and fields of a form.
 
-    `boards` holds the members systems, gold, ids, clusters and weights of each data set; those of the only one under None.
+    `boards` holds the members systems, gold, ids, clusters and weights by data set; a single board has the key None.
     """
 
     kind: CompareKind
@@ -149,7 +149,7 @@ class CompareRequest:
 
 
 def _with_nulls(members: Columns) -> Columns:
-    """The members of a board with None where a value of a system is missing."""
+    """The members of a board, with None for missing values."""
     systems = members["systems"]
     if not isinstance(systems, Mapping):
         return members
@@ -170,7 +170,8 @@ def compare(
     ----------
     systems
         {name: column}: an array or a list of length N, {id: value} or a Series each; or a table with a column for each
-        system, or {name: table}, read as their CSV. An index that is not 0, 1, …, N-1 names the items. Or a list of K names, with `scores`.
+        system, or {name: table}, read like their CSV. An index that is not 0, 1, …, N-1 names the items. Or a list of K
+        names, with `scores`.
     scores
         Scores of shape (N, K), a row for each item, a column for each name in `systems`.
     gold
@@ -179,8 +180,8 @@ def compare(
         Instead of systems: {name: systems} for several data sets; or {name: {"systems": …, "gold": …, "ids": …,
         "clusters": …, "weights": …}}.
     options
-        `weights` is what each item of scores counts for. `baseline` alone compares every system to that one. With `on_missing` pairwise or complete, NaN is a missing
-        score.
+        `weights` are weights of the items of scores. `baseline` alone compares every system with that one. With
+        `on_missing` pairwise or complete, NaN is a missing score.
 
     Raises
     ------
@@ -197,7 +198,7 @@ def compare(
         boards: dict[str | None, Columns] = {None: board_columns(own, options.get("kind"), "")}
     else:
         if systems is not None or scores is not None or gold is not None or beside:
-            detail = "With datasets, systems, scores, gold, ids, clusters and weights go into each of them."
+            detail = "With datasets, put systems, scores, gold, ids, clusters and weights into each of them."
             raise InvalidData(detail, pointer="/datasets")
         boards = {}
         for name, value in datasets.items():
@@ -245,7 +246,7 @@ def _tables(systems: Any, datasets: Mapping[str, Any] | None) -> Frame | dict[st
 
 
 def _joined(tables: Mapping[str, Frame | None]) -> Frame | None:
-    """Tables of several data sets below each other; None where one is none."""
+    """Tables of several data sets below each other; None if one is not a table."""
     frames = {name: one for name, one in tables.items() if one is not None and one.is_table}
     if len(frames) < len(tables):
         return None
@@ -282,12 +283,12 @@ def compare_request(
     datasets: Mapping[str, Any] | None = None,
     **options: Unpack[CompareOptions],
 ) -> CompareRequest:
-    """A request that was made before, as it is; else as `compare`."""
+    """A finished request unchanged; else as `compare`."""
     if not isinstance(systems, CompareRequest):
         return compare(systems, scores, gold=gold, datasets=datasets, **options)
     if scores is not None or gold is not None or datasets is not None or options:
         raise TypeError(
-            "A test or comparison that was made has its data and options already: give them to compare(…) instead."
+            "A finished test or comparison has its data and options already: give them to compare(…) instead."
         )
     return systems
 
@@ -295,7 +296,7 @@ def compare_request(
 def compare_files(
     files: Mapping[str, FileLike] | Sequence[FileLike] | FileLike, /, **files_and_fields: Any
 ) -> CompareRequest:
-    """Evaluation files of many systems: one file with all of them, or one for each.
+    """Evaluation files of many systems: one file with all systems, or one each.
 
     `files` is {name: file}, a list of files whose names are the systems', or the one file: a path, bytes, (name,
     bytes), or an open file. In {name: …} also a folder, a pattern or a list of files, one for each task: tasks are then data sets. `gold`, `ref`, `qrels` and `documents` are files as well; every other keyword is a field
@@ -328,7 +329,7 @@ def compare_fields(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as members of a body; a baseline says what to compare."""
+    """Options as members of a body; a baseline implies `compare`."""
     members = {name: value for name, value in options.items() if value is not None or name == "aggregate"}
     if "baseline" in members:
         members.setdefault("compare", "baseline")

@@ -1,4 +1,4 @@
-"""Python data to what a request carries: JSON values, or the bytes of a .npy file."""
+"""Turn Python data into the content of a request: JSON values, or the bytes of a .npy file."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from numpy.typing import NDArray
 
 from .errors import InvalidData
 
-# Columns of data frames are paired by their index, as pandas itself does, and not by their order. An index that is not
-# 0, 1, 2, … names the items: columns in one order are sent as lists with `ids`, others as {id: value}, which the server pairs.
+# Columns of data frames are paired by their index, as in pandas, and not by order. An index that is not 0, 1, 2, …
+# names the items: columns in one order are sent as lists with `ids`, others as {id: value}, which the server pairs.
 
 
 Key = TypeVar("Key")
 Columns = Mapping[str, Any]
 Labels = list[str]
-# The columns of one frame with both systems, when it has these names: whatever their order.
+# The columns of one frame with both systems, in any order.
 WHOLE = {"scores": ("u", "v"), "counts": ("tp_u", "incorrect_u", "tp_v", "incorrect_v")}
-# One value per item beside the columns, by order or by id.
+# Further columns with one value per item, by order or by id.
 BY_ITEM = ("clusters", "weights", "groups", "event")
 BESIDE = ("ids", *BY_ITEM)
 BY_ORDER = "use .reset_index(drop=True) or .to_numpy() to pair by order."
 
 
 def by_index(kind: str, columns: Columns, options: Columns) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Columns and options as they are; or with ids, or keyed by id, where an index says so.
+    """Columns and options unchanged, or with ids, or keyed by id, as their indexes require.
 
     Raises
     ------
-        InvalidData: an index has a label twice; or only some columns have one; or indexes differ where nothing can be
-            paired by id.
+        InvalidData: an index has a label twice; or only some columns have one; or indexes differ but nothing can be
+        paired by id.
     """
     leaves = _leaves(kind, columns)
     beside = {f"/{name}": options[name] for name in BESIDE if options.get(name) is not None}
@@ -61,13 +61,13 @@ def by_index(kind: str, columns: Columns, options: Columns) -> tuple[dict[str, A
 
 
 def has_index(value: Any) -> bool:
-    """Whether it is a Series or a data frame, by what it can do; a list's `index` is a method."""
+    """Whether it is a Series or a data frame, by its attributes; a list's `index` is a method."""
     index = getattr(value, "index", None)
     return hasattr(value, "__array__") and index is not None and not callable(index)
 
 
 def _is_counting(value: Any) -> bool:
-    """Whether a column has no index, or one of pandas that says itself that it counts the rows; dicts have keys."""
+    """Whether a column has no index, or a RangeIndex of pandas; dicts have keys."""
     if isinstance(value, Mapping) or not has_index(value):
         return not isinstance(value, Mapping)
     index = value.index
@@ -86,15 +86,15 @@ def _leaves(kind: str, columns: Columns) -> dict[str, Any]:
 
 
 def _labels(at: str, value: Any) -> Labels:
-    """The labels of an index as text; raises InvalidData where one stands twice."""
+    """The labels of an index as text; raises InvalidData for duplicates."""
     labels = [str(label) for label in value.index]
     if len(set(labels)) != len(labels):
-        raise InvalidData(f"Its index, by which items are paired, has a label twice: {BY_ORDER}", pointer=at)
+        raise InvalidData(f"Its index, which pairs the items, has a label twice: {BY_ORDER}", pointer=at)
     return labels
 
 
 def _counts_rows(labels: Labels) -> bool:
-    """Whether an index only counts the rows, so that it and the order say the same."""
+    """Whether an index only counts the rows, so that it agrees with their order."""
     return all(label == str(row) for row, label in enumerate(labels))
 
 
@@ -142,7 +142,7 @@ def _keyed(value: Any, labels: Labels, at: str) -> dict[str, Any]:
 
 
 def _beside_by_id(options: Columns, labels: Mapping[str, Labels]) -> dict[str, Any]:
-    """Clusters, weights, groups and events by id, where they have an index."""
+    """Clusters, weights, groups and events by id, if they have an index."""
     own = {at[1:]: _keyed(options[at[1:]], index, at) for at, index in labels.items() if at != "/ids"}
     return {**options, **own}
 
@@ -156,17 +156,17 @@ COUNT_COLUMNS = ("tp", "incorrect")  # of each system, in the order of an N x 4 
 MISSING = frozenset({"NAType", "NaTType"})  # of pandas
 SETS = (set, frozenset)
 NOT_FINITE = "This number is not finite; leave the item out (on_missing='drop', of boards 'complete'), or give it a value."
-MAX_DENOMINATOR = 10**9  # of what all scores are multiples of
+MAX_DENOMINATOR = 10**9  # of the common unit of all scores
 
 
 def plain(value: Any, at: str = "") -> Any:
-    """Lists, dicts, numbers and strings, of arrays and whatever else stands for them; `at` is its pointer.
+    """Lists, dicts, numbers and strings from arrays and similar types; `at` is the pointer.
 
-    A fraction, which weights may be, is text; a decimal is the number that it is written as.
+    A fraction, allowed in weights, becomes text; a decimal becomes the number as written.
 
     Raises
     ------
-        InvalidData: there is something of another kind, without an order, or a key stands twice.
+        InvalidData: a type has no JSON form or no order, or a key occurs twice.
 
     >>> import numpy as np
     >>> plain({1: np.float64(0.5), "b": np.array([True, False])})
@@ -195,19 +195,24 @@ def plain(value: Any, at: str = "") -> Any:
     if array is not None:
         if array.dtype.kind in "OSUbiu" or (array.dtype.kind == "f" and array.dtype.itemsize <= 8):
             return plain(array.tolist(), at) if array.dtype.kind == "O" else _listed(array)
-        raise InvalidData(f"An array of {array.dtype} is no column of numbers or texts.", pointer=at)
+        raise InvalidData(f"An array of {array.dtype} is not a column of numbers or texts.", pointer=at)
     if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray):
         return [plain(one, f"{at}/{index}") for index, one in enumerate(value)]
     if is_missing(value):
         return None
     if callable(value):
-        detail = "A function is no statistic here. Name a statistic, or write a formula of sums: effects(stay, swap, statistic='x1 / x2')."
+        detail = (
+            "A function cannot be a statistic. Name a statistic, or write a formula of sums: "
+            "effects(stay, swap, statistic='x1 / x2')."
+        )
         raise InvalidData(detail, pointer=at)
-    raise InvalidData(f"A {type(value).__name__} is no number, text, list or data frame.", pointer=at)
+    raise InvalidData(f"A {type(value).__name__} is not a number, text, list or data frame.", pointer=at)
 
 
 def double_of(value: Decimal | Fraction, at: str = "") -> float:
-    """The nearest double; raises InvalidData for 0 of what is not 0, and for a decimal with more digits than a double keeps."""
+    """The nearest double; raises InvalidData for underflow to 0, and for a decimal with more digits than a double
+    keeps.
+    """
     double = float(value)
     if double == 0 != value:
         raise InvalidData(
@@ -221,14 +226,14 @@ def double_of(value: Decimal | Fraction, at: str = "") -> float:
 
 
 def _listed(array: NDArray[Any]) -> Any:
-    """The values of an array; of single precision the decimals that they print as, true and false as 1 and 0."""
+    """The values of an array; single precision as the decimals that it prints, true and false as 1 and 0."""
     if array.dtype.kind == "f" and array.dtype.itemsize < 8:
         return array.astype(str).astype(np.float64).tolist()
     return (array.astype(np.int64) if array.dtype.kind == "b" else array).tolist()
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is not there: None, NaN, or what pandas writes for it."""
+    """Whether a value is missing: None, NaN, or the pandas values for it."""
     return (
         value is None
         or type(value).__name__ in MISSING
@@ -237,7 +242,7 @@ def is_missing(value: Any) -> bool:
 
 
 def with_nulls(column: Any) -> Any:
-    """A column with None where a value is missing."""
+    """A column with None for missing values."""
     if isinstance(column, Mapping):
         return {key: None if is_missing(one) else one for key, one in column.items()}
     if getattr(column, "ndim", 1) != 1 or isinstance(column, str):
@@ -246,14 +251,14 @@ def with_nulls(column: Any) -> Any:
 
 
 def refuse_paths(value: Any, at: str) -> None:
-    """Refuse the name of a file in the place of what it holds; raises InvalidData."""
+    """Refuse the name of a file in place of its content; raises InvalidData."""
     if isinstance(value, str | bytes | PathLike):
-        detail = "Give the data, or read files: files(u='new.csv', v='old.csv'), in the place of both."
+        detail = "Give the data; or replace both by files(u='new.csv', v='old.csv')."
         raise InvalidData(detail, pointer=at)
 
 
 def kinds_of(column: Any) -> set[type]:
-    """The types of the values of a list, a dict or an array of objects; none of what else a column may be."""
+    """The types of the values of a list, a dict or an array of objects; empty for other columns."""
     if str(getattr(column, "dtype", "object")).lower() != "object":
         return set()
     values = column.values() if isinstance(column, Mapping) else column
@@ -261,7 +266,7 @@ def kinds_of(column: Any) -> set[type]:
 
 
 def as_multiples(columns: Mapping[Key, Any], unit: Any) -> tuple[dict[Key, Any], Any]:
-    """Scores as numbers, true and false as 1 and 0; and the unit that keeps fractions exact: what all are multiples of.
+    """Scores as numbers, true and false as 1 and 0; and the unit of fractions, of which all scores are multiples.
 
     Raises
     ------
@@ -294,11 +299,11 @@ def _number(value: Any) -> Any:
 
 
 def unit_of_values(values: Iterable[Any]) -> str | None:
-    """One part of the common denominator of numbers, such as 1/30; None where there are none.
+    """The unit 1 / common denominator of fractions, such as 1/30; None if there are none.
 
     Raises
     ------
-        InvalidData: it is too large to be exact.
+        InvalidData: the denominator is too large to be exact.
     """
     finite = [
         one for one in values if isinstance(one, int | float | Fraction | Decimal) and math.isfinite(one)
@@ -318,7 +323,7 @@ def unit_of_values(values: Iterable[Any]) -> str | None:
 
 
 def array_of(value: Any) -> NDArray[Any] | None:
-    """Arrays, and what can be one without copying it item by item (a column of a data frame, a tensor)."""
+    """Arrays, and objects that convert without copying item by item (a column of a data frame, a tensor)."""
     if isinstance(value, np.ndarray | np.generic):
         return np.asarray(value)
     return np.asarray(value) if hasattr(value, "__array__") else None
@@ -354,7 +359,7 @@ def escaped(key: Any) -> str:
 
 
 def is_cells(value: Any) -> bool:
-    """Whether it counts items by outcome: b that only U gets right, c that only V does, perhaps a of both and d of none."""
+    """Whether it counts items by outcome: b only U right, c only V right, perhaps a both and d none."""
     return (
         isinstance(value, Mapping)
         and {"b", "c"} <= set(value) <= CELLS
@@ -363,9 +368,9 @@ def is_cells(value: Any) -> bool:
 
 
 def table(kind: str, u: Any, v: Any) -> NDArray[Any] | None:
-    """The N x 2 (scores) or N x 4 (counts) array that these columns are; None where they are none.
+    """These columns as an N x 2 (scores) or N x 4 (counts) array; None if they are not arrays.
 
-    Columns of different kinds (integers and floats) stay apart: together they would all become floats.
+    Columns of different types (integers and floats) stay apart: together they would all become floats.
     """
     width = 2 if kind == "scores" else 4
     if v is None and kind == "scores" and is_cells(u):
@@ -387,7 +392,7 @@ def table(kind: str, u: Any, v: Any) -> NDArray[Any] | None:
 
 
 def _counts(system: Any) -> list[Any]:
-    """The columns of a system whose counts are tp and incorrect; none of any other."""
+    """The columns of a system whose counts are tp and incorrect; empty for any other."""
     if isinstance(system, Mapping) and set(system) == set(COUNT_COLUMNS):
         return [system[name] for name in COUNT_COLUMNS]
     return []
@@ -400,9 +405,9 @@ def _sendable(array: NDArray[Any]) -> bool:
 def npy(
     array: NDArray[Any], pointer: Callable[[int, int], str] | None = None, *, may_be_missing: bool = False
 ) -> bytes:
-    """The bytes of a .npy file; raises InvalidData where a number is not finite, and is not missing.
+    """The bytes of a .npy file; raises InvalidData if a number is not finite and not missing.
 
-    `pointer` names the number in a row and a column; without it the columns are u and v, or the counts of both.
+    `pointer` makes the pointer of a row and column; by default the columns are u and v, or the counts of both.
     """
     if array.dtype.kind == "f":
         bad = np.isinf(array) if may_be_missing else ~np.isfinite(array)
@@ -419,11 +424,11 @@ def npy(
 
 
 def board_npy(systems: Mapping[str, Any], *, may_be_missing: bool) -> bytes | None:
-    """Scores of systems as the bytes of a .npy file of N x K; None where they are not arrays of one kind and length.
+    """Scores of systems as the bytes of an N x K .npy file; None if they are not arrays of one type and length.
 
     Raises
     ------
-        InvalidData: a number is not finite; NaN is a missing score where scores `may_be_missing`.
+        InvalidData: a number is not finite; NaN is a missing score if scores `may_be_missing`.
     """
     names = list(systems)
     arrays = [array_of(column) for column in systems.values()]

@@ -1,4 +1,4 @@
-"""The exceptions of the client; every message says what to do.
+"""The exceptions of the client. Every message says what to do.
 
 ExactpermError
 ├── InvalidData                the data cannot be sent; raised before anything is
@@ -28,15 +28,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-# Options in the sentences of problems, spelt as an entrance writes them; and the places of pointers in words.
-#
-# A problem marks options as a form or a query has them, `id_column=q`, or as members of JSON, `"id_column": "q"`.
+# Options in the sentences of problems, in the spelling of an interface; and pointers in words. A problem marks options
+# as a form or a query has them, `id_column=q`, or as members of JSON, `"id_column": "q"`.
 
 
 Spelling = Callable[[str, str | None], str]
-"""How an entrance writes an option, by its name and its value as text; without a value it is only mentioned."""
+"""How an interface writes an option, given its name and its value as text, or None to mention it."""
 
-# What is in quotes is the caller's, and holds no marks.
+# Quoted text is the caller's and has no marks.
 MARKED = re.compile(r'"(?:[^"\\]|\\.)*"|`"?([a-z]\w*)"?(?:(=|: )([^`]*))?`')
 WORDS = {"true": "True", "false": "False", "null": "None"}
 LITERAL = re.compile(r"true|false|null|-?\d+(\.\d+)?|[\[{].*")
@@ -105,17 +104,17 @@ MAX_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """One thing that is wrong: an RFC 6901 pointer to it in what was sent, a code, and a sentence."""
+    """One fault: an RFC 6901 pointer into the request, a code, and a sentence."""
 
     pointer: str
     code: str
     detail: str
     choices: tuple[Mapping[str, str], ...] = field(default=(), hash=False)
-    """Ways to mend it: options to send with the request, each by itself."""
+    """Alternative ways to mend it: options to send with the request."""
 
 
 class ExactpermError(Exception):
-    """Base of everything that this client raises."""
+    """Base of all errors of this client."""
 
 
 class InvalidData(ExactpermError, ValueError):
@@ -136,16 +135,16 @@ class UnreadableAnswer(ExactpermError):
 
 
 class ProblemError(ExactpermError):
-    """The server refused the request, or the test cannot be made in this process; it says why.
+    """The server, or the pipeline in this process, refused the request.
 
     Attributes
     ----------
     type, title, status, detail, instance
         The members of RFC 9457; `instance` is the request id; quote it to the operator.
     errors
-        What exactly is wrong, and where.
+        The faults and where they are.
     retry_after_s
-        Seconds after which to try again; None where the server does not say.
+        Seconds after which to try again; None if unknown.
 
     Options in sentences are spelt as arguments in Python; in `raw` as the server spells them.
     """
@@ -176,7 +175,9 @@ class ProblemError(ExactpermError):
         super().__init__(self._message(here))
 
     def _message(self, here: bool) -> str:
-        """Detail, where it is, and what to do; of a server's answer the title as well. In this process nothing was sent."""
+        """The detail, its place, and what to do; for a server's answer also the title. Nothing is sent in this
+        process.
+        """
         parts = [self.detail if here else f"{self.title} ({self.status}): {self.detail}"]
         for flaw in self.errors[:MAX_SHOWN]:
             repeated = flaw.detail in self.detail
@@ -194,7 +195,7 @@ class ProblemError(ExactpermError):
 class MalformedBody(ProblemError):
     """The body could not be parsed."""
 
-    advice = "Is something between here and the server changing bodies?"
+    advice = "Does something between here and the server change bodies?"
 
 
 class NotAuthorised(ProblemError):
@@ -206,7 +207,7 @@ class NotAuthorised(ProblemError):
 class NotFound(ProblemError):
     """There is nothing at this path."""
 
-    advice = "Is the URL that of an exactperm server, and is it of version 1?"
+    advice = "Is this the URL of an exactperm server of version 1?"
 
 
 class NotAcceptable(ProblemError):
@@ -224,7 +225,7 @@ class TooSlow(ProblemError):
 class TooLarge(ProblemError):
     """More bytes or items than the server allows."""
 
-    advice = "Send fewer items, or have the limit of the server raised; meta().limits shows it."
+    advice = "Send fewer items, or ask the operator to raise the limit; meta().limits shows it."
 
 
 class UnsupportedMedia(ProblemError):
@@ -264,7 +265,7 @@ class ServiceFailed(ProblemError):
 
 
 class NoResult(ProblemError):
-    """The job has no result, or none any more."""
+    """The job has no result, or it has expired."""
 
     advice = "Wait for the job (client.jobs.wait), or submit it again."
 

@@ -1,4 +1,4 @@
-"""Files of a folder, or that a pattern names: read in the order of their names, never through a link that leads out."""
+"""Files of a folder or a pattern, read in the order of their names; links that lead out are not followed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .errors import InvalidData
 MAX_FILES = 2_000
 MAX_DEPTH = 12
 MAGIC = re.compile(r"[*?\[]")
-# What evaluation tools write for each task, beside files about the run: of such folders nothing else is taken.
+# Files that evaluation tools write for each task, beside files about the run. Other files of such folders are skipped.
 OF_TOOLS = (
     re.compile(r"samples_.+_\d{4}-\d\d-\d\dT.*\.jsonl(\.gz|\.zst)?"),  # lm-evaluation-harness
     re.compile(r"details_.+_\d{4}-\d\d-\d\dT.*\.(parquet|jsonl?)(\.gz|\.zst)?"),  # lighteval
@@ -23,7 +23,7 @@ OF_TOOLS = (
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """Several files of one system: names with their folders, contents, and the names of those that were not taken."""
+    """Several files of one system: names with their folders, contents, and the names of skipped files."""
 
     files: tuple[tuple[str, bytes], ...]
     left_out: tuple[str, ...] = ()
@@ -34,12 +34,12 @@ def several(path: str | os.PathLike[str]) -> Several | None:
 
     Raises
     ------
-        InvalidData: there is none, there are too many, one cannot be read, or a link leads out of the folder.
+        InvalidData: no file, too many files, an unreadable file, or a link that leads out of the folder.
     """
     given = Path(path)
     try:
         is_folder, is_there = given.is_dir(), given.exists()
-    except OSError as error:  # too long a name, or a folder that may not be entered
+    except OSError as error:  # the name is too long, or the folder may not be entered
         raise InvalidData(f"{path} cannot be read: {error.strerror}.") from None
     if is_folder:
         return _read(given, sorted(_walked(given, MAX_DEPTH)), str(path))

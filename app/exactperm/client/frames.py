@@ -1,8 +1,8 @@
-"""Tables of Python: data frames of pandas and polars, Arrow, relations of DuckDB, structured arrays, records.
+"""Python tables: data frames of pandas and polars, Arrow, DuckDB relations, structured arrays, records.
 
-A table of several columns is sent as the file that it would be, so that its ids, gold, clusters and systems are found by
-the rules for files: as CSV, as `DataFrame.to_csv` writes it but for decimals, which stay as they are; where a value is
-nested, as lines of JSON. A table of one column is that column, and one whose columns have no names an array.
+A table of several columns is sent as a file, so that the rules for files find its ids, gold, clusters and systems:
+as the CSV of `DataFrame.to_csv`, but with unchanged decimals, or as JSON Lines if values are nested. A table of one
+column is sent as a column, and one without column names as an array.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REPEATED = re.compile(r"(.*?)[_\- .]?(\d+)")  # run1, seed_2
 RUNS = frozenset(
     ("run", "seed", "random_seed", "epoch", "trial", "repeat", "rep", "replicate", "attempt", "iteration", "try", "sample")
 )  # fmt: skip
-# With numbers these are several metrics: f1 and f2, rouge1 and rouge2, top1 and top5.
+# Numbered names that are different metrics: f1 and f2, rouge1 and rouge2, top1 and top5.
 METRICS = frozenset(
     ("f", "mc", "rouge", "bleu", "p", "r", "top", "hit", "hits", "recall", "precision", "ndcg", "map", "mrr", "acc")
 )  # fmt: skip
@@ -60,9 +60,10 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Named columns of one length, as they come; `index` are the labels of rows by level, `counts` where they only count.
+    """Named columns of one length, unchanged.
 
-    `unnamed` where the columns are only numbered; `source` is what it was made of.
+    `index` has the labels of rows by level; `counts` is true if they only count rows. `unnamed`: columns are only
+    numbered. `source` is the original object.
     """
 
     columns: dict[str, Any]
@@ -78,7 +79,7 @@ class Frame:
 
     @property
     def is_table(self) -> bool:
-        """Whether it is more than a column: it has several, by names."""
+        """Whether it has several named columns."""
         return len(self.columns) > 1 and not self.unnamed
 
     @classmethod
@@ -90,14 +91,14 @@ class Frame:
         return _frame({name: values}, {"id": list(column)} if isinstance(column, Mapping) else index, column)
 
     def by_name(self) -> dict[str, Any]:
-        """The columns by name; with labels where a column `id` has them."""
+        """The columns by name; labeled if there is a column `id`."""
         if KEY not in self.columns:
             return self.columns
         labels = column_of(self.columns[KEY])
         return {name: Labelled(column_of(one), labels) for name, one in self.columns.items() if name != KEY}
 
     def as_columns(self, *, counts: bool = False) -> Any:
-        """What is no table: the one column, with its index; counts by name; or rows of an array."""
+        """The data that is not sent as a table: one column with its index, counts by name, or rows of an array."""
         if counts and isinstance(self.source, list | tuple):  # counts by item
             return self.source
         if counts and not self.unnamed:
@@ -118,7 +119,7 @@ class Frame:
 
     @property
     def repeats(self) -> bool:
-        """Whether all columns are runs of the same."""
+        """Whether all columns are runs of one metric."""
         runs = _runs_of(self.columns)
         return len(runs) == 1 and len(runs[0]) == len(self.columns)
 
@@ -135,7 +136,7 @@ class Frame:
         return replace(self, columns={**others, SCORE: list(map(list, rows))})
 
     def with_column(self, name: str, values: Any, at: str) -> Frame:
-        """The table with one more column: by the index or by id, else in the order of its rows; raises InvalidData."""
+        """The table with one more column, by index or id, else in the order of rows; raises InvalidData."""
         if name in self.columns:
             raise InvalidData(f"The table has a column {name!r} already: leave this out.", pointer=at)
         given = list(values.values()) if isinstance(values, Mapping) else column_of(values)
@@ -157,7 +158,7 @@ class Frame:
         return replace(self, columns={**self.columns, name: given})
 
     def renamed(self, old: str, new: str, at: str) -> Frame:
-        """The table with a column under the name that is known for what it holds; raises InvalidData."""
+        """The table with a column renamed to a recognised name; raises InvalidData."""
         if old not in self.columns or (new != old and new in self.columns):
             raise InvalidData(f"There is no column {old!r}, or also one called {new!r}.", pointer=at)
         return replace(
@@ -165,7 +166,7 @@ class Frame:
         )
 
     def file(self, stem: str, *, with_index: bool = True) -> tuple[str, bytes]:
-        """A name and the bytes: CSV; or lines of JSON, where a value is a list or an object."""
+        """A file name and the bytes: CSV, or JSON Lines if a value is a list or an object."""
         raw = {**self.index, **self.columns} if with_index else self.columns
         columns = {name: column_of(column) for name, column in raw.items()}
         if any(kind in NESTED for column in columns.values() for kind in set(map(type, column))):
@@ -178,7 +179,7 @@ class Frame:
 
 
 def _runs_of(names: Iterable[str]) -> list[list[str]]:
-    """The columns that are several runs: of one name and numbers that count, unless such names are metrics."""
+    """The columns of several runs: one name with counting numbers, unless such names are metrics."""
     stems: dict[str, dict[int, str]] = {}
     for name in names:
         found = REPEATED.fullmatch(name)
@@ -198,7 +199,7 @@ def _are_runs(stem: str, numbers: list[int]) -> bool:
 
 
 def unit_of(frames: Iterable[Frame]) -> str | None:
-    """What all scores are multiples of, where some are fractions that have no decimals: their common denominator's part."""
+    """The unit of all scores if some are fractions without finite decimals: 1 / common denominator."""
     columns = [column for frame in frames for name, column in frame.columns.items() if name != WEIGHT]
     if not any(Fraction in kinds_of(column) for column in columns):
         return None
@@ -206,7 +207,7 @@ def unit_of(frames: Iterable[Frame]) -> str | None:
 
 
 def _written(name: str, column: list[Any]) -> list[Any]:
-    """A column whose values the module csv writes as they are read: fractions as numbers, unless they are weights; NaN as nothing."""
+    """A column for the module csv: fractions as numbers, unless they are weights; NaN as empty."""
     kinds = set(map(type, column))
     if Decimal in kinds:
         column = [
@@ -248,11 +249,11 @@ def _json(value: Any) -> Any:
 
 
 def frame_of(value: Any, at: str = "") -> Frame | None:
-    """A table; None where a value is none: a column, an array, a dict.
+    """The value as a table; None for others: a column, an array, a dict.
 
     Raises
     ------
-        InvalidData: it is a query that was not run, two columns have one name, or Arrow's data needs pyarrow.
+        InvalidData: the query has not been run, two columns have one name, or pyarrow is missing.
     """
     if isinstance(value, np.ndarray):
         names = value.dtype.names
@@ -282,7 +283,7 @@ def frame_of(value: Any, at: str = "") -> Frame | None:
 
 
 def _are_columns(columns: Mapping[Any, Any]) -> bool:
-    """Whether all are columns of one length; what has a key `id` of one value is no table."""
+    """Whether all are columns of one length; a dict whose `id` is a single value is not a table."""
     several = [
         one
         for one in columns.values()
@@ -316,12 +317,12 @@ def _of_arrow(value: Any, at: str) -> Frame:
 
 
 def _of_stream(value: Any, at: str) -> Frame:
-    """Whatever hands out Arrow's streams, such as a relation of DuckDB or a reader of batches."""
+    """Objects that export Arrow streams, such as DuckDB relations and batch readers."""
     try:
         import pyarrow as pa
     except ImportError:
         if not hasattr(value, "fetchall"):
-            detail = "Arrow data need the package pyarrow; or give a data frame."
+            detail = "Arrow data need the package pyarrow; install it, or give a data frame."
             raise InvalidData(detail, pointer=at) from None
         rows = value.fetchall()
         columns = {name: [row[place] for row in rows] for place, name in enumerate(value.columns)}
@@ -365,7 +366,7 @@ def require_distinct(names: Sequence[str], what: str, at: str) -> None:
 
 
 def column_of(column: Any) -> list[Any]:
-    """The values of a column as Python has them; of single precision the decimals that they print as."""
+    """The values of a column as Python objects; single precision as the decimals that it prints."""
     type_ = str(getattr(column, "type" if hasattr(column, "to_pylist") else "dtype", "")).lower()
     if type_ in {"float16", "float32", "float", "halffloat"}:
         return [None if is_missing(one) else float(str(np.float32(one))) for one in _listed(column)]
@@ -381,5 +382,5 @@ def _listed(column: Any) -> list[Any]:
 
 
 def labels_of(value: Any) -> list[str] | None:
-    """The labels of an index, as text; None where there is none."""
+    """The labels of an index as text; None without an index."""
     return [str(label) for label in value.index] if has_index(value) else None

@@ -1,7 +1,7 @@
-"""Results in a notebook: a sentence, a small table and a picture as HTML; and as data frames of pandas.
+"""Results in a notebook: a sentence, a small table and a picture as HTML; and as pandas data frames.
 
-Nothing is fetched, no script is run, and every text is escaped. Pictures are drawn here, from the answer alone, so that they
-need neither matplotlib nor the server.
+Nothing is fetched, no script runs, and every text is escaped. Pictures are drawn from the answer alone, so that
+they need neither a library nor the server.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from .results import ComparePlan, CompareResult, GateResult, Plan, PowerResult, TestResult
 
 WIDTH, HEIGHT, BASE = 480, 130, 108  # of the picture of a test; its axis is at BASE
-REACH = 4.75  # standard deviations of the null on both sides; what lies further out cannot be seen
+REACH = 4.75  # standard deviations of the null on both sides; anything further out is invisible
 TAIL, REST, INK = "#c0392b", "#8aa1b8", "currentColor"
-BEST = "#0072b2"  # dark beside REST for eyes that see no colours, too
+BEST = "#0072b2"  # dark beside REST, also without colours
 
 
 # Tests and gates
@@ -57,7 +57,7 @@ test_html.__test__ = test_frame.__test__ = False  # type: ignore[attr-defined]
 
 
 def gate_html(gate: GateResult) -> str:
-    """A gate: the verdict, its metrics, and the null distribution of the one that decided."""
+    """A gate: the verdict, its metrics, and the null distribution of the deciding metric."""
     rows = [row for metric in gate.metrics for row in metric_rows(metric)]
     rows += read_rows(*(metric.test.reading for metric in gate.metrics))
     deciding = next((one for one in gate.metrics if one.verdict == gate.verdict), gate.metrics[0])
@@ -116,10 +116,10 @@ def two_columns(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def _picture(result: TestResult) -> str:
-    """The null distribution with the observed value, as SVG; empty where the answer has no probabilities.
+    """The null distribution with the observed value, as SVG; empty if the answer has no probabilities.
 
-    Bars as far from 0 as the observed value, on the sides of the alternative, are those that the p-value counts; they
-    have a colour of their own where the test is a permutation test.
+    In a permutation test, bars that the p-value counts (at least as extreme as observed, on the sides of the
+    alternative) have another colour.
     """
     null, observed = result.null, result.statistic.observed
     if not null.pmf:
@@ -147,7 +147,7 @@ def _picture(result: TestResult) -> str:
 
 
 def _counts(result: TestResult, value: float) -> bool:
-    """Whether the p-value counts outcomes like this one."""
+    """Whether the p-value counts this outcome."""
     if result.test != "permutation":
         return False
     observed = result.statistic.observed
@@ -172,13 +172,13 @@ def frame_of(rows: list[dict[str, Any]]) -> Any:
 
 CURVE_HEIGHT, CURVE_TOP, CURVE_BASE = 190, 14, 160  # of the curve of power; its axis is at CURVE_BASE
 LEFT, RIGHT = 60, 460  # of its points, and of the bars of a plan
-ROW, NAMES, BARS = 22, 170, 380  # of a plan: height of a bar, where bars begin, and where the longest ends
+ROW, NAMES, BARS = 22, 170, 380  # of a plan: height of a bar, start of bars, end of the longest
 MAX_BARS, NAME_CHARS = 60, 24
-LEAST_S = 1e-6  # shorter than this is not told apart
+LEAST_S = 1e-6  # shorter times look alike
 
 
 def power_html(result: PowerResult) -> str:
-    """An answer about power: its sentence, what is taken as known, and the curve."""
+    """An answer about power: its sentence, its assumptions, and the curve."""
     return block(f"{result.sentence} {result.method.given}", _facts(result) + _points(result), _curve(result))
 
 
@@ -213,7 +213,7 @@ def plan_frame(plan: Plan) -> Any:
 
 
 def compare_plan_line(plan: ComparePlan) -> str:
-    """How many tests by which methods, and how long they take."""
+    """The number of tests, their methods, and the time they take."""
     methods = sorted({method for board in plan.boards for method in board.methods})
     return f"{plan.tests:,} tests ({', '.join(methods)}), about {plan.seconds:.2g} s"
 
@@ -258,7 +258,7 @@ def _board(board: BoardPlanRecord) -> str:
 
 
 def _bars(shown: Sequence[tuple[str, float, str]], label: str) -> str:
-    """Seconds as bars on a scale of powers of ten, each with its name before and a note behind it."""
+    """Seconds as bars on a log scale, with names before and notes after them."""
     powers = [math.log10(max(seconds, LEAST_S)) for _, seconds, _ in shown]
     low, high = min(powers, default=0.0) - 1.0, max(powers, default=0.0)
     rows = "".join(
@@ -305,7 +305,7 @@ def _points(result: PowerResult) -> str:
 
 
 def _curve(result: PowerResult) -> str:
-    """Power against the number of items, with the power wanted and the answer; or the differences that are found."""
+    """Power against the number of items, with the wanted power and the answer; or the detectable differences."""
     points, solution = result.curve, result.solution
     if not points:
         return ""
@@ -356,20 +356,23 @@ def _svg(height: int, label: str, drawn: str, width: int = WIDTH) -> str:
 
 
 BOARD_WIDTH, BOARD_ROW, BOARD_TOP, BOARD_BOTTOM = 640, 20, 8, 26
-AXIS_LEFT, AXIS_RIGHT = 200, 450  # of the axis of scores; names are left of it, ranks and letters right
+AXIS_LEFT, AXIS_RIGHT = (
+    200,
+    450,
+)  # of the axis of scores; names are to its left, ranks and letters to its right
 LABEL_CHARS = 28
-MAX_SYSTEMS = 60  # of a picture, and rows of a table
+MAX_SYSTEMS = 60  # of a picture, and of a table
 
 
 def board_picture(result: CompareResult) -> str:
-    """Scores as dots, lines between clusters, and rank ranges and letters in words, best first; the best set is dark."""
+    """Scores as dots, lines between clusters, and rank ranges and letters as text, best first; the best set is dark."""
     board = result.board
     shown = board.systems[:MAX_SYSTEMS]
     height = BOARD_TOP + BOARD_ROW * len(shown) + BOARD_BOTTOM
     scores = [one.score for one in shown]
     low, high = min(scores), max(scores)
     reach = (high / 2 - low / 2) * 2
-    # Halves, because the range of doubles may be more than a double.
+    # Halves, because the difference of two doubles may overflow.
     places = [0.5 if reach == 0 else (one / 2 - low / 2) / (reach / 2) for one in scores]
     rows = "".join(
         _system_row(one, place, BOARD_TOP + BOARD_ROW * index, board)
@@ -415,7 +418,7 @@ def _cluster_lines(board: BoardRecord, shown: int) -> str:
 
 
 def compare_html(result: CompareResult) -> str:
-    """A comparison: its sentence, the main board as a table and a picture, the other boards folded."""
+    """A comparison: its sentence, the main board as a table and a picture, and the other boards folded."""
     parts = [
         f"<p>{escape(compare_sentence(result))}</p>",
         _html_table(result, result.board),
@@ -431,7 +434,7 @@ def compare_html(result: CompareResult) -> str:
 
 
 def board_frame(result: CompareResult, members: str) -> Any:
-    """A row for each of the `systems` or `pairs` of each board; how files were read is in the first row alone."""
+    """A row for each of the `systems` or `pairs` of each board; only the first row has the notes."""
     notes = as_list(() if result.reading is None else result.reading.notes)
     columns = SYSTEM if members == "systems" else PAIR
     rows = [
@@ -460,7 +463,7 @@ def _html_table(result: CompareResult, board: BoardRecord) -> str:
 
 
 def _boards(result: CompareResult) -> Iterator[tuple[BoardRecord, dict[str, Any], dict[str, Any]]]:
-    """Every board with the columns before and after those of a system or a pair."""
+    """Every board, with the columns before and after those of a system or pair."""
     for name, board in result.boards.items():
         kind = "dataset" if name is not None else "overall" if result.datasets is not None else None
         before = {"id": result.id, "board": kind, "dataset": name}

@@ -1,4 +1,4 @@
-"""Requests as values: one test can be sent, planned, drawn or decided by a gate.
+"""Requests as values: a test can be sent, planned, drawn, or put before a gate.
 
 >>> test = scores([0.85, 0.90, 0.78], [0.80, 0.85, 0.75], alternative="greater")
 >>> test.kind, test.body["alternative"]
@@ -26,17 +26,17 @@ Statistic = str | Mapping[str, Any]
 Names = tuple[str, str] | Mapping[str, str]
 
 IN_A_BODY_ONLY = ("ids", "clusters", "labels", "weights", "groups", "event")
-# Options that hold a value for each item: the columns of a table that do, and the options that name one.
+# Options with a value for each item, and the options that name such a column of a table.
 COLUMN_OF = {"ids": "id", "clusters": "cluster", "weights": "weight", "groups": "group", "event": "event"}
 CHOSEN_BY = {"ids": "id_column", "clusters": "clusters", "groups": "groups", "event": "event_column"}
 ROLES = ("u", "v", "file", "gold", "ref", "ref2", "ref3", "ref4", "qrels", "documents")
 
 
 class CommonOptions(TypedDict, total=False):
-    """The options of tests and of comparisons: how to test, what is known of items, and what the columns of a table are.
+    """The options of tests and comparisons: how to test, data about the items, and the columns of a table.
 
-    `weights` is of scores alone: what each item counts for, in the order of the items, or by id. `groups` and `event` are
-    of statistics of pairs: only pairs of one group count, and which times of a concordance are those of events.
+    `weights` (for scores) are the items' weights, in order or by id. `groups` and `event` are for statistics of pairs:
+    only pairs within a group count; `event` marks the times of a concordance that are events.
     """
 
     statistic: Statistic
@@ -117,7 +117,7 @@ class TestRequest:
 
 
 def _apart(kind: str, whole: Any) -> dict[str, Any]:
-    """The columns of one array; or counts of items by outcome as they are."""
+    """The columns of one array; or counts of items by outcome, unchanged."""
     if kind == "scores" and is_cells(whole):
         return dict(whole)
     array = table(kind, whole, None)
@@ -141,7 +141,7 @@ class GateRequest:
 class Terms(TypedDict, total=False):
     """The terms for one metric; `margin` is in the units of the statistic.
 
-    `against` has several baselines by name, each a column as `v` of the test, which then has none; or each a file.
+    `against` has several baselines by name, each a column in place of the test's `v`, or each a file.
     """
 
     policy: Policy
@@ -151,7 +151,7 @@ class Terms(TypedDict, total=False):
 
 
 class GateTerms(Terms, total=False):
-    """The terms of a gate. `metrics`, for files, are names of metrics, or the fields of the form that differ by metric."""
+    """The terms of a gate. `metrics`, for files, are names of metrics, or form fields that differ by metric."""
 
     alpha: float
     on_inconclusive: Literal["pass", "fail"]
@@ -169,20 +169,20 @@ class Metric:
 
 
 def metric(name: str, test: TestRequest, **terms: Unpack[Terms]) -> Metric:
-    """A test under a name, with terms of its own."""
+    """A named test with its terms."""
     return Metric(name, test, dict(terms))
 
 
 @dataclass(frozen=True, slots=True)
 class PowerRequest:
-    """A question about power: the members of its body, or of a pilot in files its fields."""
+    """A question about power: the members of its body, or the form fields for a pilot in files."""
 
     members: Mapping[str, Any]
     pilot: TestRequest | None = field(default=None, repr=False)
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """What is beside the design."""
+        """The members beside the design."""
         return self.members
 
     @property
@@ -195,9 +195,9 @@ class PowerRequest:
 
 
 def effects(stay: Any, swap: Any = None, **options: Unpack[Options]) -> TestRequest:
-    """The contribution of each item as observed, and with the systems exchanged (its negative when left out).
+    """Each item's contribution as observed and with the systems exchanged (default: the negative).
 
-    A `statistic` that is a text is an expression over the sums x1, x2, …
+    A textual `statistic` is an expression in the sums x1, x2, …
     """
     statistic = options.get("statistic")
     if isinstance(statistic, str):
@@ -208,10 +208,10 @@ def effects(stay: Any, swap: Any = None, **options: Unpack[Options]) -> TestRequ
 def scores(u: Any, v: Any = None, **options: Unpack[Options]) -> TestRequest:
     """One number per item and system: two vectors, lists or {id: number}; one N x 2 array; or tables.
 
-    Or how many items each gets right alone: {"b": 30, "c": 22}, perhaps with a (both) and d (none).
+    Or the numbers of items that only U and only V get right: {"b": 30, "c": 22}, perhaps with a (both) and d (none).
 
-    Columns of a pandas data frame are paired by their index. A table has both systems, or one each, and is read as its
-    CSV: options such as `id_column`, `metric` or `system_u` say what its columns are.
+    Columns of a pandas data frame are paired by their index. A table has both systems, or one each, and is read like
+    its CSV; options such as `id_column`, `metric` or `system_u` name its columns.
     """
     return _request("scores", {"u": u, "v": v}, options)
 
@@ -227,11 +227,12 @@ def predictions(gold: Any, u: Any, v: Any = None, **options: Unpack[Options]) ->
 
 
 def files(**files_and_fields: FileLike | Any) -> TestRequest:
-    """Evaluation files, and how to read and test them.
+    """A test of evaluation files.
 
-    `u`, `v` (or `file` for both), `gold`, `ref`, `qrels` and `documents` are files: a path, bytes, (name, bytes), or
-    an open file; but for `file` also a folder, a pattern such as "runs/a/*.jsonl", or a list, with a file for each task. Every other keyword is a field of the form: `format` is that of the files (default `auto`), and
-    `statistic` a name, or {"name": …} with its parameters.
+    `u`, `v` (or `file` for both), `gold`, `ref`, `qrels` and `documents` are files: a path, bytes, (name, bytes), or an
+    open file; except for `file` also a folder, a pattern such as "runs/a/*.jsonl", or a list, with a file for each
+    task. Every other keyword is a field of the form: `format` is the files' format (default `auto`), and `statistic` a
+    name, or {"name": …} with its parameters.
     """
     given = {name: one for name, one in files_and_fields.items() if one is not None}
     read = tuple((role, one) for role in ROLES if role in given for one in files_of(role, given[role]))
@@ -240,9 +241,10 @@ def files(**files_and_fields: FileLike | Any) -> TestRequest:
 
 
 def gate(test: TestRequest | Sequence[Metric], **terms: Unpack[GateTerms]) -> GateRequest:
-    """A test, or several metrics, before a gate: U is the candidate, V the baseline.
+    """A gate of a test or of several metrics:
 
-    With `against`, {name: column or file}, the baselines are these, and the test has none: `scores(u)`, `files(u=…)`.
+    U is the candidate, V the baseline. With `against`, {name: column or file}, these are the baselines, and the
+    test has only a candidate: `scores(u)`, `files(u=…)`.
     """
     metrics = (Metric(None, test),) if isinstance(test, TestRequest) else tuple(test)
     if not metrics:
@@ -275,27 +277,29 @@ def power(
     timeout_s: float | None = None,
     **of_design: float,
 ) -> PowerRequest:
-    """Which true difference a test finds, how likely, or how many items that takes: `solve` is the one asked for.
+    """Find the true difference that a test detects, its power, or the number of items: the one in `solve`.
 
     Parameters
     ----------
     design
         {"kind": "binary", "p10": 0.08, "p01": 0.05}: items are right or wrong; or u, v and discordance or correlation.
-        {"kind": "sd", "sd": 0.3}: a normal approximation. Or a test made by `scores(…)` or one of its siblings: a pilot.
+        {"kind": "sd", "sd": 0.3}: a normal approximation. Or a pilot: a test made by `scores(…)`, `counts(…)` and so
+        on.
     solve
         "power", "n" or "effect".
     n, power, effect
-        What is known: numbers of items; the probability wanted (0.8); the true difference in the statistic's units.
+        The known ones: numbers of items; the wanted power (0.8); the true difference in the statistic's units.
     alpha, alternative, comparisons
-        As in the test; alpha is shared by the comparisons.
+        As in the test; the comparisons share alpha.
     of_design
-        Instead of a design its numbers, as on the command line: p10 and p01; u, v and discordance or correlation; or sd.
+        The numbers of a design in its place, as on the command line: p10 and p01; u, v and discordance or correlation;
+        or sd.
     """
     if solve is None:
-        raise TypeError('Say what is asked for: solve="power", "n" or "effect".')
+        raise TypeError('Name the number to solve for: solve="power", "n" or "effect".')
     if of_design:
         if design is not None:
-            raise TypeError("The design has its numbers already: give them in it, or alone.")
+            raise TypeError("Numbers were given beside the design: give them in it, or without it.")
         design = {"kind": "sd" if "sd" in of_design else "binary", **of_design}
     given: dict[str, Any] = {
         "solve": solve,
@@ -322,18 +326,16 @@ def power_request(
     solve: Solve | None,
     others: Mapping[str, Any],
 ) -> PowerRequest:
-    """A request that is there already, or one made of its parts; raises TypeError for half of both."""
+    """A finished request, or one made from its parts; raises TypeError for a mixture."""
     if isinstance(design, PowerRequest):
         if solve is not None or others:
-            raise TypeError(
-                "A question that was made has its numbers already: give them to power(…) instead."
-            )
+            raise TypeError("A finished question has its numbers already: give them to power(…) instead.")
         return design
     return power(design, solve, **others)
 
 
 def _candidate(test: TestRequest, terms: GateTerms) -> TestRequest:
-    """A test whose one table is the candidate, where the baselines are tables beside it."""
+    """A test whose one table is the candidate, if the baselines are tables."""
     if not _are_tables(terms.get("against")):
         return test
     return replace(test, files=tuple(("u" if role == "file" else role, file) for role, file in test.files))
@@ -358,7 +360,7 @@ def _are_tables(against: Any) -> bool:
 
 
 def _request(kind: Kind, columns: Mapping[str, Any], options: Options) -> TestRequest:
-    """A test of tables, as files; or of columns, paired by their indexes where they have any."""
+    """A test of tables, as files; or of columns, paired by their indexes if any."""
     for name, column in columns.items():
         if name != "gold":
             refuse_paths(column, f"/{name}")
@@ -381,7 +383,7 @@ def _request(kind: Kind, columns: Mapping[str, Any], options: Options) -> TestRe
 
 
 def _of_both(kind: Kind, table: Frame) -> dict[str, Any] | None:
-    """The columns of both systems in one table, which have the usual names and hold numbers alone; else None."""
+    """The columns of both systems in one table with the usual names and only numbers; else None."""
     names = WHOLE.get(kind, ())
     if set(table.columns) != set(names) or not table.is_numeric:
         return None
@@ -395,7 +397,7 @@ def _of_both(kind: Kind, table: Frame) -> dict[str, Any] | None:
 
 
 def _has_table(kind: Kind, tables: Mapping[str, Frame | None]) -> bool:
-    """Whether something is a table of several columns, and not all are runs of the same, or counts of one system."""
+    """Whether it is a table of several columns that are not runs of one metric or counts of one system."""
     named = [one for one in tables.values() if one is not None and one.is_table]
     if kind == "effects" or not named or (kind == "counts" and tables["v"] is not None):
         return False
@@ -419,11 +421,11 @@ def _of_tables(
 
 
 def files_and_fields(frames: Mapping[str, Frame], gold: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables by role as files, and what is said of them as fields; gold and values beside one table become its columns.
+    """Tables by role as files, and options as fields; gold and values beside one table become its columns.
 
     Raises
     ------
-        InvalidData: values beside several tables have no place in them.
+        InvalidData: values beside several tables cannot be columns.
     """
     fields, whole = dict(options), dict(frames)
     given = {name: fields.pop(name) for name in COLUMN_OF if fields.get(name) is not None}
@@ -440,7 +442,7 @@ def files_and_fields(frames: Mapping[str, Frame], gold: Any, options: Mapping[st
         elif isinstance(value, str):
             whole = {role: one.renamed(value, column, f"/{name}") for role, one in whole.items()}
         elif len(frames) > 1:
-            detail = f"Beside several tables this is the name of a column that all have: {name}='…'."
+            detail = f"With several tables, name a column that all have: {name}='…'."
             raise InvalidData(detail, pointer=f"/{name}")
         else:
             role = next(iter(frames))
@@ -470,7 +472,7 @@ def _both_names(names: Any) -> Mapping[str, Any]:
 
 
 def form_fields(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as fields of a form or parameters of a query, which have no objects: members by their own names."""
+    """Options as form fields or query parameters, which have no objects: members by their names."""
     flat: dict[str, Any] = {}
     for name, value in options.items():
         if value is None:

@@ -1,4 +1,4 @@
-"""Responses to results and errors: nothing is sent here."""
+"""Turn responses into results and errors; nothing is sent here."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Read = TypeVar("Read")
 
 
 class Answers(list[Result | ProblemError]):
-    """The answers to a list, in its order; `permalink` is where the server keeps all of them, or None."""
+    """The answers to a list, in order; `permalink` is the address of the stored list, or None."""
 
     permalink: str | None = None
 
@@ -49,7 +49,7 @@ ENDED = frozenset({"succeeded", "failed", "cancelled"})
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job as it was when the server was asked; `raw` is the whole answer, with the problem of a job that failed."""
+    """A job when the server was asked; `raw` is the whole answer, with the problem of a failed job."""
 
     id: str
     kind: str
@@ -65,7 +65,7 @@ class Job:
 
     @property
     def done(self) -> bool:
-        """Whether it has ended, well or not."""
+        """Whether it has ended, with or without a result."""
         return self.state in ENDED
 
 
@@ -73,7 +73,7 @@ class Job:
 
 
 def decode(kind: type[Read], value: Any, *, at: str = "", permalink: str | None = None) -> Read:
-    """An answer of this kind; fields that it does not know are passed over.
+    """Decode an answer of this type; unknown fields are skipped.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def decode(kind: type[Read], value: Any, *, at: str = "", permalink: str | None 
             values[part.name] = _converted(hints[part.name], value[part.name], f"{at}/{part.name}")
         elif part.default is MISSING and part.default_factory is MISSING:
             raise UnreadableAnswer(
-                f"The answer lacks {at}/{part.name}. Is the server of another version than this client?"
+                f"The answer lacks {at}/{part.name}. Do the versions of server and client differ?"
             )
     return kind(**values)
 
@@ -134,16 +134,16 @@ def _converted(hint: Any, value: Any, at: str) -> Any:
         return value
     elif isinstance(hint, type):
         return decode(hint, value, at=at)
-    raise UnreadableAnswer(f"The answer has {type(value).__name__} at {at}, which is not what belongs there.")
+    raise UnreadableAnswer(f"The answer has {type(value).__name__} at {at}, which has the wrong type.")
 
 
 # Errors
 
 
 def checked(response: httpx.Response, *, here: bool = False) -> httpx.Response:
-    """The response if it is an answer, a failed gate included; raises ProblemError for anything else.
+    """The response if it is an answer, including a failed gate; raises ProblemError for anything else.
 
-    `here` if nothing was sent: it was computed in this process.
+    `here` if it was computed in this process.
     """
     if response.is_success or VERDICT in response.headers:
         return response
@@ -156,7 +156,7 @@ def nothing_of(response: httpx.Response) -> None:
 
 
 def problem_of(response: httpx.Response, *, here: bool = False) -> ProblemError:
-    """The error that a response is."""
+    """The error for a response."""
     document = _object(response) if media_of(response, "") == PROBLEM else {}
     status, type_ = response.status_code, str(document.get("type", "about:blank"))
     no_problem = f"The answer is {media_of(response, 'nothing')}, not problem details: it may come from a proxy before the server."
@@ -206,7 +206,7 @@ def retry_after(value: str | None, today: Callable[[], float] = time.time) -> fl
 
 
 def _choices(flaw: Mapping[str, Any]) -> tuple[dict[str, str], ...]:
-    """The fields of the choices that a flaw offers; what is no choice is left out."""
+    """The fields of the choices that a flaw offers, without malformed ones."""
     listed = flaw.get("choices")
     choices = (
         [one.get("fields") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
@@ -242,14 +242,14 @@ def json_of(response: httpx.Response) -> Any:
 
 
 def reader_of(kind: type[Read]) -> Callable[[httpx.Response], Read]:
-    """What makes a response a result of this kind; raises ProblemError or UnreadableAnswer."""
+    """A reader of responses as results of this type; raises ProblemError or UnreadableAnswer."""
     return lambda response: decode(kind, json_of(response), permalink=permalink_of(response))
 
 
 def report_of(response: httpx.Response) -> str | bytes:
     """A report: text/… and JSON as text, pictures and XML as bytes.
 
-    It is known by its ETag, so that a page of something else (a proxy's login, say) is not taken for a report.
+    It must have an ETag, so that another page (a proxy's login, say) is not taken for a report.
     """
     content = checked(response).content
     if not ANSWER.fullmatch(response.headers.get("etag", "")):
@@ -259,13 +259,13 @@ def report_of(response: httpx.Response) -> str | bytes:
 
 
 def answers_of_list(response: httpx.Response) -> Answers:
-    """The results of a list in its order, where a wrong request has its error; raises ProblemError for the whole."""
+    """The results of a list in order, with errors for wrong requests; raises ProblemError for the whole list."""
     answer = json_of(response)
     return _answers(answer.get("results") if isinstance(answer, dict) else None, permalink_of(response))
 
 
 def _answers(listed: Any, permalink: str | None) -> Answers:
-    """The results in `results`, or in the lines that are its elements; raises UnreadableAnswer."""
+    """The results in `results`, or in its lines; raises UnreadableAnswer."""
     try:
         answers = Answers(
             _result_or_problem(one["answer"] if "answer" in one else one["problem"]) for one in listed
@@ -277,7 +277,7 @@ def _answers(listed: Any, permalink: str | None) -> Answers:
 
 
 def _result_or_problem(value: Any) -> Result | ProblemError:
-    """What one request of a list was answered with."""
+    """The answer to one request of a list."""
     if not isinstance(value, dict) or "status" not in value or "type" not in value:
         return _result(value)
     content = json.dumps(value).encode()
@@ -287,7 +287,7 @@ def _result_or_problem(value: Any) -> Result | ProblemError:
 
 
 def _result(value: Any, permalink: str | None = None) -> Result:
-    """An answer as the result that its id says; raises UnreadableAnswer."""
+    """An answer as a result of the type that its id tells; raises UnreadableAnswer."""
     name = value.get("id") if isinstance(value, dict) else None
     kind = KINDS.get(name[:1]) if isinstance(name, str) else None
     if kind is None:
@@ -309,20 +309,20 @@ def jobs_of(response: httpx.Response) -> list[Job]:
 
 
 def result_of_job(response: httpx.Response) -> Result | list[Result | ProblemError]:
-    """The result of a job: of one request, or of a list in its order, where a wrong request has its error."""
+    """The result of a job: of one request, or of a list in order, with errors for wrong requests."""
     if media_of(checked(response)) == NDJSON:
         return [_result_or_problem(line) for line in _lines(response)]
     return _result(json_of(response))
 
 
-# Permalinks: where a server says that it keeps an answer, as an address that works from elsewhere
+# Permalinks: addresses of stored answers that work from elsewhere
 
 
 def permalink_of(response: httpx.Response) -> str | None:
-    """The absolute URL of an answer that is kept; None where it is not.
+    """The absolute URL of a stored answer, else None.
 
-    The server names a path of its own. It may be behind a proxy that puts another before it, and rewrites the header or not: so
-    only the name is taken, and goes where the request went.
+    The server sends its path, but a proxy may add a prefix with or without rewriting the header. So only the name is
+    used, below the address of the request.
 
     >>> request = httpx.Request("POST", "https://me:secret@stats.example.org/exact/v1/gate?store=1")
     >>> name = "r_0123456789abcdef0123456789abcdef"
@@ -337,20 +337,22 @@ def permalink_of(response: httpx.Response) -> str | None:
 
 
 def place_of_answer(response: httpx.Response) -> str:
-    """The permalink of an answer that was to be kept; raises ProblemError, or UnreadableAnswer where there is none."""
+    """The permalink of a stored answer; raises ProblemError, or UnreadableAnswer if there is none."""
     place = permalink_of(checked(response))
     if place is None:
-        raise UnreadableAnswer(f"The answer does not say where it is kept. {RIGHT_URL}")
+        raise UnreadableAnswer(f"The answer has no permalink. {RIGHT_URL}")
     return place
 
 
 def address_of(url: httpx.URL) -> str:
-    """A URL to show: without the name and the password that may be in it."""
+    """A URL without user name and password, to show."""
     return str(url.copy_with(username="", password=""))
 
 
 def stored_name(permalink: str, server: httpx.URL) -> str:
-    """The name of a stored answer, given that or its URL; raises InvalidData for one of another server, or what is neither."""
+    """The name of a stored answer, given the name or its URL; raises InvalidData for another server's, and for anything
+    else.
+    """
     own = address_of(server).rstrip("/") + PLACE
     name = permalink
     if "://" in permalink:
@@ -359,18 +361,22 @@ def stored_name(permalink: str, server: httpx.URL) -> str:
         except httpx.InvalidURL:
             address = permalink
         name = address.removeprefix(own)
-        # The key is for this server: another one is not asked.
+        # The API key is for this server: others are not asked.
         if name == address:
-            raise InvalidData(f"{address} is no permalink of this client's server: those begin with {own}.")
+            raise InvalidData(
+                f"{address} is not a permalink of this client's server: those begin with {own}."
+            )
     if NAME.fullmatch(name) is None:
         raise InvalidData(
-            f"{permalink} is no permalink: give r_ and 32 digits, or a URL that ends with them."
+            f"{permalink} is not a permalink: give r_ and 32 digits, or a URL that ends with them."
         )
     return name
 
 
 def stored_answer(response: httpx.Response) -> Stored:
-    """What was kept: a result, the answers to a list, or a report (a plan as JSON); raises ProblemError or UnreadableAnswer."""
+    """The stored answer: a result, the answers to a list, or a report (a plan as JSON); raises ProblemError or
+    UnreadableAnswer.
+    """
     place, media = address_of(response.url), media_of(checked(response))
     if media == NDJSON:
         return _answers(_lines(response), place)

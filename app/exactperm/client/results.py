@@ -1,6 +1,6 @@
-"""Results as frozen data: the records of answers, which are the fields of the HTTP answer under their own names, and more.
+"""Results: the frozen records of answers, with the field names of the HTTP answer, and methods.
 
-`raw` holds the whole answer, including fields that a newer server adds; `permalink` is where the server keeps it, or None.
+`raw` holds the whole answer, including fields of newer servers; `permalink` is its stored address, or None.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class TestResult(TestRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricResult(MetricRecord):
-    """One metric of a gate; or one against the baseline of this name, where there are several."""
+    """One metric of a gate, or one metric against one of several baselines."""
 
     test: TestResult
     raw: Mapping[str, Any] = field(repr=False, compare=False)
@@ -75,7 +75,7 @@ class MetricResult(MetricRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult(GateRecord):
-    """The answer of a gate; `passed` is what a script should look at."""
+    """The answer of a gate; scripts should look at `passed`."""
 
     metrics: tuple[MetricResult, ...]
     runtime: Runtime | None = None
@@ -116,7 +116,7 @@ class Plan(PlanRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meta:
-    """What a server can do and how far it goes; `raw` has statistics, formats and media types as well."""
+    """The features and limits of a server; `raw` also has statistics, formats and media types."""
 
     versions: Versions
     limits: Mapping[str, float]
@@ -127,9 +127,9 @@ class Meta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareResult(CompareRecord):
-    """The answer of a comparison: one board, or those of `datasets` and the `overall` one over them.
+    """The answer to a comparison: one board, or the boards of `datasets` and the `overall` board.
 
-    Of several data sets, `systems`, `pairs`, `groups` and `family` are None: `board` is the overall one then.
+    With several data sets, `systems`, `pairs`, `groups` and `family` are None, and `board` is the overall one.
     """
 
     runtime: Runtime | None = None
@@ -140,7 +140,7 @@ class CompareResult(CompareRecord):
 
     @property
     def board(self) -> Board:
-        """The only board, else the overall one, else that of the first data set."""
+        """The only, the overall, or the first data set's board."""
         return self.main_board
 
     def __str__(self) -> str:
@@ -150,7 +150,7 @@ class CompareResult(CompareRecord):
         return notebook.compare_html(self)
 
     def picture(self) -> str:
-        """The main board as SVG: scores as dots, rank ranges as text. It is drawn here, without the server."""
+        """The main board as SVG: scores as dots, rank ranges as text. It is drawn without the server."""
         return notebook.board_picture(self)
 
     def systems_frame(self) -> Any:
@@ -170,7 +170,7 @@ class CompareResult(CompareRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparePlan(ComparePlanRecord):
-    """What a comparison would do and cost on one processor; `longest_seconds` is None where that is not known."""
+    """The methods and cost of a comparison on one processor; `longest_seconds` is None if unknown."""
 
     kind: str = "compare"
     versions: Versions
@@ -189,7 +189,7 @@ class ComparePlan(ComparePlanRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerResult(PowerRecord):
-    """Which true difference a test finds, how likely, and with how many items."""
+    """The detectable difference, the power, and the number of items."""
 
     runtime: Runtime | None = None
     versions: Versions | None = None

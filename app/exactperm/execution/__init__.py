@@ -1,4 +1,5 @@
-"""Worker processes: scheduling, deadlines and cancellation. Knows no HTTP and no statistics.
+"""Worker processes: scheduling, deadlines and cancellation.
 
-Imports nothing by itself: a worker, which is a module of this package, needs neither the executor nor asyncio.
+Knows neither HTTP nor statistics. The package imports nothing, because the worker module needs neither the executor
+nor asyncio.
 """

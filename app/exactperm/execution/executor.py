@@ -36,7 +36,7 @@ SENTENCES = {
 
 
 class Dispatcher:
-    """Carries out what the scheduler decides: waits, hands over, and refuses."""
+    """Carries out the decisions of the scheduler: waits, hands over, and refuses."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Dispatcher:
     async def acquire(self, call: Call, *, first: bool) -> WorkerProcess:
         """Wait for a worker.
 
-        A call that had one already is never refused: it was parked, or its worker died (then it is `first`).
+        A call that already had one is never refused: it was parked, or its worker died (then it is `first`).
 
         Raises
         ------
@@ -90,7 +90,7 @@ class Dispatcher:
         try:
             worker_process: WorkerProcess = await call.waiter
         except asyncio.CancelledError:
-            # The worker may have been handed over at the moment when the caller gave up.
+            # The worker may have been handed over just when the caller gave up.
             if not call.waiter.cancelled() and call.waiter.exception() is None:
                 self.release(call, call.waiter.result(), again=False)
             raise
@@ -111,7 +111,7 @@ class Dispatcher:
         return may_continue
 
     def refused(self, reason: str, call: Call) -> Overloaded:
-        """The error for a refused call, with a time after which to retry."""
+        """The error for a refused call, with the time to retry after."""
         self.rejections[reason] += 1
         wait = self._throughput.retry_after_s(
             self._scheduler,
@@ -170,14 +170,14 @@ class WorkerCall:
 
 
 ATTEMPTS = 2
-# How long a call may still run once its last caller has left. Otherwise clients that disconnect at once would have
-# workers killed and warmed up again all the time.
+# How long a call may still run once its last caller has left, so that clients that disconnect at once do not make
+# workers restart all the time.
 LEAVING_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """Runs calls that were accepted; `spawn` runs a task that nobody waits for."""
+    """Runs accepted calls; `spawn` runs a task that nobody waits for."""
 
     scheduler: Scheduler
     dispatcher: Dispatcher
@@ -196,8 +196,8 @@ class Attempts:
     async def joined(self, first: WorkerCall, split: Split) -> Any:
         """The result of a call that was split. Its parts have the same deadline, end together, and are retried alone.
 
-        They are accepted already, so no queue refuses them; they wait there like others. Only `at_once` of them do, so
-        that the calls of others come in between.
+        They are already accepted, so no queue refuses them; they wait there like others, at most `at_once` at a time,
+        so that other calls come in between.
         """
         at_once = asyncio.Semaphore(split.at_once)
 
@@ -207,7 +207,7 @@ class Attempts:
                 return await self.call(replace(first, call=call, body=body), function, job)
 
         if not first.flight.plan(split.seconds / split.at_once + split.join_seconds):
-            await asyncio.Event().wait()  # nobody waits that long, and the last to leave cancels this
+            await asyncio.Event().wait()  # nobody waits that long: the last to leave cancels this
         try:
             async with asyncio.TaskGroup() as group:
                 parts = [
@@ -275,9 +275,7 @@ class Attempts:
             if not talk.done() or isinstance(talk.exception(), ProcessLost):
                 worker.kill(work.flight.ending)
                 talk.cancel()
-            if (
-                time.monotonic() - work.call.began > work.call.seconds
-            ):  # else it may be its caller who was quick
+            if time.monotonic() - work.call.began > work.call.seconds:  # else its caller may have been quick
                 self._ended(work.call, worker)
             else:
                 self.dispatcher.release(work.call, worker, again=False)
@@ -339,9 +337,9 @@ class Executor:
         self._pool.warm_up_with(function, job)
 
     def begin(self) -> None:
-        """Fork what workers come from, which then imports beside this process; `start` waits for it.
+        """Fork the fork server, which then imports in parallel; `start` waits for it.
 
-        Only before there are threads and an event loop; without this call `start` starts it as a process of its own.
+        Only before there are threads and an event loop; without this call, `start` starts it as a new process.
         """
         self._pool.begin(by_fork=True)
 
@@ -446,11 +444,11 @@ class Executor:
     ) -> tuple[Any, bool]:
         """Run one call, or wait for one with the same key that is in flight; also return whether it was shared.
 
-        The deadline counts from now and includes waiting. The function may set another one, once it has read the
-        body, up to `longest_s` (default `deadline_s`). When the last caller reaches its deadline or is cancelled, the
-        worker is killed and replaced. A call whose worker dies is retried once. `predicted_s` is the prediction before
-        the body is read, in seconds. A function that returns a `Split` has its result computed by several workers.
-        `keep` gets the result once, while the key is still in flight: a call that comes later finds one or the other.
+        The deadline counts from now and includes waiting. The function may set another one, once it has read the body,
+        up to `longest_s` (default `deadline_s`). When the last caller reaches its deadline or is cancelled, the worker
+        is killed and replaced. A call whose worker dies is retried once. `predicted_s` is the prediction before the
+        body is read, in seconds. A function that returns a `Split` has its result computed by several workers. `keep`
+        gets the result once, while the key is still in flight, so that a later call finds one or the other.
 
         Raises
         ------

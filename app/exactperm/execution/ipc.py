@@ -1,4 +1,4 @@
-"""What crosses the socket between the web process and a worker: one request, some notices, one reply.
+"""Messages between the web process and a worker: one request, some notices, one reply.
 
 Request: `REQUEST_HEADER` (lengths of call and body, and the predicted seconds above which the worker must ask
 before it runs), the pickled `(function, job)`, the raw body.
@@ -9,8 +9,8 @@ answered by one byte: `GO` or `PARK`.
 The fork server is also a worker: it runs one call, the warm-up; a request of no call and no body, with the worker's end of
 a socket as ancillary data, makes it fork: the reply is `FORKED` with the process id.
 
-Pickle is safe here: both ends are this program. The body of a request, which is not, is never unpickled; that of a part
-of a split call (`Split`) was written by a worker.
+Pickle is safe here: both ends are this program. The body of a request is never unpickled; that of a part of a split
+call (`Split`) was written by a worker.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OUT_OF_MEMORY = 6
 FORKED = 7
 
 FORK = REQUEST_HEADER.pack(0, 0, 0.0)
-FORK_SERVER, WORKER = "fork server", "worker"  # the parts that a process can be started for
+FORK_SERVER, WORKER = "fork server", "worker"  # the roles of a started process
 
 GO = b"g"
 PARK = b"p"
@@ -95,7 +95,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What a function returns instead of its result when other workers should help: a last call joins the parts' results.
+    """A result that other workers should help to compute: a last call joins the parts' results.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Split:
     join, job
         Called at last with `(job, results)`, the results in the order of the parts, and the body of the first call.
     seconds, join_seconds
-        Predicted for all parts together, and for what comes after them, on one worker.
+        Predicted for all parts together, and for the last call, on one worker.
     """
 
     function: Function

@@ -1,7 +1,7 @@
-"""Memory of a process: what proc(5) says of it (None where there is no /proc), and when freed memory goes back to the system.
+"""Memory of a process: figures of proc(5) (None without /proc), and when freed memory returns to the system.
 
-By default glibc maps every array of a megabyte or more anew at each call: with a million items a third of a worker's time goes
-into page faults for memory that it had a moment before. mallopt(3) has it kept; without glibc nothing is changed.
+By default glibc maps every array of a megabyte or more anew at each call: with a million items a third of a worker's
+time goes into page faults for memory that it just had. mallopt(3) keeps it; without glibc nothing changes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def state_and_ticks(pid: int) -> tuple[str, int] | None:
 
 
 def data_bytes() -> int | None:
-    """What RLIMIT_DATA counts of this process, in bytes: its private writable memory, touched or not."""
+    """The memory that RLIMIT_DATA counts, in bytes: private writable memory, touched or not."""
     try:
         status = (PROC / "self" / "status").read_text()
     except OSError:
@@ -49,7 +49,7 @@ def data_bytes() -> int | None:
 
 
 def set_name(name: str) -> None:
-    """What `ps -o comm` and `top` call this process: the first 15 characters."""
+    """Name this process in `ps -o comm` and `top`: the first 15 characters."""
     with contextlib.suppress(OSError):
         (PROC / "self" / "comm").write_text(name)
 
@@ -82,7 +82,7 @@ def give_back() -> None:
 
 
 LOOK_EVERY_S = 5.0
-WORTH_BYTES = 2**24  # less is not worth the page faults of the next request
+WORTH_BYTES = 2**24  # less is not worth the next request's page faults
 
 
 class Peaks:

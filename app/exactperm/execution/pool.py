@@ -1,8 +1,8 @@
 """A fixed number of warm worker processes; one that ends for any reason is replaced at once.
 
-The supervisor checks them several times a second: memory, progress, and calls that take longer than predicted. A worker that
-is stopped while another one can work is given up: its call is retried, and it is replaced. When none can work, all were
-probably stopped together and may continue together; `/livez` then reports the stall.
+The supervisor checks them several times a second: memory, progress, and calls that take longer than predicted. A worker
+that is stopped while another can work is given up: its call is retried, and the worker replaced. When none can work,
+all were probably stopped together and may continue together; `/livez` then reports the stall.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class WarmWorkers:
         self._lock = asyncio.Lock()
 
     def begin(self, size: int, *, by_fork: bool) -> None:
-        """Start what will be needed for the first `size` workers, without waiting for it.
+        """Start the processes for the first `size` workers, without waiting.
 
         `by_fork` makes the fork server a fork of this process, which shares what both import: only before there are
         threads and an event loop.
@@ -62,7 +62,7 @@ class WarmWorkers:
 
         Raises
         ------
-            OSError, ProcessLost: it could not be started. What the warm-up raised.
+            OSError, ProcessLost: it could not be started. The warm-up's exceptions.
         """
         if self._forks:
             return await self._forked()
@@ -71,14 +71,14 @@ class WarmWorkers:
         return worker
 
     async def end(self) -> None:
-        """End the fork server; workers end by themselves or are ended by who has them."""
+        """End the fork server; workers end by themselves or are ended by their owners."""
         if self._server is not None:
             await self._drop(self._server)
             self._server = None
 
     @property
     def starting_pids(self) -> tuple[int, ...]:
-        """Process ids of what is about to give workers."""
+        """Process ids of starting fork servers."""
         return tuple(worker.pid for worker in self._starting)
 
     def _start_server(self) -> WorkerProcess:
@@ -130,7 +130,7 @@ STARTS_AGAIN_AFTER = (OSError, TimeoutError, ProcessLost)
 
 
 class NotStarted(Exception):
-    """The worker processes did not start; the message is a sentence for whoever runs the service."""
+    """The worker processes did not start; the message is for the operator."""
 
 
 class Pool:
@@ -155,7 +155,7 @@ class Pool:
         self._begun = self._closing = False
 
     def warm_up_with(self, function: Function, job: object) -> None:
-        """Set what is run before a worker's first call."""
+        """Set the warm-up of workers."""
         self._warm.warm_up = (function, job)
 
     def begin(self, *, by_fork: bool) -> None:
@@ -164,11 +164,11 @@ class Pool:
         self._warm.begin(self.size, by_fork=by_fork)
 
     async def start(self) -> None:
-        """Start all workers and wait until every one is warm; what ends while it starts is started again.
+        """Start all workers and wait until every one is warm; restart those that end early.
 
         Raises
         ------
-            NotStarted: they were not all there in the time that one may take. What the warm-up raised.
+            NotStarted: some were not ready in the time that one may take. The warm-up's exceptions.
         """
         if not self._begun:
             self.begin(by_fork=False)
@@ -242,7 +242,7 @@ class Pool:
         reason = worker.ending or "died"
         self.restarts[reason] += 1
         log.warning("worker %d ended (%s, status %s)", worker.pid, reason, worker.returncode)
-        # Whatever its warm-up raises: a service whose workers died one by one, each for good, would never answer again.
+        # After any exception of the warm-up: a service that lost its workers one by one would never answer again.
         self._spawn(self._start_one((Exception,)), "replace")
 
     async def _start_one(self, again_after: tuple[type[Exception], ...]) -> None:
@@ -251,7 +251,7 @@ class Pool:
                 await self._add()
             except again_after as error:
                 log.error(  # noqa: TRY400  (a traceback would not help here)
-                    "a worker could not be started, which is tried again: %s", type(error).__name__
+                    "a worker could not be started and is tried again: %s", type(error).__name__
                 )
                 await asyncio.sleep(RESTART_PAUSE_S)
             else:
@@ -291,7 +291,7 @@ class Progress:
 
 
 class Standstill:
-    """Since when each worker has been stopped by a signal, or waiting for a device that does not answer.
+    """The time since which each worker has been stopped by a signal, or waiting for a device that does not answer.
 
     A sleeping worker waits for a call or computes in a thread, and a running one works: neither counts.
     """
@@ -301,7 +301,7 @@ class Standstill:
         self._since: dict[int, tuple[str, int, float]] = {}
 
     def look(self, states: Mapping[int, tuple[str, int]], now: float) -> tuple[set[int], set[int]]:
-        """Process ids of those that have been stopped for too long, and of all that are stopped now."""
+        """Process ids of workers stopped for too long, and of all that are stopped now."""
         before, self._since = self._since, {}
         for pid, (state, ticks) in states.items():
             if state not in self._patience_s:
@@ -347,7 +347,7 @@ class Supervisor:
         """Check once."""
         for worker in self.busy:
             held = resident_bytes(worker.pid)
-            # The worker's own RLIMIT_DATA applies first; this covers what that does not count.
+            # RLIMIT_DATA applies first; this covers memory that it does not count.
             if held is not None and held > worker.warm_bytes + self._memory_bytes:
                 log.warning("worker %d uses %d bytes, more than allowed, and is killed", worker.pid, held)
                 worker.kill("memory")

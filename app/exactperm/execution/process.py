@@ -1,4 +1,4 @@
-"""Child processes as the web process sees them: forked or started, watched, killed; and its handle of one worker."""
+"""Child processes of the web process: forked or started, watched, killed; and its handle of one worker."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _libc = ctypes.CDLL(None)
 
 
 class Child:
-    """A child process with the id `pid`, which nobody else waits for.
+    """A child process with the id `pid`, which nobody else waits for. asyncio's watchers only know processes that
+    asyncio started.
 
-    asyncio's own watchers know only processes that asyncio started. It may be created before the event loop runs, in
-    which `watch` is then called.
+    It may be created before the event loop runs, in which `watch` is then called.
     """
 
     def __init__(self, pid: int) -> None:
@@ -129,7 +129,7 @@ def fork(main: Callable[[], None]) -> int:
 
 
 def adopt_grandchildren() -> bool:
-    """Become the parent of grandchildren whose parent exits, and return whether that is so (Linux)."""
+    """Adopt grandchildren whose parent exits; return whether that works (Linux)."""
     if not sys.platform.startswith("linux"):
         return False
     try:
@@ -140,14 +140,14 @@ def adopt_grandchildren() -> bool:
 
 
 def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when its parent, with this id, dies (Linux)."""
+    """Let the kernel kill this process when its parent, with this id, dies (Linux)."""
     _libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     if os.getppid() != parent:  # it was faster
         os._exit(1)
 
 
 def keep_from_children(*sockets: socket.socket) -> None:
-    """Have every fork of this process close these sockets: what it serves ends with it."""
+    """Make every fork of this process close these sockets, so that serving ends with this process."""
 
     def close() -> None:
         for one in sockets:
@@ -169,7 +169,7 @@ class ProcessOutOfMemory(ProcessLost):
 
 
 class CallParked(Exception):
-    """The call was parked at its worker's question; the worker is idle again."""
+    """The call was parked after its worker's question; the worker is idle again."""
 
 
 class Notices(Protocol):
@@ -202,7 +202,7 @@ class WorkerProcess:
         self._connection = connection
         self.pid = child.pid
         self.warm_bytes = 0  # resident memory after the warm-up
-        self.ending: str | None = None  # why this process killed it, if it did
+        self.ending: str | None = None  # why this process killed it, if so
         self._given_up = asyncio.Event()
 
     @classmethod
@@ -218,7 +218,7 @@ class WorkerProcess:
 
     @classmethod
     def start_by_fork(cls, memory_bytes: int, preload: str, part: str) -> WorkerProcess:
-        """Like `start`, by a fork of this process once it has imported the module, which it will need itself."""
+        """Like `start`, but by a fork of this process after importing the module, which this process needs anyway."""
         importlib.import_module(preload)
         ours, theirs = _connected()
 
@@ -284,7 +284,7 @@ class WorkerProcess:
             if body:
                 await self._send(body)
         except ProcessLost:
-            # It may have replied before it exited: the body alone exceeded its memory.
+            # It may have replied before exiting: the body alone exceeded its memory.
             kind, _ = await self._reply()
             raise (ProcessOutOfMemory if kind == OUT_OF_MEMORY else ProcessLost) from None
         while True:

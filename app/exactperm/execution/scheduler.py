@@ -55,8 +55,8 @@ class Call:
     queue: QueueName = "short"
     state: State = "new"
     began: float = 0.0
-    unannounced: bool = False  # it counts as long, but was never granted a place of long calls
-    refused: Reason | None = None  # why it could not even be parked
+    unannounced: bool = False  # it counts as long, but was never granted a long place
+    refused: Reason | None = None  # why it could not be parked
     abandoned: bool = False  # nobody waits for it, but it still runs
     waiter: Any = field(default=None, repr=False)
 
@@ -161,7 +161,7 @@ class Scheduler:
         self._running.add(call)
 
     def stop(self, call: Call, *, again: bool) -> None:
-        """The call left its worker; `again` if it will need another."""
+        """Note that the call left its worker; `again` if it needs another."""
         self._running.discard(call)
         call.unannounced = False
         call.state = "off" if again else "gone"
@@ -180,7 +180,7 @@ class Scheduler:
         return "park" if call.refused is None else "refuse"
 
     def overran(self, now: float) -> list[Call]:
-        """Running calls predicted short that are not; they count as long from now on."""
+        """Running calls that took longer than predicted; they count as long from now on."""
         calls = [
             call for call in self._running if call.queue == "short" and now - call.began > 2 * self.long_s
         ]
@@ -198,8 +198,8 @@ class Scheduler:
 MEMORY = 0.95  # exponential weight of the past per call: about twenty calls count
 MAX_RETRY_AFTER_S = 600
 FIRST_GUESS_S = 0.05
-SPREAD_S = 60.0  # the retries of refused calls are spread over this time
-MOST_OFF = 1000.0  # one call is not taken to say that predictions are further off, however it ended
+SPREAD_S = 60.0  # retries of refused calls are spread over this time
+MOST_OFF = 1000.0  # limit of the influence of a single call
 
 
 @dataclass(slots=True)
@@ -222,10 +222,10 @@ class Speed:
 
 
 class Throughput:
-    """The speed of each queue, and the usual duration of a call: the guess for those about which nothing is known.
+    """The speed of each queue, and the usual duration of a call, the guess for unknown calls.
 
-    The guess is never above `long_s`, beyond which a call is long: one that was would be kept from the short queue, and the
-    guess from ever learning better. It learns from every call, whichever queue it ended in, for the same reason.
+    The guess is never above `long_s`, because it would then keep calls from the short queue and never learn better.
+    For the same reason it learns from the calls of both queues.
     """
 
     def __init__(self, long_s: float) -> None:

@@ -1,6 +1,6 @@
 """Identical requests in flight share one computation, each with its own deadline; and answers are cached.
 
-The first caller starts the computation, and identical callers join until it has a result. A waiter that times out or
+The first caller starts the computation; identical callers join until it has a result. A waiter that times out or
 disconnects does not affect the others; the last one cancels the computation.
 """
 
@@ -31,7 +31,7 @@ class Entry(Generic[Value]):
 
 
 class Cache(Generic[Value]):
-    """Keys are digests of whole requests. Entries never expire: the same request has the same answer."""
+    """Keys are digests of whole requests. Entries never expire, because equal requests have equal answers."""
 
     def __init__(self, max_bytes: int, max_entries: int) -> None:
         self._max_bytes = max_bytes
@@ -181,11 +181,11 @@ class SingleFlight:
                 finally:
                     ending = "deadline" if limit.expired() else "disconnect"
                     if flight.leave(number, ending):
-                        self._forget(key, flight)  # nobody may join what is being cancelled
+                        self._forget(key, flight)  # nobody may join a cancelled computation
                         flight.task.cancel()
                         await asyncio.wait(
                             {flight.task}
-                        )  # cancelled quickly: afterwards nothing is left waiting
+                        )  # cancelled quickly, so that nothing is left waiting
         except TimeoutError as error:
             if waiter is not None and waiter.too_long is not None:
                 raise waiter.too_long from error
@@ -195,7 +195,7 @@ class SingleFlight:
         flight = Flight(self._most_over_deadline)
         self._flights[key] = flight
         flight.task = asyncio.get_running_loop().create_task(compute(flight))
-        # Once there is a result nobody can join; an error that nobody waits for is dropped.
+        # Nobody can join once there is a result; an unawaited error is dropped.
         flight.task.add_done_callback(lambda task: self._ended(key, flight, task))
         return flight
 

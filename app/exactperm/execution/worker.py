@@ -1,9 +1,9 @@
 """The worker process: reads a call, runs it, writes the reply, until the web process goes away.
 
-Started as `python -m exactperm.execution.worker <socket fd> <memory bytes> <module> <part>`. As the fork server it runs the warm-up
-once and then forks workers, which are warm at once and share its memory; where a process cannot adopt its grandchildren,
-every worker is started like this and warmed up. The web process ends a worker with SIGKILL when a deadline passes or a
-client leaves, so nothing here needs to be interruptible.
+Started as `python -m exactperm.execution.worker <socket fd> <memory bytes> <module> <part>`. As the fork server it runs
+the warm-up once and then forks workers, which are warm at once and share its memory; if a process cannot adopt its
+grandchildren, every worker is started like this and warmed up. The web process ends a worker with SIGKILL when a
+deadline passes or a client leaves, so nothing here needs to be interruptible.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class WorkerControl:
 
     def deadline(self, seconds: float) -> None:
         """Notify the web process, which enforces deadlines."""
-        self._ask_above_s = min(self._ask_above_s, seconds)  # what takes longer may not be worth starting
+        self._ask_above_s = min(self._ask_above_s, seconds)  # longer calls may not be worth starting
         reply(self._connection, DEADLINE, SECONDS.pack(seconds))
 
     def plan(self, seconds: float) -> None:
@@ -150,11 +150,11 @@ def one_call(connection: socket.socket, header: bytes | bytearray) -> bool:
 
 
 def settle(memory_bytes: int) -> int:
-    """After the warm-up, whose imports stay: limit the memory, and return what is resident, in bytes."""
+    """After the warm-up, limit the memory, and return the resident bytes."""
     gc.freeze()
     limit_memory(memory_bytes)
     if sys.platform == "linux":  # elsewhere niceness means other things
-        os.nice(NICENESS)  # only now, so that the service is ready soon
+        os.nice(NICENESS)  # only now, so that the service is ready early
     return resident_bytes(os.getpid()) or 0
 
 
@@ -169,7 +169,7 @@ def serve_forks(connection: socket.socket) -> socket.socket | None:
             rest = receive(connection, REQUEST_HEADER.size - len(header))
             if rest is None or not one_call(connection, header + rest):
                 return None
-            gc.freeze()  # a collection would write to every object, which unshares its memory
+            gc.freeze()  # a collection would write to every object and unshare its memory
             continue
         own = socket.socket(fileno=descriptors[0])
         pid = fork_for_grandparent()
@@ -230,11 +230,11 @@ def exit_with_parent(parent: int) -> None:
 
 def main(descriptor: int, memory_bytes: int, preload: str, part: str) -> None:
     """Serve the socket with this descriptor; import the module `preload` first, unless it is empty."""
-    # A signal to the whole process group must not lose accepted requests: the web process ends its workers.
+    # A signal to the whole process group must not lose accepted requests; the web process ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     web = os.getppid()
-    gc.disable()  # nothing of what is imported is garbage; see `serve`
+    gc.disable()  # imported objects are not garbage; see `serve`
     keep_freed(memory_bytes)
     connection = socket.socket(fileno=descriptor)
     if preload:

@@ -1,1 +1,1 @@
-"""Work that outlives a connection: durable jobs on an existing engine, in a SQLite file or in PostgreSQL."""
+"""Durable jobs, which outlive a connection, in a SQLite file or in PostgreSQL."""

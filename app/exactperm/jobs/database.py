@@ -1,4 +1,4 @@
-"""The database of jobs: the engine of either kind, its clock, and whether it can be reached."""
+"""The job database: engines for SQLite and PostgreSQL, the clock, and availability."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def engine_of(url: str, *, connections: int = 4) -> sa.Engine:
 
     Raises
     ------
-        ValueError: there can be no such database, whenever it is asked; the message says why.
+        ValueError: the URL can never name a database; the message says why.
     """
     try:
         parsed = sa.make_url(url)
@@ -88,13 +88,13 @@ def _sqlite(url: sa.URL) -> sa.Engine:
 
     @sa.event.listens_for(engine, "checkout")
     def look(_: Any, record: sa.pool.ConnectionPoolEntry, __: Any) -> None:
-        # A file stays open, and takes rows that nobody will find, when its name is gone or is another file's.
+        # An open file still takes rows, which nobody will find, after it was deleted or replaced.
         if record.info[IDENTITY] != _identity(file):
-            raise sa.exc.DisconnectionError(f"{file} is another file than it was")
+            raise sa.exc.DisconnectionError(f"{file} was replaced by another file")
 
     @sa.event.listens_for(engine, "handle_error")
     def leave(context: sa.engine.ExceptionContext) -> None:
-        # A connection that found the file read-only stays so, also when the file no longer is.
+        # A connection that found the file read-only stays read-only, even when the file no longer is.
         if _is_unwritable(context.original_exception):
             context.is_disconnect = True
 
@@ -102,7 +102,7 @@ def _sqlite(url: sa.URL) -> sa.Engine:
     def begin(connection: sqlite3.Connection, record: sa.pool.ConnectionPoolEntry) -> None:
         opened.set()
         record.info[IDENTITY] = _identity(file)
-        connection.isolation_level = "IMMEDIATE"  # a reader that becomes a writer would fail at once
+        connection.isolation_level = "IMMEDIATE"  # a reader that turns writer would fail at once
         connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
         _write_ahead(connection)
         connection.execute("PRAGMA synchronous=FULL")
@@ -113,10 +113,10 @@ def _sqlite(url: sa.URL) -> sa.Engine:
 
 
 def _refuse_impossible(file: Path) -> None:
-    """Raise ValueError where no rights, and no room, would make a database of it; what lacks those is away until it has them."""
+    """Raise ValueError if the path can never be a database; one that lacks rights or room is only unavailable."""
     try:
         _make(file)
-        wrong = None if file.is_file() else "it is no file"
+        wrong = None if file.is_file() else "it is not a file"
     except OSError as error:
         wrong = None if error.errno in MENDABLE else error.strerror
     if wrong is not None:
@@ -131,7 +131,7 @@ def _make(file: Path) -> None:
 
 
 def _made(file: Path) -> None:
-    """The same; raises what SQLite would, so that a service starts without them."""
+    """Make the file and its folder; raises the error of SQLite, so that a service starts without them."""
     try:
         _make(file)
     except OSError as error:
@@ -145,7 +145,7 @@ def _cannot_open(why: str) -> sqlite3.OperationalError:
 
 
 def _identity(file: Path) -> tuple[int, int] | None:
-    """The device and the inode of a file; None where there is none."""
+    """The device and inode of a file; None if there is none."""
     try:
         about = file.stat()
     except OSError:
@@ -154,7 +154,9 @@ def _identity(file: Path) -> tuple[int, int] | None:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Have a write-ahead log. While another process gives a new file its own, SQLite refuses at once, whatever the time-out."""
+    """Use a write-ahead log. While another process creates one for a new file, SQLite refuses at once, whatever the
+    time-out.
+    """
     end = time.monotonic() + BUSY_MS / 1e3
     while True:
         try:
@@ -168,7 +170,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def identity_of(engine: sa.Engine) -> tuple[int, int] | None:
-    """Which file the database is now; None where it is none, or is not there."""
+    """The current file of the database; None if it is missing or not a file."""
     return _identity(Path(str(engine.url.database))) if is_sqlite(engine) else None
 
 
@@ -187,20 +189,20 @@ def now(connection: sa.Connection) -> float:
 
 @contextmanager
 def reachable() -> Iterator[None]:
-    """Turn what a lost database raises into `StoreAway`."""
+    """Turn the errors of a lost database into `StoreAway`."""
     try:
         yield
     except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as error:
         raise StoreAway(_reason(error)) from error
     except sa.exc.DBAPIError as error:
-        # The least of the classes is what SQLite says of a file that is damaged, or no database.
+        # SQLite raises the base class for a file that is damaged, or not a database.
         if error.connection_invalidated or type(error) is sa.exc.DatabaseError:
             raise StoreAway(_reason(error)) from error
         raise
 
 
 def _reason(error: sa.exc.SQLAlchemyError) -> str:
-    """What the driver says, for the log; without the statement, which has data. What an operator can mend is said as well."""
+    """The driver's message for the log, without the statement and its data, and with a hint for operators."""
     told = getattr(error, "orig", None)
     said = str(told or "").strip().partition("\n")[0] or type(error).__name__
     return f"{said}; {WRITABLE}" if _is_unwritable(told) else said

@@ -24,12 +24,12 @@ STOP_S = 5.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 10.0
 STEADY_S = 30.0  # a child that lived so long is started again at once
 LISTEN_S = 0.5  # for one beat
-AWAY_S = 2.0  # a parent that was stopped itself must not judge its child by its silence
+AWAY_S = 2.0  # a parent that was itself stopped must not judge its child by silence
 
 
 @contextlib.contextmanager
 def embedded_worker(settings: Settings) -> Iterator[None]:
-    """One worker while the block runs, if jobs are on and it is wanted."""
+    """Run one worker during the block, if jobs are on and it is wanted."""
     if not settings.jobs_url or not settings.jobs_embedded_worker:
         yield
         return
@@ -42,10 +42,10 @@ def embedded_worker(settings: Settings) -> Iterator[None]:
 
 
 class Child:
-    """Keeps one worker running, by a thread that waits for its end."""
+    """Keeps one worker running, with a thread that waits for its end."""
 
     def __init__(self, settings: Settings) -> None:
-        # What the command line may have set; the rest is in the environment already.
+        # Settings from the command line; the rest is in the environment already.
         self._environment = {
             **os.environ,
             "EXACTPERM_JOBS_URL": settings.jobs_url,
@@ -63,7 +63,7 @@ class Child:
         self._thread.start()
 
     def stop(self) -> None:
-        """End it: kindly, then at once."""
+        """End it, first with SIGTERM."""
         self._ended.set()
         with self._lock:
             process = self._process
@@ -99,7 +99,7 @@ class Child:
             self._ended.wait(pause)
 
     def _until_it_ends(self, process: subprocess.Popen[bytes], beats: socket.socket) -> int:
-        """Its exit status; one that is silent for too long is killed."""
+        """The exit status of the child; kills it if it is silent for too long."""
         beats.settimeout(LISTEN_S)
         patience = self._start_s + 2 * self._stall_s
         heard = time.monotonic()

@@ -1,4 +1,4 @@
-"""Jobs as the web process has them: a store and a queue on one database, and the limits of jobs."""
+"""Jobs in the web process: a store and a queue on one database, with the limits of jobs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .work import Submission
 
 log = logging.getLogger(__name__)
 
-# A database that refuses says so at once; one that is silent costs a whole time-out, and is left alone for a while.
+# A database that refuses answers at once; a silent one costs a time-out, and is not asked again for a while.
 SLOW_S, PAUSE_S = 1.0, 2.0
 TELL_EVERY_S = 60.0
 
 
 def job_limits(settings: Settings) -> Limits:
-    """Those of requests, but for the time that they may take; a chunk has one process."""
+    """The limits of requests, except for time; a chunk has one process."""
     return replace(limits_of(settings), max_timeout_s=settings.job_timeout_s, workers=1)
 
 
@@ -45,7 +45,7 @@ def submission(
 
 
 class Jobs:
-    """The database of jobs, which may be away when the service starts: its tables are created when they are needed."""
+    """The job database, which may be unavailable at start: its tables are created at the first use."""
 
     def __init__(self, settings: Settings) -> None:
         self.engine = engine_of(settings.jobs_url)
@@ -64,7 +64,7 @@ class Jobs:
         self._told, self._tell_again = "", 0.0
 
     def ready(self) -> Store:
-        """The store, with its tables; all its calls belong into `reachable`."""
+        """The store, with its tables; wrap all its calls in `reachable`."""
         if not self._is_ready:
             with self._lock, self.patience(), reachable():
                 if not self._is_ready:
@@ -75,14 +75,14 @@ class Jobs:
 
     @contextmanager
     def patience(self) -> Iterator[None]:
-        """Around a call: one that waited in vain for a database spares those behind it the same wait."""
+        """Wrap a call of the store: after one time-out, later calls fail at once for a while."""
         began = time.monotonic()
         if began < self._away_until:
-            raise StoreAway("it did not answer a moment ago")
+            raise StoreAway("it just failed to answer")
         try:
             yield
         except StoreAway as away:
-            self._is_ready = False  # what comes back may be another file
+            self._is_ready = False  # the database may come back as another file
             ended = time.monotonic()
             if ended - began > SLOW_S:
                 self._away_until = ended + PAUSE_S
@@ -90,13 +90,13 @@ class Jobs:
             raise
 
     def _tell(self, reason: str, at: float) -> None:
-        """Log why the database is away, once in a while, however many ask."""
+        """Log why the database is away, at most once in a while."""
         if reason != self._told or at > self._tell_again:
             self._told, self._tell_again = reason, at + TELL_EVERY_S
             log.warning("the database of jobs is away: %s", reason)
 
     def submit(self, owner: str, key: str | None, sha: str, plan: JobPlan) -> tuple[str, bool]:
-        """The id of a new job, or of the one that the key made before; raises KeyReused, NoShare and StoreAway."""
+        """The id of a new job, or of the job that the key already has; raises KeyReused, NoShare and StoreAway."""
         with reachable():
             return self.ready().submit(
                 owner, key, sha, plan, ALGORITHM_VERSION, self._shares,
@@ -104,12 +104,12 @@ class Jobs:
             )  # fmt: skip
 
     def keep(self, owner: str, answer: Stored) -> str:
-        """Keep an answer for the retention time; its id. Raises NoRoom and StoreAway."""
+        """Store an answer for the retention time; return its id. Raises NoRoom and StoreAway."""
         with reachable():
             return self.ready().keep(owner, answer, self._shares.key_bytes)
 
     def counts(self) -> tuple[dict[str, int], float, int] | None:
-        """Jobs by state, predicted seconds of those that have not ended, and live workers; None while it is away."""
+        """Jobs by state, predicted seconds of unfinished ones, and live workers; None while the database is away."""
         try:
             with reachable():
                 by_state, waiting = self.ready().counts()
@@ -118,7 +118,7 @@ class Jobs:
             return None
 
     def cancel(self, job: str, owner: str) -> bool:
-        """Cancel a job; whether it was active. What waits of it leaves the queue as well."""
+        """Cancel a job and dequeue its chunks; return whether it was active."""
         with reachable():
             row = self.ready().job(job, owner)
             if row is None or not self.store.cancel(job, owner):
@@ -127,7 +127,7 @@ class Jobs:
         return True
 
     def delete(self, job: str, owner: str) -> bool:
-        """Cancel a job and forget it; whether there was one."""
+        """Cancel and delete a job; return whether it existed."""
         with reachable():
             row = self.ready().job(job, owner)
             if row is None or not self.store.delete(job, owner):

@@ -1,4 +1,4 @@
-"""What jobs are, as plain data: their states, rows and limits, and the body of `POST /v1/jobs`."""
+"""Jobs as plain data: their states, rows and limits, and the body of `POST /v1/jobs`."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ ID_BYTES = 16  # 128 random bits: ids cannot be guessed
 
 @dataclass(frozen=True, slots=True)
 class JobPlan:
-    """A request that was validated and cut.
+    """A validated request, cut into chunks.
 
     Attributes
     ----------
     kind, head
-        The kind of the request, and what there is of it besides its body (JSON).
+        The kind of the request, and the request without its body (JSON).
     tests, seconds
-        How many tests, and their predicted seconds on one processor.
+        The number of tests, and their predicted seconds on one processor.
     chunks
-        What each chunk does, as JSON: slices of pairs, or how many tests of a list.
+        The work of each chunk, as JSON: slices of pairs, or a number of tests of a list.
     pieces
-        The body, compressed; or of a list the part of each chunk.
+        The compressed body; for a list, the part of each chunk.
     """
 
     kind: str
@@ -41,7 +41,7 @@ class JobPlan:
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job as it is stored; times are seconds since 1970 by the database's clock."""
+    """A stored job; times are seconds since 1970 by the database's clock."""
 
     id: str
     kind: str
@@ -65,7 +65,7 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a worker knows of a job before it computes a chunk."""
+    """The data of a job that a worker needs for a chunk."""
 
     state: State
     kind: str
@@ -75,7 +75,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An answer that is kept: the bytes around what differs between equal requests, and its headers."""
+    """A stored answer: the bytes around the part that differs between equal requests, and the headers."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -91,7 +91,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How much may wait: predicted seconds and jobs of one key, and seconds of all keys together; bytes kept for one key."""
+    """The quotas: predicted seconds and jobs of one key, seconds of all keys together, and stored bytes of one key."""
 
     key_seconds: float
     key_jobs: int
@@ -100,11 +100,11 @@ class Shares:
 
 
 class KeyReused(Exception):
-    """The idempotency key came with another request before."""
+    """The idempotency key was used for another request."""
 
 
 class NoShare(Exception):
-    """Too much waits: of this key (`own`), or of all. `seconds` of work are in front."""
+    """Too much work is queued, by this key (`own`) or by all; `seconds` of work are in front."""
 
     def __init__(self, seconds: float, *, own: bool) -> None:
         super().__init__(seconds, own)
@@ -113,22 +113,22 @@ class NoShare(Exception):
 
 
 class NoRoom(Exception):
-    """What is kept for this key takes all the bytes that it may have."""
+    """The stored bytes of this key are at their limit."""
 
 
 class StoreAway(Exception):
-    """The database cannot be reached, or does not take what is written; the text says why, for the log."""
+    """The database cannot be reached, or refuses to write; the text says why, for the log."""
 
 
 BATCH = "batch"
-# What a job can be. Each is answered as by its own endpoint; a list as one answer a line.
+# The kinds of jobs. Each is answered as by its endpoint; a list with one answer per line.
 JobKind = Literal[OfAList, "batch"]
 KINDS: tuple[str, ...] = get_args(JobKind)
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """The kind of a job, and in which representation it is answered."""
+    """The kind of a job, and the representation of its answer."""
 
     kind: str
     representation: str = "json"
@@ -139,7 +139,7 @@ class Envelope:
         return Item(head_of(self.kind, self.representation), request.encode())
 
     def items(self, body: bytes | bytearray, most: int) -> list[Item]:
-        """The requests of a list; raises InvalidTest where it is none, or has more than `most`."""
+        """The requests of a list; raises InvalidTest if it is not a list, or longer than `most`."""
         request = members_of(text_of(body), "")["request"]
         pointer = "/request/tests"
         members = members_of(request, "/request", ("tests",), (STORE,))

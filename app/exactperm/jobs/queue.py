@@ -1,7 +1,8 @@
-"""The one file that knows the engine of jobs: DBOS, in a SQLite file or in PostgreSQL.
+"""The only module that knows the job engine, DBOS, in a SQLite file or in PostgreSQL.
 
-The web process has a `Queue`, which only writes rows; a worker host has a `Runner`, whose threads claim them. A chunk is one
-workflow without steps; its result is a row of ours. No more of the engine is used, so that another could take its place.
+The web process has a `Queue`, which only writes rows; a worker host has a `Runner`, whose threads claim them. A chunk
+is one workflow without steps; its result is a row of our tables. The rest of the engine is unused, so that another
+could replace it.
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ log = logging.getLogger(__name__)
 
 NAME = "exactperm"
 PLANS, CHUNKS = "plans", "chunks"
-# Of a job with more chunks a workflow enqueues the rest, so that submitting it takes no longer.
+# If a job has more chunks, a workflow enqueues the rest, so that submission stays fast.
 AT_ONCE = 64
 PER_TRANSACTION = 200
 MOST_LISTED = 1_000
 
 
 def _refused(cls: DefaultSerializer, serialized_data: str) -> NoReturn:
-    """Rows are read by the serializer that they name; one that named pickle would be code."""
+    """Rows are read by the serializer that they name; pickle would run code."""
     raise ValueError("the database of jobs holds a pickle, which is never read")
 
 
-# No setting turns it off. tests/process/test_jobs.py writes such a row.
+# No setting turns pickle off. tests/process/test_jobs.py writes such a row.
 DefaultSerializer.deserialize = _refused  # type: ignore[method-assign]
 
 
 class Queue:
-    """Puts chunks into the queue, and takes them out again. It starts no thread, and runs no workflow."""
+    """Enqueues and dequeues chunks. It starts no thread and runs no workflow."""
 
     def __init__(self, engine: sa.Engine, algorithm: str) -> None:
         _quiet()
@@ -48,11 +49,11 @@ class Queue:
         )
 
     def create_tables(self) -> None:
-        """Create or migrate the engine's own tables."""
+        """Create or migrate the engine's tables."""
         self._client._sys_db.run_migrations()  # noqa: SLF001  (its client has no public call for it)
 
     def submit(self, connection: sa.Connection, job: str, owner: str, chunks: int) -> None:
-        """Enqueue a job's chunks in the caller's transaction; of many chunks the workflow that enqueues them."""
+        """Enqueue a job's chunks in the caller's transaction; for many chunks, the workflow that enqueues them."""
         if chunks > AT_ONCE:
             options = self._options("plan", PLANS, job)
             self._client.enqueue_in_transaction(connection, options, job, owner, chunks)
@@ -60,14 +61,14 @@ class Queue:
             self.enqueue(connection, job, owner, range(chunks))
 
     def enqueue(self, connection: sa.Connection, job: str, owner: str, chunks: Sequence[int]) -> None:
-        """Enqueue some chunks; those that are there already stay as they are, because their ids are fixed."""
+        """Enqueue some chunks; existing ones stay unchanged, because their ids are fixed."""
         for chunk in chunks:
             options = self._options("chunk", CHUNKS, name_of(job, chunk))
             options["queue_partition_key"] = owner
             self._client.enqueue_in_transaction(connection, options, job, chunk)
 
     def cancel(self, job: str, chunks: int) -> None:
-        """Take what waits of a job out of the queue."""
+        """Remove a job's waiting chunks from the queue."""
         names = [job, *(name_of(job, chunk) for chunk in range(chunks))]
         for start in range(0, len(names), PER_TRANSACTION):
             self._client.cancel_workflows(names[start : start + PER_TRANSACTION])
@@ -114,7 +115,7 @@ class Runner:
         at_once: int,
         poll_s: float,
     ) -> None:
-        """Begin to claim; at most `at_once` chunks run at a time, shared out between owners."""
+        """Begin to claim; at most `at_once` chunks run at a time, shared between owners."""
 
         @DBOS.workflow(name="plan")
         def run_plan(job: str, owner: str, chunks: int) -> int:
@@ -130,7 +131,7 @@ class Runner:
         self.register_queues()
 
     def register_queues(self) -> None:
-        """Write the rows of the queues, which a file that replaced another lacks."""
+        """Write the rows of the queues, which a replaced file lacks."""
         at_once, poll_s = self._queues
         DBOS.register_queue(
             PLANS, worker_concurrency=1, polling_interval_sec=poll_s, on_conflict="always_update"
@@ -144,7 +145,7 @@ class Runner:
         )
 
     def take_over(self, executor_id: str) -> int:
-        """Put what a host that has ended had begun back into its queues; how many."""
+        """Requeue the chunks of a host that has ended; return their number."""
         begun = DBOS.list_workflows(
             status="PENDING", executor_id=executor_id, load_input=False, load_output=False, limit=MOST_LISTED
         )
@@ -154,7 +155,7 @@ class Runner:
         return len(begun)
 
     def broken(self) -> list[str]:
-        """The jobs of workflows that ended with an error that ours did not catch, such as rows that cannot be read."""
+        """The jobs of workflows that ended with an uncaught error, such as unreadable rows."""
         failed = DBOS.list_workflows(status="ERROR", load_input=False, load_output=False, limit=MOST_LISTED)
         return sorted({workflow.workflow_id.partition(":")[0] for workflow in failed})
 
@@ -165,5 +166,5 @@ def name_of(job: str, chunk: int) -> str:
 
 
 def _quiet() -> None:
-    """Its log lines quote rows; what matters is logged by us."""
+    """Its log lines quote rows; we log what matters."""
     logging.getLogger("dbos").setLevel(logging.CRITICAL)

@@ -48,11 +48,11 @@ JOBS = sa.Table(
     sa.Column("ended", _Float),
     sa.Column("expires", _Float),
     sa.Column("problem", sa.Text),
-    sa.Column("kept", sa.BigInteger),  # bytes of its results once it has succeeded
+    sa.Column("kept", sa.BigInteger),  # bytes of the results, once it has succeeded
     sa.Index("ep_jobs_by_owner", "owner", "created"),
     sa.Index("ep_jobs_by_state", "state", "owner"),
 )
-# The body of a request, or of a list the part of each chunk; compressed.
+# The compressed body of a request, or of a list's chunk.
 INPUTS = sa.Table(
     "ep_inputs",
     METADATA,
@@ -69,7 +69,7 @@ KEYS = sa.Table(
     sa.Column("request_sha", sa.String, nullable=False),
     sa.Column("job", sa.String, nullable=False),
 )
-# The primary key is the promise that no chunk counts twice.
+# The primary key guarantees that no chunk counts twice.
 PARTS = sa.Table(
     "ep_parts",
     METADATA,
@@ -106,7 +106,7 @@ OF_A_JOB = (INPUTS, PARTS)
 
 
 def require_share(connection: sa.Connection, owner: str, shares: Shares) -> None:
-    """Raise NoShare, which takes the new row of a job back; and NoRoom."""
+    """Raise NoShare or NoRoom, which roll back the new row of a job."""
     waiting = sa.select(JOBS.c.owner, sa.func.count(), sa.func.sum(JOBS.c.seconds))
     rows = connection.execute(waiting.where(JOBS.c.state.in_(ACTIVE)).group_by(JOBS.c.owner)).all()
     own_jobs, own_seconds = next(
@@ -120,10 +120,10 @@ def require_share(connection: sa.Connection, owner: str, shares: Shares) -> None
 
 
 def require_room(connection: sa.Connection, owner: str, most: int) -> None:
-    """Raise NoRoom where what is kept for a key takes more than `most` bytes; a stored answer that was just added is taken back."""
+    """Raise NoRoom if a key has more than `most` stored bytes; rolls back a stored answer."""
     at = now(connection)
     of_jobs = sa.select(sa.func.sum(JOBS.c.kept)).where(JOBS.c.owner == owner, JOBS.c.expires > at)
-    # Results of jobs are counted there: their rows here do not expire by themselves.
+    # Results of jobs are counted there: these rows do not expire by themselves.
     answers = sa.select(sa.func.sum(RESULTS.c.size)).where(RESULTS.c.owner == owner, RESULTS.c.expires > at)
     if sum(int(connection.execute(one).scalar() or 0) for one in (of_jobs, answers)) > most:
         raise NoRoom
@@ -154,7 +154,7 @@ def insert(connection: sa.Connection, table: sa.Table) -> Any:
 
 
 class Measured(NamedTuple):
-    """How many chunks have their result, and the bytes of the largest result and of all."""
+    """The number of chunks with results, and the bytes of the largest result and of all."""
 
     chunks: int
     largest: int
@@ -162,36 +162,35 @@ class Measured(NamedTuple):
 
 
 class Store:
-    """Jobs, their inputs and results. All methods block, and raise what the driver raises when the database is away."""
+    """Jobs, their inputs and results. All methods block, and raise the driver's errors when the database is away."""
 
     def __init__(self, engine: sa.Engine, retention_s: float) -> None:
         self.engine = engine
         self._retention_s = retention_s
 
     def create_tables(self) -> None:
-        """Create what is not there yet; two processes may do it at once."""
+        """Create missing tables; two processes may do so at once."""
         with self.engine.begin() as connection:
-            # The driver of SQLite begins nothing before a `create table`: both would find no tables, and one would fail.
+            # The SQLite driver begins no transaction before `create table`: both would find no tables, and one would
+            # fail.
             alone = "begin immediate" if is_sqlite(self.engine) else "select pg_advisory_xact_lock(7239184)"
             connection.execute(sa.text(alone))
             METADATA.create_all(connection)
 
-    # -- what the API does ------------------------------------------------------------------------------
+    # -- for the API ------------------------------------------------------------------------------
 
     def submit(
         self, owner: str, key: str | None, sha: str, plan: JobPlan, algorithm: str, shares: Shares,
         enqueue: Enqueue,
     ) -> tuple[str, bool]:  # fmt: skip
-        """The id of a new job, or of the one that this idempotency key made before (True).
+        """The id of a new job, or of the one that this idempotency key already has (True).
 
-        The row, its input and its place in the queue come in one transaction: all, or nothing.
+        The row, its input and its place in the queue are one transaction.
 
         Raises
         ------
-            KeyReused: the key came with another request.
-            NoShare: too much waits.
-            NoRoom: too much is kept for this owner.
-            StoreAway: the key's job was deleted meanwhile.
+            KeyReused: the key came with another request. NoShare: too much work is queued. NoRoom: this owner has too
+            many stored bytes. StoreAway: the key's job was deleted meanwhile.
         """
         job = new_id("j")
         with self.engine.begin() as connection:
@@ -204,7 +203,7 @@ class Store:
                 if connection.execute(claim.returning(KEYS.c.job)).first() is None:
                     known = _of_key(connection, owner, key, sha, at)
                     if known is None:  # it was deleted in between
-                        raise StoreAway("the idempotency key has just been given up")
+                        raise StoreAway("the idempotency key was just released")
                     return known, True
             row = {
                 "id": job, "owner": owner, "kind": plan.kind, "state": "queued", "request_sha": sha,
@@ -220,12 +219,12 @@ class Store:
         return job, False
 
     def replayed(self, owner: str, key: str, sha: str) -> str | None:
-        """The job that this idempotency key made before, None for a new key and where that has expired; raises KeyReused."""
+        """The job of this idempotency key; None for a new or expired key; raises KeyReused."""
         with self.engine.connect() as connection:
             return _of_key(connection, owner, key, sha, now(connection))
 
     def job(self, job: str, owner: str) -> JobRow | None:
-        """A job of this owner; None also for those of others."""
+        """A job of this owner; None for other owners' jobs."""
         with self.engine.connect() as connection:
             rows = connection.execute(sa.select(*COLUMNS).where(JOBS.c.id == job, JOBS.c.owner == owner))
             return next(_rows(connection, rows.all()), None)
@@ -233,7 +232,7 @@ class Store:
     def jobs(
         self, owner: str, states: Collection[State], after: JobRow | None, most: int
     ) -> tuple[JobRow, ...]:
-        """The newest jobs of an owner that are kept, from the one after `after` on; those of any state without `states`."""
+        """The newest jobs of an owner, older than `after`, in these `states` or in any."""
         wanted = sa.select(*COLUMNS).where(JOBS.c.owner == owner)
         if states:
             wanted = wanted.where(JOBS.c.state.in_(states))
@@ -246,12 +245,12 @@ class Store:
             return tuple(_rows(connection, rows))
 
     def cancel(self, job: str, owner: str) -> bool:
-        """Cancel an active job; whether it was one."""
+        """Cancel an active job; return whether it was active."""
         with self.engine.begin() as connection:
             return self._end(connection, job, "cancelled", None, JOBS.c.owner == owner)
 
     def delete(self, job: str, owner: str) -> bool:
-        """Forget a job and all that is kept of it; whether there was one."""
+        """Delete a job and all its data; return whether it existed."""
         with self.engine.begin() as connection:
             gone = JOBS.delete().where(JOBS.c.id == job, JOBS.c.owner == owner).returning(JOBS.c.id)
             if connection.execute(gone).first() is None:
@@ -261,7 +260,7 @@ class Store:
         return True
 
     def parts(self, job: str, start: int, most: int) -> list[bytes]:
-        """The results of `most` chunks from `start` on, in their order."""
+        """The results of `most` chunks from `start` on, in order."""
         wanted = sa.select(PARTS.c.content).where(
             PARTS.c.job == job, PARTS.c.chunk >= start, PARTS.c.chunk < start + most
         )
@@ -269,12 +268,14 @@ class Store:
             return list(connection.execute(wanted.order_by(PARTS.c.chunk)).scalars())
 
     def measured(self, job: str) -> Measured:
-        """How many chunks of a job have their result, and how large those are."""
+        """The number of chunks of a job with results, and their bytes."""
         with self.engine.connect() as connection:
             return _measured(connection, job)
 
     def keep(self, owner: str, answer: Stored, most: int) -> str:
-        """Keep an answer for the retention time; its id. Raises NoRoom beyond `most` bytes that are kept for this owner."""
+        """Store an answer for the retention time; return its id. Raises NoRoom beyond `most` stored bytes of this
+        owner.
+        """
         name = new_id("r")
         with self.engine.begin() as connection:
             expires = now(connection) + self._retention_s
@@ -283,7 +284,7 @@ class Store:
         return name
 
     def kept(self, name: str, owner: str) -> Stored | None:
-        """An answer that is kept: of a job, or of a test; None where there is none for this owner."""
+        """A stored answer, of a job or of a test; None if this owner has none."""
         with self.engine.connect() as connection:
             found = connection.execute(
                 sa.select(RESULTS).where(RESULTS.c.id == name, RESULTS.c.owner == owner)
@@ -294,17 +295,17 @@ class Store:
         return Stored(found.status, headers, found.before, found.own, found.after)
 
     def counts(self) -> tuple[dict[str, int], float]:
-        """How many jobs there are by state, and the predicted seconds of those that have not ended."""
+        """The number of jobs by state, and the predicted seconds of unfinished ones."""
         with self.engine.connect() as connection:
             by_state = sa.select(JOBS.c.state, sa.func.count(), sa.func.sum(JOBS.c.seconds))
             rows = connection.execute(by_state.group_by(JOBS.c.state)).all()
         waiting = sum(float(seconds) for state, _, seconds in rows if state in ACTIVE)
         return {state: int(count) for state, count, _ in rows}, waiting
 
-    # -- what workers do --------------------------------------------------------------------------------
+    # -- for workers --------------------------------------------------------------------------------
 
     def work(self, job: str) -> Work | None:
-        """What a worker needs to know of a job."""
+        """The data of a job for a worker."""
         wanted = sa.select(JOBS.c.state, JOBS.c.kind, JOBS.c.head, JOBS.c.cut).where(JOBS.c.id == job)
         with self.engine.connect() as connection:
             row = connection.execute(wanted).first()
@@ -313,20 +314,20 @@ class Store:
         return Work(row.state, row.kind, json.loads(row.head), tuple(json.loads(zlib.decompress(row.cut))))
 
     def input(self, job: str, piece: int) -> bytes | None:
-        """A piece of a request's body, compressed; None where the job was deleted."""
+        """A compressed piece of a request's body; None if the job was deleted."""
         wanted = sa.select(INPUTS.c.content).where(INPUTS.c.job == job, INPUTS.c.piece == piece)
         with self.engine.connect() as connection:
             return connection.execute(wanted).scalar()
 
     def begin(self, job: str) -> None:
-        """A first chunk is computed."""
+        """Mark a job as running."""
         with self.engine.begin() as connection:
             connection.execute(
                 JOBS.update().where(JOBS.c.id == job, JOBS.c.state == "queued").values(state="running")
             )
 
     def put_part(self, job: str, chunk: int, content: bytes, tests: int, host: str) -> bool:
-        """Keep the result of a chunk, once, while the job is active; whether this was the one."""
+        """Store the result of a chunk, once, while the job is active; return whether it was stored."""
         with self.engine.begin() as connection:
             if not self._locked(connection, job):
                 return False
@@ -338,7 +339,7 @@ class Store:
             return connection.execute(put.returning(PARTS.c.chunk)).first() is not None
 
     def succeed(self, job: str, answer: Stored | None) -> bool:
-        """The end of a job, with its answer unless its parts are that; whether this was it."""
+        """End a job, with its answer unless its parts are the answer; return whether this call ended it."""
         with self.engine.begin() as connection:
             if not self._end(connection, job, "succeeded", None):
                 return False
@@ -352,16 +353,16 @@ class Store:
         return True
 
     def fail(self, job: str, problem: str) -> bool:
-        """The end of a job that has no result: a problem document says why; whether this was it."""
+        """End a job without a result, with a problem document; return whether this call ended it."""
         with self.engine.begin() as connection:
             return self._end(connection, job, "failed", problem)
 
     def purge(self) -> list[tuple[str, int]]:
-        """Forget what has expired; ids and numbers of chunks of jobs that are gone. Their rows say so for as long again."""
+        """Delete expired data; return ids and chunk counts of the deleted jobs, whose rows stay as long again."""
         with self.engine.begin() as connection:
             at = now(connection)
             old = JOBS.c.expires <= at
-            # Rows of jobs that were forgotten stay: they must not keep later ones from their turn.
+            # Rows of deleted jobs stay, and must not hold up later ones.
             full = sa.select(JOBS.c.id).where(old, KEPT_OF_A_JOB).limit(AT_A_TIME)
             _forget(connection, list(connection.execute(full).scalars()))
             connection.execute(KEYS.delete().where(KEYS.c.job.in_(sa.select(JOBS.c.id).where(old))))
@@ -384,9 +385,9 @@ class Store:
         return True
 
     def _locked(self, connection: sa.Connection, job: str) -> bool:
-        """Whether a job is active, and stays so until the transaction ends."""
+        """Whether a job is active; locks it until the transaction ends."""
         lock = JOBS.update().where(JOBS.c.id == job, JOBS.c.state.in_(ACTIVE)).values(state=JOBS.c.state)
-        if is_sqlite(self.engine):  # the one writer; elsewhere chunks share the row
+        if is_sqlite(self.engine):  # SQLite has one writer; elsewhere chunks share the row
             return connection.execute(lock.returning(JOBS.c.id)).first() is not None
         shared = sa.select(JOBS.c.state).where(JOBS.c.id == job).with_for_update(read=True)
         return connection.execute(shared).scalar() in ACTIVE
@@ -437,14 +438,14 @@ def _result(name: str, owner: str, answer: Stored, expires: float | None) -> dic
     }  # fmt: skip
 
 
-GONE = 0.0  # `seen` of a host that has ended
+GONE = 0.0  # the value of `seen` after a host has ended
 
 
 class Heartbeat:
     """One host's heartbeat.
 
-    A host that was itself away (its database was lost, its process stopped) sees all others as silent. So it judges only after
-    `silent_s` of beats that were never more than half of that apart.
+    A host that was itself away (its database was lost, its process stopped) sees all others as silent. So it judges
+    others only after `silent_s` of beats that were at most half of that apart.
     """
 
     def __init__(
@@ -464,7 +465,7 @@ class Heartbeat:
         self._since = 0.0
 
     def beat(self, computing: Collection[str]) -> tuple[list[str], set[str]]:
-        """Say that this host lives; the hosts that it may take over from, and those jobs of `computing` that have ended."""
+        """Record a heartbeat; return the hosts to take over from, and those jobs of `computing` that have ended."""
         with self._engine.begin() as connection:
             at = now(connection)
             values = {**self._values, "seen": at}
@@ -484,18 +485,18 @@ class Heartbeat:
         return (silent_hosts if trusted else []), set(computing) - alive
 
     def forget(self, host: str) -> None:
-        """A host has nothing left that could be taken over."""
+        """Remove a host that has no chunks left."""
         with self._engine.begin() as connection:
             connection.execute(HOSTS.delete().where(HOSTS.c.id == host))
 
     def leave(self) -> None:
-        """Say that this host ends: others need not wait until it is silent."""
+        """Record the end of this host, so that others need not wait for its silence."""
         with self._engine.begin() as connection:
             connection.execute(HOSTS.update().where(HOSTS.c.id == self._values["id"]).values(seen=GONE))
 
 
 def live_hosts(engine: sa.Engine, silent_s: float) -> int:
-    """How many hosts have a heartbeat."""
+    """The number of hosts with a heartbeat."""
     with engine.connect() as connection:
         wanted = sa.select(sa.func.count()).select_from(HOSTS)
         return int(connection.execute(wanted.where(HOSTS.c.seen >= now(connection) - silent_s)).scalar_one())

@@ -1,7 +1,7 @@
-"""What processes compute of jobs: a request is validated and cut; a chunk is computed; chunks are joined.
+"""The work of processes on jobs: validate and cut a request, compute a chunk, join the chunks.
 
-All of it runs in workers of an executor, which kills it when the job is cancelled. What comes from the database is data only
-(`codec`).
+It runs in workers of an executor, which kills it when the job is cancelled. The database holds data only, never
+code.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ CLASSES: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (PairTests, Listed, Joined, SumValues, BinomialValues, Fraction2)
 }
 METHODS = frozenset({"fraction", "attained", "support", "null_key"})
-FORGOTTEN = frozenset({"known"})  # found again when it is asked for
+FORGOTTEN = frozenset({"known"})  # found again on request
 DTYPES = frozenset({"<i8", "<f8", "|b1"})
 LENGTH = struct.Struct("<I")
-# Beyond doubles; and Python refuses to read longer integers than some thousand digits.
+# Beyond doubles; Python refuses to read integers of more than some thousand digits.
 LARGEST_PLAIN = 2**53
 
 
 def dumped(value: Any) -> bytes:
-    """A value as compressed bytes; raises TypeError for what is not on the list."""
+    """A value as compressed bytes; raises TypeError for classes that are not on the list."""
     arrays: list[bytes] = []
     seen: dict[int, int] = {}
     kept: list[Any] = []
@@ -57,7 +57,7 @@ def dumped(value: Any) -> bytes:
 
 
 def loaded(content: bytes) -> Any:
-    """What `dumped` wrote; raises ValueError for anything else."""
+    """Read bytes of `dumped`; raises ValueError for anything else."""
     try:
         plain = zlib.decompress(content)
         (length,) = LENGTH.unpack_from(plain)
@@ -72,7 +72,7 @@ def loaded(content: bytes) -> Any:
         AttributeError,
         RecursionError,
     ) as error:
-        raise ValueError(f"this is no chunk of a job: {type(error).__name__}") from None
+        raise ValueError(f"this is not a chunk of a job: {type(error).__name__}") from None
 
 
 def _written(value: Any, arrays: list[bytes], seen: dict[int, int], kept: list[Any]) -> Any:
@@ -120,7 +120,7 @@ def _written_record(value: Any, inner: Any, seen: dict[int, int], kept: list[Any
 
 
 class _Reader:
-    """Reads what `_written` wrote, with its arrays one after the other."""
+    """Reads the output of `_written`, with its arrays in order."""
 
     def __init__(self, arrays: memoryview) -> None:
         self._arrays = arrays
@@ -174,25 +174,25 @@ class _Reader:
 
 
 OFFERED_OF_A_LIST = ("json",)
-SAMPLED = 100  # tests of a list that are planned, to predict the others by their size
+SAMPLED = 100  # tests of a list to plan, which predict the others by size
 CONSTANT_S = 3e-4  # of any test: decoding, planning, rendering
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One call of a worker for a job: which chunk, or the last call with the results of all chunks."""
+    """One call of a worker for a job: a chunk, or the last call with the results of all chunks."""
 
     kind: str
     head: dict[str, Any]
     chunk: Any
     limits: Limits
-    name: str  # of the job and the chunk, as the instance of a problem
+    name: str  # job and chunk, the instance of a problem
     parts: tuple[bytes, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What there is of `POST /v1/jobs` besides its body, and the settings that cut it into chunks."""
+    """`POST /v1/jobs` without its body, and the settings that cut it into chunks."""
 
     representation: str
     coding: str | None
@@ -203,7 +203,7 @@ class Submission:
 
 
 def plan_job(asked: Submission, body: bytes | bytearray, control: Control) -> JobPlan | RenderedResponse:
-    """The plan of a job; or the answer that says what is wrong."""
+    """The plan of a job, or a problem."""
     request_id = asked.request_id
     head = {
         "kind": "plan",
@@ -267,10 +267,10 @@ def _plan_of_list(envelope: Envelope, asked: Submission, body: bytes | bytearray
 
 
 def _costs(items: list[Item], limits: Limits) -> list[float]:
-    """Predicted seconds of the tests of a list: some are planned, and the others cost as much by their bytes.
+    """Predicted seconds of the tests of a list: a random sample is planned, and the others cost the same per byte.
 
-    Nobody knows which: a list could hide hours between cheap tests that are. A wrong test costs nothing, and answers what is
-    wrong with it.
+    The sample is random because a list could hide hours between cheap tests. An invalid test costs nothing and is
+    answered with its problem.
     """
     step = max(1, len(items) // SAMPLED)
     seconds = size = 0.0
@@ -295,7 +295,7 @@ def _costs(items: list[Item], limits: Limits) -> list[float]:
 
 
 def _piece(items: list[Item]) -> bytes:
-    """Tests of a list as lines: the head of one, then its request on a line of its own."""
+    """Tests of a list as lines: a head, then its request on the next line."""
     lines = [json.dumps(item.head).encode() + b"\n" + item.content for item in items]
     index = json.dumps([len(line) for line in lines]).encode()
     return zlib.compress(index + b"\n" + b"".join(lines), 1)
@@ -312,7 +312,7 @@ def _items_of(piece: bytes) -> list[Item]:
 
 
 def compute(task: Task, body: bytes | bytearray, control: Control) -> bytes | RenderedResponse:
-    """The result of one chunk: bytes for the table of parts; or the answer of a job of one chunk, or a problem."""
+    """The result of one chunk: bytes for the table of parts, the answer of a job of one chunk, or a problem."""
     if task.kind == BATCH:
         return _lines(task, bytes(body))
     if task.parts is not None:
@@ -323,13 +323,13 @@ def compute(task: Task, body: bytes | bytearray, control: Control) -> bytes | Re
     try:
         prepared, _ = _prepared(call, bytes(body))
         tests = [prepared.boards[board].solve(start, stop) for board, start, stop in task.chunk]
-    except InputError:  # the whole is planned again, to say where it is wrong
+    except InputError:  # planned again as a whole, to locate the fault
         return pipeline.handle(call, zlib.decompress(body), control)
     return dumped(tests)
 
 
 def _lines(task: Task, piece: bytes) -> bytes:
-    """The answers of a run of tests, one a line."""
+    """The answers of a run of tests, one per line."""
     lines = []
     for number, item in enumerate(_items_of(piece)):
         call = call_of(item.head, task.limits, f"{task.name}:{number}")
@@ -338,7 +338,7 @@ def _lines(task: Task, piece: bytes) -> bytes:
 
 
 def line_of(answer: RenderedResponse) -> bytes:
-    """An answer as one line: its JSON has no line breaks but the last."""
+    """An answer as one line: its JSON has a line break only at the end."""
     return answer.body.rstrip(b"\n") + b"\n"
 
 
@@ -362,7 +362,7 @@ _known: OrderedDict[bytes, tuple[PreparedCompare, ParsedCompare]] = OrderedDict(
 
 
 def _prepared(call: Call, body: bytes) -> tuple[PreparedCompare, ParsedCompare]:
-    """A comparison, decoded and planned once a process, however many of its chunks it computes."""
+    """A comparison, decoded and planned once per process, however many chunks it computes."""
     key = hashlib.sha256(body).digest()
     found = _known.get(key)
     if found is None:

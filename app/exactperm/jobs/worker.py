@@ -1,7 +1,8 @@
-"""One worker host: `python -m exactperm worker`. Threads of the engine claim chunks, the processes of an executor compute them.
+"""One worker host:
 
-No exception leaves a workflow, because the engine would mark it as failed for good and its job would never end: a database
-that is away is waited for, and everything else is the end of the job, with a problem.
+`python -m exactperm worker`. Threads of the engine claim chunks; the processes of an executor compute them. No
+exception may leave a workflow: the engine would mark it as failed for good, and its job would never end. So it
+waits for a lost database, and any other error ends the job with a problem.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
-HELD_BYTES = 2**28  # inputs of jobs that this host computes chunks of
+HELD_BYTES = 2**28  # cached inputs of the jobs that this host computes
 
 
 def insist(action: Callable[[], T]) -> T:
@@ -53,13 +54,13 @@ def insist(action: Callable[[], T]) -> T:
                 return action()
         except StoreAway as away:
             if pause == FIRST_PAUSE_S:
-                log.warning("the database of jobs is away, and waited for: %s", away)
+                log.warning("the database of jobs is away; waiting for it: %s", away)
             time.sleep(pause)
             pause = min(LONGEST_PAUSE_S, 2 * pause)
 
 
 class Chunks:
-    """Computes chunks for the threads of the engine, in the processes of an executor, which lives in `loop`."""
+    """Computes chunks for the engine's threads, in the processes of an executor that lives in `loop`."""
 
     def __init__(
         self,
@@ -83,19 +84,19 @@ class Chunks:
         self._lock = threading.Lock()
 
     def computing(self) -> set[str]:
-        """The jobs of which a chunk is computed now."""
+        """The jobs whose chunks are being computed."""
         with self._lock:
             return {job for job, _ in self._running}
 
     def stop(self, jobs: set[str]) -> None:
-        """Cancel the chunks of some jobs that are computed now."""
+        """Cancel the running chunks of some jobs."""
         with self._lock:
             for (job, _), future in self._running.items():
                 if job in jobs:
                     future.cancel()
 
     def plan(self, job: str, owner: str, chunks: int) -> int:
-        """Enqueue the chunks of a long job; run again it enqueues those that are missing."""
+        """Enqueue the chunks of a long job; a rerun enqueues the missing ones."""
         for start in range(0, chunks, PER_TRANSACTION):
             some = range(start, min(start + PER_TRANSACTION, chunks))
 
@@ -110,7 +111,7 @@ class Chunks:
         return chunks
 
     def chunk(self, job: str, number: int) -> int:
-        """Compute one chunk unless its result is there, and close the job when it was the last; 1 if it was computed."""
+        """Compute one chunk unless it has a result, and close the job after the last one; 1 if it was computed."""
         try:
             work = insist(lambda: self._store.work(job))
             if work is None or work.state not in ACTIVE:
@@ -135,11 +136,11 @@ class Chunks:
         return computed
 
     def end(self) -> None:
-        """Leave what is computed here to others: this host ends."""
+        """Leave the running chunks to others: this host ends."""
         self._ending = True
 
     def _go_on(self) -> None:
-        """Return unless this host ends: then the chunk is neither done nor failed, and its thread waits for the end."""
+        """Return unless this host ends: the chunk is then neither done nor failed, and its thread waits for the end."""
         if self._ending:
             threading.Event().wait()
 
@@ -162,7 +163,7 @@ class Chunks:
         return 1
 
     def _require_room(self, size: int) -> None:
-        """Raise PlanTooLarge where the results of a job take more than there is for one."""
+        """Raise PlanTooLarge if the results of a job exceed their limit."""
         if size > self._result_bytes:
             detail = (
                 f"The results of this job take more than {self._result_bytes:,} bytes, the limit of this server. "
@@ -171,7 +172,7 @@ class Chunks:
             raise PlanTooLarge(detail, flaws=(Flaw("/request", "result_too_large", detail),))
 
     def _close(self, job: str, work: Work) -> None:
-        """Join the chunks once all are there; two hosts may do it at once, and one of them ends the job."""
+        """Join the chunks once all have results; two hosts may do so at once, and one of them ends the job."""
         if insist(lambda: self._store.measured(job)).chunks < len(work.chunks):
             return
         if work.kind == BATCH:
@@ -198,12 +199,12 @@ class Chunks:
             log.warning("a job failed: %s (%s)", job, json.loads(problem)["type"])
 
     def give_up(self, job: str) -> None:
-        """The engine could not run a chunk of a job."""
+        """End a job whose chunk the engine could not run."""
         error = WorkerLost("A chunk of this job could not be run. There is no answer.")
         self._fail(job, problems.of_error(error, job, media_type=JSON))
 
     def _run(self, job: str, number: int, task: Task, body: bytes) -> Any:
-        """In a process; raises CancelledError when the job was cancelled."""
+        """Run a call in a process; raises CancelledError if the job was cancelled."""
         call = self._executor.run(compute, task, body, self._limits.max_timeout_s)
         future = asyncio.run_coroutine_threadsafe(call, self._loop)
         with self._lock:
@@ -215,7 +216,7 @@ class Chunks:
                 self._running.pop((job, number), None)
 
     def _input(self, job: str, piece: int) -> bytes | None:
-        """A piece of the input; those of the last jobs are held."""
+        """A piece of the input; those of the last jobs are cached."""
         with self._lock:
             held = self._inputs.get((job, piece))
         if held is not None:
@@ -230,7 +231,7 @@ class Chunks:
 
 
 def stored_of(answer: RenderedResponse) -> Stored:
-    """An answer without what is about this one sending of it."""
+    """An answer without the headers of this response only."""
     headers = tuple((name, value) for name, value in answer.headers if name not in OF_THE_CALL)
     return Stored(answer.status, headers, answer.before, answer.own, answer.after)
 
@@ -243,7 +244,7 @@ MANY = 1 << 20
 
 
 def run(settings: Settings, *, with_parent: bool = False) -> None:
-    """Work until SIGTERM or SIGINT; with a parent also until that ends, which closes our standard input."""
+    """Work until SIGTERM or SIGINT, or until the end of a parent closes our standard input."""
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
     executor = Executor(
@@ -281,20 +282,20 @@ async def _work(settings: Settings, executor: Executor, *, with_parent: bool) ->
     host.end()
     await executor.stop()
     await asyncio.wait({beating}, timeout=3.0)
-    # Threads of the engine may wait for a database that is away.
+    # Threads of the engine may still wait for a lost database.
     os._exit(0 if beating.done() and beating.exception() is None else 1)
 
 
 def _until_alone(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
     """The parent holds the other end of standard input; nothing is ever written to it."""
-    with contextlib.suppress(OSError):  # it ended before it had heard all
+    with contextlib.suppress(OSError):  # it ended before it had read all
         while os.read(sys.stdin.fileno(), 1):
             pass
     loop.call_soon_threadsafe(ended.set)
 
 
 async def _tell_parent() -> None:
-    """Say that the event loop turns; what the parent does not hear is dropped."""
+    """Tell the parent that the event loop turns; unread bytes are dropped."""
     with socket.socket(fileno=os.dup(sys.stdin.fileno())) as parent:
         while True:
             with contextlib.suppress(OSError):
@@ -303,17 +304,17 @@ async def _tell_parent() -> None:
 
 
 class StandsStill(Exception):
-    """None of the processes makes progress: others shall take over what they compute."""
+    """None of the processes makes progress: other hosts must take over."""
 
 
 class Host:
-    """The heartbeat of a worker: says that it lives, stops what was cancelled, takes over from the silent, purges."""
+    """The heartbeat of a worker: reports life, stops cancelled chunks, takes over from silent hosts, and purges."""
 
     def __init__(self, settings: Settings, executor: Executor, loop: asyncio.AbstractEventLoop) -> None:
         self.ended = threading.Event()
         self._settings = settings
         self._engine = engine_of(settings.jobs_url)
-        # Never used before: what a host of this name had begun would be taken for ours.
+        # Never used before: chunks of an earlier host of this name would be taken for ours.
         name = f"{socket.gethostname()[:40]}-{secrets.token_hex(4)}"
         self._store = Store(self._engine, settings.retention_s)
         self._queue = Queue(self._engine, ALGORITHM_VERSION)
@@ -323,7 +324,7 @@ class Host:
         self._chunks = Chunks(self._store, self._queue, executor, loop, settings, name)
         self._name = name
         self._executor = executor
-        self._still = 0  # heartbeats in a row in which nothing had moved
+        self._still = 0  # heartbeats in a row without progress
         self._purged = -float("inf")
 
     def end(self) -> None:
@@ -332,7 +333,7 @@ class Host:
         self.ended.set()
 
     def live(self) -> None:
-        """Until `ended`; raises StandsStill when the processes have made no progress for long, and are not expected to."""
+        """Beat until `ended`; raises StandsStill if the processes have made no progress for too long."""
         insist(self._store.create_tables)
         insist(self._queue.create_tables)
         insist(lambda: self._heart.beat(()))
@@ -344,7 +345,7 @@ class Host:
         while not self.ended.wait(settings.job_beat_s) and not self._stands_still():
             try:
                 with reachable():
-                    # What came back may be another file; and one that another process found first was never away for us.
+                    # The database may come back as another file, even if this process never saw it away.
                     if was_away or identity_of(self._engine) != file:
                         self._store.create_tables()
                         self._queue.create_tables()
@@ -355,16 +356,16 @@ class Host:
             except StoreAway as away:
                 was_away = True
                 log.warning("the database of jobs is away: %s", away)
-            except Exception:  # whatever it is, the heart goes on
+            except Exception:  # the heart goes on after any error
                 log.exception("a heartbeat failed")
         with contextlib.suppress(StoreAway), reachable():
             self._heart.leave()
         if not self.ended.is_set():
-            log.error("no process of this worker makes progress, and it ends")
+            log.error("no process of this worker makes progress: it ends")
             raise StandsStill
 
     def _stands_still(self) -> bool:
-        """A stall that lasts, counted in beats: a host that was stopped together with its processes goes on."""
+        """Detects a lasting stall, counted in beats, so that a host stopped together with its processes goes on."""
         self._still = self._still + 1 if self._executor.stalled else 0
         return self._still * self._settings.job_beat_s > self._settings.liveness_stall_s
 

@@ -1,8 +1,8 @@
-"""`exactperm.test`, `exactperm.gate` and `exactperm.compare`: what the client's methods do, computed in this process.
+"""`exactperm.test`, `exactperm.gate` and `exactperm.compare`: the client's methods, computed in this process by the
+service's pipeline.
 
-The request is the client's, the pipeline is the service's, and so are results and errors: the frozen records of
-`exactperm.client`, and its exceptions (`InvalidTest`, `PlanTooLarge`, `DeadlineExceeded`, …). Limits are the settings
-EXACTPERM_….
+Results and errors are the frozen records of `exactperm.client` and its exceptions (`InvalidTest`, `PlanTooLarge`,
+`DeadlineExceeded`, …). Limits are the settings EXACTPERM_….
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Result = TypeVar("Result")
 
 
 class GateOptions(Options, total=False):
-    """What has to be shown, and the options of the test that shows it; see `GateTerms`."""
+    """The terms of a gate, and the options of its test; see `GateTerms`."""
 
     policy: Policy
     margin: float
@@ -60,20 +60,19 @@ def test(u: Any, v: Any = None, *, gold: Any = None, **options: Unpack[Options])
         One score per item and system: arrays or lists of length N, {id: score}, or Series of pandas or polars; or `u`
         alone, an array of shape (N, 2). Ids, and indexes that are not 0, 1, …, N-1, pair the items; everything else is
         paired by order. Or tables (pandas, polars, Arrow, DuckDB, structured arrays, records), one with both systems or
-        one for each, which are read as their CSV: `id_column`, `metric`, `system_u`, … say what their columns are.
-        With `gold` they are predictions. For counts, effects and files give what `counts(…)`, `effects(…)` and
-        `files(…)` return.
+        one for each, read like their CSV: `id_column`, `metric`, `system_u`, … name their columns. With `gold` they are
+        predictions. For counts, effects and files, give the values of `counts(…)`, `effects(…)` and `files(…)`.
     gold
-        What is right: a label per item, or a list of labels, or a text.
+        The gold standard: a label per item, or a list of labels, or a text.
     options
         As for `Client.scores`: statistic, alternative, method, alpha, confidence_level, clusters, weights (numbers,
         fractions, or texts such as "1/3"), …; and the parameters of the statistic, such as q or average. `timeout_s` is
-        in seconds, without it there is no deadline.
+        a deadline in seconds; there is none by default.
 
     Raises
     ------
-        InvalidData: the data cannot be put into a request.
-        ProblemError: InvalidTest, PlanTooLarge, TooLarge or DeadlineExceeded, as a server's answers become.
+        InvalidData: the data cannot be put into a request. ProblemError: InvalidTest, PlanTooLarge, TooLarge or
+        DeadlineExceeded, as with a server.
 
     >>> test([0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82]).p_value
     0.0625
@@ -92,11 +91,11 @@ def gate(
     Parameters
     ----------
     candidate, baseline, gold
-        As u, v and gold of `test`; or a test that was made with `scores(…)` or one of its siblings, or a sequence of
-        `metric(name, test)`.
+        As u, v and gold of `test`; or a test made by `scores(…)`, `counts(…)` and so on, or a sequence of `metric(name,
+        test)`.
     options
         policy, margin (in the statistic's units), higher_is_better, on_inconclusive and alpha; and those of `test`.
-        Instead of `baseline`, `against` has several by name, of which the candidate must fail none.
+        `against` replaces `baseline` by several, by name; the candidate must fail none of them.
 
     Raises
     ------
@@ -110,7 +109,7 @@ def gate(
 
 
 def gate_request(candidate: Any, baseline: Any, gold: Any, options: GateOptions) -> GateRequest:
-    """What `gate` asks, here or of a server; the same arguments and errors."""
+    """The request of `gate`; the same arguments and errors."""
     if isinstance(candidate, GateRequest):
         _refuse_more(baseline, gold, options)
         return candidate
@@ -137,19 +136,19 @@ def compare(
     ----------
     systems
         {name: column}: an array or a list of length N, {id: score}, or a Series of pandas or polars each; or a table
-        with a column for each system, or {name: table}, read as their CSV. Ids, and indexes that are not 0, 1, …, N-1, pair the items. Or a list of K
-        names, with `scores`. For files give what `compare_files(…)` returns.
+        with a column for each system, or {name: table}, read as their CSV. Ids, and indexes that are not 0, 1, …, N-1,
+        pair the items. Or a list of K names, with `scores`. For files, give the value of `compare_files(…)`.
     scores
         Scores of shape (N, K): a row for each item, a column for each of the names.
     gold
-        What is right: the systems' data are predictions.
+        The gold standard; the systems' data are then predictions.
     datasets
         Instead of systems: {name: systems} for several data sets; or {name: {"systems": …, "gold": …, "ids": …,
         "clusters": …, "weights": …}}.
     options
         statistic, baseline, compare (pairs of names), adjust, family, aggregate, on_missing, higher_is_better,
-        alternative, alpha, confidence_level, clusters, weights, …; see `CompareOptions`. `timeout_s` is in seconds, without it
-        there is no deadline. With on_missing="pairwise" or "complete", NaN is a missing score.
+        alternative, alpha, confidence_level, clusters, weights, …; see `CompareOptions`. `timeout_s` is a deadline in
+        seconds; there is none by default. With on_missing="pairwise" or "complete", NaN is a missing score.
 
     Raises
     ------
@@ -169,18 +168,18 @@ def power(
     solve: Solve | None = None,
     **given: Any,
 ) -> PowerResult:
-    """Which true difference a test finds, how likely, or how many items that takes.
+    """Find the true difference that a test detects, its power, or the number of items.
 
     Parameters
     ----------
     design
-        {"kind": "binary", "p10": 0.08, "p01": 0.05}, {"kind": "sd", "sd": 0.3}, or a test made by `scores(…)` or one of
-        its siblings.
+        {"kind": "binary", "p10": 0.08, "p01": 0.05}, {"kind": "sd", "sd": 0.3}, or a test made by `scores(…)`,
+        `counts(…)` and so on.
     solve
-        Which number is asked for: "power", "n" or "effect".
+        The number to solve for: "power", "n" or "effect".
     given
-        n, power, effect, alpha, alternative, comparisons, timeout_s: see `exactperm.client.power`. Instead of a design
-        also its numbers: power(p10=0.08, p01=0.05, solve="n").
+        n, power, effect, alpha, alternative, comparisons, timeout_s: see `exactperm.client.power`. The numbers of a
+        design may replace it: power(p10=0.08, p01=0.05, solve="n").
 
     >>> power({"kind": "binary", "p10": 0.08, "p01": 0.05}, "n").solution.n
     1185
@@ -189,7 +188,7 @@ def power(
 
 
 def _is_made(value: Any) -> bool:
-    """Whether it is a request, or several metrics, rather than data."""
+    """Whether it is a request or a sequence of metrics, not data."""
     if isinstance(value, TestRequest):
         return True
     return isinstance(value, list | tuple) and bool(value) and all(isinstance(one, Metric) for one in value)
@@ -223,7 +222,7 @@ def _answer(kind: type[Result], request: Request) -> Result:
 
 @lru_cache(maxsize=8)
 def _settings(variables: tuple[tuple[str, str], ...]) -> Settings:
-    """The settings in these variables: reading them takes as long as a small test."""
+    """The settings in these variables, cached: reading them takes as long as a small test."""
     from ..settings import Settings
 
     return Settings()

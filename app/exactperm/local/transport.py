@@ -1,7 +1,7 @@
-"""The service without a server: requests of httpx are answered by the pipeline in this process.
+"""The service without a server: the pipeline answers httpx requests in this process.
 
-They are read as a server reads them, multipart body and all, within the same limits (the settings EXACTPERM_…), so
-that the answers are the same bytes. Nothing listens, and no process is started.
+It reads them like a server, within the same limits (the settings EXACTPERM_…), so that the answers are the same
+bytes. Nothing listens, and no process is started.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PATHS: dict[str, Kind] = {
     **{f"/v1/tests/{kind}": kind for kind in get_args(TestKind)},
 }
 REQUEST_ID = "-"
-LOOK_S = 0.05  # how often the deadline is compared with the clock
+LOOK_S = 0.05  # period of checking the deadline
 
 
 class Limit:
@@ -52,7 +52,7 @@ class Limit:
         self._ends = self._started + seconds
 
     def plan(self, seconds: float) -> None:
-        """Say how long the engine may need."""
+        """Report how long the engine may need."""
         if self._planned is not None:
             self._planned(seconds)
 
@@ -62,11 +62,12 @@ class Limit:
 
 
 class InProcess(httpx.BaseTransport):
-    """Answers requests for tests, gates, comparisons and plans; `planned` is called with the seconds that the engine may need.
+    """Answers requests for tests, gates, comparisons and plans; `planned` is called with the engine's predicted
+    seconds.
 
-    The pipeline runs in a thread of its own, so that the caller's can be interrupted, and stops waiting at the deadline.
-    `look` is called while it runs, and stops it by raising; whoever looks also waits until it has stopped. `with_line`
-    puts the line of the text before the JSON of an answer.
+    The pipeline runs in another thread, so that the caller's can be interrupted and stops waiting at the deadline.
+    `look` is called while the pipeline runs and stops it by raising; the caller then waits until it has stopped.
+    `with_line` puts the line of text before the JSON of an answer.
     """
 
     def __init__(
@@ -132,7 +133,7 @@ class InProcess(httpx.BaseTransport):
             _stop(thread)
             while self._look is not None and thread.is_alive():
                 thread.join(1.0)
-                _stop(thread)  # again: a callback from C may have swallowed it
+                _stop(thread)  # again, since a callback from C may have swallowed it
             raise
         if not results:
             raise OutOfMemory(
@@ -144,14 +145,14 @@ class InProcess(httpx.BaseTransport):
 def _handled(job: Job, body: bytes, limit: Limit) -> RenderedResponse:
     if job.kind != "batch":
         return handle(job, body, limit)
-    alone = replace(job, limits=replace(job.limits, workers=1))  # nobody to divide it among
+    alone = replace(job, limits=replace(job.limits, workers=1))  # no workers to divide it among
     answered = handle_batch(alone, body, limit)
     assert isinstance(answered, RenderedResponse)
     return answered
 
 
 def _of_a_board(options: dict[str, str], answer_in: str) -> dict[str, Any]:
-    """What only the answers to comparisons have a choice of."""
+    """The options that only answers to comparisons have."""
     return {
         "picture": board_picture(options.get("picture"), answer_in),
         "table": board_table(options.get("table"), answer_in),
@@ -159,7 +160,9 @@ def _of_a_board(options: dict[str, str], answer_in: str) -> dict[str, Any]:
 
 
 def _wait(done: threading.Event, limit: Limit, look: Callable[[], None] | None) -> None:
-    """Wait until it is done; raises DeadlineExceeded, or what `look` raises. The deadline is known only once the body has been read."""
+    """Wait until it is done; raises DeadlineExceeded, or the exception of `look`. The deadline is known only once the
+    body has been read.
+    """
     while not done.wait(LOOK_S):
         if look is not None:
             look()
@@ -171,9 +174,10 @@ def _wait(done: threading.Event, limit: Limit, look: Callable[[], None] | None) 
 
 
 def _stop(thread: threading.Thread) -> None:
-    """End a computation that nobody waits for: SystemExit is raised in it when its current call into C has returned.
+    """End an abandoned computation:
 
-    Otherwise it would go on, and slow down a program that goes on, too: a notebook, say.
+    SystemExit is raised in its thread once the current call into C has returned. Otherwise it would slow down a
+    program that goes on, such as a notebook.
     """
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit)

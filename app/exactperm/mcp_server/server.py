@@ -1,6 +1,7 @@
-"""The server: MCP on standard input and output, until that closes. Everything is computed in this process.
+"""The server:
 
-One call is computed at a time, because the precision of ball arithmetic belongs to the process and not to a thread.
+MCP on standard input and output, until that closes. Calls are computed in this process, one at a time, because the
+precision of ball arithmetic is global to the process.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from ..service.schema.requests import FIELDS as OF_POWER, Design
 from ..settings import Settings
 from ..version import __version__
 
-# What can be asked: the arguments of each tool, and the request that they make
+# The tools: their arguments, and the requests that they make
 
 
 Given = dict[str, Any]
@@ -61,7 +62,7 @@ PAIR = {
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool: what it is for, its arguments as JSON Schema, and what makes a request of them."""
+    """A tool: its description, its arguments as JSON Schema, and the function that makes a request of them."""
 
     description: str
     arguments: Mapping[str, Any]
@@ -76,15 +77,15 @@ class Tool:
 
 
 def request_of(name: str, given: Given, read: Read, timeout_s: float) -> Request:
-    """The request of a call, whose deadline is `timeout_s` if it asks for none; raises InputError, InvalidData or ValueError."""
+    """The request of a call, with the deadline `timeout_s` unless it sets one; raises InputError, InvalidData or
+    ValueError.
+    """
     if name not in TOOLS:
         raise InvalidTest.at("", "unknown_tool", f"There is no such tool; there are {', '.join(TOOLS)}.")
     known = TOOLS[name].arguments
     given = {key: value for key, value in given.items() if value is not None}
     for key in given.keys() - known.keys():
-        detail = (
-            f"{name} has no such argument; it has {', '.join(known)}. Everything else belongs into options."
-        )
+        detail = f"{name} has no such argument; it has {', '.join(known)}. Put everything else into options."
         raise InvalidTest.at("/" + pointer_token(key), "unknown_argument", detail)
     own = given.get("options", {})
     if not isinstance(own, dict):
@@ -107,7 +108,7 @@ def _files(given: Given, read: Read) -> Parts:
 
 
 def _once(options: Given, elsewhere: Collection[str]) -> None:
-    """Refuse an option that was said beside the options, too: one of them would be ignored."""
+    """Refuse an option that was also given as an argument: one of them would be ignored."""
     for name in options.keys() & elsewhere:
         raise InvalidTest.at(f"/options/{name}", "duplicate_parameter", f"{name} is given twice.")
 
@@ -156,36 +157,42 @@ def _power(given: Given, read: Read) -> PowerRequest:
 
 
 def _options(names: Sequence[str], default: str = "") -> dict[str, Any]:
-    """What else can be said, as over HTTP; values that are wrong are refused with those that are right."""
+    """The description of options, as over HTTP; a refusal of a wrong value lists the valid ones."""
     others = ", ".join(dict.fromkeys(name for name in names if name not in {"fail_status", "compare"}))
-    detail = f"Fields of the form, by name{default}. Leave out what you do not know: it is guessed, or an error says what to choose. "
+    detail = (
+        f"Fields of the form, by name{default}. Omit what you do not know: it is guessed, or an error "
+        "lists the choices. "
+    )
     return {"type": "object", "description": f"{detail}There are: {others}."}
 
 
 # fmt: off
 TOOLS = {
     "test_files": Tool(
-        "Test exactly whether two systems differ on the same test items. Answers with p-value, difference and what was read.",
-        PAIR | {"options": _options(OF_A_TEST, "; pmf is none unless given")}, _test,
+        ("Test exactly whether two systems differ on the same test items. Returns the p-value, the "
+        "difference, and how files were read."),
+        PAIR | {"options": _options(OF_A_TEST, "; pmf defaults to none")}, _test,
     ),
     "gate_files": Tool(
-        "Decide whether a candidate u may replace a baseline v: PASS, FAIL or INCONCLUSIVE. What is inconclusive is not shown.",
+        ("Decide whether a candidate u may replace a baseline v: PASS, FAIL or INCONCLUSIVE. INCONCLUSIVE "
+        "shows nothing."),
         PAIR | {"against": PATHS | {"description": "Instead of v: several baselines."},
-                "options": _options((*OF_A_GATE, "metrics", *OF_A_TEST), "; pmf is none unless given")}, _gate,
+                "options": _options((*OF_A_GATE, "metrics", *OF_A_TEST), "; pmf defaults to none")}, _gate,
     ),
     "compare_files": Tool(
         "Compare many systems on the same items: exact tests of their pairs, adjusted p-values, rank ranges and groups.",
         {"files": PATHS | {"description": "The file of each system; or file, one with all of them."}, "file": PATH, **BESIDE,
          "options": _options(("names", "systems", "compare", "format", "statistic", *OF_QUERY, *READER_OPTIONS, *PARAMETERS),
-                             "; pairs: significant or none makes long answers short")}, _compare,
+                             "; pairs: significant or none shortens long answers")}, _compare,
     ),
     "power": Tool(
-        "Say how many items a test needs (solve: n), which true difference it finds (effect), or how likely (power).",
+        ("Find how many items a test needs (solve: n), the true difference it detects (effect), or its "
+        "power (power)."),
         {"solve": {"type": "string", "enum": ["effect", "n", "power"]},
          "n": {"description": "Numbers of items: 500, or [100, 300]."},
          **{name: {"type": "number"} for name in ("power", "effect", "alpha")}, "comparisons": {"type": "integer"},
          "alternative": {"type": "string"},
-         "design": {"type": "object", "description": f"What is known, unless there are files of a pilot: {', '.join(Design.model_fields)}; "
+         "design": {"type": "object", "description": f"The known numbers, without files of a pilot: {', '.join(Design.model_fields)}; "
                     'such as {"kind": "binary", "p10": 0.08, "p01": 0.05}.'},
          **PAIR, "options": _options(tuple(name for name in OF_A_TEST if name not in OF_POWER))}, _power, ("solve",),
     ),
@@ -193,7 +200,7 @@ TOOLS = {
 # fmt: on
 
 
-# Files below one folder, and nothing else: an assistant may be told by anyone what to open
+# Files below one folder only: anyone may have told an assistant what to open
 
 
 OPEN = (
@@ -202,7 +209,7 @@ OPEN = (
 
 
 class Folder:
-    """The files that one call reads below `root`, of at most `most_bytes` together."""
+    """The files of one call, all below `root`, with at most `most_bytes` together."""
 
     def __init__(self, root: Path, most_bytes: int) -> None:
         self._root = root.resolve(strict=True)
@@ -213,7 +220,7 @@ class Folder:
 
         Raises
         ------
-            InvalidTest: it is no path below the root, or no regular file that can be read; links may not lead out.
+            InvalidTest: it is not a path below the root, or not a readable regular file; links may not lead out.
             BodyTooLarge: the files of the call have too many bytes.
         """
         if not isinstance(path, str) or not path:
@@ -239,7 +246,9 @@ class Folder:
             ) from None
 
     def _content(self, parts: tuple[str, ...], pointer: str) -> bytes:
-        """The bytes; opened part by part without following links, so that none can be put there since it was resolved."""
+        """The bytes, opened part by part without following links, so that no link can appear after the path was
+        resolved.
+        """
         at = os.open(self._root, OPEN | os.O_DIRECTORY)
         try:
             for index, part in enumerate(parts):
@@ -250,7 +259,7 @@ class Folder:
                 os.close(within)
             found = os.fstat(at)
             if not stat.S_ISREG(found.st_mode):
-                detail = "This is no regular file: folders, pipes and devices are not read."
+                detail = "This is not a regular file: folders, pipes and devices are not read."
                 raise InvalidTest.at(pointer, "not_a_file", detail)
             content = b""
             if found.st_size <= self._left:  # it may grow, and those of /proc have no size
@@ -260,9 +269,7 @@ class Folder:
             os.close(at)
         self._left -= max(found.st_size, len(content))
         if self._left < 0:
-            detail = (
-                f"The files of one call have more than {self._most:,} bytes together, the most that is read"
-            )
+            detail = f"The files of one call have more than {self._most:,} bytes together, the limit"
             raise BodyTooLarge(f"{detail} (EXACTPERM_MAX_BODY_BYTES).")
         return content
 
@@ -279,8 +286,8 @@ INSTRUCTIONS = (
 
 
 def serve(root: Path, settings: Settings) -> None:
-    """Answer until standard input closes. While it does, what others print goes to standard error."""
-    # At once: the thread that waits for standard input could not be interrupted, and there is nothing to finish.
+    """Answer until standard input closes. Meanwhile, prints of other code go to standard error."""
+    # Exit at once: the thread that waits for standard input cannot be interrupted, and nothing is left to finish.
     signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
     anyio.run(_serve, root, settings)
 
@@ -319,9 +326,9 @@ async def _serve(root: Path, settings: Settings) -> None:
 
 
 class Lines(io.TextIOWrapper):
-    """Standard input, and the calls in it that have numbers which the SDK would read as 0, by their ids.
+    """Standard input, and the ids of calls with numbers that the SDK would read as 0.
 
-    Who else reads standard input meanwhile finds its end, as the SDK has it.
+    Other readers of standard input find its end, as with the SDK.
     """
 
     def __init__(self) -> None:
@@ -342,12 +349,12 @@ class Lines(io.TextIOWrapper):
             if isinstance(message, dict) and isinstance(message.get("id"), int | str):
                 self.refused[message["id"]] = error
         except ValueError:
-            pass  # the SDK says that it is not JSON
+            pass  # the SDK refuses it as not JSON
         return line
 
 
 def answer(name: str, given: Given, root: Path, settings: Settings) -> types.CallToolResult:
-    """The answer to one call, in a thread of anyio; what is wrong is a result as well. Stops when the call is cancelled."""
+    """The answer to one call, in a thread of anyio; faults are results as well. Stops when the call is cancelled."""
     try:
         request = http_request(_call(name, given, root, settings))
         transport = InProcess(settings, look=anyio.from_thread.check_cancelled, with_line=True)
@@ -377,7 +384,7 @@ def _call(name: str, given: Given, root: Path, settings: Settings) -> Any:
 
 
 def _problem(body: bytes) -> types.CallToolResult:
-    """What is wrong, and where: the sentence, and the pointers into the arguments."""
+    """The fault and its place: the sentence, and the pointers into the arguments."""
     document = json.loads(body)
     del document["instance"]
     for said in (document, *document.get("errors", ())):

@@ -36,7 +36,7 @@ class HealthChecks:
         self._wrong: list[str] | None = None
 
     def tested(self, wrong: list[str]) -> None:
-        """The self-test ran; `wrong` names the failed cases."""
+        """Record the self-test; `wrong` names the failed cases."""
         self._wrong = wrong
 
     def not_alive(self) -> str | None:
@@ -75,6 +75,6 @@ def health_router(health: HealthChecks, retry_after_s: int) -> APIRouter:
         return respond(health.not_ready())
 
     router.add_api_route("/livez", livez, response_class=Response, summary="Alive?")
-    router.add_api_route("/readyz", readyz, response_class=Response, summary="Ready for work?")
+    router.add_api_route("/readyz", readyz, response_class=Response, summary="Report readiness")
     router.add_api_route("/healthz", readyz, response_class=Response, summary="The same as /readyz")
     return router

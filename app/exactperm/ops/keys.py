@@ -1,7 +1,7 @@
 """API keys: bearer tokens, known by their SHA-256 digests. `python -m exactperm.ops.keys` makes one.
 
-The server has no keys, only digests, which are useless to whoever reads its environment. A key is 32 random bytes, so
-that a plain digest is enough.
+The server has only digests, which are useless to a reader of its environment. A key is 32 random bytes, so a plain
+digest is enough.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OPEN = (
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The digests of the valid keys; without any the service is open."""
+    """The digests of the valid keys; if empty, the service is open."""
 
     digests: tuple[bytes, ...]
 

@@ -1,7 +1,6 @@
-"""Log lines: JSON for programs or text for people, the same for every logger. Never a payload or a key.
+"""Log lines: JSON for programs or text for people, the same for every logger, never with a payload or a key.
 
-Libraries log through the standard library. The line of each request is written directly, because every request pays
-for it.
+Libraries log through the standard library. The line of each request is written directly, for speed.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ _process: dict[str, int] = {}
 
 
 def name_process(number: int) -> None:
-    """Have all lines of this process, and of those forked from it, say which web process they come from."""
+    """Add the number of the web process to all lines of this process and its forks."""
     _process["process"] = number
 
 
 def add_process(_: Any, __: str, event: EventDict) -> EventDict:
-    """The number of the web process, where there are several."""
+    """The number of the web process, if there are several."""
     event.update(_process)
     return event
 
@@ -76,7 +75,7 @@ def request_line(form: Format) -> RequestLine:
         members.update(_process)
         members["time"] = stamp()
         members["level"] = LEVEL
-        out.write(text_of(members) + "\n")  # in one call, because other threads write, too
+        out.write(text_of(members) + "\n")  # in one call, because other threads also write
         out.flush()
 
     return line
@@ -97,7 +96,7 @@ class Stamp:
 
 
 def json_line(members: EventDict) -> str:
-    """The same as `compact`, three times as fast where there are only numbers and plain texts."""
+    """The same as `compact`, three times as fast for numbers and plain texts."""
     if PLAIN.issuperset(map(type, members.values())):
         with suppress(PydanticSerializationError):  # half of a surrogate pair
             text = to_json(members, inf_nan_mode="constants")
@@ -125,7 +124,7 @@ def rendered(form: Format) -> Processor:
 
 
 def compact(event: EventDict, **_: Any) -> str:
-    """One line of ASCII: no value can begin another line."""
+    """One line of ASCII, so that no value can begin another line."""
     return ENCODER.encode(event)
 
 
@@ -208,7 +207,7 @@ def silence_libraries() -> None:
 
 
 class Once(logging.Filter):
-    """Drops lines of uvicorn that say again what ours say: about invalid requests, and why the workers did not start."""
+    """Drops lines of uvicorn that repeat ours: about invalid requests, and why the workers did not start."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether to keep a record."""

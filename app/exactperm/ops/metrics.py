@@ -1,7 +1,7 @@
 """Metrics for Prometheus. Labels have few values, whatever clients send: route templates, known methods, reasons.
 
-Counters kept by the executor are read at collection, so that nothing is counted twice. Those of several web processes are
-added up; counters of processes that ended stay: none ever goes back.
+Counters kept by the executor are read at collection, so that nothing is counted twice. Those of several web processes
+are added up; counters of ended processes stay, so that none ever decreases.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..execution.memory import resident_bytes
 
 COUNTED = frozenset({"counter", "histogram"})  # types whose values add up over time
 WEB_RESTARTS = "exactperm_web_process_restarts"
-# The same in every process: what it is, or what all read from one database.
+# Metrics that are equal in every process, such as those read from the database.
 MOST = frozenset(
     {
         "exactperm_build_info",
@@ -60,7 +60,7 @@ def snapshot(families: Iterable[Metric]) -> bytes:
 
 
 class Merged(Collector):
-    """The sum of the last snapshot of each living process, and of what the ended ones had counted."""
+    """The sum of the last snapshots of all processes, including ended ones' counters."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, tuple[str, str]] = {}  # documentation and type
@@ -79,13 +79,13 @@ class Merged(Collector):
         self._last[process] = families
 
     def ended(self, process: int) -> None:
-        """A process has ended: its gauges are gone, its counters stay."""
+        """Drop the gauges of a process that has ended, and keep its counters."""
         for name, samples in self._last.pop(process, {}).items():
             if self._kinds[name][1] in COUNTED:
                 _add(self._ended.setdefault(name, {}), samples)
 
     def replaced(self, reason: str) -> None:
-        """A process that ended is replaced."""
+        """Count the replacement of a process."""
         _add(
             self._ended.setdefault(WEB_RESTARTS, {}), {(f"{WEB_RESTARTS}_total", (("reason", reason),)): 1.0}
         )
@@ -241,7 +241,7 @@ class Metrics:
         return self.text()
 
     def snapshot(self) -> bytes:
-        """What other processes need to add these metrics to theirs."""
+        """A snapshot of these metrics, for other processes to add up."""
         return snapshot(self.registry.collect())
 
     def names(self) -> dict[str, str]:
@@ -284,7 +284,7 @@ class StateCollector(Collector):
             _counter("exactperm_worker_restarts", "Workers that ended and were replaced.", restarts),
             _counter(WEB_RESTARTS, "Web processes that ended and were replaced.", web_restarts),
         )
-        # What the database of jobs says is the same in every process; 0 without one, or while it is away.
+        # Metrics of the job database are the same in every process; 0 without one, or while it is away.
         by_state, waiting, hosts = metrics.jobs or ({}, 0.0, 0)
         jobs = GaugeMetricFamily("exactperm_jobs", "Jobs that are kept, by state.", labels=("state",))
         for state in JOB_STATES:
@@ -316,7 +316,7 @@ class StateCollector(Collector):
             ("job_hosts", "Workers for jobs that have a heartbeat.", hosts),
             (
                 "job_database_up",
-                "Whether there is a database of jobs that answers.",
+                "Whether the job database answers.",
                 metrics.jobs is not None,
             ),
         ):

@@ -1,8 +1,9 @@
-"""The middlewares around the application: API keys, cross-origin requests (CORS), HEAD, and what every request gets.
+"""The middlewares around the application:
 
-That is an id, security headers, metrics, a span and a log line, and during a shutdown the end of its connection; by one wrapper
-of `receive` and `send` instead of one per purpose, because every request pays for it. CORS is off without a list of origins.
-No wildcard, and no credentials: a key is sent in `Authorization`, which the page sets itself.
+API keys, cross-origin requests (CORS), HEAD, and one for every request. The latter adds an id, security headers,
+metrics, a span and a log line, and closes the connection during a shutdown; a single wrapper of `receive` and `send`,
+for speed. CORS is off without a list of origins. There is no wildcard and there are no credentials: the page itself
+sets the key in `Authorization`.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ UNMATCHED = "unmatched"
 class Templates:
     """Route templates as labels of metrics, spans and log lines: few, whatever clients request.
 
-    Looked up by the path alone: in `scope["route"]` requests that are refused before routing (no key, too many
-    connections) have none. A path without a route is `unmatched`.
+    Looked up by path, because requests refused before routing (no key, too many connections) have no `scope["route"]`.
+    A path without a route is `unmatched`.
     """
 
     def __init__(self, routes: Iterable[Any]) -> None:
@@ -66,7 +67,7 @@ HARMLESS = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
 RECORD = "exactperm.record"  # the key of the RequestRecord in an ASGI scope
 WORK = "exactperm.work"  # the key of the WorkStats in an ASGI scope
 TOO_SLOW = "The body did not arrive in time, or arrived more slowly than this server allows."
-ABORTED = 499  # no response was sent: the client disconnected, or was cut off
+ABORTED = 499  # no response: the client disconnected or was cut off
 
 
 class RequestRecord:
@@ -92,7 +93,7 @@ class RequestRecord:
         self.connection = scope.get(CONNECTION)
         self.in_bytes = self.out_bytes = 0
         self.status = ABORTED
-        self.begun = False  # whether the response has
+        self.begun = False  # whether the response has ended
         request_id = b""
         callers = []
         for name, value in scope["headers"]:
@@ -208,7 +209,7 @@ READING = frozenset({"GET", "HEAD"})
 class AuthMiddleware:
     """Raises `TooManyConnections` and `Unauthorized`, before the body is read; `ErrorMiddleware`, outside it, renders them.
 
-    The health routes are always open: an orchestrator that gets no answer would restart a busy service. The page and the
+    The health routes are always open: an orchestrator without an answer would restart a busy service. The page and the
     documentation need no key: they contain no data, and a browser can send none before it has loaded them.
     """
 

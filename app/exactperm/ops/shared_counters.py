@@ -1,4 +1,4 @@
-"""Counters that several web processes share: each writes its own place in shared memory and reads all."""
+"""Counters that several web processes share: each writes its slot in shared memory and reads all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ WORD_BYTES = 8
 
 
 class Together:
-    """One process's part of a count; alone there are no others."""
+    """One process's part of a count."""
 
     def __init__(self, places: memoryview | None = None, own: int = 0) -> None:
         self._places = memoryview(bytearray(WORD_BYTES)).cast("q") if places is None else places
@@ -20,7 +20,7 @@ class Together:
 
     @property
     def others(self) -> int:
-        """What the other processes count now."""
+        """The current counts of the other processes."""
         return sum(self._places) - self._places[self._own] if len(self._places) > 1 else 0
 
 
@@ -40,5 +40,5 @@ class Counts:
         return Together(self._held, number)
 
     def forget(self, number: int) -> None:
-        """The process with this number has ended."""
+        """Reset the counts of a process that has ended."""
         self._connections[number] = self._held[number] = 0

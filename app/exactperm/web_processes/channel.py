@@ -1,7 +1,7 @@
-"""What crosses the socket between the parent and a web process: a kind, a length, and that many bytes.
+"""Messages between the parent and a web process: a kind, a length, and that many bytes.
 
-The web process says that it listens, that its event loop turns, what its metrics are, and asks for the metrics of all. The
-parent asks for its metrics, sends those of all, and hands on signals.
+The web process reports that it listens, that its event loop turns, and its metrics, and asks for the metrics of
+all. The parent asks for metrics, sends those of all, and forwards signals.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ class Frames:
 
 
 class ToParent(asyncio.Protocol):
-    """The web process's end. `alive` says whether work progresses, `metrics` are its own, `told` gets signals."""
+    """The web process's end. `alive` tells whether work progresses, `metrics` gives its metrics, `told` receives
+    signals.
+    """
 
     def __init__(self, alive: Callable[[], bool], metrics: Callable[[], bytes]) -> None:
         self.told: Callable[[int, FrameType | None], None] = lambda *_: None
@@ -61,7 +63,7 @@ class ToParent(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     async def connect(self, connection: socket.socket) -> None:
-        """Begin to talk, in the running event loop."""
+        """Start, in the running event loop."""
         loop = asyncio.get_running_loop()
         self._transport, _ = await loop.create_connection(lambda: self, sock=connection)
         self._beat(loop)
@@ -84,7 +86,7 @@ class ToParent(asyncio.Protocol):
             return await asyncio.shield(asked)
 
     def data_received(self, data: bytes) -> None:
-        """The parent asks, answers or hands on a signal."""
+        """Handle a message of the parent: a question, an answer or a signal."""
         for kind, content in self._frames.read(data):
             if kind == METRICS:
                 self._send(METRICS, self._metrics())
@@ -96,7 +98,7 @@ class ToParent(asyncio.Protocol):
                 self.told(content[0], None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The parent is gone: nobody would replace or stop this process."""
+        """End with the parent, since nobody would replace or stop this process."""
         os._exit(1)
 
     def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -110,7 +112,7 @@ class ToParent(asyncio.Protocol):
 
 
 class ToWeb:
-    """The parent's end. It never waits for a web process: what that does not read is dropped with it."""
+    """The parent's end. It never waits for a web process: unread messages are dropped with it."""
 
     def __init__(self, connection: socket.socket) -> None:
         connection.setblocking(False)
@@ -132,7 +134,7 @@ class ToWeb:
                 self._unsent = self._unsent[self.connection.send(self._unsent) :]
 
     def read(self) -> list[tuple[int, bytes]]:
-        """The messages that have come; none also when the web process has closed its end."""
+        """The messages received; none if the web process has closed its end."""
         try:
             return self._frames.read(self.connection.recv(2**16))
         except OSError:

@@ -1,7 +1,8 @@
-"""The parent of several web processes: starts them warm, watches and replaces them, hands on signals, adds up metrics.
+"""The parent of several web processes: starts them warm, watches and replaces them, forwards signals, and adds up
+metrics.
 
-It serves no connection and computes nothing. It holds a copy of every listening socket, so that connections which wait for
-a process that died are answered by the one that replaces it.
+It serves no connection and computes nothing. It holds a copy of every listening socket, so that the replacement of a
+dead process answers the connections that waited for it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ DIVIDED = ("max_connections_per_address", "queue_depth", "cache_bytes")
 def share_of(settings: Settings, number: int, processes: int) -> Settings:
     """The settings of web process `number` of `processes`; open connections and held bytes are counted together instead.
 
-    Shares are rounded up. What is derived from `web_processes` is of one of them already.
+    Shares are rounded up. Settings derived from `web_processes` are already per process.
     """
     least, more = divmod(settings.workers, processes)
     own: dict[str, Any] = {name: -(-getattr(settings, name) // processes) for name in DIVIDED}
@@ -43,8 +44,8 @@ def share_of(settings: Settings, number: int, processes: int) -> Settings:
 log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 0.1
-AWAY_S = 1.0  # a parent that was stopped itself must not judge others by their silence
-LIVED_S = 10.0  # a process that lives as long did not die of its start
+AWAY_S = 1.0  # a parent that was itself stopped must not judge others by silence
+LIVED_S = 10.0  # a process that lives this long did not die at its start
 LONGEST_PAUSE_S = 30.0
 SNAPSHOT_WITHIN_S = 0.5
 SNAPSHOT_EVERY_S = 5.0
@@ -55,7 +56,7 @@ Run = Callable[[int, list[socket.socket], socket.socket, Counts], None]
 
 @dataclass(slots=True)
 class Web:
-    """One place for a web process, and the process in it."""
+    """The slot of a web process, and the process in it."""
 
     number: int
     sockets: list[socket.socket]
@@ -71,7 +72,7 @@ class Web:
 
 @dataclass(slots=True)
 class Question:
-    """Somebody asks for all metrics, and waits for the snapshots of these processes."""
+    """A request for all metrics that waits for the snapshots of these processes."""
 
     asker: Web
     until: float
@@ -139,7 +140,7 @@ class Parent:
                 self._judge(web, now)
             elif not self._ends_at and now >= web.start_at:
                 self._try_to_begin(web, now)
-        if now - self._asked_at > SNAPSHOT_EVERY_S:  # what a process counted is lost with it only since then
+        if now - self._asked_at > SNAPSHOT_EVERY_S:  # a dead process loses only the counts since then
             self._asked_at = now
             self._ask(self._webs)
         for question in tuple(self._questions):
@@ -171,9 +172,11 @@ class Parent:
         self._selector.register(ours, selectors.EVENT_READ, web)
 
     def _become(self, web: Web, ours: socket.socket, parent: int) -> None:
-        """In the new process: nothing of the parent or of the others is kept; signals come from the parent."""
+        """Run in the new process, without anything of the parent or of other processes; signals come from the
+        parent.
+        """
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGINT, signal.SIGTERM):  # one to the whole group would come twice
+        for number in (signal.SIGINT, signal.SIGTERM):  # a signal to the whole group would come twice
             signal.signal(number, signal.SIG_IGN)
         die_with_parent(parent)
         set_name("exactperm-web")
@@ -208,7 +211,7 @@ class Parent:
     def _bury(self, now: float) -> None:
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)  # as process 1 of a container it gets orphans, too
+                pid, status = os.waitpid(-1, os.WNOHANG)  # as process 1 of a container it also gets orphans
             except ChildProcessError:
                 return
             if not pid:
@@ -231,25 +234,25 @@ class Parent:
         if self._ends_at:
             return
         log.warning("web process %d ended (%s, status %s)", web.number, web.reason, status)
-        if not self._said:  # none ever came up: a replacement would not, either
+        if not self._said:  # none ever came up, nor would a replacement
             self._status = status if status > 0 else 1
             self._signals.append(signal.SIGTERM)
             return
         self._merged.replaced(web.reason)
         web.deaths = web.deaths + 1 if now - web.since < LIVED_S else 1
         web.start_at = now + (0.0 if web.deaths == 1 else min(2.0 ** (web.deaths - 2), LONGEST_PAUSE_S))
-        if not web.listens:  # clients that wait for it would wait for long
+        if not web.listens:  # its waiting clients would wait for long
             _close(web)
 
     def _drain(self, number: int, now: float) -> None:
         delay_s = self._settings.shutdown_delay_s if number == signal.SIGTERM else 0.0
         self._ends_at = now + delay_s + self._settings.shutdown_grace_s + END_AFTER_GRACE_S
         for web in self._webs:
-            _close(web)  # the processes have their own, and stop listening with them
+            _close(web)  # the processes have copies, and stop listening with them
             if web.channel is not None:
                 web.channel.send(SIGNAL, bytes([number]))
 
-    # -- what they say --------------------------------------------------------------------------------------
+    # -- messages --------------------------------------------------------------------------------------
 
     def _hear(self, web: Web) -> None:
         if web.channel is None:

@@ -1,6 +1,6 @@
 """One request and its answer, as the application sees them: ASGI messages in, bytes on the wire out.
 
-Head and body leave in one write, so that a client that waits for its answer wakes up once.
+Head and body leave in one write, so that a waiting client wakes up once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .parsing import END, MOST_DIGITS
 log = logging.getLogger("exactperm.edge")
 
 NAME = re.compile(rb"[!#-'*+.^_`|~0-9A-Za-z-]+\Z")
-# What values consist of (RFC 9110, section 5.5): no control characters but tabs, above all no end of a line.
+# Valid characters of values (RFC 9110, section 5.5): no control characters but tabs, above all no line ends.
 CLEAR = bytes([9, *range(0x20, 0x7F), *range(0x80, 0x100)])
 STATUS_LINES = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
@@ -49,7 +49,7 @@ class Wire(Protocol):
         """Go on after an answer was written."""
 
 
-_names: set[bytes] = set()  # that are known to be valid
+_names: set[bytes] = set()  # known to be valid
 
 
 def head_of(status: int, headers: Headers) -> bytes:
@@ -61,7 +61,7 @@ def head_of(status: int, headers: Headers) -> bytes:
 class Exchange:
     """A request and its answer.
 
-    `whole`: the body is complete. `begun` and `done`: the answer is. `gone`: there is nobody to answer. `closes`: the
+    `whole`: the body is complete. `begun`, `done`: state of the answer. `gone`: the client has left. `closes`: the
     connection ends with the answer.
     """
 
@@ -79,7 +79,7 @@ class Exchange:
         self._later: asyncio.Handle | None = None
 
     async def run(self) -> None:
-        """Let the application answer."""
+        """Run the application."""
         try:
             await self._wire.app(self._scope, self.receive, self.send)
         except asyncio.CancelledError:  # at the end of the grace period
@@ -97,7 +97,7 @@ class Exchange:
             self._wire.transport.abort()
 
     async def receive(self) -> Message:
-        """The next piece of the body, or that the client has gone."""
+        """The next piece of the body, or the news that the client has gone."""
         if self._expects_continue and not (self.begun or self.gone or self.body or self.whole):
             self._expects_continue = False
             self._wire.transport.write(b"HTTP/1.1 100 Continue" + END)
@@ -112,7 +112,7 @@ class Exchange:
         return {"type": "http.request", "body": body, "more_body": not self.whole}
 
     async def send(self, message: Message) -> None:
-        """Send the head, which waits for what the application sends before it gives way, or a piece of the body."""
+        """Send a piece of the body, or the head, which waits for what the application sends in the same step."""
         if not self.gone:
             await self._wire.writable.wait()
         if self.gone:
@@ -158,7 +158,7 @@ class Exchange:
         return head_of(status, headers)
 
     def _send_head(self) -> None:
-        """Send the head alone: the body takes its time."""
+        """Send the head alone, since the body is late."""
         head, self._head = self._head, b""
         self._wire.transport.write(head)
 

@@ -183,7 +183,7 @@ class Limits:
         return replace(fewer, max_connections=served)
 
     def too_slow(self, seconds: float, received: int) -> bool:
-        """Whether a body is too slow of which `received` bytes arrived in `seconds`."""
+        """Whether a body is too slow if `received` bytes arrived in `seconds`."""
         if seconds >= self.body_timeout_s:
             return True
         return received < self.body_bytes_per_second * (seconds - self.header_timeout_s)
@@ -275,7 +275,7 @@ class Edge:
         return min(LOOK_EVERY_S, self.limits.header_timeout_s / 4, self.limits.body_timeout_s / 4)
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        # What is due before the next check is due now: no deadline is exceeded.
+        # Deadlines before the next check count as due now, so that none is exceeded.
         self._look_at(iter(tuple(self.connections)), loop.time() + self.look_every_s, loop)
 
     def _look_at(self, some: Iterator[Link], now: float, loop: asyncio.AbstractEventLoop) -> None:

@@ -1,7 +1,8 @@
-"""The head of a request and a body in chunks: httptools reads them, and what two programs could read differently is refused.
+"""The head of a request and a chunked body: httptools reads them, and anything that two programs could read differently
+is refused.
 
-RFC 9112 lets a recipient accept bare line feeds, folded headers, or a length beside a transfer coding; of two that stand
-one behind the other, one may see a request that the other does not (request smuggling, section 11.2).
+RFC 9112 lets a recipient accept bare line feeds, folded headers, or a length beside a transfer coding; one of two
+programs in a row may then see a request that the other does not (request smuggling, section 11.2).
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import NamedTuple
 
 import httptools
 
-# Read here, so that each method and version has its answer: httptools knows a list of methods.
-# A target has no fragment (RFC 9112, 3.2): some would cut it off, others not.
+# Read here, since httptools only knows a list of methods. A target has no fragment (RFC 9112, 3.2): some programs would
+# cut it off, others not.
 REQUEST_LINE = re.compile(rb"([!#-'*+.^_`|~0-9A-Za-z-]+) ([\x21\x22\x24-\x7e]+) HTTP/(\d)\.(\d)\r\n")
 ABSOLUTE = re.compile(rb"https?://([^/?]*)(.*)\Z", re.IGNORECASE)
 HOST = re.compile(rb"[A-Za-z0-9._~%!$&'()*+,;=:\[\]-]*\Z")
@@ -55,7 +56,7 @@ TYPES = Refusal(400, "framing", "There are two Content-Type headers; send one.")
 
 
 class RequestHead(NamedTuple):
-    """A request without its body, which has `length` bytes, or comes in chunks where that is None."""
+    """A request without its body, which has `length` bytes, or is chunked if None."""
 
     method: bytes
     target: bytes
@@ -67,7 +68,7 @@ class RequestHead(NamedTuple):
 
 
 class _Fields:
-    """The fields of one head, as httptools finds them."""
+    """The fields of one head, from httptools."""
 
     def __init__(self) -> None:
         self.headers: list[tuple[bytes, bytes]] = []
@@ -132,7 +133,7 @@ def read_head(head: bytes) -> RequestHead:
 
 
 def _length(values: dict[bytes, list[bytes]], minor: bytes) -> int | None:
-    """How many bytes the body has; None where it comes in chunks."""
+    """The length of the body in bytes; None if it is chunked."""
     lengths = values.get(b"content-length", [])
     codings = values.get(b"transfer-encoding")
     if codings is not None:
@@ -148,10 +149,10 @@ def _length(values: dict[bytes, list[bytes]], minor: bytes) -> int | None:
     return int(lengths[0])
 
 
-FREE_CHUNKS = 4_096  # this many may be of any size
-FREE_CHUNKS_ANSWERED = 64  # after the request is answered
-LEAST_MEAN_CHUNK = 32  # bytes, if there are more of them
-FREE_FRAMING_BYTES = 65_536  # of sizes, extensions and line ends; beyond it no more than twice the content
+FREE_CHUNKS = 4_096  # this many chunks may have any size
+FREE_CHUNKS_ANSWERED = 64  # once the request is answered
+LEAST_MEAN_CHUNK = 32  # least mean bytes, if there are more of them
+FREE_FRAMING_BYTES = 65_536  # of sizes, extensions and line ends; beyond it, at most twice the content
 LAST = b"0" + END  # the last chunk, where there are no trailers
 MOST_ENDS = 8  # places in a piece that look like the end of the body: content may have any number of them
 SMALL_CHUNKS = Refusal(
@@ -166,8 +167,8 @@ class ChunkedBody:
 
     A chunk costs the same time whether it holds a byte or a megabyte, so a body of very many small ones is refused.
 
-    `rest` is what came behind it in the same piece. httptools does not say where a body ended, so a piece is cut where it
-    looks like an end; `followed` says that something came behind another end, after trailers, and is lost.
+    `rest` are the bytes after it in the same piece. httptools does not report where a body ended, so a piece is cut
+    where it looks like an end; `followed` means that bytes after another end, after trailers, were lost.
     """
 
     def __init__(self, most_trailer_bytes: int) -> None:
@@ -180,7 +181,7 @@ class ChunkedBody:
         self._in_trailers = False
         self._parts: list[bytes] = []
         self._refusal = NOT_HTTP
-        # A parser beside that of the head, which stops where another protocol was offered.
+        # A second parser, since that of the head stops if another protocol was offered.
         self._parser = httptools.HttpRequestParser(self)
         self._parser.feed_data(b"POST / HTTP/1.1\r\ntransfer-encoding: chunked" + END)
         self._in_trailers = True
@@ -224,11 +225,11 @@ class ChunkedBody:
             yield len(data)
 
     def answered(self) -> None:
-        """Bear less from now on: the answer is written."""
+        """Tighten the limits: the answer is written."""
         self._most_chunks = FREE_CHUNKS_ANSWERED
         self._chunks = self._content = self._wire = 0
 
-    # httptools calls these; what one raises comes out of `feed_data` as an HttpParserCallbackError.
+    # httptools calls these; `feed_data` wraps their exceptions in HttpParserCallbackError.
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A trailer."""

@@ -51,13 +51,13 @@ from .request_turns import kind_of
 
 LINGER_S = 5.0
 LAST_HEAD_S = 1.0  # time for the head of a last request during shutdown
-RESET_WITHIN_S = 0.1  # a client that has gone resets the connection within a round trip
+RESET_WITHIN_S = 0.1  # a client that has left resets the connection within a round trip
 HIGH_WATER_BYTES = 65_536  # of a body that the application has not received yet
 MOST_EMPTY_LINES = 16  # before a request: one is usual, a flood of them costs time and says nothing
 
 
 class Phase(Enum):
-    """What a connection waits for."""
+    """The state of a connection."""
 
     HEAD = auto()
     BODY = auto()
@@ -85,7 +85,7 @@ class HTTPProtocol(asyncio.Protocol):
         self._seen = 0  # bytes of a head that have been looked at
         self._empty_lines = 0  # before it
         self._received = 0  # bytes of the body
-        self._left: int | None = None  # bytes of the body that are to come, where it has a length
+        self._left: int | None = None  # bytes of the body still to come, if it has a length
         self._chunks: ChunkedBody | None = None
         self._exchange: Exchange | None = None
         self._connection = Connection()
@@ -156,7 +156,7 @@ class HTTPProtocol(asyncio.Protocol):
         self._advance()
 
     def _advance(self) -> None:
-        """Read what is there, up to a request that has to be answered first."""
+        """Read the buffer up to a request that has to be answered first."""
         try:
             while self._buffer and not self.transport.is_closing():
                 if self._phase in (Phase.BODY, Phase.LINGER):
@@ -232,13 +232,13 @@ class HTTPProtocol(asyncio.Protocol):
 
     def _read_body(self) -> None:
         if self._chunks is not None:
-            # Not all of it: what follows the body would be copied with each of many requests in a row.
+            # Not all of it: the bytes after the body would be copied for each pipelined request.
             there = bytes(memoryview(self._buffer)[:HIGH_WATER_BYTES])
             body = self._chunks.read(there)
             del self._buffer[: len(there) - len(self._chunks.rest)]
             over = self._chunks.over
             if self._chunks.followed:
-                # Where the next request begins is not known: the client has to send it again (RFC 9112, 9.3).
+                # The start of the next request is unknown: the client has to send it again (RFC 9112, 9.3).
                 self._closes = True
                 if self._exchange is not None:
                     self._exchange.closes = True

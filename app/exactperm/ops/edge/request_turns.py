@@ -1,4 +1,4 @@
-"""Shares the event loop among requests: a flood of them delays the others by a few in each turn of the loop.
+"""Shares the event loop among requests: a flood delays others only by a few in each turn of the loop.
 
 In each turn of the loop one request of most kinds begins, and a few of health requests and of tests, which wait for
 turns of their own before they compute (`exactperm.api.bodies`). Requests of one kind begin in their order.

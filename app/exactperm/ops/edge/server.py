@@ -1,4 +1,4 @@
-"""uvicorn's server with our start and end: says where it listens in words, drains before it stops, loses no connection."""
+"""uvicorn's server with another start and end: reports its address, drains before it stops, and loses no connection."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ LAST_PORT = 65_535
 
 
 def sockets_of(host: str, port: int, processes: int) -> list[list[socket.socket]]:
-    """For each process sockets of its own on the one address, bound and not yet listening; with port 0 on a free port.
+    """Sockets for each process on the same address, bound but not yet listening; port 0 picks a free port.
 
     The kernel spreads connections over the processes that listen (SO_REUSEPORT). They are made with IPPROTO_TCP, without
     which asyncio sets no TCP_NODELAY on what they accept: every answer then waits for a delayed acknowledgement.
 
     Raises
     ------
-        OSError: the address cannot be had; also when another service has it, which SO_REUSEPORT alone would share.
+        OSError: the address is not available, or another service has it (SO_REUSEPORT alone would share it).
     """
     with ExitStack() as undo:
         first = list(_bound(host, port, shared=False))
@@ -50,7 +50,7 @@ def sockets_of(host: str, port: int, processes: int) -> list[list[socket.socket]
 
 
 def sockets_again(host: str, port: int) -> list[socket.socket]:
-    """Sockets for one more process on an address that is ours."""
+    """Sockets for one more process on our address."""
     return list(_bound(host, port, shared=True))
 
 
@@ -83,7 +83,7 @@ def url_of(host: str, port: int) -> str:
 
 
 def cannot_listen(host: str, port: int, error: OSError) -> str:
-    """Why there is no listening socket, and what to do, in a sentence for people."""
+    """A sentence on why the server cannot listen, and what to do."""
     where = url_of(host, port).removeprefix("http://")
     if error.errno == errno.EADDRINUSE:
         return (
@@ -100,10 +100,10 @@ BACKLOG = 2_048  # connections that the kernel queues until they are accepted
 
 
 class Parent(Protocol):
-    """The process that started this web process beside others, and that signals are sent to."""
+    """The parent process, which receives the signals."""
 
     def listens(self) -> None:
-        """Hear that the web process listens."""
+        """Note that the web process listens."""
 
 
 class Server(uvicorn.Server):
@@ -124,8 +124,8 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, with a kernel queue longer than the number accepted in one iteration of the loop.
 
-        People are told where in words, on standard error: why it cannot listen always, and the address on a terminal
-        only, because whoever collects logs may read standard error as well.
+        Standard error gets the reason if it cannot listen, and the address only on a terminal, because log collectors
+        may read standard error.
         """
         try:
             await super().startup(sockets)
@@ -187,10 +187,10 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The first signal stops gracefully, the second at once.
+        """The first signal stops gracefully, the second at once: it exits the process, because from Python 3.12.1 on,
+        closing a server waits for its connections.
 
-        From Python 3.12.1 on, closing a server waits for its connections, so the second one exits the process;
-        workers end when their parent has gone.
+        Workers end when their parent has gone.
         """
         if self._drain.begun:
             logging.shutdown()
