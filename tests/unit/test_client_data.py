@@ -162,7 +162,7 @@ def test_an_option_of_arrays_and_files_that_is_not_finite_is_refused_with_its_na
 
 @pytest.mark.parametrize("bad", [np.array([1 + 2j]), np.array(["2020"], "M8"), object(), b"bytes"])
 def test_what_has_no_place_in_json_is_refused(bad: Any) -> None:
-    with pytest.raises(InvalidData, match="is not a|has no order"):
+    with pytest.raises(InvalidData, match=r"is not a|has no order"):
         plain(bad)
 
 
