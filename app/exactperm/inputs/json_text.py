@@ -191,7 +191,7 @@ def _decoded(body: bytes | bytearray, arrays: Arrays) -> Decoded:
     except ValueError as error:
         raise MalformedBody(f"The body is not valid JSON: {error}.") from None
     if may_repeat_keys(body, value):
-        refuse_repeated_keys(body)
+        refuse_repeated_keys(body, "", "The body")
     refuse_in_json(body)
     if not put_back(value, arrays):
         raise MalformedBody("A list of integers is not where one belongs.")
@@ -229,20 +229,18 @@ def key_count(value: Any) -> int:
     return count
 
 
-def refuse_repeated_keys(body: bytes | bytearray) -> None:
-    """Parse once more, only to check the keys; raises InvalidTest, without the key's position in the body, which is not known."""
+def refuse_repeated_keys(text: str | bytes | bytearray, pointer: str, what: str) -> Any:
+    """Parse once more, to check the keys; raises InvalidTest, without the key's position, which is not known."""
 
-    def check(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        members = dict(pairs)
-        seen: set[str] = set()
-        for key, _ in pairs if len(members) != len(pairs) else ():
-            if key in seen:
-                detail = f"The key {quoted(key)} occurs twice in one object."
-                raise InvalidTest.at("", "duplicate_key", detail)
-            seen.add(key)
-        return members
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+            detail = f"{what}: the key {quoted(twice)} occurs twice in one object."
+            raise InvalidTest.at(pointer, "duplicate_key", detail)
+        return value
 
-    json.loads(body, object_pairs_hook=check)
+    return json.loads(text, object_pairs_hook=members)
 
 
 # Lines
@@ -270,21 +268,12 @@ def records(lines: Iterable[str], pointer: str = "") -> Iterator[tuple[int, dict
 
 def decoded(text: str, pointer: str, what: str) -> Any:
     """The value of a JSON text; raises MalformedBody, or InvalidTest if an object has a key twice."""
-
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        value = dict(pairs)
-        if len(value) != len(pairs):
-            twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-            detail = f"{what} has the key {quoted(twice)} twice in one object."
-            raise InvalidTest.at(pointer, "duplicate_key", detail)
-        return value
-
     try:
         value = json.loads(text)
         refuse_in_json(text, pointer)
         # Every key has a colon of its own, so that most records need no second, slower parse of their keys.
         flat = type(value) is dict and text.count(":") == len(value)
-        return value if flat else json.loads(text, object_pairs_hook=members)
+        return value if flat else refuse_repeated_keys(text, pointer, what)
     except json.JSONDecodeError as error:
         detail = f"{what} is not valid JSON: {error.msg} at column {error.colno}."
     except ValueError:

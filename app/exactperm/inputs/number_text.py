@@ -243,7 +243,15 @@ class NumberReader:
         if value is None and is_tiny(self.spelled(stripped)):
             raise refusal(pointer)
         if value is None:
-            detail = _sentence(stripped, pointer, comma=self.comma, percent=self.percent)
+            # `/files/u/line/3/2` in words
+            file, _, line = pointer.rpartition("/line/")
+            number, _, field = line.partition("/")
+            place = f"line {number}, field {field}: " if field.isdigit() else f"line {number}: "
+            place = (
+                f"{file.removeprefix('/files/') + ', ' if file else ''}{place}" if number.isdigit() else ""
+            )
+            why = _why(stripped, comma=self.comma, percent=self.percent)
+            detail = f"{place}{quoted(stripped)} is not a finite number.{why and ' '}{why}"
             raise InvalidTest.at(pointer, "not_a_number", detail)
         return self._rounded(value, pointer)
 
@@ -315,23 +323,9 @@ def number_reader(
 # What to say of a text that is none
 
 
-def _sentence(text: str, pointer: str, *, comma: bool, percent: bool) -> str:
+def _why(text: str, *, comma: bool, percent: bool) -> str:
     """One sentence or two; `comma` and `percent` say how the other numbers are written."""
-    why = _why(text.removesuffix("%").rstrip() if percent else text, text, comma=comma, percent=percent)
-    return f"{_place(pointer)}{quoted(text)} is not a finite number.{why and ' '}{why}"
-
-
-def _place(pointer: str) -> str:
-    """`/files/u/line/3/2` in words."""
-    file, _, line = pointer.rpartition("/line/")
-    number, _, field = line.partition("/")
-    if not number.isdigit():
-        return ""
-    below = f", field {field}" if field.isdigit() else ""
-    return f"{file.removeprefix('/files/') + ', ' if file else ''}line {number}{below}: "
-
-
-def _why(text: str, whole: str, *, comma: bool, percent: bool) -> str:
+    text, whole = text.removesuffix("%").rstrip() if percent else text, text
     if percent and not whole.endswith("%") and any(map(str.isdigit, whole)):
         return "Other scores have a percent sign: write it in all lines, or in none."
     if comma and "." in text:

@@ -227,7 +227,15 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
                 raise tokens.source.refused(wrong[0], "not_a_tag", detail, column + 1)
     gold, u, v = (tokens.column(column) for tokens, column in sides)
     notes.append(f"{len(gold):,} sentences and {sum(map(len, gold)):,} tokens.")
-    data = Predictions(gold, u, v, _pairing(sides[0][0], files.get("documents"), options, notes))
+    base = sides[0][0]
+    marks, documents = base.documents, files.get("documents")
+    if documents is not None:
+        if options.clusters != DOCUMENT:
+            detail = "A file of documents is used with `clusters=document` only."
+            raise InvalidTest.at(documents.pointer, "unused_file", detail)
+        marks = list(from_file(documents, len(base.rows), options, notes))
+    clusters = document_clusters(marks, options.clusters, base.source, notes)
+    data = Predictions(gold, u, v, Pairing(*coded(clusters)))
     spec = StatisticSpec("span_f1", {"scheme": scheme})
     return Reading("predictions", data, spec, tuple(notes), format_)
 
@@ -279,7 +287,7 @@ def _sides(files: Mapping[str, Source], options: ReaderOptions, notes: list[Any]
     """Gold, u and v: in files of their own, side by side in one file, or gold beside each system."""
     if "gold" not in files and "file" in files:
         system = _tokens(files["file"], notes)
-        columns = _beside(system, options, ("gold", "u", "v"))
+        columns = _tags_in(system, options, ("gold", "u", "v"), notes)
         notes.append(f"Columns {', '.join(str(column + 1) for column in columns)} are gold, u and v.")
         return [(system, column) for column in columns]
     roles = ("gold", "u", "v") if "gold" in files else ("u", "v")
@@ -288,9 +296,12 @@ def _sides(files: Mapping[str, Source], options: ReaderOptions, notes: list[Any]
     for system, column in zip(others, tokens[1:], strict=True):
         require_same(base, system, (tokens[0], column), "token", column + 1)
     if "gold" in files:
-        return [(system, _tag_column(system, options, notes)) for system in systems]
+        return [
+            (system, _tags_in(system, options, (role,), notes)[0])
+            for role, system in zip(roles, systems, strict=True)
+        ]
     (gold_u, column_u), (gold_v, column_v) = (
-        _beside(system, options, ("gold", role)) for system, role in zip(systems, roles, strict=True)
+        _tags_in(system, options, ("gold", role), notes) for system, role in zip(systems, roles, strict=True)
     )
     u, v = systems
     require_same(u, v, (gold_u, gold_v), "gold tag", gold_v + 1)
@@ -301,44 +312,29 @@ def _sides(files: Mapping[str, Source], options: ReaderOptions, notes: list[Any]
     return [(u, gold_u), (u, column_u), (v, column_v)]
 
 
-def _tag_column(system: Sentences, options: ReaderOptions, notes: list[Any]) -> int:
-    role = system.source.role
-    own = getattr(options, f"tag_column_{role}")
-    column = options.tag_column if own is None else own
-    if column is None:
-        names = f"{marked(f'tag_column_{role}')} (or `tag_column` for all files)"
-        index = _tag_columns(system, _token_column(system, options), 1, names)[0]
-    else:
-        index = _chosen(system, column)
-    if system.width > 2:
-        said = f"the tags are column {index + 1} of {system.width}; the option tag_column_{role} chooses another."
-        notes.append(Remark(role, said))
-    return index
-
-
-def _beside(system: Sentences, options: ReaderOptions, roles: tuple[str, ...]) -> list[int]:
-    """The columns of gold and predictions in one file: all are chosen, or none."""
-    if options.tag_column is not None:
+def _tags_in(
+    system: Sentences, options: ReaderOptions, roles: tuple[str, ...], notes: list[Any]
+) -> list[int]:
+    """The columns of tags of these roles in one file: all are chosen, or none."""
+    columns = [getattr(options, f"tag_column_{role}") for role in roles]
+    names, alone = " and ".join(marked(f"tag_column_{role}") for role in roles), len(roles) == 1
+    if alone:
+        columns = [options.tag_column] if columns == [None] else columns
+        names += " (or `tag_column` for all files)"
+    elif options.tag_column is not None:
         detail = "Gold and predictions are in one file here: give `tag_column_gold`, `tag_column_u` and `tag_column_v`."
         raise InvalidTest.at("/options/tag_column", "invalid_option", detail)
-    columns = [getattr(options, f"tag_column_{role}") for role in roles]
-    names = " and ".join(marked(f"tag_column_{role}") for role in roles)
     if columns.count(None) == len(columns):
-        return _tag_columns(system, _token_column(system, options), len(roles), names)
-    if None in columns or len(set(columns)) < len(columns):
+        columns = _tag_columns(system, _token_column(system, options), len(roles), names)
+    elif None in columns or len(set(columns)) < len(columns):
         detail = f"Give {names}, each another column, or none of them."
         raise InvalidTest.at(f"/options/tag_column_{roles[0]}", "invalid_option", detail)
-    return [_chosen(system, column) for column in columns]
-
-
-def _pairing(base: Sentences, documents: Source | None, options: ReaderOptions, notes: list[Any]) -> Pairing:
-    marks = base.documents
-    if documents is not None:
-        if options.clusters != DOCUMENT:
-            detail = "A file of documents is used with `clusters=document` only."
-            raise InvalidTest.at(documents.pointer, "unused_file", detail)
-        marks = list(from_file(documents, len(base.rows), options, notes))
-    return Pairing(*coded(document_clusters(marks, options.clusters, base.source, notes)))
+    else:
+        columns = [_chosen(system, column) for column in columns]
+    if alone and system.width > 2:
+        said = f"the tags are column {columns[0] + 1} of {system.width}; the option tag_column_{roles[0]} chooses another."
+        notes.append(Remark(roles[0], said))
+    return columns
 
 
 # Columns
