@@ -211,22 +211,23 @@ def joined_readings(readings: Mapping[str, Reading], notes: Sequence[Note], swap
     tasks, first = list(readings), next(iter(readings.values()))
     for task, reading in readings.items():
         require_alike(task, reading, tasks[0], first, f"/files/u/{pointer_token(task)}")
-    by_item, own_clusters = swap == ITEM, swap != TASK and first.data.pairing.clusters is not None
-    parts = {task: reading.data for task, reading in readings.items()}
-    if swap == TASK:
-        for task, data in parts.items():
-            plain: Any = replace(data, pairing=replace(data.pairing, clusters=None, n_clusters=None))
-            gaps = plain.gaps if isinstance(plain, Scores) else None
-            without = {} if gaps is None else {"gaps": replace(gaps, clusters=None, n_clusters=None)}
-            parts[task] = replace(plain, **without)
     every = list(readings.values())
     names, score_names = {each.names for each in every}, {each.score_names for each in every}
-    facts = [*_facts(readings, own_clusters=own_clusters, by_item=by_item), *notes]
+    if swap == ITEM:
+        how = "Every item swaps by itself, whatever its task (clusters: item)."
+    elif swap != TASK and first.data.pairing.clusters is not None:
+        how = "The clusters are those of the files, each within its task."
+    else:
+        how = f"The {len(tasks):,} tasks are the clusters, which swap as a whole; clusters: item would swap every item by itself."
+    facts: list[Note] = [
+        f"{len(tasks):,} tasks were read, each from a file of u and one of v: {some(tasks)}.",
+        *totals_read([reading.facts for reading in every]), how, *notes,
+    ]  # fmt: skip
     facts += of_tasks({task: reading.facts for task, reading in readings.items()}, MOST_NOTES)
     if len(names) > 1:
         facts.append("The files of the tasks name different systems, so that none of the names is shown.")
     return replace(
-        first, data=_joined_data(parts, by_item=by_item), facts=tuple(facts), names=first.names if len(names) == 1 else None,
+        first, data=_joined_data({task: reading.data for task, reading in readings.items()}, swap), facts=tuple(facts), names=first.names if len(names) == 1 else None,
         score_names=first.score_names if len(score_names) == 1 else None, role_question=next((each.role_question for each in every if each.role_question), None),
         direction_question=next((each.direction_question for each in every if each.direction_question), None),
         findings=tuple(finding for each in every for finding in each.findings),
@@ -257,20 +258,6 @@ def require_alike(task: str, reading: Reading, other: str, first: Reading, point
     way = f"choose it for all ({option}), or " if option in OPTIONS else ""
     detail += f": {way}compare tasks that are measured alike, each kind by itself."
     raise InvalidTest.at(pointer, "tasks_differ", detail)
-
-
-def _facts(readings: Mapping[str, Reading], *, own_clusters: bool, by_item: bool) -> list[Note]:
-    tasks = list(readings)
-    facts: list[Note] = [
-        f"{len(tasks):,} tasks were read, each from a file of u and one of v: {some(tasks)}.",
-        *totals_read([reading.facts for reading in readings.values()]),
-    ]
-    if by_item:
-        return [*facts, "Every item swaps by itself, whatever its task (clusters: item)."]
-    if own_clusters:
-        return [*facts, "The clusters are those of the files, each within its task."]
-    detail = "which swap as a whole; clusters: item would swap every item by itself."
-    return [*facts, f"The {len(tasks):,} tasks are the clusters, {detail}"]
 
 
 def totals_read(tasks: Sequence[Sequence[Note]]) -> list[Note]:
@@ -306,16 +293,15 @@ def _sizes(data: Paired) -> tuple[int, int, int, int]:
     return (len(data.u), 0, 0, 0) if gaps is None else (len(data.u), len(gaps.u), len(gaps.v), gaps.neither)
 
 
-def _joined_data(tasks: Mapping[str, Paired], *, by_item: bool) -> Paired:
+def _joined_data(tasks: Mapping[str, Paired], swap: str | None) -> Paired:
     """The data of all tasks end to end."""
     parts: list[Any] = list(tasks.values())
-    pairing, kind = _pairing(tasks, by_item=by_item), type(parts[0])
     names = [name for name in ("u", "v", "gold", "references") if hasattr(parts[0], name)]
     columns: dict[str, Any] = {name: _column(parts, name) for name in names}
-    if kind is Scores:
+    if isinstance(parts[0], Scores):
         columns["weights"] = joined_weights([(part.weights, len(part.u)) for part in parts])
-        columns["gaps"] = _gaps(parts, by_item=by_item)
-    return kind(**columns, pairing=pairing)  # type: ignore[no-any-return]
+        columns["gaps"] = _gaps(parts, swap)
+    return type(parts[0])(**columns, pairing=_pairing(tasks, swap))  # type: ignore[no-any-return]
 
 
 def _column(parts: Sequence[Any], name: str) -> Any:
@@ -324,18 +310,15 @@ def _column(parts: Sequence[Any], name: str) -> Any:
     return joined([getattr(part, name) for part in parts], refusal)
 
 
-def _pairing(tasks: Mapping[str, Paired], *, by_item: bool) -> Pairing:
-    parts = [data.pairing for data in tasks.values()]
-    sizes = [_sizes(data)[0] for data in tasks.values()]
-    by_id = all(part.by_id for part in parts)
+def _pairing(tasks: Mapping[str, Paired], swap: str | None) -> Pairing:
+    parts, sizes = zip(*((data.pairing, _sizes(data)[0]) for data in tasks.values()), strict=True)
+    matched = [part.matched for part in parts]
+    codes, n_clusters = _clusters(parts, sizes, swap)
     ids = None
     if all(part.ids is not None for part in parts):
         ids = [f"{task}/{key}" for task, part in zip(tasks, parts, strict=True) for key in part.ids or ()]
-    matched = [part.matched for part in parts]
-    clusters = _clusters([part.clusters for part in parts], sizes, [part.n_clusters for part in parts])
-    codes, n_clusters = (None, None) if by_item else clusters
     return Pairing(
-        codes, n_clusters, by_id=by_id, ids=ids,
+        codes, n_clusters, by_id=all(part.by_id for part in parts), ids=ids,
         matched=None if None in matched else sum(one or 0 for one in matched),
         only_u=sum(part.only_u for part in parts), only_v=sum(part.only_v for part in parts),
         largest=sum(part.largest or size for part, size in zip(parts, sizes, strict=True)),
@@ -343,17 +326,20 @@ def _pairing(tasks: Mapping[str, Paired], *, by_item: bool) -> Pairing:
 
 
 def _clusters(
-    own: Sequence[Codes | None], sizes: Sequence[int], counts: Sequence[int | None]
-) -> tuple[Codes, int]:
-    """A code for each item: of its task, or of its own cluster within the task."""
+    parts: Sequence[Pairing | Gaps], sizes: Sequence[int], swap: str | None
+) -> tuple[Codes | None, int | None]:
+    """A code for each item: of its task, or of its own cluster within the task; None where each item swaps by itself."""
+    if swap == ITEM:
+        return None, None
     offset, columns = 0, []
-    for codes, size, n_clusters in zip(own, sizes, counts, strict=True):
+    for part, size in zip(parts, sizes, strict=True):
+        codes = None if swap == TASK else part.clusters
         columns.append(np.zeros(size, dtype=np.int64) + offset if codes is None else codes + offset)
-        offset += 1 if codes is None else n_clusters or 0
+        offset += 1 if codes is None else part.n_clusters or 0
     return np.concatenate(columns), offset
 
 
-def _gaps(parts: Sequence[Scores], *, by_item: bool) -> Gaps | None:
+def _gaps(parts: Sequence[Scores], swap: str | None) -> Gaps | None:
     """The items of all tasks that a system lacks, in the order that `Gaps` gives them; their clusters as `_clusters` has them."""
     if all(part.gaps is None for part in parts):
         return None
@@ -363,12 +349,11 @@ def _gaps(parts: Sequence[Scores], *, by_item: bool) -> Gaps | None:
         part.gaps or replace(known, u=none, v=none, neither=0, clusters=part.pairing.clusters, n_clusters=part.pairing.n_clusters)
         for part in parts
     ]  # fmt: skip
-    u, v, neither = _column(gaps, "u"), _column(gaps, "v"), sum(gap.neither for gap in gaps)
-    if by_item:
-        return Gaps(u, v, neither, known.low, known.high)
     sizes = [_sizes(part) for part in parts]
-    whole, n_clusters = [gap.clusters for gap in gaps], [gap.n_clusters for gap in gaps]
-    codes, n = _clusters(whole, [sum(size) for size in sizes], n_clusters)
-    # First the complete items of all tasks, then those of u alone, of v alone, and the rest.
-    kinds = np.concatenate([np.repeat(np.arange(4), size) for size in sizes])
-    return Gaps(u, v, neither, known.low, known.high, codes[np.argsort(kinds, kind="stable")], n)
+    codes, n = _clusters(gaps, [sum(size) for size in sizes], swap)
+    if codes is not None:
+        # First the complete items of all tasks, then those of u alone, of v alone, and the rest.
+        kinds = np.concatenate([np.repeat(np.arange(4), size) for size in sizes])
+        codes = codes[np.argsort(kinds, kind="stable")]
+    neither = sum(gap.neither for gap in gaps)
+    return Gaps(_column(gaps, "u"), _column(gaps, "v"), neither, known.low, known.high, codes, n)
