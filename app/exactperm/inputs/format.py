@@ -51,7 +51,10 @@ class FirstLook:
     def record(self) -> dict[str, Any] | None:
         """The JSON object on the first line, if that is a record of its own and not a whole document."""
         line = _object(self._first_line) if self.is_json else None
-        return None if line is None or (self._is_one_line and _is_document(line)) else line
+        if line is None or not self._is_one_line:
+            return line
+        inner = [line.get(name) for name in ("eval", "results", "items", "benchmarks")]
+        return None if holds_lists(line) or any(isinstance(each, dict | list) for each in inner) else line
 
     @cached_property
     def _is_one_line(self) -> bool:
@@ -127,13 +130,6 @@ def _object(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def _is_document(value: dict[str, Any]) -> bool:
-    """Whether an object that fits on one line is a whole document and not a record."""
-    return holds_lists(value) or any(
-        isinstance(value.get(name), dict | list) for name in ("eval", "results", "items", "benchmarks")
-    )
 
 
 class Read(Protocol):

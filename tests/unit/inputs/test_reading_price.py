@@ -244,7 +244,7 @@ def test_integers_are_the_text_that_python_writes(
 ) -> None:
     source = Source("file", "x", parquet_of(**columns))
     quick = workbook.csv_of_parquet(source, ReaderOptions())
-    monkeypatch.setattr(workbook, "_are_integers", lambda _: False)
+    monkeypatch.setattr(workbook, "_kind", lambda _: "values")
     assert quick == workbook.csv_of_parquet(source, ReaderOptions())
 
 

@@ -445,6 +445,7 @@ COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DE
 FORM = COLUMNS.index("FORM")
 WORD = re.compile(r"[1-9][0-9]*")
 RANGE = re.compile(r"[0-9]+-[0-9]+")
+TREEBANK_LINE = re.compile(rf"\d[^\t]*(?:\t[^\t]*){{{len(COLUMNS) - 1}}}")
 EMPTY_NODE = re.compile(r"[0-9]+\.[0-9]+")
 # The columns that must all be right.
 METRICS: Mapping[str, tuple[str, ...]] = {
@@ -558,12 +559,7 @@ def _pairing_of_treebank(
     return pairing if by_word or None in gold.ids else replace(pairing, ids=list(map(str, gold.ids)))
 
 
-def _sign_of_treebank(look: FirstLook) -> Sign:
-    first = look.rows[0] if look.rows else ""
-    return Sign.MARK if first.count("\t") == len(COLUMNS) - 1 and first[:1].isdigit() else Sign.NONE
-
-
 CONLLU = Format(
     "conllu", read_conllu, TREEBANKS, TREEBANK_USES, "CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS",
-    statistics=STATISTICS, sign=_sign_of_treebank,
+    statistics=STATISTICS, sign=lambda look: Sign.MARK if look.rows and TREEBANK_LINE.fullmatch(look.rows[0]) else Sign.NONE,
 )  # fmt: skip

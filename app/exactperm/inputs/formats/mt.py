@@ -209,12 +209,6 @@ def _choose_metric(file: CountFile, available: list[str]) -> InvalidTest:
     return choose(data.source.line(1), "metric", "metric", [*available, *numeric])
 
 
-def _sign_of_statistics(look: FirstLook) -> Sign:
-    columns = look.columns
-    known = {"ter_edits", "ter_ref_len"} <= columns or {"correct_1", "total_1"} <= columns
-    return Sign.HEADER if known else Sign.NONE
-
-
 FAIRSEQ = Format(
     FAIRSEQ_NAME, read, ROLES, USES, "lines H-, T- of fairseq-generate, with references", kinds=("segments",)
 )
@@ -224,7 +218,8 @@ TEXTS = Format(
 )  # fmt: skip
 COUNTS = Format(
     "mt-stats", read_statistics, STATISTICS_ROLES, STATISTICS_USES, "per-segment statistics of BLEU and TER",
-    statistics=("bleu", "ter"), sign=_sign_of_statistics,
+    statistics=("bleu", "ter"),
+    sign=lambda look: Sign.HEADER if set(TER_COUNTS) <= look.columns or {"correct_1", "total_1"} <= look.columns else Sign.NONE,
 )  # fmt: skip
 
 

@@ -106,7 +106,18 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         said = f"No measure was given: {measure} was taken; the option measure chooses another, such as ndcg or P_10."
     notes.append(said)
     if options.on_missing == "zero":
-        _count_zero((u, v), measure, notes)
+        if measure.startswith("gm_"):
+            detail = f"{measure[:40]} of a missing query is no 0 but a logarithm: set `on_missing=drop`, or add it."
+            raise InvalidTest.at("/options/on_missing", "no_zero", detail)
+        for system, other in ((u, v), (v, u)):
+            absent = [query for query in other.ids if query not in system.index]
+            for query in absent:
+                system.add(query, 0, f"query/{query[:40]}")
+            n = len(absent) + system.values.count(None)
+            system.values = [0 if value is None else value for value in system.values]
+            if n:
+                said = f"{n:,} queries without a value count 0 (on_missing: zero)."
+                notes.append(Remark(system.source.role, said))
         options = replace(options, on_missing="error")
     better = True if MEASURE.fullmatch(measure) and measure not in NEITHER else None
     try:
@@ -133,25 +144,6 @@ def measure_of(name: str) -> str:
     if own not in CUT or ("." in cut) != (own == "iprec"):
         return name
     return f"{CUT[own]}_{float(cut):.2f}" if "." in cut else f"{CUT[own]}_{int(cut)}"
-
-
-def _count_zero(systems: tuple[SystemOutputs, SystemOutputs], measure: str, notes: list[Any]) -> None:
-    """Give a query that a system has no documents for the value 0, as trec_eval -c; raises InvalidTest."""
-    if measure.startswith("gm_"):
-        detail = (
-            f"{measure[:40]} of a missing query is no 0 but a logarithm: set `on_missing=drop`, or add it."
-        )
-        raise InvalidTest.at("/options/on_missing", "no_zero", detail)
-    for role, system, other in zip("uv", systems, systems[::-1], strict=True):
-        absent = [query for query in other.ids if query not in system.index]
-        for query in absent:
-            system.add(query, 0, f"query/{query[:40]}")
-        empty = [place for place, value in enumerate(system.values) if value is None]
-        for place in empty:
-            system.values[place] = 0
-        if absent or empty:
-            said = f"{len(absent) + len(empty):,} queries without a value count 0 (on_missing: zero)."
-            notes.append(Remark(role, said))
 
 
 def is_of_ir_measures(fields: list[str]) -> bool:

@@ -51,9 +51,9 @@ def csv_of_parquet(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
     try:
         opened = _opened(source, options)
         opened, rows = _measured(source, opened, most)
-        if _has_records(opened):
+        if _kind(opened) == "records":
             return _json_lines(source, opened, most, rows), "Parquet, whose rows are read as JSON objects."
-        if _are_integers(opened):
+        if _kind(opened) == "integers":
             return _of_integers(source, opened, most), "Parquet."
         return written(source, _rows_of_parquet(opened, rows), most), "Parquet."
     except (InputError, MemoryError):
@@ -77,7 +77,7 @@ def seconds_of_parquet(
         detail = f"to read its {n:,} rows takes more memory than a worker may use. "
         detail += "Give whole numbers in two columns u and v, .npy of shape (n, 2), or fewer rows."
         raise source.too_large(detail)
-    quick = not board and names == U_AND_V and _are_integers(opened)
+    quick = not board and names == U_AND_V and _kind(opened) == "integers"
     per_value = SECONDS_PER_INTEGER if quick else SECONDS_PER_VALUE
     return per_value * float(n * opened.metadata.num_columns)
 
@@ -87,7 +87,7 @@ def _row_bytes(opened: Any, role: str, *, board: bool) -> int:
     if board:
         return BOARD_ROW_BYTES
     if names == U_AND_V:
-        return INTEGERS_ROW_BYTES if _are_integers(opened) else COLUMNS_ROW_BYTES
+        return INTEGERS_ROW_BYTES if _kind(opened) == "integers" else COLUMNS_ROW_BYTES
     if "id" in names:
         return IDS_ROW_BYTES
     return SCORES_ROW_BYTES if len(names) == 2 and role == "file" else ROW_BYTES
@@ -139,13 +139,6 @@ def _elements(head: bytes) -> int:
 def _declared(about: Any) -> int:
     """The bytes of all values as they are coded, not compressed."""
     return sum(about.row_group(index).total_byte_size for index in range(about.num_row_groups))
-
-
-def _has_records(opened: Any) -> bool:
-    """Whether a column holds records, as lighteval's `metric` does: a table has none."""
-    import pyarrow as pa
-
-    return any(pa.types.is_struct(field.type) for field in opened.schema_arrow)
 
 
 def _json_lines(source: Source, opened: Any, max_bytes: int, rows: int) -> bytes:
@@ -232,16 +225,15 @@ def _size(column: Any) -> int:
     return 2 * len(column) + sum(map(_size, inside))
 
 
-def _are_integers(opened: Any) -> bool:
-    """Whether all columns hold integers, have names, and are no index."""
+def _kind(opened: Any) -> str:
+    """Whether a column holds `records`, as lighteval's `metric` does, which no table has; or all hold `integers`, have names, and are no index."""
     import pyarrow as pa
 
-    names = opened.schema_arrow.names
-    return (
-        INDEX not in names
-        and all(name.strip() for name in names)
-        and all(pa.types.is_integer(field.type) for field in opened.schema_arrow)
-    )
+    fields = list(opened.schema_arrow)
+    if any(pa.types.is_struct(field.type) for field in fields):
+        return "records"
+    named = INDEX not in opened.schema_arrow.names and all(field.name.strip() for field in fields)
+    return "integers" if named and all(pa.types.is_integer(field.type) for field in fields) else "values"
 
 
 def _of_integers(source: Source, opened: Any, most: int) -> bytes:
@@ -419,12 +411,8 @@ def _check_part(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo)
     # Other encodings than UTF-8 would hide it.
     if info.filename.endswith((".xml", ".rels")) and (DOCTYPE in content or b"\0" in content):
         raise _damaged(source)
-    if info.filename.startswith(STREAMED[0]) and may_hold(content):
-        _refuse_tiny(source, content)
-
-
-def _refuse_tiny(source: Source, sheet: bytes) -> None:
-    """Refuse cells that openpyxl would read as 0, though they are not."""
+    # Cells that openpyxl would read as 0, though they are not.
+    sheet = content if info.filename.startswith(STREAMED[0]) and may_hold(content) else b""
     for cell in VALUE.finditer(sheet):
         if is_tiny(cell[2].decode(errors="replace")):
             raise refusal(source.line(int(cell[1])))
