@@ -12,7 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ...answers.reading import Remark
 from ...errors import InvalidTest
@@ -40,6 +40,8 @@ from .shapes import (
     refuse_incomplete,
 )
 from .tasks import task_in
+
+T = TypeVar("T")
 
 # lighteval, details of a task: parquet, JSON lines or one array. Before 0.11 a detail has `example` and an object `metrics`; later `doc`
 # (with an id), `model_response` and `metric`. Older ones have no ids: they are paired by their order, and must ask the same.
@@ -127,15 +129,11 @@ def _helm(source: Source, options: ReaderOptions, notes: list[Any], files: Files
                 raise source.refused(place, "duplicate_id", detail + "it must be one number.")
             if where == place:
                 rows.append(Row(key, {name: value}, place, None, runs=count, run=trial))
-    if not splits:
-        raise source.empty()
-    found = list(dict.fromkeys(splits.values()))
-    several = f"{source.label} has instances of {len(found)} splits. "
-    split = only_or_chosen(found, options.filter, source.pointer, "filter", "split", several)
+    groups: dict[str, list[str]] = {}
+    for key, own in splits.items():
+        groups.setdefault(own, []).append(key)
+    split, _ = one_of(source, groups, options.filter, "filter", "split", notes, "instances")
     rows = [row for row in rows if splits[row.key] == split]
-    others = sum(own != split for own in splits.values())
-    if others:
-        notes.append(Remark(source.role, f"{others:,} instances of other splits were skipped."))
     if perturbed:
         notes.append(Remark(source.role, f"{perturbed:,} entries of perturbed instances were skipped."))
     if split != NO_SPLIT:
@@ -263,16 +261,16 @@ def _eee(source: Source, options: ReaderOptions, notes: list[Any], files: Files)
 
 
 def one_of(
-    source: Source, groups: dict[str, list[tuple[str, Object]]], wanted: str | None, option: str, what: str, notes: list[Any]
-) -> tuple[str, list[tuple[str, Object]]]:  # fmt: skip
+    source: Source, groups: dict[str, list[T]], wanted: str | None, option: str, what: str, notes: list[Any], of: str = "lines"
+) -> tuple[str, list[T]]:  # fmt: skip
     """The group of lines that was chosen, or the only one there is, with its name."""
     if not groups:
         raise source.empty()
-    several = f"{source.label} has lines of {len(groups)} {what}s. "
+    several = f"{source.label} has {of} of {len(groups)} {what}s. "
     chosen = only_or_chosen(list(groups), wanted, source.pointer, option, what, several)
     others = sum(map(len, groups.values())) - len(groups[chosen])
     if others:
-        notes.append(Remark(source.role, f"{others:,} lines of other {what}s were skipped."))
+        notes.append(Remark(source.role, f"{others:,} {of} of other {what}s were skipped."))
     return chosen, groups[chosen]
 
 
@@ -283,11 +281,10 @@ def _run_frame(source: Source, options: ReaderOptions, notes: list[Any], files: 
     if options.clusters not in (None, "cluster_id"):
         detail = "RunFrames have `clusters=cluster_id` only."
         raise InvalidTest.at("/options/clusters", "invalid_option", detail)
-    frame = source.decoded(notes)
+    frame, rows = source.decoded(notes), []
     if not isinstance(frame, dict) or not isinstance(frame.get("items"), list):
         detail = "this is not a RunFrame, an object with a list of items."
         raise source.refused("", "missing_field", detail, "items")
-    rows = []
     for index, item in enumerate(frame["items"]):
         path = f"items/{index}"
         if not isinstance(item, dict):
