@@ -77,6 +77,12 @@ def lives(pid: int) -> bool:
     return state_and_parent(pid)[0] != "Z"
 
 
+def children(parent: int) -> set[int]:
+    """The living children of a process."""
+    pids = {int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()}
+    return {pid for pid in pids if state_and_parent(pid)[1] == parent and lives(pid)}
+
+
 class Server:
     """A real server in a process of its own; `before` is what its command is given to, as its last arguments."""
 

@@ -22,6 +22,7 @@ from tests.process.conftest import (
     ROOT,
     SMALL,
     Server,
+    children,
     lives,
     name_of,
     state_and_parent,
@@ -172,11 +173,6 @@ def test_workers_that_end_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> Non
 
 KILLS = 6
 PATIENT_S = 2 * PATIENCE_S  # each kill costs a start
-
-
-def children(parent: int) -> set[int]:
-    found = {int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()}
-    return {pid for pid in found if state_and_parent(pid)[1] == parent and lives(pid)}
 
 
 def kill_some(process: subprocess.Popen[bytes]) -> None:

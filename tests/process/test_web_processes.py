@@ -18,13 +18,12 @@ from prometheus_client.parser import text_string_to_metric_families as families
 from tests.process.conftest import (
     LARGE,
     PATIENCE_S,
-    PROC,
     ROOT,
     SMALL,
     Server,
+    children,
     lives,
     name_of,
-    state_and_parent,
     until,
 )
 from tests.process.wires import answer, head
@@ -35,12 +34,6 @@ pytestmark = [
 ]
 
 Start = Callable[..., Server]
-
-
-def children(parent: int) -> set[int]:
-    """The living children of a process."""
-    pids = {int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()}
-    return {pid for pid in pids if state_and_parent(pid)[1] == parent and lives(pid)}
 
 
 def webs(server: Server) -> set[int]:

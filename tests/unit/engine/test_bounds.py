@@ -462,22 +462,6 @@ def _spiky(rng: np.random.Generator, items: int) -> Integers:
     return np.asarray(sizes * rng.choice([-1, 1], items, p=[0.3, 0.7]), dtype=np.int64)
 
 
-def _doubles_of_step_budgets(effects: Integers) -> NDArray[np.float64]:
-    return effects.astype(np.float64) * UNIT
-
-
-def _truth(stay: Integers, swap: Integers, alternative: str, *, absolute: bool) -> Fraction:
-    """The definition, over all 2**n sums in exact integers."""
-    sums = np.zeros(1, dtype=np.int64)
-    for one, other in zip(stay.tolist(), swap.tolist(), strict=True):
-        sums = np.concatenate((sums + one, sums + other))
-    seen = int(stay.sum())
-    if absolute:
-        sums, seen = np.abs(sums), abs(seen)
-    extreme = {"greater": sums >= seen, "less": sums <= seen}.get(alternative, np.abs(sums) >= abs(seen))
-    return Fraction(int(np.count_nonzero(extreme)), len(sums))
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_a_bracket_holds_the_enumerated_p_value_whatever_it_may_spend(seed: int) -> None:
     rng = np.random.default_rng([11, seed])
@@ -487,10 +471,10 @@ def test_a_bracket_holds_the_enumerated_p_value_whatever_it_may_spend(seed: int)
         swap = -stay if rng.random() < 0.5 else _spiky(rng, len(stay))
         alternative, absolute = ALTERNATIVES[rng.integers(3)], bool(rng.random() < 0.25)
         steps, precision = int(rng.choice(BUDGETS)), 10.0 ** -float(rng.integers(1, 18))
-        truth = _truth(stay, swap, alternative, absolute=absolute)
+        truth = enumerated(stay, swap, alternative, absolute=absolute)
         if rng.random() < 0.5:
-            mirrored = None if (swap == -stay).all() else _doubles_of_step_budgets(swap)
-            form, seen = real_form(_doubles_of_step_budgets(stay), mirrored)
+            mirrored = None if (swap == -stay).all() else _doubles(swap)
+            form, seen = real_form(_doubles(stay), mirrored)
             wanted = real_region(form, seen, alternative, absolute=absolute)
         else:
             lattice = canonical_form(stay, swap)
@@ -515,11 +499,11 @@ def test_polynomials_and_branches_alone_hold_the_truth_for_few_steps(seed: int, 
     rng = np.random.default_rng([12, seed])
     for _ in range(8):
         stay = _spiky(rng, int(rng.integers(4, 15)))
-        form, seen = real_form(_doubles_of_step_budgets(stay))
+        form, seen = real_form(_doubles(stay))
         (tail,) = real_region(form, seen, "greater").tails
         if tail.outer >= form.reach * (1.0 - 1e-9):
             continue
-        truth = float(_truth(stay, -stay, "greater", absolute=False))
+        truth = float(enumerated(stay, -stay, "greater", absolute=False))
         result = tail_bracket(form, tail, 1e-6, steps=steps)
         assert np.exp(result.log_low) * (1.0 - 1e-13) <= truth <= np.exp(result.log_high) * (1.0 + 1e-13)
 

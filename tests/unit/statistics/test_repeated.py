@@ -219,16 +219,10 @@ def test_real_scores_in_thirds_of_tenths_sum_as_published() -> None:
 # Repeated samples per item: right every time, right at least once, and their spread, against plain Python.
 
 
-def repeated_of_repeats(samples: list[list[int]]) -> Repeated:
-    return Repeated(
-        np.array([x for item in samples for x in item]), np.array([len(item) for item in samples])
-    )
-
-
 def run(
     u: list[list[int]], v: list[list[int]], repeats: str, name: str = "mean_difference", **options: Any
 ) -> TestRecord:
-    data = Scores(repeated_of_repeats(u), repeated_of_repeats(v))
+    data = Scores(repeated(u), repeated(v))
     return run_test(data, StatisticSpec(name, {"repeats": repeats}), Options(pmf="none", **options), Budget())
 
 
