@@ -94,7 +94,7 @@ def test_a_task_of_one_system_is_refused_with_a_way_out(service: Any) -> None:
     rest = whole(True, [task for task in TASKS if task != "law"])
     same_numbers(dropped, post(service, PATH, [("file", ("all.csv", rest))]).json())
     assert any(
-        'without a file of v were left out (on_missing: drop): "mmlu_law".' in note
+        'that not all systems have were left out (on_missing: drop): "mmlu_law".' in note
         for note in dropped["reading"]["notes"]
     )
     problem(post(service, GATE, files), 422)

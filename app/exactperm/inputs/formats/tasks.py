@@ -132,31 +132,55 @@ def read(files: Files, options: ReaderOptions, read_one: ReadOne, *, drops: bool
             detail = f"With several files give both systems, u and v, as many as there are tasks; {role} is missing."
             raise InvalidTest.at(f"/files/{role}", "missing_file", detail)
     alone = {role: file for role, file in files.items() if role not in SYSTEMS and not file.parts}
-    shared = {role: file.parts or (file,) for role, file in files.items() if role not in alone}
-    by_role = {role: tasks_by_name(parts, f"/files/{role}") for role, parts in shared.items()}
-    way = "; a whole task that is missing has no bounds" if options.on_missing == BOUNDS else ""
-    pointers = {f"/files/{role}": (role, own) for role, own in by_role.items()}
-    tasks, lacking = common_tasks(pointers, drop="drop", dropped=options.on_missing == "drop", way=way)
-    notes: list[Any] = [
-        f"{len(missing):,} tasks without a file of {role} were left out (on_missing: drop): {some(missing)}."
-        for role, missing in zip(by_role, lacking, strict=True)
-        if missing
-    ]
-    notes += [
-        Remark(role, f"the file {file.name[:80]} goes with every task.") for role, file in alone.items()
-    ]
+    divided = {role: (role, file.parts or (file,)) for role, file in files.items() if role not in alone}
     own = options if drops else replace(options, on_missing="error", missing_range=None)
     if options.clusters in (ITEM, TASK):
         own = replace(own, clusters=None)
-    readings = {}
-    for task in tasks:
-        of_task = {role: by_role[role][task] if role in by_role else file for role, file in files.items()}
-        with relocated(in_task(task, by_role)):
-            readings[task] = read_one(of_task, own)
+    way = "; a whole task that is missing has no bounds" if options.on_missing == BOUNDS else ""
+    readings, notes = each_task(
+        divided, lambda _, of_task: read_one({role: of_task.get(role, file) for role, file in files.items()}, own),
+        drop="drop", dropped=options.on_missing == "drop", way=way,
+    )  # fmt: skip
+    notes += [
+        Remark(role, f"the file {file.name[:80]} goes with every task.") for role, file in alone.items()
+    ]
     return joined_readings(readings, notes, swap=options.clusters)
 
 
-def tasks_by_name(parts: Sequence[UploadedFile], pointer: str) -> dict[str, UploadedFile]:
+def each_task(
+    divided: Mapping[str, tuple[str, Sequence[UploadedFile]]], read_one: Callable[[str, Files], Reading], *, drop: str,
+    dropped: bool, way: str = "",
+) -> tuple[dict[str, Reading], list[Note]]:  # fmt: skip
+    """The readings of the tasks in their order, and which were left out.
+
+    `divided` are names and files by the tokens of their pointers; `read_one` reads those of one task. Unless tasks are `dropped`, by the
+    value `drop` of on_missing, all names have the same.
+
+    Raises InvalidTest: two files of a name are of one task, there is no file of a task that another name has, no task is one of all, or
+    tasks differ in what they measure.
+    """
+    by_name = {token: _by_task(files, f"/files/{token}") for token, (_, files) in divided.items()}
+    common, every = set.intersection(*map(set, by_name.values())), set().union(*by_name.values())
+    for token, tasks in by_name.items():
+        missing = sorted(every - set(tasks))
+        if missing and not (common and dropped):
+            mended = f", or set {marked('on_missing', drop)} to leave these tasks out" if common else ""
+            detail = (
+                f"There is no file of {divided[token][0]} for {len(missing):,} of the tasks: {some(missing)}; it has {some(sorted(tasks))}. "
+                f"Files are paired by their names, dates left out: add the files, name all systems' files alike{mended}{way}."
+            )
+            raise InvalidTest.at(f"/files/{token}", "unmatched_tasks", detail)
+    readings: dict[str, Reading] = {}
+    for task in sorted(common):
+        with relocated(in_task(task, divided)):
+            readings[task] = read_one(task, {token: tasks[task] for token, tasks in by_name.items()})
+        _require_alike(task, readings, next(iter(divided)))
+    lacking = sorted(every - common)
+    left = f"{len(lacking):,} tasks that not all systems have were left out (on_missing: {drop}): {some(lacking)}."
+    return readings, [left] if lacking else []
+
+
+def _by_task(parts: Sequence[UploadedFile], pointer: str) -> dict[str, UploadedFile]:
     """The files of a system by task; raises InvalidTest where two have one name. Labels have the folders."""
     names = tasks_of([part.path for part in parts])
     if names is None:
@@ -168,27 +192,6 @@ def tasks_by_name(parts: Sequence[UploadedFile], pointer: str) -> dict[str, Uplo
         )
         raise InvalidTest.at(pointer, "duplicate_task", detail)
     return {task: replace(part, name=part.path, folder="") for task, part in zip(names, parts, strict=True)}
-
-
-def common_tasks(
-    systems: Mapping[str, tuple[str, Collection[str]]], *, drop: str, dropped: bool, way: str = ""
-) -> tuple[list[str], list[list[str]]]:
-    """The tasks that all systems have, in their order, and those that each lacks; raises InvalidTest.
-
-    `systems` are names and tasks by pointer. Unless tasks are `dropped`, `on_missing` being `drop`, all have the same.
-    """
-    own = [set(tasks) for _, tasks in systems.values()]
-    common, every = set.intersection(*own), set.union(*own)
-    lacking = [sorted(every - tasks) for tasks in own]
-    for (pointer, (name, tasks)), missing in zip(systems.items(), lacking, strict=True):
-        if missing and not (common and dropped):
-            mended = f", or set {marked('on_missing', drop)} to leave these tasks out" if common else ""
-            detail = (
-                f"There is no file of {name} for {len(missing):,} of the tasks: {some(missing)}; it has {some(sorted(tasks))}. "
-                f"Files are paired by their names, dates left out: add the files, name all systems' files alike{mended}{way}."
-            )
-            raise InvalidTest.at(pointer, "unmatched_tasks", detail)
-    return sorted(common), lacking
 
 
 def in_task(task: str, divided: Collection[str]) -> Callable[[str], str]:
@@ -209,8 +212,6 @@ def joined_readings(readings: Mapping[str, Reading], notes: Sequence[Note], swap
     What swaps as a whole are the items' own clusters, where they have any, or else the tasks; `swap` task or item says otherwise.
     """
     tasks, first = list(readings), next(iter(readings.values()))
-    for task, reading in readings.items():
-        require_alike(task, reading, tasks[0], first, f"/files/u/{pointer_token(task)}")
     every = list(readings.values())
     names, score_names = {each.names for each in every}, {each.score_names for each in every}
     if swap == ITEM:
@@ -245,9 +246,10 @@ def _holds(reading: Reading) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def require_alike(task: str, reading: Reading, other: str, first: Reading, pointer: str) -> None:
-    """Refuse tasks that do not hold the same; raises InvalidTest at the pointer."""
-    mine, theirs = _holds(reading), _holds(first)
+def _require_alike(task: str, readings: Mapping[str, Reading], token: str) -> None:
+    """Refuse a task that does not hold what the first one does; raises InvalidTest at the file of this name."""
+    other = next(iter(readings))
+    mine, theirs = _holds(readings[task]), _holds(readings[other])
     if mine == theirs:
         return
     what, here, there = next(row for row in zip(WHAT, mine, theirs, strict=True) if row[1] != row[2])
@@ -257,7 +259,7 @@ def require_alike(task: str, reading: Reading, other: str, first: Reading, point
         detail += f", {quoted(there)} and {quoted(here)}"
     way = f"choose it for all ({option}), or " if option in OPTIONS else ""
     detail += f": {way}compare tasks that are measured alike, each kind by itself."
-    raise InvalidTest.at(pointer, "tasks_differ", detail)
+    raise InvalidTest.at(f"/files/{token}/{pointer_token(task)}", "tasks_differ", detail)
 
 
 def totals_read(tasks: Sequence[Sequence[Note]]) -> list[Note]:

@@ -21,12 +21,10 @@ from ...inputs.formats import catalogue
 from ...inputs.formats.tasks import (
     ITEM,
     at_most,
-    common_tasks,
+    each_task,
     in_task,
     of_tasks,
-    require_alike,
     stem,
-    tasks_by_name,
     totals_read,
 )
 from ...inputs.formats.workbook import as_text
@@ -123,45 +121,34 @@ def _pointer(name: str) -> str:
 def _read_tasks(
     form: Form, names: Sequence[str], format_: str, options: ReaderOptions, on_missing: OnMissingOnBoard
 ) -> tuple[dict[str | None, PairedColumns], Reading]:
-    """A board for each task, and how all were read.
-
-    Raises InvalidTest: two files of a system are of one task, or not all systems have a task; or as their reader does, with
-    pointers `/files/<system>/<task>/…`.
-    """
+    """A board for each task, and how all were read; raises as its reader does, at `/files/<system>/<task>/…`."""
     by_system: dict[str, list[UploadedFile]] = {}
     for name, file in zip(names, form.repeated, strict=True):
         by_system.setdefault(name, []).append(file)
     if len(by_system) < 2:
         detail = f"All files are of the system {quoted(names[0])}: a comparison needs at least two systems."
         raise InvalidTest.at(option_pointer(NAMES), "too_few_systems", detail)
-    systems = {name: tasks_by_name(files, _pointer(name)) for name, files in by_system.items()}
-    beside = {
-        role: tasks_by_name(file.parts, f"/files/{role}") for role, file in form.files.items() if file.parts
-    }
-    alone = {role: file for role, file in form.files.items() if not file.parts}
-    groups = {_pointer(name): (quoted(name), tasks) for name, tasks in systems.items()}
-    groups |= {f"/files/{role}": (role, tasks) for role, tasks in beside.items()}
-    common, lacking = common_tasks(groups, drop=COMPLETE, dropped=on_missing == COMPLETE)
+    tokens = {name: pointer_token(name) for name in by_system}
+    divided = {tokens[name]: (quoted(name), files) for name, files in by_system.items()}
+    divided |= {role: (role, list(file.parts)) for role, file in form.files.items() if file.parts}
     if options.clusters == ITEM:
         options = replace(options, clusters=None)
-    divided = {*map(pointer_token, systems), *beside}
     boards: dict[str | None, PairedColumns] = {}
-    read: dict[str, Reading] = {}
-    for task in common:
-        files = {name: tasks[task] for name, tasks in systems.items()}
-        others = {role: tasks[task] for role, tasks in beside.items()} | alone
-        with relocated(in_task(task, divided)):
-            board, read[task] = read_each(files, others, format_, options, on_missing, named=True)
-        boards[task] = board.within(in_task(task, set(map(pointer_token, systems))))
-        require_alike(task, read[task], common[0], read[common[0]], _pointer(names[0]))
-    facts = {task: one.facts for task, one in read.items()}
-    notes: list[Note] = [f"{len(read):,} tasks were read, each a data set: {some(common)}."]
-    missing = sorted(set().union(*lacking))
-    if missing:
-        notes.append(f"{len(missing):,} tasks that not all systems have were left out: {some(missing)}.")
+
+    def read_one(task: str, of_task: Files) -> Reading:
+        files = {name: of_task[token] for name, token in tokens.items()}
+        others = {role: of_task.get(role, file) for role, file in form.files.items()}
+        board, reading = read_each(files, others, format_, options, on_missing, named=True)
+        boards[task] = board.within(in_task(task, tokens.values()))
+        return reading
+
+    readings, left = each_task(divided, read_one, drop=COMPLETE, dropped=on_missing == COMPLETE)
+    facts = {task: reading.facts for task, reading in readings.items()}
+    notes: list[Note] = [f"{len(facts):,} tasks were read, each a data set: {some(list(facts))}.", *left]
     notes += [*totals_read(list(facts.values())), *of_tasks(facts, MOST_NOTES)]
-    findings = tuple(finding for one in read.values() for finding in one.findings)
-    return boards, replace(read[common[0]], facts=tuple(at_most(notes, MOST_NOTES)), findings=findings)
+    findings = tuple(finding for reading in readings.values() for finding in reading.findings)
+    first = next(iter(readings.values()))
+    return boards, replace(first, facts=tuple(at_most(notes, MOST_NOTES)), findings=findings)
 
 
 # One file for each system
