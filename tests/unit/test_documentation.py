@@ -215,6 +215,29 @@ def test_every_finding_names_tests_that_there_are() -> None:
             assert f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"), (path, test)
 
 
+def test_pages_name_no_setting_that_there_is_not() -> None:
+    known = {f"EXACTPERM_{name.upper()}" for name in Settings.model_fields}
+    known |= {"EXACTPERM_URL", "EXACTPERM_API_KEY", "EXACTPERM_TRACEBACK"}  # of clients and the command line
+    for page in PAGES:
+        named = set(re.findall(r"EXACTPERM_[A-Z_]*[A-Z]", docs_pages.read(page)))
+        assert named <= known, (page, named - known)
+
+
+def test_the_glossary_explains_at_most_forty_words_which_the_guide_uses() -> None:
+    glossary = docs_pages.read("docs/glossary.md")
+    words = [
+        word for entry in re.findall(r"^\*\*(.+?)\*\*:", glossary, re.MULTILINE) for word in entry.split(", ")
+    ]
+    assert len(words) <= 40
+    assert words == sorted(words, key=str.lower)
+    guide = (
+        " ".join(docs_pages.read(page) for page in GUIDE if page != "docs/glossary.md")
+        .replace("\n", " ")
+        .lower()
+    )
+    assert [word for word in words if word.lower() not in guide] == []
+
+
 def test_the_map_of_the_tests_has_every_file() -> None:
     rows = [
         re.findall(r"`(tests/[^`]+)`", line)
