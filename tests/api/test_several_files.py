@@ -191,7 +191,7 @@ def test_tasks_are_the_data_sets_of_a_comparison(service: Any) -> None:
     assert said["datasets"] is not None
     for name in ("datasets", "overall"):
         assert said.get(name) == expected.get(name), name
-    assert '4 tasks were read, each a data set: "mmlu_anatomy"' in said["reading"]["notes"][0]
+    assert '4 tasks were read as data sets: "mmlu_anatomy"' in said["reading"]["notes"][0]
 
 
 def test_a_task_that_a_system_lacks_is_refused_in_a_comparison(service: Any) -> None:

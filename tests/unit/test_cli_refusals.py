@@ -434,10 +434,10 @@ def test_every_mark_becomes_an_option_that_there_is(place: str, text: str) -> No
             'give "allow_incomplete": true to test',
         ),
         (
-            "`higher_is_better=false` where lower",
-            "--lower-is-better where lower",
-            "higher_is_better=False where lower",
-            '"higher_is_better": false where lower',
+            "`higher_is_better=false` if lower",
+            "--lower-is-better if lower",
+            "higher_is_better=False if lower",
+            '"higher_is_better": false if lower',
         ),
         (
             "name it with `format`, one of csv",

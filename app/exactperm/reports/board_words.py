@@ -1,4 +1,4 @@
-"""What all reports of a comparison say alike: which board, which ranks, how certain, and what the marks mean."""
+"""The words that all reports of a comparison share: titles, ranks, certainty, and the meaning of marks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LISTED = 10  # names in a sentence
 
 @dataclass(frozen=True, slots=True)
 class NamedBoard:
-    """A board and what it is of: the only one; the overall one of several data sets; or one data set, by name."""
+    """A board and its scope: the only board, the overall board, or that of a data set."""
 
     board: BoardRecord
     scope: str  # "", "overall" or "dataset"
@@ -52,7 +52,7 @@ class NamedBoard:
 
 
 def named_boards(record: CompareRecord) -> Iterator[NamedBoard]:
-    """The only board; or the overall one, then that of each data set."""
+    """The only board; or the overall board, then those of the data sets."""
     for name, board in record.boards.items():
         if name is not None:
             yield NamedBoard(board, "dataset", name)
@@ -61,12 +61,12 @@ def named_boards(record: CompareRecord) -> Iterator[NamedBoard]:
 
 
 def what_was_measured(record: CompareRecord, say: Say) -> str:
-    """What the scores are, in words: WER, nDCG@10, mean score."""
+    """The kind of score in words: WER, nDCG@10, mean score."""
     return measured(record.statistic, record.metric, say)
 
 
 def score_head(record: CompareRecord, say: Say) -> str:
-    """The head of the column of scores: the metric, or `score` where it has no name."""
+    """The heading of the score column: the metric, or `score` if it has no name."""
     return metric_title(record.statistic, record.metric, say)
 
 
@@ -76,12 +76,12 @@ def which_is_better(record: CompareRecord) -> str:
 
 
 def by_names(record: CompareRecord, say: Say) -> str:
-    """The statistic and the metric, as requests and files call them."""
+    """The statistic and the metric, by their names in requests and files."""
     return by_name(record.statistic, record.metric, say)
 
 
 def scores_of(systems: Sequence[SystemRecord]) -> list[str]:
-    """Their scores, with as many digits as it takes to tell neighbours apart; equal scores look the same."""
+    """Their scores, with enough digits to tell neighbours apart; equal scores look the same."""
     distinct = sorted({system.score for system in systems})
     shown = {
         score: number(score, *distinct[max(at - 1, 0) : at], *distinct[at + 1 : at + 2])
@@ -99,7 +99,7 @@ def listed(names: Sequence[str], say: Say) -> str:
 def systems_table(
     record: CompareRecord, board: BoardRecord, say: Say
 ) -> tuple[list[str], list[tuple[SystemRecord, list[str]]]]:
-    """The heads of the table of systems, and each system with its cells."""
+    """The headings of the table of systems, and each system with its cells."""
     heads = ["rank", "system", score_head(record, say), "items"]
     if board.groups is not None:
         heads += [
@@ -133,7 +133,7 @@ def confidence(alpha: float) -> str:
 
 
 def p_and_kind(pair: PairRecord, alpha: float) -> str:
-    """The adjusted p-value, and what it is unless it is exact."""
+    """The adjusted p-value, with its certainty unless it is exact."""
     return p_adjusted(pair, alpha) + (
         "" if pair.p_adjusted_certainty == "exact" else f" ({pair.p_adjusted_certainty})"
     )
@@ -145,13 +145,16 @@ def kinds_in_words(board: BoardRecord) -> str:
 
 
 def certainty_sentences(board: BoardRecord) -> list[str]:
-    """How the adjusted p-values are known, those that are not listed as well."""
+    """The certainty of all adjusted p-values, listed or not."""
     count = kinds(board)
     size = sum(count.values())
     said = {
-        "exact": "exact: computed in whole numbers, or with a rounding error whose bound is certified",
-        "bracketed": "bracketed: the exact value lies between the two bounds, always; the p-value shown is a number inside",
-        "sampled": "sampled: the exact value lies inside its 99 % confidence interval with that confidence, not for certain",
+        "exact": "exact: computed in integers, or with a certified bound of the rounding error",
+        "bracketed": (
+            "bracketed: the exact value always lies between the two bounds; the p-value shown is "
+            "a number between them"
+        ),
+        "sampled": "sampled: the exact value lies inside its 99 % confidence interval with 99 % confidence",
     }
     sentences = [
         f"{'The one adjusted p-value is' if size == 1 else f'All {size:,} adjusted p-values are'} {said[kind]}."
@@ -171,7 +174,7 @@ def neighbours(board: BoardRecord) -> dict[str, PairRecord]:
 
 
 def toward(pair: PairRecord, name: str) -> tuple[float, Relation]:
-    """The difference and the relation of one of the two systems to the other."""
+    """The difference and the relation of one system to the other."""
     if pair.u == name:
         return pair.difference, pair.relation
     return 0.0 - pair.difference, TURNED[pair.relation]
@@ -190,7 +193,7 @@ def adjustment(board: BoardRecord) -> str:
 
 
 def all_warnings(record: CompareRecord) -> list[tuple[str, WarningRecord]]:
-    """Each warning once, with the data set that it is of; empty for the main board and the request."""
+    """Each warning once, with its data set; empty for the main board and the request."""
     main = record.main_board
     own = [("", warning) for warning in (*record.warnings, *main.warnings)]
     others = [

@@ -1,4 +1,6 @@
-"""Answers as CSV (RFC 4180), for a spreadsheet or a results file: a row for a test, a metric, a system, a pair, a point."""
+"""Answers as CSV (RFC 4180), for a spreadsheet or a results file: a row for each test, metric, system, pair or
+point.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from .board_words import all_warnings, named_boards, warned
 
 
 def row(record: TestRecord, test_id: str) -> str:
-    """The answer as CSV (RFC 4180): numbers in full, booleans as true and false, empty where there is no value.
+    """The answer as CSV (RFC 4180): numbers in full, booleans as true and false, missing values empty.
 
     All columns are always present. With an `interval_method`, an empty end is unbounded; with `only_u` and `only_v`,
     empty odds are infinite.
@@ -27,15 +29,15 @@ def row(record: TestRecord, test_id: str) -> str:
 
 
 def gate_rows(gate: GateRecord, gate_id: str) -> str:
-    """One row for each metric: its verdict and the gate's, its terms, the decision, what was observed.
+    """One row for each metric: its verdict and the gate's, its terms, the decision, the observations.
 
-    `p_value_adjusted` is what was compared with `alpha`; numbers are in full, and every column is always there.
+    `p_value_adjusted` was compared with `alpha`; numbers are in full, and all columns are always present.
     """
     return written([{"id": gate_id, **metric_row(cells, gate, metric)} for metric in gate.metrics])
 
 
 def written(rows: Sequence[Mapping[str, str]], header: Sequence[str] | None = None) -> str:
-    """Rows of the same columns, below their header; it is given where there may be no row."""
+    """Rows of the same columns below their header, which is given if there may be no row."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(rows[0] if header is None else header)
@@ -46,8 +48,8 @@ def written(rows: Sequence[Mapping[str, str]], header: Sequence[str] | None = No
 def compare_csv(record: CompareRecord, compare_id: str, table: Literal["systems", "pairs"]) -> str:
     """A row for each system, best first, or for each listed pair; the overall board first, then each data set.
 
-    Numbers are in full, empty where there is no value, and every column is always there. `board` is overall, dataset,
-    or empty for the only one. `notes` are in the first row alone.
+    Numbers are in full, missing values empty, and all columns are always present. `board` is overall, dataset, or empty
+    for a single board. Only the first row has `notes`.
     """
     columns = SYSTEM if table == "systems" else PAIR
     rows, notes, header = [], _notes(record), ["id", "board", "dataset", *(column.name for column in columns)]
@@ -63,14 +65,14 @@ def compare_csv(record: CompareRecord, compare_id: str, table: Literal["systems"
 
 
 def _notes(record: CompareRecord) -> Iterator[str]:
-    """How files were read, and which pairs are not here, in the first row alone: a board has thousands of pairs."""
+    """How files were read, and which pairs are not listed, in the first row only: a board has thousands of pairs."""
     fewer = [warned(of, warning) for of, warning in all_warnings(record) if warning.code == LEFT_OUT]
     yield as_list((*(() if record.reading is None else record.reading.notes), *fewer))
     yield from repeat("")
 
 
 def power_csv(record: PowerRecord, power_id: str) -> str:
-    """The curve, a row for each point; what was asked for is in every row."""
+    """The curve, a row for each point; every row repeats the question."""
     common = {"id": power_id, **cells(POWER, record)}
     points = [cells(POINT, point) for point in record.curve] or [{column.name: "" for column in POINT}]
     return written([{**common, **point} for point in points])

@@ -1,7 +1,7 @@
 """Standalone HTML reports of tests, gates, comparisons and power: one file with its pictures, no script, nothing fetched.
 
-Jinja2 is imported for the first report, in a worker. It escapes every label; only pictures are inserted as they are, and
-`picture.pictures` escapes their labels itself.
+Jinja2 is imported for the first report, in a worker. It escapes every label; only pictures are inserted unescaped, and
+`picture.pictures` escapes their labels.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ _ALTERNATIVES: dict[Alternative, str] = {
 }
 _NULLS: dict[Resampling, str] = {
     "permutation": "it does not matter which system gave which output",
-    "bootstrap": "no difference; items drawn anew with replacement",
+    "bootstrap": "no difference; items resampled with replacement",
 }
 _PROCEDURES: dict[Procedure, str] = {
     "permutation": "paired permutation test",
@@ -139,7 +139,7 @@ def groups(record: TestRecord) -> tuple[Group, ...]:
 
 
 def key_facts(record: TestRecord) -> tuple[Fact, ...]:
-    """The four numbers that a reader looks for first."""
+    """The four most important numbers."""
     facts = [Fact("p-value", p_text(record), f"{record.alternative}, {manner(record)}")]
     return (*facts, *_key_estimates(record))
 
@@ -169,7 +169,7 @@ def _key_estimates(record: TestRecord) -> Iterable[Fact]:
 
 
 def _measured_and_better(record: TestRecord) -> str:
-    """What the difference is of, and which direction is better."""
+    """The metric of the difference, and the better direction."""
     better = direction(record.statistic.higher_is_better)
     return short(measured_in(record, single_line)) + (f"; {better}" if better else "")
 
@@ -245,7 +245,7 @@ def _test(record: TestRecord) -> Iterable[Fact]:
     if record.item_level is not None:
         level = record.item_level
         p = item_level_p_text(level, record.alpha)
-        yield Fact("p-value by item", p, "as if clusters did not matter; the clustered one counts")
+        yield Fact("p-value by item", p, "as if items were independent; the clustered test counts")
     yield Fact("Level alpha", exactly(record.alpha))
     least = record.min_attainable_p
     smallest = "not known" if least is None else probability(least, 0.0, record.alpha)
@@ -263,10 +263,10 @@ def _items(record: TestRecord) -> Iterable[Fact]:
         "Wins, ties, losses of U", f"{items.wins:,} / {items.ties:,} / {items.losses:,}", f"by {units[:-1]}"
     )
     if (missing := missing_words(record)) is not None:
-        yield Fact("Missing outcomes", f"{missing.n:,}", "anything in the range that was given")
+        yield Fact("Missing outcomes", f"{missing.n:,}", "any value in the given range")
         yield Fact("Difference over all items", f"{missing.worst} to {missing.best}", "worst and best for U")
         p = f"{missing.low} to {missing.high}"
-        yield Fact("p-value over all items", p, "least and greatest, whatever the missing are")
+        yield Fact("p-value over all items", p, "least and greatest over all values of the missing outcomes")
 
 
 def _method(record: TestRecord) -> Iterable[Fact]:
@@ -287,7 +287,7 @@ def _method(record: TestRecord) -> Iterable[Fact]:
 
 
 def _control(drawn: MonteCarloRecord, alpha: float) -> Iterable[Fact]:
-    """What the control variate is, and what p would be without it."""
+    """The control variate, and p without it."""
     if drawn.control is None:
         return
     note = f"{drawn.gained or 0:,} samples extreme without it, {drawn.lost or 0:,} not extreme with it"
@@ -328,7 +328,7 @@ def html(record: TestRecord, test_id: str, signature: str, picture: str) -> str:
 
 
 def gate_html(gate: GateRecord, gate_id: str, pictures: Sequence[str]) -> str:
-    """The report of a gate, a section for each metric; `pictures` in the metrics' order, empty for none."""
+    """The report of a gate, a section for each metric; `pictures` in the order of metrics, empty for none."""
     several = len(gate.metrics) > 1
     lead = summary(gate, for_sentence) if several else f"{head(gate)} – {single_line(gate.metrics[0].reason)}"
     words, _, rest = lead.partition(" – ")
@@ -350,7 +350,7 @@ def gate_html(gate: GateRecord, gate_id: str, pictures: Sequence[str]) -> str:
 
 
 def _names(gate: GateRecord) -> Names:
-    """The candidate, and the baseline or all of them."""
+    """The candidate, and the baselines."""
     names = names_of(gate.metrics[0].test, short)
     baselines = dict.fromkeys(short(one.against) for one in gate.metrics if one.against is not None)
     return names._replace(v=", ".join(baselines)) if len(baselines) > 1 else names
@@ -378,12 +378,12 @@ def _metric(metric: MetricRecord, picture: str, number: int) -> dict[str, Any]:
 
 
 def _body(record: TestRecord, parts: Sequence[str], picture: str) -> dict[str, Any]:
-    """The part that the report of a test and the section of a metric share."""
+    """The common part of a test's report and a metric's section."""
     from markupsafe import Markup
 
     return {
         "sentences": parts,
-        "picture": Markup(picture),  # noqa: S704  # drawn by exactperm.reports.picture.pictures, which escapes labels itself
+        "picture": Markup(picture),  # noqa: S704 # drawn by exactperm.reports.picture.pictures, which escapes labels
         "groups": groups(record),
         "warnings": [(warning.code, single_line(warning.detail)) for warning in record.warnings],
         "moved": _moved(record.moved, record),
@@ -422,14 +422,14 @@ def _environment() -> Environment:
 
 Draw = Callable[[str, NamedBoard, int], str]
 
-# More pairs than this are a matter for the CSV; of a board that has more, neighbours are listed.
+# More pairs than this are left to the CSV; of longer boards neighbours are listed.
 MOST_PAIRS = 1200
-# Boards of data sets with a picture of their own; all have their tables.
+# Data sets whose boards have a picture; all have tables.
 MOST_PICTURES = 12
 
 
 def compare_html(record: CompareRecord, compare_id: str, signature: str, draw: Draw) -> str:
-    """The report; `draw` makes our inline SVG of a picture's name, a board and a number of its own."""
+    """The report; `draw` makes an inline SVG from a picture's name, a board and a number."""
     boards = list(named_boards(record))
     main = boards[0].board
     return rendered(
@@ -461,7 +461,7 @@ def _lead(record: CompareRecord, named: NamedBoard) -> list[str]:
     best = board.groups.best_set
     names = listed(best, for_sentence)
     if not best:
-        said = "No system can be said to be the best, as the tests contradict the scores."
+        said = "No system can be called the best, because the tests contradict the scores."
     elif len(best) == 1:
         said = f"The best system is {names}, with {confidence(alpha)} confidence."
     else:
@@ -500,7 +500,7 @@ def _board(record: CompareRecord, named: NamedBoard, place: int, draw: Draw) -> 
             {"name": name, "best": bool(system.in_best_set), "cells": [rank, *others]}
             for system, (rank, name, *others) in rows
         ],
-        # drawn by exactperm.reports.picture.pictures, which escapes labels itself
+        # drawn by exactperm.reports.picture.pictures, which escapes labels
         "pictures": [Markup(draw(name, named, place)) for name in _pictures(record, board, place)],  # noqa: S704
         "pairs": [_pair(pair, board.family.alpha) for pair in shown],
         "told": told,
@@ -509,7 +509,7 @@ def _board(record: CompareRecord, named: NamedBoard, place: int, draw: Draw) -> 
 
 
 def _pictures(record: CompareRecord, board: BoardRecord, place: int) -> list[str]:
-    """The leaderboard of each board; of the main one also the pairs, or the differences to the baseline."""
+    """The leaderboard of each board; for the main one also the pairs, or the differences to the baseline."""
     if place > MOST_PICTURES:
         return []
     if place or not board.pairs:
@@ -518,9 +518,9 @@ def _pictures(record: CompareRecord, board: BoardRecord, place: int) -> list[str
 
 
 def _shown_pairs(board: BoardRecord) -> tuple[list[PairRecord], str]:
-    """The pairs that are listed here, and what is said of the others."""
+    """The listed pairs, and a note on the others."""
     if not board.pairs:
-        return [], "No pairs are listed: the request asked for none, or none is significant."
+        return [], "No pairs are listed: none was requested, or none is significant."
     if len(board.pairs) <= MOST_PAIRS:
         return list(board.pairs), f"{counted(len(board.pairs), 'pair')}."
     shown = list(neighbours(board).values()) or list(board.pairs[:MOST_PAIRS])
@@ -551,7 +551,7 @@ def _pair(pair: PairRecord, alpha: float) -> dict[str, Any]:
 
 
 def _meanings(record: CompareRecord, board: BoardRecord) -> list[tuple[str, str]]:
-    """What the words of the tables mean, and where their definitions come from."""
+    """The meaning of the words in the tables, with sources."""
     sure = confidence(board.family.alpha)
     own = [
         (
@@ -561,8 +561,9 @@ def _meanings(record: CompareRecord, board: BoardRecord) -> list[tuple[str, str]
         (
             "Better, worse, not significant",
             (
-                f"Better or worse: the adjusted p-value is at most {exactly(board.family.alpha)} for certain. Undecided: its bounds "
-                "do not tell. Untestable: no outcome of this pair could be significant. Not significant does not mean equal."
+                f"Better or worse: the adjusted p-value is at most {exactly(board.family.alpha)} for "
+                "certain. Undecided: alpha lies within its bounds. Untestable: no outcome of this pair "
+                "could be significant. Not significant does not mean equal."
             ),
         ),
     ]
@@ -590,11 +591,14 @@ def _meanings(record: CompareRecord, board: BoardRecord) -> list[tuple[str, str]
         ),
         (
             "Cluster",
-            "A line is drawn where every system above differs significantly from every system below (as in the WMT's tables).",
+            (
+                "A line separates systems if every system above differs significantly from every system below "
+                "(as in the WMT's tables)."
+            ),
         ),
         (
             "Tier",
-            "A new tier begins with the first system that some member of the open tier is significantly better than.",
+            "A tier ends before the first system that one of its members is significantly better than.",
         ),
     ]
 

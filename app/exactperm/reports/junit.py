@@ -1,7 +1,7 @@
-"""A gate as JUnit XML, as GitLab, GitHub's reporters and Jenkins read it.
+"""A gate as JUnit XML, for GitLab, GitHub's reporters and Jenkins.
 
-Every metric is a suite with one case, as the schema that Jenkins validates against (junit-10.xsd of its xUnit plugin)
-knows properties of suites only. Times are 0: the same gate gives the same bytes.
+Every metric is a suite with one case, because the schema of Jenkins (junit-10.xsd of its xUnit plugin) has
+properties of suites only. Times are 0, so that the same gate gives the same bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def junit(gate: GateRecord, gate_id: str) -> bytes:
 
 
 def _outcome(gate: GateRecord, metric: MetricRecord) -> str | None:
-    """The element that says that the metric did not pass; None where it did."""
+    """The element of a metric that did not pass; None if it passed."""
     if metric.verdict == "pass":
         return None
     lenient = metric.verdict == "continue" or (

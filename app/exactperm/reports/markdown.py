@@ -1,4 +1,6 @@
-"""A test, a gate, a comparison or power for a comment on a pull request: the verdict in bold, a table, sentences, warnings."""
+"""A test, gate, comparison or power as a comment on a pull request: the verdict in bold, a table, sentences,
+warnings.
+"""
 
 from __future__ import annotations
 
@@ -70,14 +72,14 @@ def markdown(record: TestRecord, test_id: str) -> str:
 
 
 def verdict(record: TestRecord) -> str:
-    """Significant or not, or not settled, at alpha."""
+    """Significant, not significant or undecided at alpha."""
     if undecided(record):
         return f"Not settled at {exactly(record.alpha)}"
     return f"{'Significant' if record.significant else 'Not significant'} at {exactly(record.alpha)}"
 
 
 def metric_cell(record: TestRecord) -> dict[str, str]:
-    """Head and cell of what was measured and which direction is better; none of scores of which nothing is known."""
+    """Heading and cell of the metric and the better direction; empty for scores of an unknown metric."""
     statistic = record.statistic
     title = metric_title(statistic.name, statistic.metric, for_markdown)
     known = title != NO_NAME or statistic.higher_is_better is not None
@@ -85,7 +87,7 @@ def metric_cell(record: TestRecord) -> dict[str, str]:
 
 
 def score_cells(record: TestRecord, *, head_v: str | None = None) -> dict[str, str]:
-    """Head and cell of the statistic, the systems' scores, their difference and its interval; `head_v` is instead of V's name."""
+    """Heading and cell of the statistic, the scores, the difference and its interval; `head_v` replaces V's name."""
     statistic, interval = record.statistic, record.confidence_interval
     cells = {"statistic": by_name(statistic.name, statistic.metric, for_markdown)}
     if statistic.u is not None and statistic.v is not None:
@@ -106,7 +108,7 @@ def score_cells(record: TestRecord, *, head_v: str | None = None) -> dict[str, s
 
 
 def item_cells(record: TestRecord) -> dict[str, str]:
-    """Head and cell of the items and of who won them."""
+    """Heading and cell of the items, wins, ties and losses."""
     items = record.items
     clusters = "" if items.clusters is None else f" in {items.clusters:,} clusters"
     return {
@@ -122,7 +124,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def table_of(rows: Iterable[dict[str, str]]) -> str:
-    """A row for each; columns that some of them lack are empty there."""
+    """A row for each; missing columns are empty."""
     every = list(rows)
     heads = list(dict.fromkeys(name for row in every for name in row))
     return table(heads, [[row.get(name, "") for name in heads] for row in every])
@@ -146,7 +148,7 @@ def folded(lines: Sequence[str], title: str = "Items that moved most") -> list[s
 
 
 def reading(notes: Iterable[object]) -> list[str]:
-    """How files were read, one note a line."""
+    """How files were read, one note per line."""
     return folded([f"* {prose_for_markdown(str(note))}" for note in notes], "What was read")
 
 
@@ -159,7 +161,7 @@ _MARKS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "inconclusive": "⚠
 
 
 def gate_markdown(gate: GateRecord, gate_id: str) -> str:
-    """The gate as GitHub-flavoured Markdown. Verdicts are words; the marks only help to spot them."""
+    """The gate as GitHub-flavoured Markdown. Verdicts are words; marks only help to spot them."""
     return "\n\n".join(
         [
             _verdict(gate),
@@ -183,7 +185,7 @@ def _verdict(gate: GateRecord) -> str:
 
 def _cells(gate: GateRecord, metric: MetricRecord) -> dict[str, str]:
     terms, decision, several = metric.terms, metric.decision, len(gate.metrics) > 1
-    # Of several baselines each has a row, and all share a column.
+    # Several baselines have a row each, and share a column.
     scores = score_cells(metric.test, head_v=None if metric.against is None else "baseline")
     scores.pop("d_z", None)
     if metric_name(metric, for_markdown) == for_markdown(metric.test.statistic.name):
@@ -221,7 +223,7 @@ def _moved(gate: GateRecord) -> list[str]:
 
 
 def _warnings(gate: GateRecord) -> list[WarningRecord]:
-    """Each warning once, however many metrics have it."""
+    """Each warning once, even if several metrics have it."""
     return list(dict.fromkeys(warning for metric in gate.metrics for warning in metric.test.warnings))
 
 
@@ -229,7 +231,7 @@ _NOT_HERE = {"items", "tier", "better than", "worse than"}  # columns of other r
 
 
 def compare_markdown(record: CompareRecord, compare_id: str) -> str:
-    """The boards as GitHub-flavoured Markdown: the overall one first, then that of each data set."""
+    """The boards as GitHub-flavoured Markdown: the overall board first, then those of the data sets."""
     parts = [part for named in named_boards(record) for part in _board(record, named)]
     warnings = [
         f"> **{warning.code}**: {prose_for_markdown(warned(dataset, warning))}"
@@ -310,7 +312,7 @@ def _pairs(board: BoardRecord) -> str:
 
 
 def _interval(pair: PairRecord) -> dict[str, str]:
-    """The interval of U's score minus V's; v of a pair with the baseline is the baseline."""
+    """The interval of U's score minus V's; V is the baseline in pairs with it."""
     interval = pair.confidence_interval
     return {} if interval is None else {f"{percent(interval.level)} interval": interval_text(interval)}
 
@@ -320,9 +322,10 @@ def _legend(board: BoardRecord) -> list[str]:
         return []
     return [
         (
-            f"Rank ranges hold for all systems at once with {confidence(board.family.alpha)} confidence. Systems that share a "
-            "letter do not differ significantly. All of a cluster differ significantly from all below it. The best set holds "
-            f"the best system with {confidence(board.family.alpha)} confidence."
+            f"Rank ranges hold for all systems at once with {confidence(board.family.alpha)} confidence. "
+            "Systems that share a letter do not differ significantly. All of a cluster differ "
+            "significantly from all below it. The best set holds the best system with "
+            f"{confidence(board.family.alpha)} confidence."
         )
     ]
 
@@ -342,12 +345,12 @@ def power_markdown(record: PowerRecord, power_id: str) -> str:
 
 
 def power_facts(record: PowerRecord) -> list[str]:
-    """What else is known, in sentences."""
+    """Further results, in sentences."""
     said = [record.method.given]
     if record.critical_difference is not None and record.solution.n is not None:
         said.append(
             f"With {record.solution.n:,} items a difference of {number(record.critical_difference)} or more is significant."
         )
     if record.actual_alpha is not None:
-        said.append(f"Equal systems are found different with probability {number(record.actual_alpha)}.")
+        said.append(f"Equal systems are declared different with probability {number(record.actual_alpha)}.")
     return said

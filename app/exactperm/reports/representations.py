@@ -1,7 +1,7 @@
-"""The representations of an answer: what each is called, how it is sent and saved, and who writes it.
+"""The representations of an answer: name, media type, file endings and renderers.
 
-All the rest follows from this table: negotiation, the OpenAPI document, `/v1/meta`, the command line and the page. To
-add a representation, write its renderer and add a row here. No library is loaded before something is drawn, so that
+Negotiation, the OpenAPI document, `/v1/meta`, the command line and the page follow from this table. To add a
+representation, write its renderer and add a row here. Libraries are imported at the first rendering, so that
 `exactperm gate --help` is fast.
 """
 
@@ -34,7 +34,7 @@ from .picture.pictures import (
 )
 from .text import compare_line, gate_line, line, power_line
 
-# Pictures and reports bring their own style; nothing else is loaded.
+# Pictures and reports have inline styles; nothing else is loaded.
 _OWN_STYLE_ONLY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 
 
@@ -45,9 +45,9 @@ Noun = Literal["test", "gate", "compare", "power"]
 
 @dataclass(frozen=True, slots=True)
 class ReportContext:
-    """What a report shows beside the record: the id of the answer, its signature, and the colours of a picture.
+    """Context of a report: the id of the answer, its signature, and the theme of a picture.
 
-    `picture` and `table` are what is drawn, and listed, of a comparison.
+    `picture` and `table` choose what to show of a comparison.
     """
 
     id: str
@@ -66,11 +66,11 @@ class Representation:
     name, media_type
         As in `?format=` and in the Accept header.
     title
-        What a person calls it.
+        Its name for people.
     suffixes
         The endings of its files; the first is the usual one.
     test, gate, compare, power
-        The renderers, None where there is none. Those of JSON are in `service`: it alone has the time of computing.
+        The renderers, or None. Those of JSON are in `service`, which knows the runtime.
     is_binary
         Not text in any coding.
     is_drawn
@@ -78,11 +78,11 @@ class Representation:
     needs_extra
         Needs libraries of the extra `pictures`.
     is_themed
-        A picture alone, in the colours of `?theme=`; of a comparison, `?picture=` chooses which.
+        A picture, in the colours of `?theme=`; for a comparison, `?picture=` chooses which.
     is_table
-        One table; of a comparison, `?table=` chooses which.
+        One table; for a comparison, `?table=` chooses which.
     content_security_policy
-        What a browser may load when it shows the answer; None for what a browser does not run.
+        The policy for browsers that show the answer; None if browsers do not run it.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Representation:
 
     @property
     def content_type(self) -> str:
-        """The media type; texts say their charset, which JSON, XML and pictures have of their own."""
+        """The media type, with a charset for texts; JSON, XML and pictures define theirs."""
         is_text = self.media_type.startswith("text/")
         return f"{self.media_type}; charset=utf-8" if is_text else self.media_type
 
@@ -131,12 +131,12 @@ def _power_html(record: PowerRecord, context: ReportContext) -> bytes:
 
 
 def _note(metric: MetricRecord) -> str:
-    """The picture shows the test of no difference, even where a margin decides."""
+    """The picture shows the test of no difference, even if a margin decides."""
     return " without the margin" if metric.terms.margin else ""
 
 
 JSON, TEXT, NDJSON = "json", "text", "ndjson"
-# In the order of preference: the first that a client accepts equally is sent.
+# In order of preference among those that a client accepts equally.
 REPRESENTATIONS = (
     Representation(JSON, "application/json", "JSON", (".json",)),
     Representation(
@@ -184,7 +184,7 @@ REPRESENTATIONS = (
     Representation(
         "junit", "application/xml", "JUnit", (".xml",), gate=lambda gate, context: junit(gate, context.id)
     ),
-    # Of a list of tests alone: `service` joins its lines.
+    # For lists of tests only: `service` joins the lines.
     Representation(NDJSON, "application/x-ndjson", "JSON lines", (".ndjson", ".jsonl")),
 )  # fmt: skip
 BY_NAME: Mapping[str, Representation] = {one.name: one for one in REPRESENTATIONS}

@@ -1,7 +1,7 @@
-"""Records in plain sentences: what was tested, on how many items, how large the difference is, and how certain.
+"""Records in plain sentences: the test, the items, the size of the difference, and its certainty.
 
-Every function takes `say`, which escapes a label for the output format. How certain a number is, is one of: exact, bracketed,
-sampled, asymptotic.
+Every function takes `say`, which escapes a label for the output format. The certainty of a number is exact,
+bracketed, sampled or asymptotic.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _CONTROLLED = ", with a control variate"
 
 
 def kind(record: TestRecord) -> Kind:
-    """How certain the p-value is, in one word."""
+    """The certainty of the p-value, in one word."""
     if record.method.exact:
         return "exact"
     return "sampled" if record.method.monte_carlo is not None else "bracketed"
 
 
 def manner(record: TestRecord) -> str:
-    """How certain the p-value is, in some words more where samples had help."""
+    """The certainty of the p-value, naming a control variate."""
     return f"{kind(record)}{_CONTROLLED if _is_controlled(record) else ''}"
 
 
 def kind_of_decision(decision: Decision) -> Kind:
-    """How certain the p-value behind a verdict is, in one word."""
+    """The certainty of the p-value behind a verdict, in one word."""
     if decision.p_value_bounds_kind == "asymptotic":
         return "asymptotic"
     if decision.p_value_bounds_kind == "confidence":
@@ -53,9 +53,9 @@ def kind_of_decision(decision: Decision) -> Kind:
 
 
 def manner_of_decision(metric: MetricRecord) -> str:
-    """How certain the p-value behind a verdict is, in some words more where samples had help.
+    """The certainty of the p-value behind a verdict, naming a control variate.
 
-    Tests of margins are of one sum, whose samples need no control variate: with one, the decision is the test itself.
+    Tests of margins are of one sum, without a control variate: with one, the decision is the test itself.
     """
     known = kind_of_decision(metric.decision)
     return f"{known}{_CONTROLLED if known == 'sampled' and _is_controlled(metric.test) else ''}"
@@ -81,7 +81,7 @@ def plain_probability(p: float | None, *landmarks: float) -> str:
 def undecided(record: TestRecord) -> bool:
     """Whether alpha lies between the bounds of the p-value, so that significance is open.
 
-    With missing outcomes the bounds are those over all that these may be.
+    With missing outcomes, the bounds cover all their values.
     """
     if record.missing is not None:
         low, high = record.missing.p_value
@@ -91,7 +91,7 @@ def undecided(record: TestRecord) -> bool:
 
 
 class MissingWords(NamedTuple):
-    """How many outcomes are missing, and the ends of the difference and of the p-value over all that they may be."""
+    """The number of missing outcomes, and the ends of the difference and p-value over all their values."""
 
     n: int
     worst: str
@@ -106,7 +106,7 @@ class MissingWords(NamedTuple):
 
 
 def missing_words(record: TestRecord) -> MissingWords | None:
-    """What missing outcomes leave open; None where none is missing."""
+    """The effect of missing outcomes; None if none is missing."""
     missing = record.missing
     if missing is None:
         return None
@@ -115,7 +115,7 @@ def missing_words(record: TestRecord) -> MissingWords | None:
 
 
 def of_the_missing(record: TestRecord) -> str | None:
-    """What missing outcomes leave open, in a sentence; None where none is missing."""
+    """The effect of missing outcomes in a sentence; None if none is missing."""
     missing = missing_words(record)
     if missing is None:
         return None
@@ -126,13 +126,14 @@ def of_the_missing(record: TestRecord) -> str | None:
         else f"whatever they are, it is {decided} at {exactly(record.alpha)}"
     )
     return (
-        f"{missing.outcomes}, and the numbers above are of the complete items alone. Over all items the difference is between "
-        f"{missing.worst} and {missing.best}, and p between {missing.low} and {missing.high}: {so}."
+        f"{missing.outcomes}, and the numbers above are for the complete items only. Over all items the "
+        f"difference is between {missing.worst} and {missing.best}, and p between {missing.low} and "
+        f"{missing.high}: {so}."
     )
 
 
 def with_probability(record: TestRecord) -> str:
-    """What follows "would come about with probability": the number, how it is known, and by which method."""
+    """The text after "would come about with probability": the number, its certainty, and the method."""
     method, p = record.method, p_text(record)
     certain = kind(record)
     if certain == "sampled" and method.monte_carlo is not None:
@@ -159,29 +160,34 @@ def of_the_p_value(record: TestRecord) -> str:
         if drawn.control is not None:
             return _of_the_control(drawn)
         return (
-            f"Sampled: {drawn.exceedances:,} of {drawn.samples:,} random samples (seed {drawn.seed}) were at least as "
-            f"extreme; the exact value lies inside its 99 % confidence interval with that confidence, not for certain."
+            f"Sampled: {drawn.exceedances:,} of {drawn.samples:,} random samples (seed {drawn.seed}) were "
+            "at least as extreme; the exact value lies inside the 99 % confidence interval with 99 % "
+            "confidence."
         )
     if kind(record) == "bracketed":
-        return "Bounded: the exact value lies between the two bounds, always; the p-value shown is a number inside."
+        return (
+            "Bounded: the exact value always lies between the two bounds; the p-value shown is a number "
+            "between them."
+        )
     if not method.relative_error_bound:
-        return f"Exact: computed by {method.name} in whole numbers, without rounding error."
+        return f"Exact: computed by {method.name} in integers, without rounding error."
     error = f"{method.relative_error_bound:.2g}"
     return f"Exact: computed by {method.name}; the rounding error is certified to be at most {error} of the value."
 
 
 def _of_the_control(drawn: MonteCarloRecord) -> str:
-    """What the samples add to the exact p-value of the linear part."""
+    """The contribution of samples to the exact p-value of the linear part."""
     return (
-        f"Sampled, with a control variate: the statistic's linear part about the mean of both systems has the exact p-value "
-        f"{plain_probability(drawn.control_p_value)}; of {drawn.samples:,} random samples (seed {drawn.seed}) "
-        f"{drawn.gained or 0:,} were at least as extreme where the linear part was not, and {drawn.lost or 0:,} the reverse. The "
-        "exact value lies inside the 99 % confidence interval with that confidence, not for certain."
+        "Sampled, with a control variate: the statistic's linear part about the mean of both systems has "
+        f"the exact p-value {plain_probability(drawn.control_p_value)}; of {drawn.samples:,} random samples "
+        f"(seed {drawn.seed}) {drawn.gained or 0:,} were at least as extreme where the linear part was not, "
+        f"and {drawn.lost or 0:,} the reverse. The exact value lies inside the 99 % confidence interval "
+        "with 99 % confidence."
     )
 
 
 def ends(interval: ConfidenceInterval) -> tuple[str | None, str | None]:
-    """The ends of an interval, on their own sides of zero; certified ends are rounded outwards."""
+    """The ends of an interval, on their sides of zero; certified ends are rounded outwards."""
     low, high = interval.low, interval.high
     if interval.kind in {"exact", "bounded"}:
         below, above = enclosing(0.0 if low is None else low, 0.0 if high is None else high, 0.0)
@@ -190,7 +196,7 @@ def ends(interval: ConfidenceInterval) -> tuple[str | None, str | None]:
 
 
 def interval_text(interval: ConfidenceInterval) -> str:
-    """The ends in words: "0.02 to 0.07", open where no data of this size can set an end."""
+    """The ends in words: "0.02 to 0.07", or open if data of this size cannot set an end."""
     low, high = ends(interval)
     if low is None and high is None:
         return "unbounded"
@@ -212,13 +218,13 @@ def of_the_interval(interval: ConfidenceInterval, alternative: str) -> str:
 
 
 def interval_sentence(record: TestRecord) -> str | None:
-    """The interval in a sentence; None when none was requested or there is none."""
+    """The interval in a sentence; None without one."""
     interval = record.confidence_interval
     if interval is None:
         return None
     title = f"The {percent(interval.level)} confidence interval of the difference"
     if interval.low is None and interval.high is None:
-        return f"{title} is unbounded: so few items cannot rule any difference out."
+        return f"{title} is unbounded: so few items cannot rule out any difference."
     how = of_the_interval(interval, record.alternative)
     return f"{title} is {interval_text(interval)} ({how})."
 
@@ -235,17 +241,17 @@ class Names(NamedTuple):
 
 
 def measured_in(record: TestRecord, say: Say) -> str:
-    """The same of a test."""
+    """The names of a test's systems."""
     return measured(record.statistic.name, record.statistic.metric, say)
 
 
 def by_name(statistic: str, metric: str | None, say: Say) -> str:
-    """The statistic as requests call it, and the metric as files do: `ratio` of `wer`."""
+    """The statistic and metric by their names in requests and files: `ratio` of `wer`."""
     return say(statistic) if metric in {None, statistic} else f"{say(statistic)} of {say(metric or '')}"
 
 
 def metric_name(metric: MetricRecord, say: Say) -> str:
-    """A gate's metric as people call it, or by the name that the request gave it."""
+    """A gate's metric in words, or by its name in the request."""
     statistic = metric.test.statistic
     if metric.name in {statistic.metric, statistic.name}:
         return metric_title(statistic.name, statistic.metric, say)
@@ -253,7 +259,7 @@ def metric_name(metric: MetricRecord, say: Say) -> str:
 
 
 def names_of(record: TestRecord, say: Say) -> Names:
-    """The labels of the systems, with (U) and (V) where they are equal; "the candidate" where none was given."""
+    """The labels of the systems, with (U) and (V) if they are equal; "the candidate" without a label."""
     if (record.name_u, record.name_v) == _ROLES:
         return Names("the candidate", "the baseline")
     u, v = say(record.name_u), say(record.name_v)
@@ -261,14 +267,14 @@ def names_of(record: TestRecord, say: Say) -> Names:
 
 
 def head(gate: GateRecord) -> str:
-    """The verdict in capitals; an inconclusive one says what it counts as."""
+    """The verdict in capitals; if inconclusive, with what it counts as."""
     if gate.verdict != "inconclusive":
         return VERDICTS[gate.verdict]
     return f"{VERDICTS[gate.verdict]}, counted as a {'pass' if gate.passed else 'failure'}"
 
 
 def capitalised(sentence: str) -> str:
-    """A capital for our own words; names of systems stay as they are written."""
+    """Capitalize our words, but not names of systems."""
     return sentence[0].upper() + sentence[1:] if sentence.startswith(("the ", "on ", "of ")) else sentence
 
 
@@ -285,7 +291,7 @@ def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:
 
 
 def summary(gate: GateRecord, say: Say = for_sentence) -> str:
-    """The verdict on several metrics or against several baselines, and which of them have it."""
+    """The verdict on several metrics or against several baselines, and which of them decided."""
     deciders = [metric for metric in gate.metrics if metric.verdict == gate.verdict]
     verb = _VERBS[gate.verdict][len(deciders) > 1]
     listed = ", ".join(metric_name(metric, say) for metric in deciders[:_LISTED])
@@ -295,7 +301,7 @@ def summary(gate: GateRecord, say: Say = for_sentence) -> str:
 
 
 def metric_sentences(metric: MetricRecord, say: Say = for_sentence) -> tuple[str, ...]:
-    """How large the difference of one metric is, as better or worse, and its interval."""
+    """The difference of one metric, as better or worse, and its interval."""
     record = metric.test
     up, down = ("better", "worse") if metric.terms.higher_is_better else ("worse", "better")
     parts = [
@@ -308,22 +314,22 @@ def metric_sentences(metric: MetricRecord, say: Say = for_sentence) -> tuple[str
 
 
 def sensitivity_sentence(metric: MetricRecord) -> str:
-    """What the deciding test could have found, unless it found something."""
+    """The difference that the deciding test could have found, unless it found one."""
     found = metric.sensitivity
     if found is None or metric.decision.significant:
         return ""
     if found.minimum_detectable_effect is None:
-        return "No difference on these items could have been found so often as to be relied on."
+        return "No difference on these items would have been found reliably."
     beyond = " beyond the margin" if metric.terms.margin else ""
     about = "" if found.exact else " about"
     return (
-        f"The test could have found a true difference of{about} {number(found.minimum_detectable_effect)}{beyond} with "
-        f"probability {exactly(found.power)}."
+        f"The test could have found a true difference of{about} "
+        f"{number(found.minimum_detectable_effect)}{beyond} with probability {exactly(found.power)}."
     )
 
 
 def estimate(record: TestRecord, names: Names, say: Say, up: str = "higher", down: str = "lower") -> str:
-    """The scores of both systems, over how many items, and by how much one is ahead."""
+    """The scores of both systems, the number of items, and the lead of one system."""
     statistic, over = record.statistic, f"over {over_items(record.items)}"
     name = statistic.name
     if statistic.u is None or statistic.v is None:
@@ -358,7 +364,7 @@ _MEANS_AND_SUMS = {"mean_difference": "mean", "sum_difference": "total"}
 
 
 def over_items(items: ItemsRecord) -> str:
-    """How many items, and in how many clusters that swap as one."""
+    """The number of items, and of clusters that swap as one."""
     if items.clusters is None:
         return counted(items.n, "item")
     return f"{counted(items.n, 'item')} in {counted(items.clusters, 'cluster')}"
@@ -377,7 +383,7 @@ def _lead_of_ranks(observed: float, names: Names) -> str:
 
 
 def _wins(record: TestRecord, names: Names, u: float, v: float, title: str) -> str:
-    """The sign test counts items, also where whole clusters swap."""
+    """The sign test counts items, even if whole clusters swap."""
     items = record.items
     tied = items.n - int(u) - int(v)
     return (
@@ -387,9 +393,9 @@ def _wins(record: TestRecord, names: Names, u: float, v: float, title: str) -> s
 
 
 def chance(record: TestRecord, names: Names) -> str:
-    """How probable such a difference is under the null hypothesis, and whether that makes it significant."""
+    """The probability of such a difference under the null hypothesis, and its significance."""
     if record.items.nonzero == 0:
-        return "The systems do not differ on any item, so there is nothing that a test could show: p is 1."
+        return "The systems do not differ on any item, so a test cannot show anything: p is 1."
     tested = "item" if record.items.clusters is None else "cluster"
     if record.test == "bootstrap":
         condition = f"If the true difference were 0 and {tested}s were drawn anew with replacement"
@@ -398,8 +404,8 @@ def chance(record: TestRecord, names: Names) -> str:
     else:
         condition = "If it did not matter which system gave which output"
     return (
-        f"{condition}, {_at_least(record, names)} would come about with probability {with_probability(record)}, "
-        f"{_so(record)}."
+        f"{condition}, {_at_least(record, names)} would come about with probability "
+        f"{with_probability(record)}, {_so(record)}."
     )
 
 
@@ -425,7 +431,7 @@ def _so(record: TestRecord) -> str:
     alpha = exactly(record.alpha)
     verdict = "significant" if record.significant else "not significant"
     if record.missing is not None:
-        return "on the complete items alone"
+        return "on the complete items only"
     if undecided(record):
         return f"so whether it is significant at {alpha} is open: alpha lies within the bounds (counted as {verdict})"
     if record.min_attainable_p is not None and record.min_attainable_p > record.alpha:
@@ -435,7 +441,7 @@ def _so(record: TestRecord) -> str:
 
 
 def _missing_in_gate(record: TestRecord) -> str | None:
-    """That the difference is not of all items; the reason says what that leaves open."""
+    """A note that the difference is not over all items; the reason has the rest."""
     missing = missing_words(record)
     if missing is None:
         return None
@@ -448,6 +454,6 @@ def _by_item(record: TestRecord) -> str | None:
         return None
     p = item_level_p_text(level, record.alpha)
     return (
-        f"If every item were exchanged by itself, p would be {p}; items of a cluster are not independent, so the test "
-        "of clusters counts."
+        f"If every item were exchanged separately, p would be {p}; items of a cluster are not independent, "
+        "so the clustered test counts."
     )

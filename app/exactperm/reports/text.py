@@ -57,7 +57,7 @@ def _missing(record: TestRecord) -> list[str]:
 
 
 def _interval_of_p(record: TestRecord) -> list[str]:
-    """Of a sample with a control variate, by whose interval it is significant or not."""
+    """The interval of a sample with a control variate, which decides significance."""
     drawn = record.method.monte_carlo
     if drawn is None or drawn.control is None:
         return []
@@ -66,7 +66,7 @@ def _interval_of_p(record: TestRecord) -> list[str]:
 
 
 def read(facts: Sequence[Note]) -> list[str]:
-    """How files were read, as one word of a line, which has the number of items and no room to describe a format."""
+    """How files were read, as one word of a line, without item counts and format descriptions."""
     kept = [
         str(replace(note, summary="") if isinstance(note, Guessed) else note)
         for note in facts
@@ -76,13 +76,13 @@ def read(facts: Sequence[Note]) -> list[str]:
 
 
 def better(higher_is_better: bool | None) -> list[str]:
-    """The direction as a word, where it is known: lower_is_better."""
+    """The direction as a word, if known: lower_is_better."""
     said = direction(higher_is_better)
     return [said.replace(" ", "_")] if said else []
 
 
 def data_words(record: TestRecord) -> list[str]:
-    """The statistic, the systems' own scores, the number of items, and interval and effect size where there are any."""
+    """The statistic, the systems' scores, the number of items, and any interval and effect size."""
     statistic, items = record.statistic, record.items
     words = [] if statistic.metric is None else [f"metric={for_line(statistic.metric)}"]
     words.append(f"{for_line(statistic.name)}={number(statistic.observed)}")
@@ -129,9 +129,9 @@ def _metric(metric: MetricRecord) -> str:
 
 
 def compare_line(record: CompareRecord, compare_id: str) -> str:
-    """The main board in one line, without the line end; of several data sets, how many there are.
+    """The main board in one line, without the line end, with the number of data sets.
 
-    Its first word is ours: runners of workflows take a line that begins with :: for a command.
+    The first word is never a caller's: workflow runners take a line that begins with :: for a command.
     """
     first = next(named_boards(record))
     board = first.board
@@ -161,7 +161,7 @@ def _scope(record: CompareRecord, first: NamedBoard) -> str:
 
 
 def _found(record: CompareRecord, board: BoardRecord) -> str:
-    """The best set; or how many are better and worse than the baseline."""
+    """The best set, or how many systems are better and worse than the baseline."""
     size = len(board.systems)
     if board.groups is not None:
         best = board.groups.best_set
@@ -186,7 +186,7 @@ def _scores(board: BoardRecord) -> list[str]:
 
 
 def _items(board: BoardRecord) -> str:
-    """How many items the systems have."""
+    """The number of items of the systems."""
     sizes = [system.n for system in board.systems]
     low, high = min(sizes), max(sizes)
     return str(low) if low == high else f"{low}..{high}"

@@ -1,1 +1,1 @@
-"""A request from bytes to a rendered response, as a worker runs it. Knows no web framework."""
+"""A request from bytes to a rendered response, without a web framework."""

@@ -1,4 +1,4 @@
-"""Records become answers: bytes, in the representation requested, and headers."""
+"""Turn records into answers: bytes in the requested representation, and headers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def answer_id(record: Record) -> str:
 
 
 def signature(record: Record) -> str:
-    """What was done, in one line for a paper's appendix."""
+    """The test in one line, for a paper's appendix."""
     match record:
         case CompareRecord():
             boards = record.boards.values()
@@ -85,7 +85,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def written(record: Any) -> bytes:
-    """JSON with the shortest numbers that survive a round trip; raises for NaN, which would be a bug."""
+    """JSON with the shortest round-trip numbers; raises for NaN, which would be a bug."""
     kind: type = type(record)
     text = _adapter(kind).dump_json(record)
     if _may_not_be_finite(text):  # a number, or part of a label
@@ -104,7 +104,9 @@ def content_of(
     started: float,
     planning: float,
 ) -> Content:
-    """The record in the representation requested; JSON has the runtime, and where the job asks for it a line of text before."""
+    """The record in the requested representation; JSON has the runtime, and a line of text before it if the job asks
+    for one.
+    """
     reported = b""
     if report is not None:
         context = ReportContext(answer_id(record), signature(record), job.theme, job.picture, job.table)
@@ -161,5 +163,5 @@ def milliseconds(seconds: float) -> float:
 
 
 def _may_not_be_finite(text: bytes) -> bool:
-    """Whether NaN or Infinity occurs. Searching for one byte first is ten times faster, and most answers have neither."""
+    """Whether NaN or Infinity occurs. Searching for one byte first is ten times faster."""
     return (b"N" in text and b"NaN" in text) or (b"I" in text and b"Infinity" in text)

@@ -1,8 +1,8 @@
-"""`POST /v1/batch`: a list of small requests, answered in order as each one's own endpoint would, by one worker or by several.
+"""`POST /v1/batch`: a list of small requests, answered in order, each as by its endpoint, by one or several workers.
 
-Nothing of a list is decoded but its structure, so that 100,000 tests cost no more than their bytes: each stays byte for byte
-what its own endpoint would get. One bad request does not spoil the others: it has its problem in its place, and so has a request
-that is predicted to take longer than `batch_test_seconds`.
+Only the structure of a list is decoded, so that 100,000 tests cost no more than their bytes; each endpoint gets the
+original bytes. A bad request, or one predicted to take longer than `batch_test_seconds`, is answered with a problem
+in its place.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ OfAList = Literal["effects", "scores", "counts", "predictions", "gate", "compare
 OF_A_LIST: tuple[str, ...] = get_args(OfAList)
 SPACE = " \t\n\r"
 OF_A_TEST = {"kind", "request"}
-MOST_MEMBERS = 100  # of an object of which a few are known: more are not even listed
+MOST_MEMBERS = 100  # in an object with a few known members: more are not listed
 BLANK = re.compile(f"[{SPACE}]*")
 
 _ignore: Callable[[str], int] = len
-# Numbers are not converted: integers of any length are skipped, and nothing is computed.
+# Numbers are not converted, so that integers of any length cost nothing.
 SKIP = json.JSONDecoder(parse_int=_ignore, parse_float=_ignore, parse_constant=_ignore)
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One request: what there is of it besides its body, and its body."""
+    """One request: head and body."""
 
     head: dict[str, Any]
     content: bytes
 
 
 def head_of(kind: str, representation: str = "json") -> dict[str, Any]:
-    """What there is of a request besides its body."""
+    """A request without its body."""
     return {"kind": kind, "body": {"media_type": JSON}, "query": [], "representation": representation}
 
 
@@ -68,9 +68,9 @@ def call_of(head: dict[str, Any], limits: Limits, name: str) -> Job:
 
 
 def elements(tests: str, most: int, pointer: str) -> list[str]:
-    """The elements of a JSON list as written, each byte for byte.
+    """The elements of a JSON list, byte for byte.
 
-    Raises InvalidTest: it is no list, it is empty, or it has more than `most`; MalformedBody: it is not JSON.
+    Raises InvalidTest: it is not a list, is empty, or is longer than `most`; MalformedBody: it is not JSON.
     """
     if not tests.startswith("["):
         detail = 'A list of tests is {"tests": [{"kind": …, "request": …}, …]}.'
@@ -105,7 +105,7 @@ def _require_some(found: list[str], pointer: str) -> None:
 
 
 def item_of(text: str, pointer: str = "") -> Item:
-    """One element of a list; raises InvalidTest with `pointer` before its own, and MalformedBody."""
+    """One element of a list; raises InvalidTest with pointers below `pointer`, and MalformedBody."""
     members = members_of(text, pointer)
     return Item(head_of(one_of(members["kind"], OF_A_LIST, f"{pointer}/kind")), members["request"].encode())
 
@@ -132,13 +132,13 @@ def text_of(body: bytes | bytearray) -> str:
 def members_of(
     text: str, pointer: str, names: Collection[str] = OF_A_TEST, optional: Collection[str] = ()
 ) -> dict[str, str]:
-    """The members of an object that has exactly these, as written; raises InvalidTest, and MalformedBody."""
+    """The unparsed members of an object that has exactly these; raises InvalidTest, and MalformedBody."""
     start = _skipped(text, 0)
     if start == len(text):
         raise MalformedBody("The body is not valid JSON: it is empty.")
     if text[start] != "{":
         raise InvalidTest.at(pointer, "not_an_object", "A JSON object belongs here.")
-    detail = f"More than {MOST_MEMBERS} members are too many here: leave out all that the documentation does not name."
+    detail = f"Too many members (more than {MOST_MEMBERS}): leave out those that are not documented."
     excess = InvalidTest.at(pointer, "too_many_members", detail)
     pairs, end = _inside(text, start, MOST_MEMBERS, excess)
     members: dict[str, str] = {}
@@ -159,7 +159,7 @@ def members_of(
 
 
 def _inside(text: str, start: int, most: int, excess: InvalidTest) -> tuple[list[tuple[str, str]], int]:
-    """Keys ("" in a list) and values as written of the object or list that begins at `start`, and where it ends.
+    """Keys ("" in a list) and unparsed values of the object or list at `start`, and its end.
 
     Raises MalformedBody, and `excess` for more than `most`.
     """
@@ -191,7 +191,7 @@ def _inside(text: str, start: int, most: int, excess: InvalidTest) -> tuple[list
 
 
 def _end(text: str, start: int) -> int:
-    """Where the JSON value ends that begins at `start`."""
+    """The end of the JSON value at `start`."""
     try:
         return int(SKIP.raw_decode(text, start)[1])
     except (ValueError, StopIteration, RecursionError):
@@ -199,14 +199,14 @@ def _end(text: str, start: int) -> int:
 
 
 def _skipped(text: str, at: int) -> int:
-    """Where something other than space comes next, or the text ends; a megabyte of space takes a millisecond."""
+    """The next position that is not white space, or the end; a megabyte of white space takes a millisecond."""
     found = BLANK.match(text, at)
     assert found is not None
     return found.end()
 
 
 def chunk_count(seconds: float, chunk_seconds: float, most: int) -> int:
-    """How many chunks work of so many predicted seconds becomes: at least 1, at most `most`."""
+    """The number of chunks for this many predicted seconds: at least 1, at most `most`."""
     wanted = seconds / chunk_seconds
     return max(1, min(most, math.ceil(wanted) if math.isfinite(wanted) else most))
 
@@ -214,7 +214,7 @@ def chunk_count(seconds: float, chunk_seconds: float, most: int) -> int:
 def runs_of(costs: Sequence[float], chunk_seconds: float, most: int) -> list[int]:
     """The lengths of consecutive runs of about the same predicted seconds, at most `most`; they add up to all.
 
-    A test that is longer than a chunk by itself is a run of its own end: nothing follows it in its chunk.
+    A test that is longer than a chunk ends its run.
     """
     if not costs:
         return []
@@ -230,15 +230,15 @@ def runs_of(costs: Sequence[float], chunk_seconds: float, most: int) -> list[int
     return [*lengths, length]
 
 
-# Predicted seconds of one request: it is decoded, planned, computed and rendered.
+# Predicted seconds of decoding, planning, computing and rendering one request.
 SECONDS, SECONDS_PER_BYTE = 1e-3, 2e-7
-# A list shorter than this many times a long call is not worth a second worker.
+# A list needs a second worker if it is longer than this many long calls.
 _LONG = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Some requests in a row: the position of the first, and how many bytes their answers may have."""
+    """Consecutive requests: the position of the first, and the most bytes of their answers."""
 
     job: Job
     start: int
@@ -247,10 +247,10 @@ class Run:
 
 @dataclass(slots=True)
 class Priced:
-    """The control of requests that share a call: one that is predicted to take long is refused.
+    """The control of requests that share a call: those predicted to take long are refused.
 
-    When all that were planned come to more than a short call, the whole is asked for as a long one. `most` are the seconds
-    that the request at hand may take.
+    If their plans together exceed a short call, the call asks to run as a long one. `most` are the seconds allowed
+    for the current request.
     """
 
     control: Control
@@ -267,15 +267,15 @@ class Priced:
         self.most = self.limits.batch_test_seconds
 
     def deadline(self, seconds: float) -> None:
-        """What a request allows itself: it is not begun if it is predicted to take longer."""
+        """Set the deadline of a request, which is not started if predicted to take longer."""
         self.most = min(self.most, seconds)
 
     def plan(self, seconds: float) -> None:
         """Price a request; raises PlanTooLarge."""
         if seconds > self.most:
             detail = (
-                f"The test was not started: it is predicted to take {seconds:.3g} s, and one test of a list may take {self.most:g} s. "
-                "Send it by itself, or choose a cheaper method."
+                f"The test was not started: it is predicted to take {seconds:.3g} s, and a test in a list "
+                f"may take {self.most:g} s. Send it separately, or choose a cheaper method."
             )
             raise PlanTooLarge(detail)
         self.seconds += seconds
@@ -286,9 +286,9 @@ class Priced:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What is sent of one request, and whether it was answered: a gate that failed was.
+    """The response to one request, and whether it is an answer, such as that of a failed gate.
 
-    `size` is that of its answer, also where there was no room for it (`full`); 0 where nothing was computed.
+    `size` is the size of the answer, even if there was no room for it (`full`); 0 if nothing was computed.
     """
 
     content: bytes
@@ -319,7 +319,7 @@ def handle_batch(job: Job, body: bytes | bytearray, control: Control) -> Rendere
 
 
 def _written(job: Job, text: str) -> tuple[list[str], bool | None]:
-    """The requests as written, and whether their answer is to be kept."""
+    """The unparsed requests, and the flag `store`."""
     most = job.limits.max_batch_tests
     if job.body.media_type == NDJSON:
         return lines(text, most), None
@@ -343,7 +343,7 @@ def _divided(job: Job, written: list[str], seconds: list[float], started: float)
 
 
 def run_some(known: tuple[Run, list[str]], body: bytes | bytearray, control: Control) -> bytes:
-    """The answers of one run, pickled: the web process passes them on as they are."""
+    """The answers of one run, pickled; the web process does not read them."""
     return pickle.dumps(_answered(*known, control), pickle.HIGHEST_PROTOCOL)
 
 
@@ -352,8 +352,8 @@ def join_runs(
 ) -> RenderedResponse:
     """All answers, in the order of the requests.
 
-    Each run has its share of the room. Where one did not have enough, what fits is decided again for the list as a whole, so
-    that it does not depend on how many workers there are.
+    Each run has a share of the room. If a share was too small, what fits is decided again for the whole list, so that
+    answers do not depend on the number of workers.
     """
     (job, started), results = known
     answered = [one for result in results for one in pickle.loads(result)]  # noqa: S301  (written by `run_some`)
@@ -366,7 +366,7 @@ def join_runs(
 def _fitted(
     job: Job, answered: Sequence[Answered], written: Sequence[str], control: Control
 ) -> list[Answered]:
-    """The answers as one worker would have given them: only those that fit after all are computed again."""
+    """The answers as from one worker; those that fit after all are recomputed."""
     left, fitted = job.limits.batch_answer_bytes, []
     priced = Priced(control, job.limits, len(written))
     for at, (given, text) in enumerate(zip(answered, written, strict=True)):
@@ -415,7 +415,10 @@ def _sent(answer: RenderedResponse, size: int = 0, *, full: bool = False) -> Ans
     return Answered(b'{"status":%d,"%b":%b}' % (answer.status, member, answer.body.rstrip()), ok, size, full)
 
 
-_FULL = "The answers before it fill what one list may be answered with. Send this test in another list, or ask for a shorter pmf."
+_FULL = (
+    "The earlier answers reach the size limit of a list. Send this test in another list, or ask for a "
+    "shorter pmf."
+)
 
 
 def _joined(job: Job, answered: Sequence[Answered], started: float) -> RenderedResponse:

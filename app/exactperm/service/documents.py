@@ -1,7 +1,7 @@
-"""What carries a test's request becomes the JSON document that says the same: a body of any media type, or a file that is one.
+"""Turns a test's request, a body of any media type or a file, into the equivalent JSON document.
 
-`{"u": [1, 0, 1], "v": [0, 0, 1]}` in a file, or pasted into the page, is a test of three items. As JSON Lines it would be a
-single item with three samples of each system, and p would be 1.
+`{"u": [1, 0, 1], "v": [0, 0, 1]}` in a file, or pasted into the page, is a test of three items. As JSON Lines it
+would be a single item with three samples of each system, and p would be 1.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ REQUIRED: dict[TestKind, tuple[str, ...]] = {
     kind: tuple(name for name, field in model.model_fields.items() if field.is_required())
     for kind, model in REQUEST_MODELS.items()
 }
-# Fields of a line that it may leave out.
+# Optional fields of a line.
 OPTIONAL: dict[TestKind, tuple[str, ...]] = {
     "effects": ("swap",),
     "scores": ("weight",),
@@ -62,9 +62,9 @@ Options = dict[str, Any]  # as `options_of_query` returns them
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A test's request as JSON has it, whatever carried it.
+    """A test's request as in JSON.
 
-    `carried` maps pointers into it to places of what the client sent; `beside` are options of the query, which a JSON body
+    `carried` maps its pointers to places in the client's data; `beside` are options of the query, which a JSON body
     must not contradict.
     """
 
@@ -76,7 +76,9 @@ class Document:
 
     @property
     def place(self) -> PointerMap:
-        """The map of pointers into the validated request: its statistic may have been a name, with parameters beside it."""
+        """The map of pointers into the validated request, whose statistic may have been a name with parameters beside
+        it.
+        """
         inside = beside_statistic(self.value)
         return inside if self.carried is str else chained(inside, self.carried)
 
@@ -96,7 +98,7 @@ def json_of(body: bytes | bytearray) -> tuple[Any, dict[str, Any]]:
 
 
 def document_of(job: Job, body: bytes | bytearray) -> Document | None:
-    """The document that a body is; None for a table or lines that are to be read as a file is. Raises InputError."""
+    """The document of a body; None for tables and lines that are read like files. Raises InputError."""
     kind, media_type = test_kind(job), job.body.media_type
     if media_type == JSON:
         value, context = json_of(body)
@@ -112,13 +114,13 @@ def document_of(job: Job, body: bytes | bytearray) -> Document | None:
 
 
 def test_kind(job: Job) -> TestKind:
-    """The kind of test that a route is of; the other routes have decoders of their own."""
+    """The kind of test of a route; the other routes have other decoders."""
     assert job.kind not in {"files", "gate", "plan", "compare", "power", "batch"}
     return cast("TestKind", job.kind)
 
 
 def _refuse_contradictions(options: Options, request: AnyRequest, kind: TestKind) -> None:
-    """Refuse a query that contradicts the body, or the default of a member that the body leaves out.
+    """Refuse a query that contradicts the body, or the default of a missing member.
 
     A JSON body holds all its options; a page may still repeat its defaults in the query.
     """
@@ -140,7 +142,7 @@ def _refuse_contradictions(options: Options, request: AnyRequest, kind: TestKind
 
 
 def _lines(options: Options, body: bytes | bytearray, kind: TestKind) -> Document | None:
-    """Lines with the fields of a request; None for lines of scores with others."""
+    """Lines with the fields of a request; None for lines of scores with other fields."""
     required, optional = REQUIRED[kind], OPTIONAL[kind]
     if kind == "scores" and not json_text.has_fields(body, (*required, *optional)):
         return None
@@ -164,7 +166,7 @@ def _array(options: Options, body: bytes | bytearray, kind: TestKind) -> Documen
 def _table(
     options: Options, body: bytes | bytearray, kind: TestKind, delimiter: delimited.Delimiter
 ) -> Document | None:
-    """The usual table, cut at C speed; None for any other."""
+    """The usual table, split at C speed; None for any other."""
     plain = delimited.plain_counts if kind == "counts" else delimited.plain_table
     columns = plain(body, delimiter)
     if columns is None:
@@ -188,7 +190,7 @@ def _in_rows(names: Sequence[str], most: int, cell: str, base: int, header: bool
 
 
 def _in_items(most: int, place: Callable[[int, str, Sequence[str]], str]) -> PointerMap:
-    """The map for at most so many items, each at a place, with options in the query."""
+    """The map for at most `n` items, each at a place, with options in the query."""
 
     def pointer_map(pointer: str) -> str:
         item = item_of(pointer, most)
@@ -213,9 +215,9 @@ class RequestFile:
 def request_in(
     files: Mapping[str, UploadedFile], fields: Fields, names: Collection[str] = ()
 ) -> RequestFile | None:
-    """The request, where the only file of a form is one; None for evaluation files.
+    """The request if the only file of a form is one; None for evaluation files.
 
-    It is that of a test or a gate, unless it is to have one of these `names`.
+    It is a test's or a gate's, or has one of these `names`.
     """
     if set(files) != {ROLE} or dict(fields).get("format", AUTO).lower() not in JSON_FORMATS:
         return None
@@ -229,7 +231,7 @@ def request_in(
     try:
         value, context = json_of(content)
     except InputError:
-        return None  # the readers report what is wrong, and where
+        return None  # the readers report faults
     mine = type(value) is dict and (not set(names).isdisjoint(value) if names else _is_request(value))
     return RequestFile(value, context) if mine else None
 
@@ -257,7 +259,7 @@ def _is_request(value: dict[str, Any]) -> bool:
 
 
 def _is_column(value: Any) -> bool:
-    """Whether it can be a column of a request; integers may already be an array."""
+    """Whether it can be a column of a request; integers may be an array already."""
     return not isinstance(value, str | int | float | None)
 
 
@@ -270,7 +272,7 @@ def document_of_file(file: RequestFile, fields: Fields) -> Document:
     value, below = file.value, ""
     if file.wrapped:
         if not OF_A_GATE.isdisjoint(value):
-            detail = "This file is a gate's request: give it to a gate (/v1/gate, exactperm gate)."
+            detail = "This file is a gate's request: send it to a gate (/v1/gate, exactperm gate)."
             raise InvalidTest.at(f"/files/{ROLE}", "request_for_a_gate", detail)
         envelope = validated(WrappedTest, value, prefix=f"/files/{ROLE}")
         kind, value, below = envelope.kind, envelope.request, "/request"
@@ -293,7 +295,7 @@ def with_fields(value: dict[str, Any], fields: Fields, kind: TestKind) -> dict[s
     options.pop("format", None)
     for name in options.get("statistic", {}):
         if name not in {"name", *parameters_of(kind)}:
-            detail = f"The file is a JSON request, to which no option of readers applies: leave {marked(name)} out."
+            detail = f"The file is a JSON request, which takes no reader's options: leave {marked(name)} out."
             raise InvalidTest.at(option_pointer(name), "unused_option", detail)
     whole = with_statistic(value, parameters_of(kind))
     for name, option in options.items():
@@ -308,7 +310,7 @@ def with_fields(value: dict[str, Any], fields: Fields, kind: TestKind) -> dict[s
 
 
 def put_once(members: dict[str, Any], name: str, value: Any, pointer: str) -> None:
-    """Set a member; raises InvalidTest where it has another value already."""
+    """Set a member; raises InvalidTest if it already has another value."""
     if members.setdefault(name, value) != value:
         option = option_of(pointer) or name
         detail = f"{option} is given twice, with different values: in the file and beside it. Leave it out beside the file."
@@ -316,9 +318,8 @@ def put_once(members: dict[str, Any], name: str, value: Any, pointer: str) -> No
 
 
 def kind_of(value: Mapping[str, Any]) -> TestKind:
-    """Which test a request is for, by its columns.
-
-    Raises InvalidTest: it may be scores by id as well as counts by name.
+    """The kind of test, by the columns of the request. Raises InvalidTest: ambiguous, scores by id or counts by
+    name.
     """
     if "stay" in value:
         return "effects"

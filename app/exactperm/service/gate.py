@@ -1,13 +1,13 @@
-"""A gate's body becomes its metrics: a parsed test for each against each baseline, and what it has to show.
+"""Turns a gate's body into metrics: a parsed test against each baseline, and its terms.
 
-A form has the gate's terms as fields, and `metrics`: names, or a JSON list of the fields that differ by metric. A name is that of
-a statistic, else of a metric of the files: `acc,acc_norm` is `[{"metric": "acc"}, {"metric": "acc_norm"}]`.
+A form has the gate's terms as fields, and `metrics`: names, or a JSON list of the fields that differ by metric. A name
+is that of a statistic, else of a metric of the files: `acc,acc_norm` is `[{"metric": "acc"}, {"metric": "acc_norm"}]`.
 
-With several baselines the candidate is tested against each, and what is wrong with any of them is said of all at once. In JSON
-`against` has a column under each baseline's name, in the place of `v`; in a form every file `against` is a baseline.
+With several baselines the candidate is tested against each, and the faults of all are reported together. In JSON,
+`against` has a column for each baseline in place of `v`; in a form every file `against` is a baseline.
 
-A test can be read either way; a verdict cannot: a gate that does not know which system is the candidate, or which direction is
-better, is refused. A request that contradicts the names is followed, with a warning.
+A test can be read either way, a verdict cannot: a gate is refused if the candidate or the better direction is
+unknown. A request that contradicts the systems' names is followed, with a warning.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ from .validation import beside_statistic, validated
 
 FAILED = 409
 SINGLE = ("kind", "request", "against")  # members of a gate without metrics
-UNNAMED = ("candidate", "baseline")  # names of systems that have none
-# Fields of a form: those that a metric may have of its own, and those of the gate.
+UNNAMED = ("candidate", "baseline")  # default names of systems
+# Fields of a form: those that each metric may have, and those of the gate.
 TERMS = ("policy", "margin", "higher_is_better")
 OF_A_METRIC = ("name", *TERMS)
 FIELDS = (*TERMS, "on_inconclusive", "fail_status", "store")
-MOST_DROPPED = 2  # items of which one may be left
+MOST_DROPPED = 2  # most items of a gate over one item
 AGAINST = "against"  # the part of each baseline's file, repeated
 NAME_V = "name_v"
 COLUMNS: dict[str, Any] = {"scores": SampleColumn, "counts": CountColumns, "predictions": LabelColumn}
@@ -80,9 +80,9 @@ COLUMNS: dict[str, Any] = {"scores": SampleColumn, "counts": CountColumns, "pred
 
 @dataclass(frozen=True, slots=True)
 class ParsedMetric:
-    """One metric of a gate: what is asked, and its test, whose map is for pointers to terms as well.
+    """One metric of a gate: its terms and its test, whose map also covers pointers to terms.
 
-    `interval_requested` is false where the interval is only there for the reports; `warnings` are about roles and direction.
+    `interval_requested` is false if the interval is only for reports; `warnings` are about roles and direction.
     """
 
     asked: Metric
@@ -102,7 +102,7 @@ class ParsedGate:
 
     @property
     def timeout_s(self) -> float | None:
-        """The longest deadline that any of its tests asks for, in seconds."""
+        """The longest deadline of its tests, in seconds."""
         timeouts = [metric.test.timeout_s for metric in self.metrics if metric.test.timeout_s is not None]
         return max(timeouts, default=None)
 
@@ -123,12 +123,12 @@ def parse_gate(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) 
 def _gate(
     job: Job, metrics: Sequence[Sequence[ParsedMetric]], common: GateRequest | GateFields, pointer: str
 ) -> ParsedGate:
-    """The gate of metrics, each against all its baselines; reports tell them apart by their names."""
+    """The gate of metrics, each against all its baselines; reports distinguish them by name."""
     seen: set[str] = set()
     for index, metric in ((index, metric) for index, each in enumerate(metrics) for metric in each):
         name = metric.asked.name
         if name in seen:
-            detail = f"Two metrics are called {quoted(name)}: give each a name of its own."
+            detail = f"Two metrics are called {quoted(name)}: give them different names."
             raise InvalidTest.at(f"{pointer}/{index}/name", "duplicate_name", detail)
         seen.add(name)
     status = common.fail_status
@@ -146,7 +146,7 @@ def _gate(
 def _refuse_too_many(n: int, job: Job, pointer: str) -> None:
     most = job.limits.max_gate_metrics
     if n > most:
-        counted = ", every baseline of each counted" if AGAINST in pointer else ""
+        counted = ", counting each with every baseline" if AGAINST in pointer else ""
         detail = f"A gate has at most {most} metrics{counted}; this one has {n:,}."
         raise InvalidTest.at(pointer, "too_many_metrics", detail)
 
@@ -182,7 +182,7 @@ def _parse_metric(
     job: Job, gate: GateRequest, metric: GateMetric, prefix: str, context: dict[str, Any]
 ) -> list[ParsedMetric]:
     def pointer_map(pointer: str) -> str:
-        """A term is with the metric that sets it, else next to the policy."""
+        """The place of a term: the metric that sets it, else next to the policy."""
         return prefix + pointer if getattr(metric, pointer[1:], None) is not None else pointer
 
     refusals, metrics = Refusals(), []
@@ -208,14 +208,15 @@ def _parse_metric(
 
 
 def _but(pointer_map: PointerMap, names: Collection[str], others: PointerMap) -> PointerMap:
-    """The map, but that members of these names have another one."""
+    """The map, with another one for members of these names."""
     return lambda pointer: (others if pointer[1:].partition("/")[0] in names else pointer_map)(pointer)
 
 
 def _requests_of(
     job: Job, metric: GateMetric, prefix: str, context: dict[str, Any]
 ) -> list[tuple[str | None, AnyRequest, PointerMap, str]]:
-    """The request of a metric, or one for each baseline by its name; the map of its pointers, and where its baseline is.
+    """The request of a metric, or one for each baseline by name; the map of its pointers, and the place of its
+    baseline.
 
     Requests of several baselines share everything but v.
 
@@ -232,7 +233,10 @@ def _requests_of(
         return [(None, request, chained(beside_statistic(given), below(f"{inside}/v")), inside)]
     against = f"{prefix}/{AGAINST}"
     if metric.kind == "effects":
-        detail = "Effects are differences between two systems already: against goes with scores, counts and predictions."
+        detail = (
+            "Effects are already differences between two systems: against needs scores, counts or "
+            "predictions."
+        )
         raise InvalidTest.at(against, "no_baseline", detail)
     if "v" in given:
         detail = "Give the baseline as v, or several in against; not both."
@@ -258,7 +262,7 @@ def _requests_of(
 
 @cache
 def _column_model(kind: str) -> type[Wire]:
-    """One baseline's column by itself, so that what all share is validated once."""
+    """One baseline's column by itself, so that the common part is validated once."""
     return create_model("Baseline", __base__=Wire, v=(COLUMNS[kind], ...))
 
 
@@ -272,13 +276,13 @@ def _moved(pointer: str, inside: str, to: str) -> str | None:
 
 @dataclass(slots=True)
 class Refusals:
-    """What is wrong with each of several baselines; nothing is decided while there is any of it."""
+    """The refusals of several baselines, raised together."""
 
     errors: list[InvalidTest] = field(default_factory=list)
 
     @contextmanager
     def of(self, name: str | None, where: str) -> Iterator[None]:
-        """Keep a refusal for later; what is wrong at `where` says which baseline v is."""
+        """Keep a refusal for later; flaws at `where` name the baseline."""
         try:
             yield
         except InvalidTest as error:
@@ -288,7 +292,7 @@ class Refusals:
             self.errors.append(named)
 
     def raise_all(self) -> None:
-        """Raise InvalidTest with everything that was kept, if there is any."""
+        """Raise InvalidTest with all kept refusals, if any."""
         if len(self.errors) == 1:
             raise self.errors[0]
         if self.errors:
@@ -300,7 +304,7 @@ class Refusals:
 
 
 def _named(flaw: Flaw, name: str, where: str) -> Flaw:
-    """The flaw with the baseline's name; ids that it lacks are its flaw, and not the candidate's."""
+    """The flaw with the baseline's name; missing ids are the baseline's flaw, not the candidate's."""
     if _moved(flaw.pointer, where, "") is not None:
         return replace(flaw, detail=f"{flaw.detail} (v is {quoted(name)})")
     if flaw.code == "unmatched_ids" and flaw.pointer.endswith(("/request/u", "/files/u")):
@@ -315,34 +319,37 @@ def _require_baselines(names: Collection[str], pointer: PointerMap, job: Job) ->
 
 @dataclass(frozen=True, slots=True)
 class BaselineFile:
-    """The file of one baseline; None where the form has its systems in other roles."""
+    """The file of one baseline; None if the form has its systems in other roles."""
 
     file: UploadedFile | None = None
     where: str = ""
 
     def pointer_map(self, pointer: str) -> str:
-        """The map into the form: this baseline's file was read as v."""
+        """The map into the form for a baseline's file that was read as v."""
         moved = None if self.file is None else _moved(pointer, "/files/v", self.where)
         return pointer if moved is None else moved
 
     @property
     def called(self) -> str | None:
-        """What the file is called."""
+        """The name of the file."""
         return None if self.file is None else stem(self.file.name)
 
 
 def _files_of(form: Form) -> list[BaselineFile]:
-    """The baselines' files in their order, or one that stands for v; raises InvalidTest for a second way to give them."""
+    """The baselines' files in order, or one that stands for v; raises InvalidTest if v is given as well."""
     if not form.repeated:
         return [BaselineFile()]
     for role in ("v", "file"):
         if role in form.files:
-            detail = f"Give the candidate as u and every baseline as {AGAINST}: {role} is for a gate with one baseline."
+            detail = (
+                f"Give the candidate as u and every baseline as {AGAINST}: {role} is for a gate with "
+                "one baseline."
+            )
             raise InvalidTest.at(f"/files/{role}", "unused_file", detail)
     if any(name == NAME_V for name, _ in form.fields):
         detail = f"The baselines are named by their files, or by {NAMES}: leave {NAME_V} out."
         raise InvalidTest.at(option_pointer(NAME_V), "redundant", detail)
-    if len(form.repeated) > 1:  # the candidate is read beside each
+    if len(form.repeated) > 1:  # the candidate is read with each
         form.files.update({role: replace(file, memo={}) for role, file in form.files.items()})
     return [BaselineFile(file, f"/files/{AGAINST}/{index}") for index, file in enumerate(form.repeated)]
 
@@ -350,7 +357,8 @@ def _files_of(form: Form) -> list[BaselineFile]:
 def _names_of(
     given: str | None, baselines: Sequence[BaselineFile], readings: Sequence[Reading | None], job: Job
 ) -> list[str | None]:
-    """The baselines' names: those in the field `names`, else those that all files have in them, else their files'.
+    """The baselines' names: from the field `names`, else from the files' contents if all have one, else from the files'
+    names.
 
     Raises InvalidTest: a name is empty or too long, or two look the same; at `/options/names` or the file.
     """
@@ -384,7 +392,7 @@ def _read_as(test: ParsedTest) -> tuple[object, ...]:
 
 @dataclass(frozen=True, slots=True)
 class MetricForm:
-    """What one of `metrics` has of its own, and the fields that all have: a form by itself."""
+    """The fields of one metric and the common fields: a complete form."""
 
     index: int
     own: Mapping[str, str]
@@ -398,20 +406,20 @@ class MetricForm:
 
     @property
     def by_metric(self) -> MetricForm | None:
-        """The form with a name as that of a metric of the files instead of a statistic; None where it is neither."""
+        """The form with a name taken as a metric of the files instead of a statistic; None if it is neither."""
         name = self.own.get("name", "")
         alone = self.own == {"name": name, "statistic": name}
         return replace(self, own={"name": name, "metric": name}) if alone else None
 
     def place(self, pointer: str) -> str:
-        """The map for pointers into the form: fields that the metric sets itself are in `metrics`."""
+        """The map for pointers into the form; fields set by the metric are in `metrics`."""
         name = pointer.removeprefix("/options/")
         own = pointer.startswith("/options/") and name.partition("/")[0] in self.own
         return f"/options/metrics/{self.index}/{name}" if own else pointer
 
 
 def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGate:
-    """Files and fields; each of `metrics` is a form of its own that replaces some of the common fields."""
+    """Files and fields; each of `metrics` replaces some of the common fields."""
     form = read_form(job, body, control, AGAINST)
     request = None if form.repeated else request_in(form.files, form.fields)
     if request is not None:
@@ -441,7 +449,7 @@ def _fields_of(texts: Mapping[str, str], prefix: str) -> GateFields:
 
 
 def _overrides(text: str) -> list[dict[str, str]]:
-    """`metrics`: names between commas, or a JSON list of names, and of objects whose members are fields of a form."""
+    """`metrics`: names separated by commas, or a JSON list of names and of objects with form fields."""
 
     def refusal(below: str = "") -> InvalidTest:
         detail = '`metrics` is a list of names, such as upos,las, or a JSON list of objects: [{"metric": "acc", "margin": 0.01}].'
@@ -472,7 +480,7 @@ def _overrides(text: str) -> list[dict[str, str]]:
 def _tests_by_name(
     job: Job, files: Mapping[str, UploadedFile], metric: MetricForm, baselines: Sequence[BaselineFile]
 ) -> tuple[MetricForm, list[ParsedTest]]:
-    """The tests of one metric; a name that is not a statistic of the files may be a metric that they hold."""
+    """The tests of one metric; a name that is not a statistic may be a metric of the files."""
     try:
         return metric, _tests_of_files(job, files, metric, baselines)
     except InvalidTest as refused:
@@ -485,14 +493,14 @@ def _tests_by_name(
             lists_metrics = bool(error.flaws) and error.flaws[0].code == "choose_metric"
             raise (error if lists_metrics else refused) from None
         if not all(named.own["metric"].lower() in (test.options.metric or "").lower() for test in tests):
-            raise  # nothing in the files is called so
+            raise  # the files have no such metric
         return named, tests
 
 
 def _tests_of_files(
     job: Job, files: Mapping[str, UploadedFile], metric: MetricForm, baselines: Sequence[BaselineFile]
 ) -> list[ParsedTest]:
-    """One metric of files, against each baseline; all are read alike, as else u would not be the same candidate."""
+    """One metric of files, against each baseline; all are read alike, so that u is the same candidate."""
     refusals, tests = Refusals(), []
     for baseline in baselines:
         pointer_map = chained(metric.place, baseline.pointer_map)
@@ -506,15 +514,15 @@ def _tests_of_files(
     for test, baseline in zip(tests, baselines, strict=True):
         if _read_as(test) != _read_as(tests[0]):
             detail = (
-                "This file and the candidate's were read as another format, metric or direction than with the first "
-                "baseline: set format, metric or statistic, so that all are compared by the same."
+                "This file and the candidate's were read with another format, metric or direction than the "
+                "first baseline: set format, metric or statistic."
             )
             raise InvalidTest.at(baseline.where, "baselines_differ", detail)
     return tests
 
 
 def _require_certain(reading: Reading) -> None:
-    """Refuse files that do not show which system is the candidate, or what else is not certain; raises InvalidTest that asks."""
+    """Refuse files with an unknown candidate or other uncertain choices; raises InvalidTest with the question."""
     if reading.role_question is not None:
         question = reading.role_question
         raise InvalidTest.at("/options/system_u", "choose_roles", question.detail, question.choices)
@@ -560,7 +568,7 @@ def _parse_file(job: Job, file: RequestFile, fields: Fields) -> ParsedGate:
 
 
 def _with_fields(metric: Any, fields: Fields) -> Any:
-    """A metric with the fields in its request; validation refuses what is no metric."""
+    """A metric with the fields in its request; validation refuses anything else."""
     if type(metric) is not dict or metric.get("kind") not in get_args(TestKind):
         return metric
     if type(metric.get("request")) is not dict:
@@ -568,7 +576,7 @@ def _with_fields(metric: Any, fields: Fields) -> Any:
     return {**metric, "request": with_fields(metric["request"], fields, metric["kind"])}
 
 
-# What a metric has to show
+# The terms of a metric
 
 
 def _metric(
@@ -580,14 +588,14 @@ def _metric(
     given: Collection[str],
     baseline: str | None,
 ) -> ParsedMetric:
-    """The metric with what a gate's reports need: names, an interval that fits its level, a picture's data."""
+    """The metric with additions for a gate's reports: names, an interval at its level, and data for a picture."""
     with relocated(test.pointer_map):
         refuse_to_store(test.store, INSIDE)
     both = {name: (getattr(own, name), getattr(common, name)) for name in TERMS}
     terms = {name: of_all if of_own is None else of_own for name, (of_own, of_all) in both.items()}
     _require_items(test)
     higher, turned = _direction(terms.pop("higher_is_better"), test, pointer_map)
-    # Where lower is better they are no shares.
+    # If lower is better they are not shares.
     for finding in unit_findings(test.data, test.options.metric) if higher else ():
         raise InvalidTest.at(test.pointer_map(finding.pointer), finding.code, finding.detail)
     alpha, changes = test.options.alpha, dict[str, Any]()
@@ -612,7 +620,7 @@ def _metric(
 
 
 def _name(test: ParsedTest) -> str:
-    """The name of a metric without one: what was measured, and the statistic unless it is the default."""
+    """The name of a metric without one: the files' metric, and the statistic unless it is the default."""
     metric, statistic = test.options.metric, test.spec.name
     if metric is None:
         return statistic
@@ -621,15 +629,15 @@ def _name(test: ParsedTest) -> str:
 
 
 def _require_items(test: ParsedTest) -> None:
-    """Refuse a gate over one item, which could decide nothing and would pass for ever; one that is asked again may wait.
+    """Refuse a gate over one item, which could never fail; a sequential one may wait.
 
     Raises InvalidTest at the candidate's data.
     """
     dropped = (test.data.pairing.largest or 0) > MOST_DROPPED  # the test itself refuses, and says why
     if n_items(test.data) == 1 and test.options.sequential is None and not dropped:
         detail = (
-            "There is one item, and one item never decides. If its scores are averages over all items, send the scores of the items: "
-            "the sample log, the outputs beside their references, or a score for each item."
+            "There is only one item, which cannot decide a gate. If the scores are averages, send the "
+            "items' scores: the sample log, the outputs with their references, or a score for each item."
         )
         pointer = "/stay" if isinstance(test.data, Effects) else "/u"
         raise InvalidTest.at(test.pointer_map(pointer), "one_item", detail)
@@ -640,8 +648,8 @@ def _direction(
 ) -> tuple[bool, tuple[WarningRecord, ...]]:
     """Whether higher is better: as requested, else by the metric's name or the statistic, else the default of scores.
 
-    Of scores without a name, and plain effects, higher is better, as documented. Raises InvalidTest: nothing decides it, at
-    `higher_is_better`.
+    Higher is better for scores without a name and for plain effects, as documented. Raises InvalidTest: nothing decides
+    it, at `higher_is_better`.
     """
     options, reading = test.options, test.reading
     if isinstance(test.data, Effects):
@@ -656,14 +664,14 @@ def _direction(
 
 
 def _swapped(test: ParsedTest) -> tuple[WarningRecord, ...]:
-    """A warning where the systems' names suggest that candidate and baseline were exchanged."""
+    """A warning if the systems' names suggest that candidate and baseline were exchanged."""
     options, reading = test.options, test.reading
     names = () if reading is None else (reading.file_names, reading.score_names)
     for u, v in ((options.name_u, options.name_v), *(pair for pair in names if pair is not None)):
         if roles_of((u, v)) == ["v", "u"]:
             detail = (
-                f"By their names {quoted(v)} is the candidate and {quoted(u)} the baseline; the gate has them the other "
-                "way round, as they were given."
+                f"By their names, {quoted(v)} is the candidate and {quoted(u)} the baseline; the gate uses "
+                "the opposite roles, as requested."
             )
             return (WarningRecord("roles_contradict_names", detail),)
     return ()
@@ -671,7 +679,7 @@ def _swapped(test: ParsedTest) -> tuple[WarningRecord, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PreparedGate:
-    """A gate that is validated and planned, and has not run."""
+    """A validated and planned gate, before its run."""
 
     metrics: tuple[PreparedMetric, ...]
 
@@ -705,7 +713,7 @@ def run_gate(parsed: ParsedGate, prepared: PreparedGate) -> GateRecord:
 
 
 def _test(parsed: ParsedMetric, record: TestRecord) -> TestRecord:
-    """The test with what is known from parsing, and without a warning about an interval that was not requested."""
+    """The test with the notes of parsing, and without warnings about an unrequested interval."""
     if not parsed.interval_requested:
         kept = (warning for warning in record.warnings if warning.code != "interval_not_available")
         record = replace(record, warnings=tuple(kept))

@@ -27,15 +27,15 @@ from ..settings import Settings
 TestKind = Literal["effects", "scores", "counts", "predictions"]
 Kind = TestKind | Literal["files", "plan", "gate", "compare", "power", "batch"]
 Source = Literal["computed", "kept", "shared"]
-# Whether an answer can be kept: there is a database, there is none, it is part of a list, there is no server.
+# Whether an answer can be stored: with a database, without one, as part of a list, without a server.
 Keeps = Literal["kept", "off", "listed", "alone"]
-# Headers that are about one sending of an answer.
+# Headers that concern one response only.
 OF_THE_CALL = frozenset({"server-timing", "age"})
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The settings that limit a request, and how many workers there are for a long one."""
+    """The settings that limit a request, and the number of workers for a long one."""
 
     max_body_bytes: int
     max_items: int
@@ -58,12 +58,12 @@ class Limits:
 
     @property
     def budget(self) -> Budget:
-        """What the engine may take for a test."""
+        """The engine's budget for a test."""
         return Budget(self.engine_budget_operations, self.engine_budget_bytes)
 
 
 def limits_of(settings: Settings) -> Limits:
-    """The part of the settings that the pipeline needs; the limits have the settings' names."""
+    """The settings that the pipeline needs, under their names."""
     return Limits(**{limit.name: getattr(settings, limit.name) for limit in fields(Limits)})
 
 
@@ -80,8 +80,8 @@ class Body:
 class Job:
     """One request without its body. Times are `time.monotonic()`, which all processes of a machine share.
 
-    `timeout_s` is the deadline that the query asks for, known before the body is read. `with_line`: before the JSON stands
-    the line of the text, for callers in this process who show both. `store` is what the body says of keeping the answer.
+    `timeout_s` is the deadline that the query asks for, known before the body is read. `with_line`: put the line of
+    text before the JSON, for local callers that show both. `store` is the body's flag.
     """
 
     kind: Kind
@@ -101,7 +101,7 @@ class Job:
     store: bool | None = None
 
     def submitted(self, at: float) -> Job:
-        """The same job, submitted at another time; `dataclasses.replace` takes longer than to make it again."""
+        """The same job, submitted at another time; `dataclasses.replace` is slower than making it again."""
         return Job(
             self.kind, self.body, self.query, self.representation, self.request_id, self.received_at, at, self.limits,
             self.theme, self.picture, self.table, self.timeout_s, self.with_line, self.keeps,
@@ -109,21 +109,21 @@ class Job:
         )  # fmt: skip
 
     def deadline_s(self, asked_s: float | None) -> float | None:
-        """The shortest deadline that body and query ask for, within the server's limit; None for its default."""
+        """The shortest deadline of body and query, within the server's limit; None for its default."""
         timeouts = [seconds for seconds in (asked_s, self.timeout_s) if seconds is not None]
         return min([self.limits.max_timeout_s, *timeouts]) if timeouts else None
 
     @property
     def reported_in(self) -> str:
-        """The representation whose renderer in `reports` is used; JSON alone has none."""
+        """The representation with a renderer in `reports`; None for JSON."""
         return TEXT if self.with_line and self.representation == JSON_NAME else self.representation
 
 
 @dataclass(frozen=True, slots=True)
 class WorkStats:
-    """What was computed for an answer, for logs and metrics: method, items, seconds of waiting and computing.
+    """The work behind an answer, for logs and metrics: method, items, seconds of waiting and computing.
 
-    `compute_s` is None for an answer computed for another request: `kept` in the cache, or `shared` with it.
+    `compute_s` is None if another request computed it: `kept` in the cache, or `shared`.
     """
 
     method: str
@@ -137,9 +137,9 @@ class WorkStats:
 class RenderedResponse:
     """An answer ready to be sent: the bytes `before`, `own` and `after`, in this order.
 
-    `own` differs between equal requests: the runtime of a test, the instance of a problem. The bytes around it are
-    shared by equal requests without a copy. `began_at`, the time its computation began, is None for problems, which are
-    never kept. `store` is what the body says of keeping the answer.
+    `own` differs between equal requests: the runtime of a test, the instance of a problem. Equal requests share the
+    bytes around it without a copy. `began_at`, the start of the computation, is None for problems, which are never
+    cached. `store` is the body's flag.
     """
 
     status: int
@@ -162,7 +162,7 @@ class RenderedResponse:
         return len(self.before) + len(self.own) + len(self.after)
 
 
-# Media types of requests, and in which representations each endpoint answers
+# Media types of requests, and the representations of each endpoint
 
 
 JSON = "application/json"
@@ -196,31 +196,31 @@ OFFERED: Mapping[Kind, tuple[str, ...]] = {
 }
 
 
-# `store` in a body: whether the answer is to be kept, and what says so where nothing can be
+# `store` in a body: whether to store the answer, and the refusals if it cannot be stored
 
 
 STORE = "store"  # the field of a body, and the query parameter
 OFF = (
-    "This service keeps no jobs and no answers. Its operator can set EXACTPERM_JOBS_URL, to sqlite:////path/jobs.sqlite or to "
-    "a PostgreSQL database; until then, send tests one by one."
+    "This service stores no jobs and no answers. Its operator can set EXACTPERM_JOBS_URL to "
+    "sqlite:////path/jobs.sqlite or to a PostgreSQL database; until then, send tests one by one."
 )
-ALONE = "Nothing is kept without a server: leave store out, or ask a server that keeps answers."
+ALONE = "Only a server can store answers: leave store out, or ask a server."
 LISTED = (
-    "One answer of a list or of a job is not kept by itself: leave store out here. A job keeps its result anyway, and a "
-    "list is kept by store next to its tests."
+    "Single answers of a list or a job are not stored: leave store out here. A job stores its result "
+    "anyway; for a list, give store next to its tests."
 )
-INSIDE = "What is kept is the whole answer: give store next to what this test is part of, not inside."
+INSIDE = "Only the whole answer can be stored: give store at the top of the request, not inside a test."
 
 
 def store_of(request: BaseModel) -> bool | None:
-    """What a request says; None where it leaves it out."""
+    """The flag of a request; None if absent."""
     return getattr(request, STORE) if STORE in request.model_fields_set else None
 
 
 def asking(job: Job, store: bool | None) -> Job:
-    """The job with what its body says, which travels with the answer.
+    """The job with the flag of its body, which travels with the answer.
 
-    Raises JobsOff: nothing is kept here; InvalidTest: the request is one of a list, or of a job.
+    Raises JobsOff: answers are not stored here; InvalidTest: the request is part of a list, or a job.
     """
     if job.keeps == "listed":
         refuse_to_store(store)
@@ -230,13 +230,13 @@ def asking(job: Job, store: bool | None) -> Job:
 
 
 def refuse_to_store(store: bool | None, why: str = LISTED) -> None:
-    """Refuse to keep what a list or a job answers, or a part of an answer; raises InvalidTest at `/store`."""
+    """Refuse to store a part of a list, a job or an answer; raises InvalidTest at `/store`."""
     if store:
         raise InvalidTest.at(f"/{STORE}", "store_not_here", why)
 
 
 def of_a_list(written: str | None) -> bool | None:
-    """What the member `store` of a list says, as it is written; raises InvalidTest."""
+    """The flag `store` of a list; raises InvalidTest."""
     values: dict[str | None, bool | None] = {None: None, "true": True, "false": False}
     if written not in values:
         raise InvalidTest.at(f"/{STORE}", "bool_type", "This must be a valid boolean.")

@@ -1,4 +1,4 @@
-"""A body and its query become a `ParsedTest`: data, statistic and options as inference takes them."""
+"""Turns a body and its query into a `ParsedTest`: data, statistic and options for inference."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ from .schema.requests import (
     SequentialChoice,
 )
 
-# The columns of items, checked for a statistic: outputs and gold, weights, groups, and which …
+# Columns of items, checked for a statistic: outputs, gold, weights, groups and events
 
 
 _NAMED = 5
@@ -76,9 +76,9 @@ TEXT_STATISTICS = frozenset(entry.name for entry in STATISTICS["segments"])
 
 
 def typed(data: Predictions, spec: StatisticSpec) -> Predictions | Segments:
-    """The same outputs as the statistic takes them: texts beside references, numbers, or labels.
+    """The outputs in the statistic's form: texts beside references, numbers, or labels.
 
-    Raises InvalidTest with pointers such as `/u/17`, and at `/groups` and `/event` where the statistic takes none.
+    Raises InvalidTest with pointers such as `/u/17`, and at `/groups` and `/event` if the statistic takes none.
     """
     require_taken(spec, data.groups, data.event)
     made = outputs_of({GOLD: data.gold, "/u": data.u, "/v": data.v}, spec)
@@ -88,7 +88,8 @@ def typed(data: Predictions, spec: StatisticSpec) -> Predictions | Segments:
 
 
 def outputs_of(given: Mapping[str, Any], spec: StatisticSpec) -> dict[str, Any]:
-    """Outputs and gold by pointer: texts and one or more references each, a number each where the statistic compares scores, else labels.
+    """Outputs and gold by pointer: texts with one or more references each, a number each if the statistic compares
+    scores, else labels.
 
     Gold of auc may be labels. Raises InvalidTest at `<pointer>/<item>`.
     """
@@ -130,7 +131,7 @@ def references(gold: Sequence[Any]) -> list[list[str]]:
 
 
 def as_gold(pointer: str) -> str:
-    """The map for texts: references are `gold` in a request."""
+    """The map for texts, whose references are `gold` in a request."""
     return "/gold" + pointer.removeprefix("/references") if pointer.startswith("/references") else pointer
 
 
@@ -140,18 +141,18 @@ def _not_a_text(pointer: str, item: object, needed: str) -> InvalidTest:
 
 
 def require_taken(spec: StatisticSpec, groups: object, event: object) -> None:
-    """Refuse groups and events where the statistic takes none; raises InvalidTest."""
+    """Refuse groups and events if the statistic takes none; raises InvalidTest."""
     if groups is not None and spec.name not in PAIRWISE:
         names = ", ".join(sorted(PAIRWISE))
-        detail = f"groups goes with statistics of pairs ({names}); {spec.name} has none: leave groups out."
+        detail = f"groups is for statistics of pairs ({names}), not for {spec.name}: leave groups out."
         raise InvalidTest.at("/groups", "superfluous", detail)
     if event is not None and spec.name != "concordance":
-        detail = f"event goes with concordance; {spec.name} has no censored items: leave event out."
+        detail = f"event is for concordance; {spec.name} has no censored items: leave event out."
         raise InvalidTest.at("/event", "superfluous", detail)
 
 
 def weights_for(given: Any, items: Items) -> Weights | None:
-    """What each item counts for, from a list or an object keyed by id; None where there is nothing.
+    """The weight of each item, from a list or an object keyed by id; None without weights.
 
     Raises InvalidTest, with pointers such as `/weights/17` and `/weights/q17`.
     """
@@ -163,7 +164,7 @@ def weights_for(given: Any, items: Items) -> Weights | None:
 
 
 def events_for(given: Any, items: Items) -> NDArray[np.bool_] | None:
-    """Which items had their event; raises InvalidTest, with pointers such as `/event/17` and `/event/q17`."""
+    """The flags of events; raises InvalidTest, with pointers such as `/event/17` and `/event/q17`."""
     if given is None:
         return None
     values, place = items.of(given, "event")
@@ -179,7 +180,7 @@ def events_for(given: Any, items: Items) -> NDArray[np.bool_] | None:
     return np.array(values, dtype=bool)
 
 
-# A body and its query become a `ParsedTest`: data, statistic and options as inference takes them
+# A body and its query to a `ParsedTest`
 
 
 MOST_METRIC_CHARS = 80
@@ -190,9 +191,9 @@ AVAILABLE_TESTS: tuple[Resampling, ...] = ("permutation", "bootstrap")
 class ParsedTest:
     """A test, decoded and validated.
 
-    `pointer_map` turns pointers into a JSON request into pointers into what the client sent. `given` are the options that it
-    did not leave out. `reading` says how files were read, None where there were none, and `warnings` are warnings about that.
-    `store`: whether the answer is to be kept.
+    `pointer_map` turns pointers into a JSON request into pointers into the client's data. `given` are the options that
+    were set. `reading` tells how files were read (None without files), with `warnings`. `store`: whether to store the
+    answer.
     """
 
     kind: Kind
@@ -223,7 +224,7 @@ class ParsedTest:
 def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:
     """The body without its content coding.
 
-    Raises MalformedBody: the compressed data is truncated or damaged; BodyTooLarge: there is more than `most` bytes of it.
+    Raises MalformedBody: the compressed data is truncated or damaged; BodyTooLarge: it has more than `most` bytes.
     """
     if job.body.coding is None:
         return body
@@ -231,9 +232,9 @@ def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:
 
 
 def parse_test(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedTest:
-    """Decode, validate and pair a body without content coding; `control` hears of a form before its files are read.
+    """Decode, validate and pair a body without content coding; `control` learns of a form before its files are read.
 
-    Raises InputError: the request is wrong in one way or another.
+    Raises InputError for any fault of the request.
     """
     if job.body.media_type == MULTIPART:
         options_of_query(job.query, ELSEWHERE)
@@ -257,9 +258,9 @@ def read_from_file(parsed: ParsedTest) -> ParsedTest:
 
 
 def with_picture_data(parsed: ParsedTest, representation: str) -> ParsedTest:
-    """The same test, with the summary of the null distribution that a picture needs, whatever `pmf` asks for.
+    """The same test with the summary of the null distribution for a picture, whatever `pmf` is.
 
-    With more bars than a summary has, each is narrower than a dot, and drawing a hundred thousand takes seconds.
+    A full distribution would have bars narrower than a dot, and a hundred thousand take seconds to draw.
     """
     if not BY_NAME[representation].is_drawn:
         return parsed
@@ -295,7 +296,7 @@ def parse_request(kind: TestKind, request: AnyRequest, pointer_map: PointerMap, 
 def parse_files(
     files: Mapping[str, UploadedFile], fields: Sequence[tuple[str, str]], job: Job, kind: str | None = None
 ) -> ParsedTest:
-    """The test of files with the options in fields, of a `kind` where one is asked for; raises InvalidTest and BodyTooLarge."""
+    """The test of files with the options in fields, of a requested `kind`; raises InvalidTest and BodyTooLarge."""
     reading, spec, request = read_files(files, fields, job.limits)
     if kind not in (None, reading.kind):
         detail = f"These are {reading.kind}: send them to /v1/tests/{reading.kind}."
@@ -318,7 +319,7 @@ def parse_files(
 
 
 def _parse_table(job: Job, body: bytes | bytearray) -> ParsedTest:
-    """A table or lines of JSON as the same file is read, with the options in the query; raises InputError."""
+    """Read a table or JSON Lines like a file, with the options in the query; raises InputError."""
     kind = test_kind(job)
     options_of_query(job.query, tuple(dict.fromkeys((*known_of(kind), *OF_TABLES))))
     format_ = {CSV: "csv", TSV: "tsv"}.get(job.body.media_type, "jsonl")
@@ -332,19 +333,19 @@ def _parse_table(job: Job, body: bytes | bytearray) -> ParsedTest:
 
 
 def _warnings_of_order(reading: Reading, options: Options) -> tuple[WarningRecord, ...]:
-    """A one-sided test depends on which system is U, and a swap of the two would go unnoticed."""
+    """A one-sided test depends on which system is U, and a swap would go unnoticed."""
     if reading.role_question is None or options.alternative == "two-sided":
         return ()
     u, v = reading.names or ("the first", "the second")
     detail = (
-        f"U is {quoted(u)} and V is {quoted(v)} only because of their order in the file; name both to be certain: the options "
-        "system_u and system_v."
+        f"U is {quoted(u)} and V is {quoted(v)} only because of their order in the file; to be certain, "
+        "name both with the options system_u and system_v."
     )
     return (WarningRecord("roles_by_order", detail),)
 
 
 def warnings_of(findings: Iterable[Finding]) -> tuple[WarningRecord, ...]:
-    """What was done without certainty; a gate has refused it."""
+    """Warnings about uncertain choices, which a gate refuses."""
     return tuple(WarningRecord(finding.code, finding.detail) for finding in findings)
 
 
@@ -354,18 +355,17 @@ DIRECTIONS = choices_of("higher_is_better", {"true": "Higher is better", "false"
 def settled(
     requested: bool | None, known: bool | None, what: str, of: str, pointer: str, *, plain: bool, question: str | None = None
 ) -> tuple[bool, tuple[WarningRecord, ...]]:  # fmt: skip
-    """Whether more is better of a metric or statistic, `what`: as requested, else as is known of it; and a warning where these differ.
+    """Whether more is better for a metric or statistic, `what`: as requested, else as known; and a warning if these
+    differ.
 
-    `of` a gate or a board; `plain` are scores without a metric's name, of which higher is better, as documented; `question` is
-    what a reader needs to be told.
-
-    Raises InvalidTest: Nothing decides it, at the pointer.
+    `of` is a gate or a board; `plain` are scores without a metric's name, for which higher is better, as
+    documented; `question` is the reader's question. Raises InvalidTest at the pointer: nothing decides it.
     """
     if requested is None:
         if known is None and (question is not None or not plain):
             detail = question or (
                 f"Whether a higher {quoted(what)} is better is not known: set `higher_is_better=true`, or "
-                "`higher_is_better=false` where lower is better."
+                "`higher_is_better=false` if lower is better."
             )
             raise InvalidTest.at(pointer, "choose_direction", detail, DIRECTIONS)
         return known is not False, ()
@@ -377,7 +377,7 @@ def settled(
 
 
 def unit_findings(data: Paired, metric: str | None) -> tuple[Finding, ...]:
-    """Why the scores of both sides may have different units, at the pointer of the smaller ones."""
+    """A message if the scores of both sides seem to have different units, at the pointer of the smaller ones."""
     found = unit_mismatch({"u": data.u, "v": data.v}, metric) if isinstance(data, Scores) else None
     if found is None:
         return ()
@@ -390,7 +390,7 @@ def unit_findings(data: Paired, metric: str | None) -> tuple[Finding, ...]:
 
 
 def n_items(data: Paired) -> int:
-    """How many items there are."""
+    """The number of items."""
     if isinstance(data, Effects):
         return len(data.stay)
     return len(next(iter(data.u.values()), ())) if isinstance(data, Counts) else len(data.u)
@@ -417,7 +417,7 @@ def refuse_long_name(name: str, limits: Limits, pointer: str) -> None:
 
 
 def sequential_of(choice: SequentialChoice | None) -> Sequential | None:
-    """How a test is asked again."""
+    """The options of a sequential test."""
     return None if choice is None else Sequential(**choice.model_dump())
 
 
@@ -425,15 +425,15 @@ _OPTIONS = tuple(option.name for option in fields(Options))
 
 
 def chosen_of(request: BaseModel, *others: str) -> dict[str, Any]:
-    """The options that inference takes as the request has them, but for `others`."""
+    """The options of the request that inference takes, with `others`."""
     known = type(request).model_fields
     return {name: getattr(request, name) for name in _OPTIONS if name in known and name not in others}
 
 
 def _options(request: Choices, data: Paired, spec: StatisticSpec, reading: Reading | None = None) -> Options:
-    """The options, with the names, the metric and the direction that files give where the request has none.
+    """The options, with names, metric and direction from the files as defaults.
 
-    Counts have a metric with their format's own statistic only: errors / words is a WER, errors alone are not.
+    Counts have a metric only with their format's statistic: errors / words is a WER, errors alone are not.
     """
     names, metric, higher = (request.names.u, request.names.v), None, None
     if reading is not None:
@@ -465,7 +465,7 @@ def paired(request: AnyRequest, limits: Limits) -> tuple[Paired, PointerMap]:
     if bounds:
         _require_scores(request)
     elif isinstance(request, ScoresRequest) and request.missing_range is not None:
-        detail = "`missing_range` is of `on_missing=bounds`: set that as well, or leave it out."
+        detail = "`missing_range` needs `on_missing=bounds`: set that as well, or leave it out."
         raise InvalidTest.at("/missing_range", "redundant", detail)
     members = vars(request)
     systems = {name: members[name] for name in ("stay", "swap", "u", "v") if members.get(name) is not None}
@@ -482,12 +482,18 @@ def paired(request: AnyRequest, limits: Limits) -> tuple[Paired, PointerMap]:
 
 
 def _require_scores(request: AnyRequest) -> None:
-    """Refuse what missing outcomes have no bounds in; raises InvalidTest."""
+    """Refuse data without bounds for missing outcomes; raises InvalidTest."""
     if not isinstance(request, ScoresRequest):
-        detail = "Missing outcomes have bounds in scores alone: give right and wrong as 1 and 0, or set `on_missing=drop`."
+        detail = (
+            "Only scores have bounds for missing outcomes: give right and wrong as 1 and 0, or set "
+            "`on_missing=drop`."
+        )
         raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
     if request.weights is not None:
-        detail = "Missing outcomes have bounds where all items count alike: leave weights out, or set `on_missing=drop`."
+        detail = (
+            "Missing outcomes have bounds only with equal weights: leave weights out, or set "
+            "`on_missing=drop`."
+        )
         raise InvalidTest.at("/weights", "no_missing_bounds", detail)
 
 
@@ -501,7 +507,7 @@ def _data(request: AnyRequest, given: PairedColumns, aligned: Aligned) -> Paired
     if isinstance(request, ScoresRequest):
         data = bounded_scores(aligned, take, request.missing_range or DEFAULT_RANGE)
         if request.on_missing == BOUNDS:
-            # Nothing was left out: the missing outcomes are in the answer by themselves.
+            # Nothing was left out: the answer has the missing outcomes separately.
             return replace(data, pairing=replace(pairing, matched=None, only_u=0, only_v=0, largest=None))
         return replace(data, weights=weights_for(request.weights, items))
     values = {pointer[1:]: take(pointer, aligned.order.get(pointer)) for pointer in columns}

@@ -1,8 +1,7 @@
-"""Evaluation files: a form becomes a reading, a statistic and the options of the test.
+"""Evaluation files: turns a form into a reading, a statistic and the options of the test.
 
-The fields of the form are of three sorts that share no name: options of every test, options of the readers, and
-parameters of statistics. Where a reader's option has the name of a parameter (`scheme`), the reader takes it and
-passes it on.
+The fields of the form are of three disjoint sorts: options of every test, options of the readers, and parameters of
+statistics. If a reader's option has the name of a parameter (`scheme`), the reader takes it and passes it on.
 
 A multipart body (RFC 7578) is parsed by python-multipart, from bytes that are already in memory and within their limit. Its parts
 stay in memory, never on a disk; gzip and zstd files are inflated within one limit for all of them.
@@ -50,13 +49,13 @@ PARAMETERS = tuple(
 FIELDS = ("format", *OPTION_NAMES, *PARAMETERS, *CHOICES, *NAMES)
 
 
-# The roles that may have a file for each task; both systems of a test in one file are one task.
+# The roles that may have a file for each task; a file with both systems is one task.
 OF_TASKS = tuple(role for role in ROLES if role != "file")
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form: files by role, fields in their order, and the files of a role that may be there several times."""
+    """A form: files by role, fields in order, and the files of the repeated role."""
 
     files: dict[str, UploadedFile]
     fields: list[tuple[str, str]]
@@ -65,7 +64,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part while it is read."""
+    """One part being read."""
 
     headers: dict[bytes, bytes] = field(default_factory=dict)
     content: bytearray = field(default_factory=bytearray)
@@ -74,11 +73,9 @@ class Part:
 def read_form(job: Job, body: bytes | bytearray, control: Control, repeated: str | None = None) -> Form:
     """The files and fields of a multipart body, with several files in the role `repeated`.
 
-    The deadline in its fields, and how long it takes to read the files, are told before that begins; what takes too much
-    memory is refused.
-
-    Raises MalformedBody: it is no complete form with this boundary, or a compressed file is damaged; BodyTooLarge: it has too many
-    parts, or more bytes than are allowed when inflated; InvalidTest: a name is repeated, at `/files/<role>` or `/options/<name>`.
+    `control` learns the deadline and the time for reading before the files are read. Raises MalformedBody: the form
+    is incomplete, has another boundary, or a compressed file is damaged; BodyTooLarge: too many parts, or too many
+    bytes when inflated; InvalidTest: a name is repeated, at `/files/<role>` or `/options/<name>`.
     """
     limits = job.limits
     form = _form(job, body, repeated)
@@ -101,7 +98,7 @@ def read_form(job: Job, body: bytes | bytearray, control: Control, repeated: str
 
 
 def _form(job: Job, body: bytes | bytearray, repeated: str | None) -> Form:
-    """A part is a file when it has a filename, or is named by a role; those in `OF_TASKS` become the parts of one file."""
+    """A part is a file if it has a filename or the name of a role; those in `OF_TASKS` become the parts of one file."""
     files: dict[str, list[UploadedFile]] = {}
     fields: list[tuple[str, str]] = []
     listed: list[UploadedFile] = []
@@ -175,7 +172,7 @@ def _names(part: Part, number: int) -> tuple[str, str | None]:
         raise MalformedBody(f"Part {number} of the form has no Content-Disposition that names it in UTF-8.")
     coding = part.headers.get(b"content-transfer-encoding", b"").decode("latin-1").strip().lower()
     if coding not in IDENTITY:
-        detail = f"Part {number} of the form has a Content-Transfer-Encoding; send its bytes as they are."
+        detail = f"Part {number} of the form has a Content-Transfer-Encoding; send its bytes unencoded."
         raise MalformedBody(detail)
     return name, filename
 
@@ -203,7 +200,7 @@ def _inflated(content: bytes, role: str, left: int) -> bytes:
             code = "file_too_large"
         raise type(error)(detail, flaws=(Flaw(file_pointer(role), code, detail),)) from None
     if len(plain) > left:
-        detail = f"Inflated, the files have more than {left:,} bytes, which is all that is left of the limit."
+        detail = f"Inflated, the files have more than the {left:,} bytes left of the limit."
         raise BodyTooLarge(detail)
     return plain
 
@@ -224,7 +221,7 @@ _OF_RANKINGS = {entry.name for entry in entries("predictions") if "rankings" in 
 def read_files(
     files: Mapping[str, UploadedFile], fields: Sequence[tuple[str, str]], limits: Limits
 ) -> tuple[Reading, StatisticSpec, Choices]:
-    """What was read of files, and the statistic and the options of their test in the fields; raises InputError."""
+    """The reading of files, with the statistic and the options from the fields; raises InputError."""
     values = options_of(fields, FIELDS, option_pointer)
     texts = dict(fields)
     with relocated(in_form):
@@ -235,7 +232,7 @@ def read_files(
     except InvalidTest as error:
         raise _alone(error) if set(files) == {"file"} else error from None
     statistic = values.get("statistic", {})
-    if "repeats" in statistic:  # which says what several rows of an item are
+    if "repeats" in statistic:  # which tells what several rows of an item mean
         findings = tuple(finding for finding in reading.findings if finding.code != tables.CHOOSE_RUNS)
         reading = replace(reading, findings=findings)
     with relocated(in_form):
@@ -244,7 +241,7 @@ def read_files(
 
 
 def _alone(error: InvalidTest) -> InvalidTest:
-    """The refusal of one file; of one that does not hold two systems it says that the other file may be missing."""
+    """The refusal of one file; for one without two systems, with a note that the other file may be missing."""
     first = error.flaws[0] if error.flaws else None
     if first is None or first.code not in OF_ONE_FILE or len(first.choices) > 2:
         return error
@@ -256,7 +253,7 @@ def _alone(error: InvalidTest) -> InvalidTest:
 
 
 def reader_options(texts: Mapping[str, str], limits: Limits) -> ReaderOptions:
-    """The options of readers, as fields have them, within the limits; raises InvalidTest."""
+    """The options of readers from the fields, within the limits; raises InvalidTest."""
     return ReaderOptions.of_form(texts, max_inflated_bytes=limits.max_body_bytes, max_items=limits.max_items)
 
 
@@ -272,16 +269,16 @@ def in_form(pointer: str) -> str:
 
 
 def in_body(pointer: str) -> str:
-    """The map for what was read as a file and fields of a form."""
+    """The map for a file and fields of a form."""
     if pointer.startswith("/options/"):
         return "/?" + pointer.removeprefix("/options/")
     return "" if pointer.startswith("/files") else pointer
 
 
 def spec_of_reading(reading: Reading, name: str | None, parameters: dict[str, Any]) -> StatisticSpec:
-    """The statistic: the requested one, or the reading's own with the requested parameters.
+    """The requested statistic, or the reading's with the requested parameters.
 
-    Raises InvalidTest: there is no such statistic of what was read; pointers are those of a JSON request.
+    Raises InvalidTest: the data has no such statistic; pointers are those of a JSON request.
     """
     if reading.format in beside_gold.OUTPUTS and isinstance(reading.data, Predictions):
         parameters = as_read(parameters, reading.data.gold)
@@ -301,9 +298,9 @@ def as_read(parameters: dict[str, Any], gold: Collection[Any]) -> dict[str, Any]
 def spec_of_kind(
     read_as: Kind, default: StatisticSpec, name: str | None, parameters: dict[str, Any]
 ) -> StatisticSpec:
-    """The statistic called `name` of data of a kind, or the `default` one, with the requested parameters.
+    """The statistic `name` for a kind of data, or the `default` one, with the requested parameters.
 
-    Raises InvalidTest: there is no such statistic; pointers are those of a JSON request.
+    Raises InvalidTest: unknown statistic; pointers are those of a JSON request.
     """
     if name is None:
         name = default.name
@@ -316,12 +313,15 @@ def spec_of_kind(
         detail = f"The files were read as {read_as}, which have no statistic {quoted(name)}; "
         detail += f"there are {', '.join(sorted(named))}."
         if name in _OF_RANKINGS:
-            detail += f" {name} compares scores with gold: name its column with `gold_column`, or give it as the file `gold`."
+            detail += (
+                f" {name} compares scores with gold: name the column with `gold_column`, or send the "
+                "file `gold`."
+            )
         raise InvalidTest.at("/statistic/name", "unknown_statistic", detail)
     return spec_of(validated(STATISTIC_MODELS[kind], {"name": name, **merged}, prefix="/statistic"), kind)
 
 
 def _passed_on(kind: Kind, default: StatisticSpec, name: str) -> dict[str, Any]:
-    """Parameters of the reader's own statistic that another takes as well, such as the scheme of spans."""
+    """Parameters of the reader's statistic that another one also takes, such as the scheme of spans."""
     taken = {p.name for entry in entries(kind) if entry.name == name for p in entry.parameters}
     return {key: value for key, value in default.parameters.items() if key in taken}

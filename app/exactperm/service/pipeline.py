@@ -41,7 +41,7 @@ from .validation import validated
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A request for a worker: its predicted seconds, 0 where unknown, and the deadline that it asks for."""
+    """A request for a worker: its predicted seconds (0 if unknown) and its deadline."""
 
     seconds: float = 0.0
     timeout_s: float | None = None
@@ -61,7 +61,7 @@ def handle(job: Job, body: bytes | bytearray, control: Control) -> RenderedRespo
 
 
 def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> RenderedResponse | Split:
-    """The same; but of a long comparison only the plan, for several workers to run its tests."""
+    """The same, except that a long comparison is only planned, for several workers to run its tests."""
 
     def steps(started: float) -> RenderedResponse | Split:
         parsed, prepared, planning = planned(job, body, control)
@@ -85,9 +85,9 @@ def _run(
 
 
 def planned(job: Job, body: bytes | bytearray, control: Control) -> tuple[Parsed, Planned, float]:
-    """A request decoded and planned, and when planning began; its deadline, and that it may be long, are told.
+    """A decoded and planned request, and when planning began; `control` learns its deadline and its predicted time.
 
-    First that it may take long to read: once it is inflated its bytes are known, and of files what they declare.
+    First the time for reading, once the inflated bytes and the files' declared sizes are known.
     """
     plain = inflated(job, body, job.limits.max_body_bytes)
     if job.body.media_type != MULTIPART:
@@ -144,8 +144,8 @@ def handle_in_place(
 ) -> RenderedResponse | Later:
     """Answer one small request; or return `Later` when that would block the event loop longer than `engine_seconds`.
 
-    Its seconds are 0 where they are unknown: for files, for a body of more than `small_bytes` when inflated, and where
-    even the preparation may be long.
+    Its seconds are 0 if unknown: for files, for a body of more than `small_bytes` when inflated, and if even the
+    preparation may be long.
     """
     if job.body.media_type == MULTIPART:
         return Later()
@@ -177,7 +177,7 @@ def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | R
         wait_s, media_type = job.limits.retry_after_s, job.body.media_type
         return problems.of_error(error, job.request_id, retry_after_s=wait_s, media_type=media_type)
     except MemoryError:
-        raise  # the worker ends, and its caller gets a 503
+        raise  # the worker ends and the caller gets a 503
     except Exception as error:  # noqa: BLE001  (a bug is answered, too: 500)
         return problems.of_bug(error, job.request_id)
 
@@ -190,12 +190,12 @@ def _parsed(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> 
     )
     parsed = parser(job, body, control)
     if parsed.store:
-        asking(job, parsed.store)  # nothing is computed where it cannot be kept
+        asking(job, parsed.store)  # refuse before computing if it cannot be stored
     return parsed
 
 
 def parse_plan(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedTest | ParsedCompare:
-    """The test, or the comparison, that is wrapped in a request for a plan; raises InputError."""
+    """The test or comparison inside a request for a plan; raises InputError."""
     value, context = json_of(body)
     options_of_query(job.query, ELSEWHERE)
     envelope = validated(PlanEnvelope, value)
@@ -208,7 +208,7 @@ def parse_plan(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) 
         parsed = comparison_of(decoded, job)
     else:
         parsed = parse_document(Document(envelope.kind, envelope.request, pointer_map, context), job)
-    # `store` of the request inside is for later, when it is sent.
+    # `store` of the inner request applies when it is sent.
     return replace(parsed, store=store_of(envelope))
 
 
@@ -231,7 +231,7 @@ def _finished(
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a request has for an answer: its record, what was computed for it (for logs), and what only HTTP says of it."""
+    """The outcome of a request: its record, the work (for logs), and the HTTP status and headers."""
 
     record: Any
     computed: tuple[str, int]
@@ -255,7 +255,7 @@ def _prepare_test(job: Job, parsed: ParsedTest) -> Prepared:
 
 def _run_test(parsed: ParsedTest, prepared: Prepared) -> Ran:
     record = reported(finish(prepared), parsed.reading_record, parsed.warnings)
-    # For scripts that do not read the body, and of pictures, which say it only to eyes.
+    # For scripts that do not read the body, and for pictures.
     return Ran(record, (record.method.name, record.items.n), (("x-p-value", repr(record.p_value)),))
 
 
@@ -276,24 +276,24 @@ def _run_board(parsed: ParsedCompare, prepared: PreparedCompare) -> Ran:
 
 
 def _board(prepared: PreparedCompare, tests: Sequence[PairTests] | None = None) -> Ran:
-    """A comparison; with its `tests` if they have been run already."""
+    """Answer a comparison, with its `tests` if already run."""
     return Ran(finish_compare(prepared, tests), ("compare", prepared.tests))
 
 
-# Which requests the web process may compute itself: those whose cost is known before anything is prepared. All others, and health
-# probes, wait while it computes. So only tests whose cost depends on the number of items alone are allowed, and few items; the cost
-# of a formula, an interval or a resampling depends on the data. The planner's prediction has to allow them as well.
-# Their costs are numbers of steps; those of other methods depend on the data.
+# Requests that the web process may compute itself: those whose cost is known before preparation. Everything else,
+# including health probes, waits meanwhile. So only tests of few items whose cost depends on the number of items alone
+# qualify; the cost of a formula, an interval or a resampling depends on the data. The planner's prediction must allow
+# them as well.
 METHODS = frozenset({"auto", "fft", "dp", "enumeration", "meet_in_the_middle", "monte_carlo"})
 LABEL_STATISTICS = frozenset({"accuracy", "exact_match", "token_accuracy"})
 COUNT_STATISTICS = frozenset({"f1", "precision", "recall", "accuracy", "jaccard", "ratio"})
 ADDITIVE_EXPRESSIONS = frozenset({None, "x1"})
 SIZE = "abs(x1)"
-MOST_JOINT_ITEMS = 500  # the lattice of several sums comes from all their columns together
+MOST_JOINT_ITEMS = 500  # several sums share one lattice
 MOST_INTERVAL_ITEMS = 500
 MOST_METRICS = 4
 ADJUSTED_IN_PLACE = frozenset({"bonferroni", "holm", "hochberg", "bh", "by", "none"})
-# Of a comparison: pairs on all data sets, and values of all systems.
+# For a comparison: pairs on all data sets, and values of all systems.
 MOST_PAIRS = 100
 MOST_VALUES = 5_000
 
@@ -319,8 +319,7 @@ def _is_simple(parsed: ParsedTest, items: int) -> bool:
             return True
         case Effects(stay):
             expression = spec.parameters.get("expression")
-            # |S| being large is S in two tails. Its being small takes what no plan knows: the least |S| that there is, and its law
-            # even where none is shown.
+            # A large |S| is S in two tails. A small |S| needs the least |S| and its law, which no plan knows.
             of_size = expression == SIZE and options.alternative != "less" and options.pmf == "summary"
             return stay.ndim == 1 and (of_size or expression in ADDITIVE_EXPRESSIONS)
         case Counts():
@@ -353,7 +352,7 @@ def is_small_board(parsed: ParsedCompare) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """What a request can be of: its name among reports, whether it is small enough for the web process, and its steps."""
+    """A kind of request: its name among reports, whether it is small enough for the web process, and its steps."""
 
     name: str
     is_small: Callable[[Any], bool]
@@ -367,7 +366,7 @@ BOARD = Noun(
     lambda _, prepared: render_plan("compare", boards.plan_of_comparison(prepared)),
 )  # fmt: skip
 NOUNS: Mapping[type, Noun] = {
-    # Segments come from files alone, which only the CLI plans.
+    # Segments come from files, which only the CLI plans.
     ParsedTest: Noun(
         "test", is_small_test, _prepare_test, _run_test,
         lambda parsed, prepared: render_plan(parsed.kind, plan_record(prepared)),
@@ -391,17 +390,17 @@ PARSERS: Mapping[str, Callable[[Job, bytes | bytearray, Control], Parsed]] = {
 
 
 def warm_up(job: Job, body: bytes | bytearray, control: Control) -> None:
-    """Import and use everything once, so that the first request does not pay for it."""
+    """Import and use everything once, so that the first request is fast."""
     handle(job, WARM_UP_BODY, UNBOUNDED)
     handle(replace(job, kind="compare"), WARM_UP_BOARD, UNBOUNDED)
-    # BLAS takes 32 MiB at its first use, for example: that is part of a warm worker's size.
+    # BLAS takes 32 MiB at its first use, for example, which is part of a warm worker's size.
     self_test(KNOWN, b"", UNBOUNDED)
 
 
 # Three known p-values, computed in a warm worker before the service reports that it is ready
 
 
-TOLERANCE = 1e-9  # relative; the methods promise far less
+TOLERANCE = 1e-9  # relative; the methods guarantee far less
 BUDGET = Budget(1_000_000_000, 100_000_000)
 # Darwin's cross- and self-fertilised maize, differences in height in eighths of an inch.
 DARWIN = (49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48)
@@ -409,7 +408,7 @@ DARWIN = (49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48)
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Effects whose two-sided p-value is known, and the method that must find it."""
+    """Effects with a known two-sided p-value, and the method that must compute it."""
 
     name: str
     stay: tuple[int, ...]
@@ -418,7 +417,7 @@ class Known:
 
 
 KNOWN = (
-    # All five differences point one way: two of the 2^5 assignments are as extreme.
+    # All five differences have one sign: two of the 2^5 assignments are as extreme.
     Known("five-wins", (1, 2, 3, 4, 5), "enumeration", 2 / 2**5),
     # The same with 60 items, where the tail is far below what floating-point sums of the law could show.
     Known("sixty-wins", (1,) * 60, "fft", 2.0**-59),
@@ -428,7 +427,7 @@ KNOWN = (
 
 
 def self_test(job: tuple[Known, ...], body: bytes | bytearray, control: Control) -> list[str]:
-    """The names of the tests whose p-value is wrong; runs in a worker."""
+    """The names of the tests with a wrong p-value; runs in a worker."""
     return [known.name for known in job if not _agrees(known)]
 
 

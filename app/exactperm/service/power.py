@@ -1,4 +1,4 @@
-"""A body becomes a question about power: a design, and which of its numbers is asked for; and it is answered."""
+"""Turns a body into a question about power, a design and the number to solve for, and answers it."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from .validation import validated
 
 REQUEST = "/design/request"
 DEFAULT_POWER = 0.8
-NOT_ASKED = {"timeout_s", "store"}  # what the answer does not depend on
-# Levels nearer to 0 are no normal numbers.
+NOT_ASKED = {"timeout_s", "store"}  # members that do not change the answer
+# Smaller levels are not normal doubles.
 LEAST_LEVEL = 1e-300
-# The fields of a design by its kind, in the sets that go together.
+# The fields of a design by kind, in alternative sets.
 _SETS: dict[str, tuple[tuple[str, ...], ...]] = {
     "binary": (("p10", "p01"), ("u", "v", "discordance"), ("u", "v", "correlation")),
     "pilot": (("request_kind", "request"),),
@@ -48,7 +48,7 @@ _NAMES = {"binary": "A binary", "pilot": "A pilot", "sd": "An sd"}
 
 @dataclass(frozen=True, slots=True)
 class ParsedPower:
-    """A question that was validated: of a design, or of a `pilot` that has yet to be reduced."""
+    """A validated question about a design, or about a `pilot` that is still to be reduced."""
 
     question: Question
     design: BinaryDesign | NormalDesign | None
@@ -95,24 +95,27 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedPo
 
 
 def _question(request: PowerFields) -> Question:
-    """The question; raises InvalidTest for numbers that contradict what is asked for."""
+    """The question; raises InvalidTest for contradictory numbers."""
     solve = request.solve
     if getattr(request, solve) is not None:
-        detail = f"{solve} is what is asked for (solve): leave it out, or solve for another number."
+        detail = f"{solve} is the number to solve for: leave it out, or solve for another."
         raise InvalidTest.at(f"/{solve}", "redundant", detail)
     power = None if solve == "power" else DEFAULT_POWER if request.power is None else request.power
     if power is not None and power <= request.alpha:
-        detail = "A test finds what is not there with probability alpha: the power wanted must be more."
+        detail = "The power must be above alpha, the probability of a false alarm."
         raise InvalidTest.at("/power", "out_of_range", detail)
     if request.alpha / request.comparisons < LEAST_LEVEL:
-        detail = f"alpha, or each comparison's share of it, is below {LEAST_LEVEL:g}: no test of that many items is so sure."
+        detail = (
+            f"alpha, or each comparison's share of it, is below {LEAST_LEVEL:g}: no test of that many "
+            "items reaches it."
+        )
         raise InvalidTest.at("/alpha", "out_of_range", detail)
     n = () if request.n is None else request.n
     return Question(solve, n, power, request.effect, request.alpha, request.alternative, request.comparisons)
 
 
 def _require_a_set(design: DesignFields) -> None:
-    """Exactly the fields of one way to give a design of its kind."""
+    """Require exactly the fields of one way to give a design."""
     given = {name for name in design.model_fields_set if name != "kind" and getattr(design, name) is not None}
     sets = _SETS[design.kind]
     if given in map(set, sets):
@@ -138,9 +141,7 @@ def _design(design: DesignFields, question: Question) -> BinaryDesign | NormalDe
         assert design.v is not None
         p10, p01 = from_accuracies(design.u, design.v, design.discordance, design.correlation)
     if not 0.0 < p10 + p01 <= 1.0 + 1e-12:
-        detail = (
-            "The systems differ on some items, and on no more than all: p10 + p01 is above 0 and at most 1."
-        )
+        detail = "p10 + p01, the share of items on which the systems differ, must be above 0 and at most 1."
         raise InvalidTest.at("/design", "not_attainable", detail)
     return BinaryDesign(
         min(as_written(p10, p01, 1), 1.0), as_written(p10, p01, -1), question.level, question.alternative
@@ -148,13 +149,13 @@ def _design(design: DesignFields, question: Question) -> BinaryDesign | NormalDe
 
 
 def _pilot(design: DesignFields, job: Job, context: dict[str, bool]) -> ParsedTest:
-    """The test whose data is the pilot; its own alpha and alternative are those of its p-value, and not used."""
+    """The test whose data is the pilot; its alpha and alternative are not used."""
     assert design.request_kind is not None
     document = Document(design.request_kind, design.request, prefixed(REQUEST), context)
     request = document.request()
     with relocated(document.place):
         if request.test == "bootstrap":
-            detail = "Power is that of the permutation test: leave test out."
+            detail = "Power is for the permutation test: leave test out."
             raise InvalidTest.at("/test", "no_power", detail)
         refuse_to_store(store_of(request), INSIDE)
     return parse_request(document.kind, request, document.place, job)
@@ -169,7 +170,7 @@ def _plain(value: object) -> object:
     return value.tolist() if hasattr(value, "tolist") else repr(value)
 
 
-# Of a sum over the discordant items: each, and each of them.
+# For a sum over the discordant items: per sum, and per item.
 _SECONDS_OF_SUM, _SECONDS_OF_TERM = 2e-4, 5e-7
 # Sums of a search with a binary design; numbers of items of a curve; those that a search among pilots looks at with rounded sizes,
 # and with the sizes themselves, which are no dearer than those of one of these multiples of the pilot's.
@@ -178,7 +179,7 @@ _SUMS, _CURVE, _SEARCHED, _GALLOPED, _MULTIPLES = 40, 18, 45, 20, (1, 16, 1_024)
 
 @dataclass(frozen=True, slots=True)
 class PreparedPower:
-    """A question with its design, and what answering it is predicted to take."""
+    """A question with its design, and its predicted cost."""
 
     question: Question
     design: Design
@@ -187,7 +188,7 @@ class PreparedPower:
 
     @property
     def longest_seconds(self) -> float:
-        """A search may take as long as it takes: only single numbers are certain to be quick."""
+        """Only single numbers are certain to be quick; a search may take long."""
         return float("inf") if self.question.solve == "n" else self.seconds
 
     def run(self) -> PowerRecord:
@@ -213,22 +214,24 @@ def prepare_power(job: Job, parsed: ParsedPower) -> PreparedPower:
         raise InvalidTest.at(REQUEST, "empty", "The pilot has no items.")
     costs, seconds = _costs(question, design)
     if not all(cost.fits(budget) for cost in costs):
-        detail = "The pilot's differences take too many digits or items for so many laws of their sum: round them (`decimals`)."
+        detail = (
+            "The pilot's differences have too many digits or items for this search: round them (`decimals`)."
+        )
         raise PlanTooLarge(detail, flaws=())
     return PreparedPower(question, design, digest, seconds)
 
 
 def _costs(question: Question, design: PilotDesign) -> tuple[list[Cost], float]:
-    """The cost of each number of items that is asked for, and the seconds of all, the curve included."""
+    """The cost of each requested number of items, and the seconds of all with the curve."""
     own, solved = design.own_n, question.solve == "effect"
     numbers = question.n or (own,)
     costs = [design.cost(n, solved=solved) for n in numbers]
     seconds = sum(cost.seconds for cost in costs)
-    # A curve goes up to four times the items, where a level may be attainable that is not below.
+    # A curve extends to four times the items, which may make a level attainable.
     drawn = [own, 4 * numbers[0]] if design.sizes.grows else [own]
     rough = max(design.rough.cost(n, solved=False).seconds for n in drawn)
     if question.solve == "n":
-        # How many items will be needed is not known yet.
+        # The number of items is not known yet.
         tried = _MULTIPLES if design.sizes.grows == "mean" else (1,)
         rough = max(design.rough.cost(own * times, solved=False).seconds for times in tried)
         costs = [design.cost(own * times, solved=False) for times in tried]

@@ -1,7 +1,7 @@
-"""Errors as RFC 9457 problem details: the one place where an exception meets a status.
+"""Errors as RFC 9457 problem details: the only place that maps exceptions to statuses.
 
-Nothing here echoes input: details are our own sentences, pointers and the few ids that must be named are cut short,
-and a whole problem never takes more than `MAX_PROBLEM_BYTES`.
+Nothing echoes input: details are our sentences, pointers and the few necessary ids are shortened, and a problem has
+at most `MAX_PROBLEM_BYTES`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ TYPES = {kind.code: kind for kind in (
     ProblemType("not-acceptable", 406, "No acceptable representation", "Ask for one of the media types listed in /v1/meta."),
     ProblemType("body-too-slow", 408, "The body came too slowly", "Send it faster, or compress it (gzip, zstd)."),
     ProblemType("headers-too-slow", 408, "The headers came too slowly", "Send all headers at once."),
-    ProblemType("job-not-finished", 409, "The job has no result", "Wait for it (GET /v1/jobs/{id}); a job that failed says why there."),
+    ProblemType("job-not-finished", 409, "The job has no result", "Wait for it (GET /v1/jobs/{id}); a failed job has its reason there."),
     ProblemType("expired", 410, "It is no longer kept", "Send the request again."),
     ProblemType("body-too-large", 413, "The body is too large", "Send fewer items, or raise the server's limit (/v1/meta)."),
     ProblemType("unsupported-media-type", 415, "The media type is not supported", "Declare one of the media types in /v1/meta."),
@@ -96,7 +96,7 @@ TYPES = {kind.code: kind for kind in (
 )}
 # fmt: on
 INTERNAL = TYPES["internal"]
-# The types of the statuses that HTTP itself gives rise to.
+# Problem types for statuses of HTTP itself.
 BY_STATUS = {
     400: "bad-request",
     404: "not-found",
@@ -119,7 +119,7 @@ def all_types() -> list[ProblemType]:
 def of_error(
     error: ExactpermError, request_id: str, *, retry_after_s: int = 1, media_type: str = ""
 ) -> RenderedResponse:
-    """The problem of one of exactperm's own exceptions; `media_type` is that of the body that was sent."""
+    """The problem for one of exactperm's exceptions; `media_type` is that of the request's body."""
     headers: tuple[tuple[str, str], ...] = ()
     if isinstance(error, Unauthorized):
         headers = (("www-authenticate", 'Bearer realm="exactperm"'),)
@@ -151,7 +151,7 @@ def _member(found: re.Match[str]) -> str:
 def of_status(
     status: int, detail: str | None, request_id: str, headers: Iterable[tuple[str, str]] = ()
 ) -> RenderedResponse:
-    """The problem for a status that HTTP itself gives rise to, such as 404."""
+    """The problem for a status of HTTP itself, such as 404."""
     phrase = HTTPStatus(status).phrase
     kind = TYPES.get(
         BY_STATUS.get(status, ""), ProblemType(phrase.lower().replace(" ", "-"), status, phrase, phrase)
@@ -222,7 +222,7 @@ def _after(shown: list[dict[str, Any]]) -> bytes:
 
 
 def encode(problem: dict[str, Any]) -> bytes:
-    """JSON in ASCII: whatever a label holds, the bytes are harmless."""
+    """JSON in ASCII, so that labels are harmless."""
     return json.dumps(problem, allow_nan=False).encode() + b"\n"
 
 

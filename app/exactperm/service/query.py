@@ -1,6 +1,6 @@
 """Options as query parameters, for bodies that cannot hold them, or as fields of a form.
 
-Unknown parameters and repeated ones are refused: an option that silently does nothing is worse than an error.
+Unknown and repeated parameters are refused: an option that silently does nothing is worse than an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TEXT = ("alternative", "method", "test", "on_missing", "pmf", "significance")
 LITERAL = (
     "samples", "seed", "precision", "alpha", "confidence_level", "power", "sequential", "exact_fraction", "timeout_s", "store",
 )  # fmt: skip
-# Options that are words, of all requests together; every other one is a JSON literal.
+# Options of any request whose values are words; all others are JSON literals.
 WORDS = frozenset(
     (*TEXT, "name", "policy", "on_inconclusive", "solve", "kind", "compare", "baseline", "adjust", "family", "aggregate", "combine",
      "pairs")
@@ -49,7 +49,7 @@ def known_of(kind: TestKind) -> tuple[str, ...]:
 def options_of_query(
     query: Query, known: tuple[str, ...] | None = None, *, kind: TestKind = "scores"
 ) -> dict[str, Any]:
-    """The query as the members that a JSON body would have; the parameters of `kind`, unless others are `known`.
+    """The query as members of a JSON body, with the parameters of `kind`, or those in `known`.
 
     Raises InvalidTest: a parameter is unknown or given twice; pointers are `/?name`.
     """
@@ -65,7 +65,7 @@ def options_of_query(
 def options_of(
     given: Iterable[tuple[str, str]], known: tuple[str, ...], pointer: Callable[[str], str]
 ) -> dict[str, Any]:
-    """Names and texts as members of a request; raises InvalidTest for what is unknown or given twice."""
+    """Names and texts as members of a request; raises InvalidTest for unknown and repeated ones."""
     options: dict[str, Any] = {}
     seen: set[str] = set()
     flaws: list[Flaw] = []
@@ -85,7 +85,7 @@ def options_of(
 def once(
     given: Iterable[tuple[str, str]], names: Collection[str], pointer: Callable[[str], str]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """The texts of these names, and all others as they are; raises InvalidTest for one of the names that is given twice."""
+    """The texts of these names, and all others unchanged; raises InvalidTest for repeated names."""
     texts: dict[str, str] = {}
     others: list[tuple[str, str]] = []
     for name, text in given:
@@ -114,7 +114,7 @@ def _put(options: dict[str, Any], name: str, text: str) -> None:
 
 
 def parameter(name: str, text: str) -> Any:
-    """A statistic's parameter; `labels` is a JSON list, or labels between commas."""
+    """A statistic's parameter; `labels` is a JSON list, or labels separated by commas."""
     type_ = _TYPES.get(name)
     if type_ in {"number", "integer", "boolean"}:
         return literal(text)
@@ -124,17 +124,19 @@ def parameter(name: str, text: str) -> Any:
 
 
 def listed_in(text: str) -> Any:
-    """The values of a JSON list, or the texts between commas."""
+    """The values of a JSON list, or texts separated by commas."""
     return literal(text) if text.startswith("[") else [part.strip() for part in text.split(",")]
 
 
 def option_value(name: str, text: str) -> Any:
-    """An option as a member of a request; parameters of statistics are no options."""
+    """An option as a member of a request; parameters of statistics are not options."""
     return text if name in WORDS else literal(text)
 
 
 def literal(text: str) -> Any:
-    """A JSON number or boolean; anything else, as what is too small for a double, stays text, for the model to refuse."""
+    """A JSON number or boolean; anything else, including numbers too small for a double, stays text for the model to
+    refuse.
+    """
     try:
         return text if is_tiny(text) else from_json(text, allow_inf_nan=False)
     except ValueError:
@@ -142,9 +144,9 @@ def literal(text: str) -> Any:
 
 
 def timeout_of_query(query: Query) -> float | None:
-    """The deadline in seconds of `?timeout_s=`, which counts before any body is read.
+    """The deadline in seconds of `?timeout_s=`, which holds before the body is read.
 
-    Raises InvalidTest: it is no number, or not more than the least.
+    Raises InvalidTest: not a number, or too small.
     """
     given = [value for name, value in query if name == "timeout_s"]
     if not given:
@@ -156,7 +158,7 @@ def timeout_of_query(query: Query) -> float | None:
     return float(min(seconds, 1e9))
 
 
-# Pointers into a request become pointers into what the client sent: its body, its query or its form
+# Maps of pointers into a request to pointers into the client's body, query or form
 
 
 FIELD = {"ids": "id", "clusters": "cluster", "weights": "weight", "groups": "group"}
@@ -166,7 +168,7 @@ NAME_PARAMETERS = {role: name for name, role in NAMES.items()}
 
 
 def prefixed(prefix: str) -> PointerMap:
-    """The map for a request that stands inside another document."""
+    """The map for a request inside another document."""
     return lambda pointer: prefix + pointer
 
 
@@ -188,7 +190,7 @@ def option_of(pointer: str) -> str | None:
 
 
 def part_of_option(pointer: str) -> str | None:
-    """The parameter that holds an option, and the part of it where the parameter is a JSON object: `sequential/scale`."""
+    """The parameter that holds an option, with the part of a JSON object: `sequential/scale`."""
     option = option_of(pointer)
     return pointer[1:] if option in OBJECTS else option
 

@@ -1,4 +1,4 @@
-"""A decoded value becomes a wire model, or an `InvalidTest` with pointers to what is wrong."""
+"""Validates a decoded value as a request model; raises `InvalidTest` with pointers to the faults."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ SENTENCES = {
     "model_type": "An object is needed here.",
     "model_attributes_type": "An object is needed here.",
 }
-MOST_CHARS = 20  # of a number that may have been written for people
+MOST_CHARS = 20  # of a number in a human format
 PERCENT = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*%")
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
 COMMA = re.compile(r"[+-]?\d+,\d+")
 POINT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?")
-# What objects look like, by the field.
+# Examples of objects, by field.
 OBJECTS = {"statistic": '{"name": "sign"}', "sequential": '{"mode": "anytime"}', "names": '{"u": "new"}'}
 
 
@@ -65,9 +65,9 @@ def validated(
 
 
 def with_statistic(value: dict[str, Any], parameters: Collection[str], prefix: str = "") -> dict[str, Any]:
-    """A request whose statistic is an object: a name alone becomes one, and parameters beside it become its members.
+    """A request whose statistic is an object: a name becomes one, and parameters beside it become its members.
 
-    Raises InvalidTest: a parameter stands in both places, with different values; its pointer is that inside.
+    Raises InvalidTest at the inner pointer: a parameter has different values in both places.
     """
     statistic = value.get("statistic", {})
     beside = {name: one for name, one in value.items() if name in parameters}
@@ -78,13 +78,13 @@ def with_statistic(value: dict[str, Any], parameters: Collection[str], prefix: s
         return dict(value)
     for name, one in beside.items():
         if name in inside and inside[name] != one:
-            detail = f"{name} stands in statistic and beside it, with different values: give it once."
+            detail = f"{name} has different values in statistic and beside it: give it once."
             raise InvalidTest.at(f"{prefix}/statistic/{name}", "given_twice", detail)
     return {name: one for name, one in value.items() if name not in beside} | {"statistic": inside | beside}
 
 
 def beside_statistic(value: Any, prefix: str = "") -> PointerMap:
-    """The map for a request that names its statistic by a text, or has parameters of it beside it."""
+    """The map for a request whose statistic is a name, or has parameters beside it."""
     if not isinstance(value, Mapping):
         return str
     inside, name_alone, members = (
@@ -136,7 +136,7 @@ def _short(key: str) -> str:
 
 
 def _choices(model: type[BaseModel], detail: ErrorDetails) -> tuple[Any, ...]:
-    """What a missing field of the model itself may be, if it is one of a few words."""
+    """The choices of a missing field of the model, if it is one of a few words."""
     if detail["type"] != "missing" or len(detail["loc"]) != 1:
         return ()
     field = model.model_fields.get(str(detail["loc"][0]))
@@ -144,7 +144,7 @@ def _choices(model: type[BaseModel], detail: ErrorDetails) -> tuple[Any, ...]:
 
 
 def flaws_of(detail: ErrorDetails, prefix: str, choices: tuple[Any, ...] = ()) -> list[Flaw]:
-    """The flaws of one of pydantic's errors; `choices` are what a missing field may be."""
+    """The flaws of one of pydantic's errors; `choices` are those of a missing field."""
     pointer = prefix + "".join(f"/{_short(str(part))}" for part in detail["loc"])
     context = detail.get("ctx", {})
     if detail["type"] == "column":
@@ -164,7 +164,7 @@ def flaws_of(detail: ErrorDetails, prefix: str, choices: tuple[Any, ...] = ()) -
 
 
 def number_hint(value: object, *, whole: bool) -> str:
-    """A sentence after " " that says what to write instead; empty where that is not certain.
+    """A hint, after a blank, of what to write instead; empty if uncertain.
 
     >>> number_hint("2%", whole=False), number_hint("0,05", whole=False), number_hint("1e4", whole=True)
     (' Write 0.02.', ' Write 0.05, with a point.', ' Write 10000.')
@@ -186,7 +186,7 @@ def number_hint(value: object, *, whole: bool) -> str:
 
 
 def _quotes(value: object, text: str) -> str:
-    """Only JSON has quotes: a field or a parameter that is a number as it stands is read as one."""
+    """Mention quotes for JSON only: in a field or a parameter, a number needs none."""
     return ", without quotes" if isinstance(value, str) and re.fullmatch(r"[+-]?\d+(?:\.\d+)?", text) else ""
 
 
@@ -194,11 +194,11 @@ def _plain(number: Decimal) -> str:
     return f"{number.normalize():f}"
 
 
-# What was probably meant by a name that is none: of a field, or of a statistic of other data
+# Suggestions for unknown names: of fields, and of statistics of other data
 
 
 LIKENESS = 0.7
-# What people call our statistics, beside the names in other tools, which the catalogue knows.
+# Further names of our statistics, beside those in other tools, which the catalogue has.
 CALLED: Mapping[str, str] = {
     "mean_difference": "mean average mean_diff permutation randomization randomisation ttest_rel t_test ttest paired_t "
     "mcnemar_exact mcnemar_test",
@@ -216,7 +216,7 @@ MOST_NAME_CHARS = 40  # of a name that is compared with others
 
 SENT_AS = {"segments": "predictions"}  # translations are predictions, and references gold
 
-# What other libraries, papers and people call our fields.
+# Names of our fields in other libraries, in papers, and in speech.
 SYNONYMS: Mapping[str, str] = {
     "u": "x a candidate new system_a scores_a model_a y_pred_a pred_u",
     "v": "y b baseline old system_b scores_b model_b y_pred_b pred_v",
@@ -234,11 +234,11 @@ SYNONYMS: Mapping[str, str] = {
 }
 OURS = {theirs: field for field, names in SYNONYMS.items() for theirs in names.split()}
 
-DATA = {"score", "scores"}  # are no slips of `store`
+DATA = {"score", "scores"}  # not typos of `store`
 
 
 def no_such(name: str, fields: Collection[str]) -> str:
-    """The sentence that refuses a name, with what was probably meant; with the first of all fields where nothing was.
+    """The sentence that refuses a name, with suggestions, or else with the first fields.
 
     >>> no_such("alternativ", ["alternative", "alpha"])
     'There is no option "alternativ" here; did you mean `alternative`?'
@@ -257,7 +257,7 @@ def no_such(name: str, fields: Collection[str]) -> str:
 
 
 def elsewhere(name: object, here: Collection[str] = ()) -> str:
-    """A sentence after " " on what a statistic is called here, which data have it, or that files measure it; else empty.
+    """A sentence, after a blank, on a statistic's name here, its data, or its source in files; else empty.
 
     `here` are the statistics of the data at hand.
 
@@ -304,7 +304,7 @@ def _all_kinds() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _tools_names() -> dict[str, list[str]]:
-    """Our names by those of other tools: the last part of each that the catalogue knows, and what people call them."""
+    """Our names by those of other tools: the last part of each name in the catalogue, and further names."""
     ours = {theirs: [name] for name, names in CALLED.items() for theirs in names.split()}
     for entries in STATISTICS.values():
         for entry in entries:

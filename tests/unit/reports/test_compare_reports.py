@@ -242,4 +242,4 @@ def test_an_empty_best_set_is_said_to_be_empty(board: CompareRecord) -> None:
     record = board.with_board(replace(board.main_board, groups=replace(groups, best_set=())))
     assert report(record, "text").startswith("no best set of 5 (")
     assert "**No best set of 5 systems**" in report(record, "markdown")
-    assert "No system can be said to be the best" in report(record, "html")
+    assert "No system can be called the best" in report(record, "html")

@@ -181,7 +181,7 @@ def test_clusters_swap_as_one_and_the_p_value_by_item_stands_beside(record: Make
     said = sentences(record(items=items, item_level=ItemLevel(0.0018, math.log10(0.0018), "fft", exact=True)))
     assert "over 2,077 items in 316 clusters: " in said[0]
     assert said[1].startswith("If it did not matter which system gave which cluster of outputs, ")
-    assert said[-1].startswith("If every item were exchanged by itself, p would be 0.0018; ")
+    assert said[-1].startswith("If every item were exchanged separately, p would be 0.0018; ")
 
 
 def test_systems_that_do_not_differ_have_nothing_to_show(record: Make) -> None:

@@ -1,7 +1,6 @@
-"""Systems on the axis of scores, and a bar for each clique of systems that do not differ significantly.
-
-The form is that of Demšar (2006), *Statistical Comparisons of Classifiers over Multiple Data Sets*, Journal of Machine
-Learning Research 7:1-30, section 3.2.4; a bar here has a dot for each of its members, as others may lie between.
+"""Systems on the axis of scores, and a bar for each clique of systems that do not differ significantly, as in Demšar
+(2006), *Statistical Comparisons of Classifiers over Multiple Data Sets*, Journal of Machine Learning Research 7:1-30,
+section 3.2.4; here a bar has a dot for each member, because other systems may lie between them.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ NEAR = 0.1  # between a name and its score
 
 @dataclass(frozen=True, slots=True)
 class _Bar:
-    """A clique, and on which level its bar is."""
+    """A clique, and the level of its bar."""
 
     letter: str
     members: tuple[SystemRecord, ...]
@@ -47,7 +46,7 @@ class _Bar:
 
 @dataclass(frozen=True, slots=True)
 class _Label:
-    """A name and its score, for which there are so many inches."""
+    """A name and its score, in `room` inches."""
 
     name: str
     score: str
@@ -56,19 +55,20 @@ class _Label:
 
 
 def bars(scene: BoardScene) -> Drawing:
-    """The picture of a board; refused beyond 30 systems, and where there are no letters."""
+    """The picture of a board; refused beyond 30 systems, and without letters."""
     systems = scene.systems
     if len(systems) > MOST_SYSTEMS:
         raise refusal(
-            f"The bars are of at most {MOST_SYSTEMS} systems, and these are {len(systems)}: ask for the leaderboard or the heatmap."
+            f"Bars show at most {MOST_SYSTEMS} systems, and there are {len(systems)}: choose the "
+            "leaderboard or the heatmap."
         )
     groups = scene.board.groups
     if groups is None:
         raise refusal(
-            "The bars are of groups, which only the tests of all pairs have: ask for the leaderboard or the forest."
+            "Bars show groups, which need the tests of all pairs: choose the leaderboard or the forest."
         )
     if groups.letters is None:
-        raise refusal("There are too many groups for bars: ask for the leaderboard or the heatmap.")
+        raise refusal("There are too many groups for bars: choose the leaderboard or the heatmap.")
     palette = scene.palette
     scores = aligned([system.score for system in systems])
     numbers = widest(scores, SIZE)

@@ -1,6 +1,6 @@
-"""What all pictures of a comparison share: the board that is drawn, its titles and numbers, and refusals.
+"""The common part of all pictures of a comparison: the board, titles, numbers, and refusals.
 
-Numbers have few digits, stand below each other, and are still on the right side of what they are compared with.
+Numbers have few digits, are aligned, and stay on the right side of what they are compared with.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .canvas import BoardPalette
 
 MINUS = "\N{MINUS SIGN}"
 SIGNIFICANT, MOST_DECIMALS = 3, 9
-LONGEST_SHARE = 6  # decimals of a number that is not written as a power of ten
+LONGEST_SHARE = 6  # decimals of a number not written as a power of ten
 UNDERFLOW = -99.0
 
 
@@ -40,7 +40,7 @@ def aligned(scores: Sequence[float]) -> list[str]:
 
 
 def short_p(pair: PairRecord, alpha: float, digits: int = 2) -> str:
-    """An adjusted p-value in two digits, unless these would be on the other side of alpha, or 1 where it is less."""
+    """An adjusted p-value in two digits, or more if these would be on the other side of alpha or round up to 1."""
     p = pair.p_adjusted
     if pair.log10_p_adjusted < UNDERFLOW:
         return f"<1e{MINUS}99"
@@ -53,7 +53,7 @@ def short_p(pair: PairRecord, alpha: float, digits: int = 2) -> str:
 
 
 def limit_text(limit: float) -> str:
-    """A bound of p-values in decimals, as a power of ten where it would be long."""
+    """A bound of p-values in decimals, or as a power of ten if that is shorter."""
     text = f"{Decimal(repr(limit)):f}"
     return text if len(text) <= LONGEST_SHARE + 2 else _power(exactly(limit))
 
@@ -68,7 +68,7 @@ def _power(text: str) -> str:
     return text.replace("e-0", "e-").replace("-", MINUS)
 
 
-# Rows of a few systems have room; those of many are as close as their texts allow.
+# Rows of few systems have room; those of many are as close as their texts allow.
 FEW = 40
 MOST_NAME = 2.9  # inches: longer names are cut in the middle
 
@@ -95,12 +95,12 @@ class BoardScene:
 
     @property
     def measured(self) -> str:
-        """What was measured."""
+        """The metric in words."""
         return what_was_measured(self.record, short)
 
     @property
     def subtitle(self) -> str:
-        """Where, how many items, and how the p-values were adjusted."""
+        """The data set, the number of items, and the adjustment."""
         parts = [
             self.named.title(short(self.named.dataset)),
             _items(self.board),
@@ -122,7 +122,7 @@ class BoardScene:
 
 
 def refusal(detail: str) -> InvalidTest:
-    """Why a picture cannot be drawn of a comparison."""
+    """A refusal to draw a picture of a comparison."""
     return InvalidTest.at("/?picture", "picture_impossible", detail)
 
 

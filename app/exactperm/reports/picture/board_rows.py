@@ -39,7 +39,7 @@ COLUMN = 0.2  # between columns
 EDGE = 0.32  # of a panel: half a number of its axis
 HEAD, AXIS = 0.24, 0.26
 MOST_TICKS = 10
-LETTERS_APART = 12  # more letters are written as runs
+LETTERS_APART = 12  # more letters are shortened to runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class _Columns:
 
 
 def leaderboard(scene: BoardScene) -> Drawing:
-    """The picture of a board; without all pairs there are scores alone, and relations to the baseline."""
+    """The picture of a board; without all pairs it has only scores, and relations to the baseline."""
     columns = _columns(scene)
     title = f"{counted(len(scene.systems), 'system')} by {scene.measured}"
     notes = _notes(scene)
@@ -160,7 +160,7 @@ def _runs(mark: str, letters: Sequence[str]) -> str:
 
 
 def _is_long(rows: Sequence[object]) -> bool:
-    """So long that the axis is needed at the top as well."""
+    """Whether the board is so long that it needs the axis at the top as well."""
     return len(rows) > 20
 
 
@@ -211,7 +211,7 @@ def _axes(canvas: Canvas, scene: BoardScene, columns: _Columns, top: float, bott
 
 
 def _rank_ticks(systems: int) -> list[int]:
-    """1, round numbers, and K, without those that would touch."""
+    """1, round numbers, and K, without numbers that would touch."""
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 10**9) if systems / step <= MOST_TICKS)
     apart = (width(str(systems), SMALL) + 0.05) * systems / RANKS  # in ranks
     inner = range(step, systems, step)
@@ -254,7 +254,7 @@ def _mark(canvas: Canvas, scene: BoardScene, columns: _Columns, mark: str, y: fl
     if scene.board.groups is None or len(letters) > LETTERS_APART:
         canvas.text(columns.letters, y, _runs(mark, letters), color=ink, size=scene.size)
         return
-    for letter in mark:  # each in a column of its own, so that shared ones stand below each other
+    for letter in mark:  # a column for each letter, so that shared ones are aligned
         x = columns.letters + _pitch(scene) * (letters.index(letter) + 0.5)
         canvas.text(x, y, letter, color=ink, size=scene.size, across="center")
 
@@ -272,17 +272,18 @@ def _cluster_lines(canvas: Canvas, scene: BoardScene, rows: float) -> None:
 def _notes(scene: BoardScene) -> list[str]:
     groups, alpha = scene.board.groups, scene.board.family.alpha
     if groups is None:
-        return ["Without the tests of all pairs there are no rank ranges and no groups."]
+        return ["Rank ranges and groups need the tests of all pairs."]
     said = [
         (
-            f"Filled dots are the best set: the best system is in it with {confidence(alpha)} confidence. "
-            f"Bars are rank ranges that hold for all systems at once with {confidence(alpha)} confidence; the tick is the rank."
+            f"Filled dots are the best set, which holds the best system with {confidence(alpha)} "
+            f"confidence. Bars are rank ranges that hold for all systems at once with {confidence(alpha)} "
+            "confidence; the tick is the rank."
         )
     ]
     if groups.letters is not None:
         said.append("Systems that share a letter do not differ significantly.")
     if len(groups.clusters) > 1:
-        said.append("At a line, all above differ significantly from all below.")
+        said.append("All above a line differ significantly from all below it.")
     return [" ".join(said)]
 
 
@@ -297,7 +298,7 @@ SIGNS: dict[Relation, str] = {"better": "+", "worse": MINUS, "tied": "", "undeci
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    """A difference: of whom, its ends (None is unbounded), and its test."""
+    """A difference: its name, its ends (None is unbounded), and its test."""
 
     label: str
     name: str
@@ -322,12 +323,12 @@ class _ForestLayout:
 
 
 def forest(scene: BoardScene) -> Drawing:
-    """The picture of a board; refused where none of its pairs is listed."""
+    """The picture of a board; refused if none of its pairs is listed."""
     rows, to = _differences(scene)
     if not rows:
         raise refusal(
-            "The forest shows pairs, here those with the baseline or the best system, and none is listed: set pairs to all, or "
-            "ask for another picture."
+            "The forest shows pairs with the baseline or the best system, and none is listed: set pairs to "
+            "all, or choose another picture."
         )
     title = f"Differences{f' to {short(to)}' if to else ''} in {scene.measured}"
     notes, palette = _forest_notes(rows), scene.palette
@@ -365,7 +366,7 @@ def _words(row: _Difference) -> str:
 
 
 def _differences(scene: BoardScene) -> tuple[list[_Difference], str]:
-    """The differences, best system first, and the system that they are to; named pairs in their order, to none."""
+    """The differences, best system first, and their reference system; named pairs in their order, without one."""
     record, board, alpha = scene.record, scene.board, scene.board.family.alpha
     if record.compare == "pairs":
         names = list(dict.fromkeys(name for pair in board.pairs for name in (pair.u, pair.v)))
@@ -434,7 +435,7 @@ def _draw_difference(
         canvas.line([(low, y), (high, y)], color=palette.dot, linewidth=1.6, say=said)
         half, tip = 0.05, 0.06
         for x, end, inwards in ((low, interval.low, 1), (high, interval.high, -1)):
-            if end is None:  # an arrow: it goes on
+            if end is None:  # an arrow: unbounded
                 points = [(x + inwards * tip, y - half), (x, y), (x + inwards * tip, y + half)]
             else:
                 points = [(x, y - half), (x, y + half)]
@@ -462,8 +463,9 @@ def _forest_notes(rows: Sequence[_Difference]) -> list[str]:
         count = sum(row.interval is not None for row in rows)
         some = "" if count == len(rows) else f" ({count} of {counted(len(rows), 'pair')} have one)"
         said.append(
-            f"Lines are {', '.join(sorted(levels))} confidence intervals of single pairs{some}; they are not adjusted for several "
-            "comparisons, so they may exclude 0 where the adjusted p-value is above alpha."
+            f"Lines are {', '.join(sorted(levels))} confidence intervals of single pairs{some}; they are "
+            "not adjusted for several comparisons, so they may exclude 0 although the adjusted p-value is "
+            "above alpha."
         )
     else:
         said.append(

@@ -1,8 +1,8 @@
-"""A sheet of paper in inches from its top left corner, on which pictures are laid out by hand, as SVG.
+"""A canvas for SVG pictures, in inches from its top left corner.
 
-Every mark may have a sentence, which a reader of the SVG sees when pointing at it. Texts stay texts, and the same
-picture is the same bytes everywhere. The font that they are laid out in, and drawn in where they are pixels, is DejaVu Sans,
-which stands beside this file. Colours are safe for colour-blind readers and in print.
+Every mark may have a sentence, shown when pointing at it. Texts stay texts, and the same picture is the same bytes
+everywhere. Layout and PNG use DejaVu Sans, which is beside this file. Colours are safe for colour-blind readers and
+in print.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from typing import Literal, TypeVar
 from ...presentation.escaping import single_line
 
 FAMILY = "DejaVu Sans"
-# A reader's fonts draw an SVG; none of these is wider than ours.
+# The reader's fonts draw an SVG; none of these is wider than ours.
 FAMILIES = f"system-ui,-apple-system,'Segoe UI',Roboto,'{FAMILY}',sans-serif"
 FOLDER = Path(__file__).parent / "dejavu"
 
 
 @cache
 def _widths() -> tuple[dict[int, float], float]:
-    """The width over the size of each character that the font has, and of the box for all others.
+    """The width over the size of each character of the font, and of the box for missing ones.
 
-    The tables are those of OpenType 1.9: cmap (format 12), head, hhea and hmtx.
+    From the tables of OpenType 1.9: cmap (format 12), head, hhea and hmtx.
     """
     data = (FOLDER / "DejaVuSans.ttf").read_bytes()
     count = struct.unpack_from(">H", data, 4)[0]
@@ -68,27 +68,27 @@ def advance(char: str) -> float:
 
 
 def printable(text: str) -> str:
-    """The text with what the font lacks replaced: there is no other font to be counted on."""
+    """The text with characters that the font lacks replaced, since no other font is certain."""
     widths, _ = _widths()
     return "".join(char if ord(char) in widths else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 POINTS_PER_INCH = 72.0
-WIDE = 1.3  # of the size: emoji, and Han in the reader's fonts; ours has neither
+WIDE = 1.3  # of the size: emoji and Han characters in the reader's fonts; ours has neither
 BOLD = 1.14  # of the same text in regular weight
 HINTED = 1.05  # letters on whole pixels are a little wider
 NAMELESS = "(unnamed)"
 
 
 def width(text: str, points: float, *, bold: bool = False) -> float:
-    """The width in inches, of a size in points; the reader's fonts are not wider than ours."""
+    """The width in inches at a size in points; the reader's fonts are not wider."""
     ems = sum(map(_advance, text)) * (BOLD if bold else 1.0)
     return HINTED * ems * points / POINTS_PER_INCH
 
 
 def widest(texts: Iterable[str], points: float, *, bold: bool = False) -> float:
-    """The width of the widest, 0 of none."""
+    """The width of the widest, 0 for none."""
     return max((width(text, points, bold=bold) for text in texts), default=0.0)
 
 
@@ -115,7 +115,7 @@ def fitted(text: str, points: float, room: float) -> str:
 
 
 def names_fitted(names: Sequence[str], points: float, room: float) -> list[str]:
-    """Names that fit, and still differ: those that are cut to the same text get numbers."""
+    """Names that fit and still differ: names cut to the same text get numbers."""
     labels = [fitted(name, points, room) for name in names]
     seen: dict[str, int] = {}
     many = {label for label in labels if labels.count(label) > 1}
@@ -130,7 +130,7 @@ def names_fitted(names: Sequence[str], points: float, room: float) -> list[str]:
 
 
 def wrapped(text: str, points: float, room: float) -> list[str]:
-    """Lines of whole words that are at most `room` wide; a longer word is cut in its middle."""
+    """Lines of whole words, at most `room` wide; longer words are cut in the middle."""
     lines: list[str] = []
     for word in text.split():
         if lines and width(f"{lines[-1]} {word}", points) <= room:
@@ -160,7 +160,7 @@ LINE = 0.165  # inches between the lines of small text
 # From the middle of a line of text, or its top or bottom, to its base, over its size.
 BASE = {"center": 0.36, "top": 0.93, "bottom": -0.24}
 HATCH = 3.2  # points from line to line
-# No XML document may hold these (XML 1.0, section 2.2).
+# Forbidden in XML documents (XML 1.0, section 2.2).
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ANCHORS = {"left": "start", "center": "middle", "right": "end"}
 
@@ -171,7 +171,7 @@ def xml(text: str) -> str:
 
 
 def _length(inches: float) -> str:
-    """Inches as points, in as few digits as they need."""
+    """Inches as points, with few digits."""
     return f"{inches * POINTS_PER_INCH:.5f}".rstrip("0").rstrip(".")
 
 
@@ -201,9 +201,9 @@ class Canvas:
         behind: str = "",
         say: str = "",
     ) -> None:
-        """A text of one line or several; `across` and `up` say which of its points is at (x, y).
+        """Text of one or several lines; `across` and `up` choose the point of the text at (x, y).
 
-        It reads upwards where it is `turned`, and has a ground of the colour `behind` it.
+        `turned` text reads upwards; `behind` is the colour of its background.
         """
         if not text:
             return
@@ -236,7 +236,7 @@ class Canvas:
         fill: str = "none",
         say: str = "",
     ) -> None:
-        """Straight lines from point to point; a shape where they have a `fill`."""
+        """Straight lines from point to point; a shape if there is a `fill`."""
         style = f"fill: {fill}; stroke: {color}; stroke-width: {linewidth:g}"
         style += f"; stroke-dasharray: {dashes}" if dashes else ""
         self._path([points], style, say, closed=fill != "none")
@@ -250,7 +250,7 @@ class Canvas:
     def boxes(
         self, boxes: Iterable[Box], *, color: str, edge: float = 0.0, opacity: float = 1.0, say: str = ""
     ) -> None:
-        """Many rectangles as one path, with an `edge` of so many points."""
+        """Many rectangles as one path, with an `edge` in points."""
         parts = [((x0, y0), (x1, y0), (x1, y1), (x0, y1)) for x0, y0, x1, y1 in boxes]
         self.shapes(parts, color=color, edge=edge, opacity=opacity, say=say)
 
@@ -270,17 +270,17 @@ class Canvas:
         self._path(parts, style, say, closed=True)
 
     def dot(self, x: float, y: float, *, color: str, fill: str, size: float = 5.5, say: str = "") -> None:
-        """A round mark of so many points."""
+        """A round mark of `size` points."""
         place = f'cx="{_length(x)}" cy="{_length(y)}" r="{size / 2:g}"'
         self._add(f'<circle {place} style="fill: {fill}; stroke: {color}; stroke-width: 1.2"/>', say)
 
     def hatched(self, ground: str, lines: str) -> str:
-        """A fill of slanted lines on a ground."""
+        """A hatched fill."""
         name = self._hatches.setdefault((ground, lines), f"{self.name}-hatch{len(self._hatches) or ''}")
         return f"url(#{name})"
 
     def title(self, title: str, subtitle: str, *, ink: str, soft: str) -> float:
-        """Title and subtitle at the top; the height of what is below them."""
+        """Title and subtitle at the top; returns the y below them."""
         room = self.width - 2 * MARGIN
         y = MARGIN + 0.1
         for row in title_lines(title, room):
@@ -292,7 +292,7 @@ class Canvas:
         return y
 
     def notes(self, y: float, sentences: Sequence[str], *, color: str) -> None:
-        """Sentences below the picture, each on lines of its own."""
+        """Sentences below the picture, each on new lines."""
         for row in note_lines(sentences, self.width):
             self.text(MARGIN, y, row, color=color, size=SMALL)
             y += LINE
@@ -331,7 +331,7 @@ class Canvas:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A picture with the words for those who cannot see it."""
+    """A picture, and its description for those who cannot see it."""
 
     canvas: Canvas
     title: str
@@ -344,12 +344,12 @@ def title_lines(title: str, room: float) -> list[str]:
 
 
 def note_lines(sentences: Sequence[str], width: float) -> list[str]:
-    """The lines of sentences below a picture that is so wide."""
+    """The lines of sentences below a picture of this width."""
     return [row for sentence in sentences for row in wrapped(sentence, SMALL, width - 2 * MARGIN)]
 
 
 def head_height(title: str, subtitle: str, width: float) -> float:
-    """Where the picture begins below its title and subtitle."""
+    """The y of the picture below its title and subtitle."""
     room = width - 2 * MARGIN
     return MARGIN + 0.1 + 0.23 * len(title_lines(title, room)) + LINE * len(wrapped(subtitle, SMALL, room))
 
@@ -374,18 +374,18 @@ class Axis:
     ticks: tuple[tuple[float, str], ...]  # in inches, with their numbers
 
     def at(self, value: float) -> float:
-        """Where a value is, in inches; outside the axis at its end."""
+        """The place of a value in inches; values outside the axis are at its end."""
         share = (scaled(value, self.exponent) - self.low) / (self.high - self.low)
         return self.left + (self.right - self.left) * min(max(share, 0.0), 1.0)
 
     @property
     def units(self) -> str:
-        """What to add to the name of the axis."""
+        """The units to add to the name of the axis."""
         return f" (in units of 1e{self.exponent})".replace("-", "\N{MINUS SIGN}") if self.exponent else ""
 
 
 def score_axis(values: Iterable[float], left: float, right: float, points: float) -> Axis:
-    """An axis from `left` to `right`, in inches, with room for all finite values; its numbers have so many points."""
+    """An axis from `left` to `right` in inches for all finite values, with numbers of `size` points."""
     finite = [value for value in values if math.isfinite(value)] or [0.0]
     low, high = min(finite), max(finite)
     exponent = _exponent(finite)
@@ -397,18 +397,18 @@ def score_axis(values: Iterable[float], left: float, right: float, points: float
 
 
 def axis_of(low: float, high: float, ends: tuple[float, float], gap: Gap) -> Axis:
-    """An axis from a low value to a high one at `ends`, in inches; `gap` says how far two numbers have to be apart."""
+    """An axis from a low to a high value at `ends` in inches; `gap` is the least distance of two numbers."""
     exponent = _exponent([low, high])
     return _placed_axis(scaled(low, exponent), scaled(high, exponent), ends, exponent, gap)
 
 
 def across(points: float) -> Gap:
-    """How far two numbers side by side have to be apart: half of each, and some room."""
+    """The least distance of two numbers side by side: half of each, and some room."""
     return lambda one, other: (width(one, points) + width(other, points)) / 2 + GAP
 
 
 def upwards(points: float) -> Gap:
-    """How far two numbers above each other have to be apart."""
+    """The least distance of two numbers above each other."""
     return lambda one, other: 2.6 * points / POINTS_PER_INCH
 
 
@@ -422,7 +422,7 @@ def _placed_axis(low: float, high: float, ends: tuple[float, float], exponent: i
 
 
 def scaled(value: float, exponent: int) -> float:
-    """The value over 10**exponent, also where that power is no double."""
+    """The value over 10**exponent, even if that power is not a double."""
     return float(Decimal(value).scaleb(-exponent)) if exponent else value
 
 
@@ -433,7 +433,7 @@ def _exponent(values: Sequence[float]) -> int:
 
 
 def _ticks(low: float, high: float, room: float, gap: Gap) -> list[str]:
-    """Round numbers, as many as fit; none where not even two do."""
+    """Round numbers, as many as fit; none if fewer than two do."""
     for most in range(MOST_TICKS, 0, -1):
         step, decimals = _step((high - low) / most)
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
@@ -445,7 +445,7 @@ def _ticks(low: float, high: float, room: float, gap: Gap) -> list[str]:
 
 
 def _step(least: float) -> tuple[float, int]:
-    """The next round number, and how many decimals its multiples have."""
+    """The next round number, and the decimals of its multiples."""
     magnitude = math.floor(math.log10(least))
     for digits, more in ((1.0, 0), (2.0, 0), (2.5, 1), (5.0, 0)):
         if digits * 10.0**magnitude >= least * (1.0 - 1e-9):
@@ -454,7 +454,7 @@ def _step(least: float) -> tuple[float, int]:
 
 
 def _fixed(value: float, decimals: int) -> str:
-    """So many decimals, and no negative zero."""
+    """Fixed decimals, without negative zero."""
     text = f"{value:.{decimals}f}"
     return text.removeprefix("-") if float(text) == 0.0 else text
 
@@ -479,8 +479,8 @@ class Palette:
 class BoardPalette:
     """Colours of comparisons by their part.
 
-    `better` and `worse` are ramps of one hue each, blue and orange, whose lightness alone tells their four steps; what is
-    worse has a mark of its own beside. `tied` is the step below both. `knock` is of text on the two strongest steps.
+    `better` and `worse` are ramps of one hue each, blue and orange, in four steps of lightness; worse pairs also have a
+    mark. `tied` is the step below both. `knock` is for text on the two strongest steps.
     """
 
     paper: str

@@ -1,7 +1,6 @@
 """All pairs as a sorted triangle: five steps of -log10 of the adjusted p-value, with its sign.
 
-A system's name stands on the diagonal: left of it are its pairs with better ranked systems, below it those with worse
-ranked ones.
+The diagonal has the systems' names: pairs with better ranked systems are to the left, with worse ranked ones below.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ from .canvas import (
     width,
 )
 
-STEPS = 4  # beyond "not significant": alpha, alpha / 10, alpha / 100, alpha / 1000
-WRITTEN, POINTED = 12, 40  # up to so many systems, cells have numbers, and sentences of their own
+STEPS = 4  # significant steps: alpha, alpha / 10, alpha / 100, alpha / 1000
+WRITTEN, POINTED = 12, 40  # up to this many systems, cells have numbers and sentences
 SIDES = (0.56, 0.25, 0.115)  # of a cell, in inches: up to 12 systems, up to 40, more
 GAPS = (0.02, 0.012, 0.0)
 MOST_NAME = 2.4
@@ -45,10 +44,10 @@ Segment = tuple[Point, Point]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The pair of the systems at two places: `upper` is better ranked than `lower`.
+    """The pair of the systems at two places:
 
-    `step` is 0 where they do not differ significantly, and up to 4, where the adjusted p-value is at most alpha / 1000.
-    `sign` is 1 where the upper one is significantly better, -1 where it is worse, else 0.
+    `upper` is better ranked than `lower`. `step` is 0 if they do not differ significantly, up to 4 for an adjusted
+    p-value of at most alpha / 1000. `sign` is 1 if the upper one is significantly better, -1 if worse, else 0.
     """
 
     upper: int
@@ -70,10 +69,10 @@ class _Key:
 
 
 def heatmap(scene: BoardScene) -> Drawing:
-    """The picture of a board; refused where no pairs are listed."""
+    """The picture of a board; refused if no pairs are listed."""
     if not scene.board.pairs:
         raise refusal(
-            "The heatmap shows pairs, and none is listed: set pairs to all, or ask for another picture."
+            "The heatmap shows pairs, and none is listed: set pairs to all, or choose another picture."
         )
     cells, systems = cells_of(scene.board), len(scene.systems)
     side = _by_size(SIDES, systems)
@@ -121,7 +120,7 @@ def _draw_cells(canvas: Canvas, scene: BoardScene, cells: Sequence[Cell], side: 
         for cell in cells:
             color = _look(canvas, scene, cell.step, cell.sign, cell.pair.relation)
             canvas.boxes([box(cell)], color=color, say=_sentence(scene, cell))
-    else:  # neighbours that look the same are one box, and all that look the same one path
+    else:  # equal neighbours are one box, and all boxes of one look are one path
         for (step, sign, relation), boxes in _runs(cells, box).items():
             canvas.boxes(
                 boxes, color=_look(canvas, scene, step, sign, relation), edge=0.4
@@ -136,7 +135,7 @@ def _draw_cells(canvas: Canvas, scene: BoardScene, cells: Sequence[Cell], side: 
         if systems <= WRITTEN:
             middle = middle[0], y0 + 0.11
         if cell.sign > 0 and systems > POINTED:
-            continue  # the legend says that what has no mark is better
+            continue  # unmarked means better in the legend
         marks[_ink(scene, cell.step)] += _mark(middle, half, cell.sign, cell.pair.relation)
     for color, segments in marks.items():
         canvas.lines(segments, color=color, linewidth=1.0 if systems <= POINTED else 0.8)
@@ -155,7 +154,7 @@ def _runs(cells: Sequence[Cell], box: Callable[[Cell, int], Box]) -> dict[tuple[
 
 
 def _kind(cell: Cell) -> tuple[int, int, str]:
-    """What a cell's look depends on."""
+    """The look of a cell."""
     plain = cell.pair.relation if cell.pair.relation == "untestable" else ""
     return cell.step, cell.sign, plain
 
@@ -174,7 +173,7 @@ def _ink(scene: BoardScene, step: int) -> str:
 
 
 def _mark(middle: Point, half: float, sign: int, relation: str) -> list[Segment]:
-    """Plus, minus, or a cross where it is undecided."""
+    """Plus, minus, or a cross for undecided."""
     x, y = middle
     if relation == "undecided":
         return [((x - half, y - half), (x + half, y + half)), ((x - half, y + half), (x + half, y - half))]
@@ -255,8 +254,8 @@ def _draw_keys(canvas: Canvas, scene: BoardScene, keys: Sequence[_Key], y: float
 def _notes(scene: BoardScene) -> list[str]:
     return [
         (
-            "Systems are sorted, best first. Left of a name are its pairs with higher ranked systems, below it those with lower "
-            "ranked ones. Better and worse are said of the higher ranked system; p is adjusted."
+            "Systems are sorted, best first. Pairs with higher ranked systems are left of a name, with "
+            "lower ranked ones below. Better and worse refer to the higher ranked system; p is adjusted."
         )
     ]
 
@@ -299,7 +298,7 @@ def limits_of(alpha: float) -> list[float]:
 
 
 def limit_texts(alpha: float) -> list[str]:
-    """The same in words."""
+    """These limits in words."""
     return [limit_text(limit) for limit in limits_of(alpha)]
 
 
@@ -308,6 +307,6 @@ def _cell(place: dict[str, int], limits: Sequence[float], pair: PairRecord) -> C
     first = pair.u if place[pair.u] == upper else pair.v
     _, relation = toward(pair, first)
     sign = {"better": 1, "worse": -1}.get(relation, 0)
-    # The relation decides about alpha itself: it knows fractions. Beyond, the upper bound must be below a limit.
+    # The relation decides about alpha, with fractions. For the other limits, the upper bound must be below.
     beyond = sum(pair.p_adjusted_bounds[1] <= limit for limit in limits[1:])
     return Cell(upper, lower, (1 + beyond) if sign else 0, sign, pair)

@@ -1,7 +1,7 @@
-"""The picture of a null distribution: its bars, the tail in another colour and hatched, the observed value and texts.
+"""The picture of a null distribution: bars, the tail in another colour and hatched, the observed value and texts.
 
-And power against the number of items on the same paper, the wanted power as a rule and the answer as a dot; where several
-numbers of items were asked for a difference each, the difference against the number of items.
+Also power against the number of items, with the wanted power as a line and the answer as a dot; or, for differences
+at several numbers of items, the difference against the number of items.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from .canvas import (
     wrapped,
 )
 
-# The axis is stretched to the observed value while the null keeps at least this share of it.
+# The axis is stretched to the observed value if the null keeps at least this share of it.
 LEAST_SHARE = 0.45
 MARGIN = 0.06
-REACH = 4.75  # standard deviations on both sides; what lies further out cannot be seen
+REACH = 4.75  # standard deviations on both sides; anything further out is invisible
 MAX_NAME_CHARS = 40
 MAX_SEPARATE = 60
 LINE_CHARS = 76
@@ -58,12 +58,12 @@ LEGENDS: dict[Alternative, str] = {
     "greater": "values \N{GREATER-THAN OR EQUAL TO} observed",
     "less": "values \N{LESS-THAN OR EQUAL TO} observed",
 }
-SLIVER = 1e-6  # of a bar: rounding, not a part of it
+SLIVER = 1e-6  # of a bar: a smaller part is rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The probability of the values from `left` to `right`, or a part of that; `middle` is that of the whole bar."""
+    """The probability of the values from `left` to `right`, or a part of a bar; `middle` is that of the whole bar."""
 
     left: float
     right: float
@@ -75,10 +75,10 @@ class Bar:
 class Scene:
     """The content of a picture; values in the statistic's units, or in 10**exponent of them.
 
-    `beyond` says on which side the observed value lies outside the axis: -1, 0 (it is on it) or 1. `bars` hold
-    all of the null, `tails` the parts of them that count for the p-value; both are empty where the null is not
-    known. `regions` are the parts of the axis that count. Bars that are `separate` stand for single values and
-    are drawn `share` times as wide as they are, so that they can be told apart and none is too thin to see.
+    `beyond` is -1, 0 or 1: the observed value is left of, on or right of the axis. `bars` hold the null, `tails` the
+    parts that count for the p-value; both are empty if the null is unknown. `regions` are the parts of the axis that
+    count. `separate` bars stand for single values and are drawn at `share` of their width, so that they are distinct
+    and visible.
     """
 
     title: str
@@ -136,7 +136,7 @@ def scene(record: TestRecord, note: str = "") -> Scene:
 def _bars_of(record: TestRecord) -> tuple[Bar, ...]:
     null, width = record.null, record.null.pmf_bin_width or 0.0
     pmf = null.pmf or ()
-    if not pmf and null.min == null.max:  # a range of one value is a distribution that is known
+    if not pmf and null.min == null.max:  # a range of one value is a known distribution
         pmf = (Mass(null.min, 1.0),)
     if width == 0.0:  # a single value
         width = max(abs(record.statistic.observed), abs(null.mean), 1.0) / 50
@@ -144,7 +144,7 @@ def _bars_of(record: TestRecord) -> tuple[Bar, ...]:
 
 
 def _share(bars: tuple[Bar, ...], axis: float) -> float:
-    """How much wider or narrower than its bin a bar is drawn."""
+    """The drawn width of a bar over its bin's."""
     middles = sorted(bar.middle for bar in bars)
     width = bars[0].right - bars[0].left
     gap = min((after - before for before, after in pairwise(middles)), default=width)
@@ -165,7 +165,7 @@ def _name(record: TestRecord) -> str:
 
 
 def _axis_title(record: TestRecord, exponent: int) -> str:
-    """What the axis shows, and in which units."""
+    """The name of the axis, with units."""
     of = "" if record.statistic.u is None else "difference in "
     return f"{of}{_name(record)}{_units(exponent)}"
 
@@ -184,7 +184,7 @@ def _subtitle(record: TestRecord, note: str) -> str:
 
 
 def _is_sampled(record: TestRecord) -> bool:
-    """Whether the bars are those of samples, as they are where several sums have no law of one lattice."""
+    """Whether the bars come from samples, as for several sums without a common lattice."""
     if any(warning.code == "null_sampled" for warning in record.warnings):
         return True
     method = record.method
@@ -192,7 +192,7 @@ def _is_sampled(record: TestRecord) -> bool:
 
 
 def _axis_ends(record: TestRecord, bars: tuple[Bar, ...]) -> tuple[float, float, int]:
-    """Ends of the axis, and on which side of it the observed value is."""
+    """The ends of the axis, and the side of it that the observed value is on."""
     null, observed = record.null, record.statistic.observed
     low, high = null.mean - REACH * null.sd, null.mean + REACH * null.sd
     if bars:
@@ -207,7 +207,7 @@ def _axis_ends(record: TestRecord, bars: tuple[Bar, ...]) -> tuple[float, float,
         beyond = 1 if observed > high else -1
         wide_low, wide_high = low, high
     pad = MARGIN * max(wide_high - wide_low, bulk)
-    room = 0.3 * bulk  # for the arrow that points to it
+    room = 0.3 * bulk  # for the arrow to it
     return (
         wide_low - pad - (room if beyond < 0 else 0.0),
         wide_high + pad + (room if beyond > 0 else 0.0),
@@ -245,8 +245,7 @@ def _description(record: TestRecord, title: str) -> str:
 def scaled(record: TestRecord) -> tuple[TestRecord, int]:
     """The record with its values over 10**exponent, and the exponent: zero except for extreme magnitudes.
 
-    Moments that have left the range of doubles are taken from the probabilities again, or are zero where there
-    are none.
+    Moments outside the range of doubles are recomputed from the probabilities, or zero without any.
     """
     null, observed = record.null, record.statistic.observed
     largest = max(abs(null.min), abs(null.max)) or abs(observed)
@@ -285,7 +284,7 @@ def _moments(pmf: tuple[tuple[float, float], ...]) -> tuple[float, float]:
 
 
 def tail_regions(record: TestRecord) -> tuple[Region, ...]:
-    """The values that are at least as extreme as observed; a bootstrap's null has the same rule."""
+    """The values that are at least as extreme as observed, also for the bootstrap."""
     observed = record.statistic.observed
     if record.alternative == "greater":
         return ((observed, math.inf),)
@@ -305,8 +304,8 @@ def regions_on(regions: Sequence[Region], left: float, right: float) -> tuple[Re
 def tails_of(record: TestRecord, bars: Sequence[Bar], regions: Sequence[Region]) -> tuple[Bar, ...]:
     """The parts of the bars that count for the p-value.
 
-    Bars inside a region count as a whole. How much of a bar at the edge of a region counts is not known from its bin:
-    it is what the p-value leaves, drawn on the side of the region.
+    Bars inside a region count fully. The part of a bar at the edge of a region is the rest of the p-value, drawn on the
+    side of the region.
     """
     if is_empty(record):
         return ()
@@ -329,7 +328,7 @@ def tails_of(record: TestRecord, bars: Sequence[Bar], regions: Sequence[Region])
 
 
 def is_empty(record: TestRecord) -> bool:
-    """Whether no resample is in the tail, so that the p-value is an upper bound."""
+    """Whether the tail has no resample, so that the p-value is an upper bound."""
     return any(warning.code == "bootstrap_empty_tail" for warning in record.warnings)
 
 
@@ -341,7 +340,7 @@ def _part(bar: Bar, share: float, on_the_right: bool) -> Bar:
 
 
 def legend(record: TestRecord, *, on_the_axis: bool) -> str:
-    """What the shading means, or that it is outside the axis."""
+    """The meaning of the shading, or a note that it is off the axis."""
     text = LEGENDS[record.alternative]
     return f"shaded: {text}" if on_the_axis else f"{text}: off this axis"
 
@@ -351,7 +350,7 @@ LEFT, RIGHT, TOP, BOTTOM = 0.775, 6.045, 0.75, 3.16875  # of the axes
 TITLE_SIZE, LABEL_SIZE = 15.0, 10.0
 HEADROOM = 1.27  # over the highest bar, for the observed value's label
 STRIP = 0.02  # of the axes' height: the tail's part of the axis
-TICKLESS = 0.03  # of the axis, at both ends: a long number there would be cut
+TICKLESS = 0.03  # of the axis, at both ends: long numbers there would be cut
 DASHES = "3 2.5"
 UNKNOWN = ("The null distribution was not computed.", "The band is its mean and standard deviation.")
 
@@ -415,7 +414,7 @@ def _bars(canvas: Canvas, scene: Scene, palette: Palette, along: Axis, up: Axis)
 
 
 def _outlines(bars: Sequence[Bar], scene: Scene, along: Axis, up: Axis) -> list[list[Point]]:
-    """Bars that stand for single values; or one outline of all that touch: hundreds of neighbours would show seams."""
+    """Bars of single values; or one outline of touching bars, as hundreds of neighbours would show seams."""
     outlines: list[list[Point]] = []
     end = 0.0
     for bar in sorted(bars, key=lambda each: each.left):
@@ -432,7 +431,7 @@ def _outlines(bars: Sequence[Bar], scene: Scene, along: Axis, up: Axis) -> list[
 
 
 def _unknown(canvas: Canvas, scene: Scene, palette: Palette, along: Axis, top: float) -> None:
-    """Mean and standard deviation, and a sentence: a curve that was not computed is not drawn."""
+    """Mean and standard deviation, and a sentence, but no curve that was not computed."""
     for row, text in enumerate(UNKNOWN[: 2 if scene.sd > 0.0 else 1]):
         canvas.text(LEFT, 0.85 + 0.17 * row, text, color=palette.ink)
     reach = top + 0.2 * (BOTTOM - top)
@@ -462,7 +461,7 @@ def _observed(canvas: Canvas, scene: Scene, palette: Palette, along: Axis, up: A
 
 
 def _foot(scene: Scene) -> float:
-    """Where the observed value's line begins: on its bar, which it would hide, where bars stand for single values."""
+    """The start of the observed value's line: above its bar if bars stand for single values."""
     if not scene.separate:
         return 0.0
     half = 0.5 * scene.share * (scene.bars[0].right - scene.bars[0].left)
@@ -481,14 +480,14 @@ def power_curve(
     heights = [abs(point.effect) if differences else point.power for point in record.curve]
     numbers = [point.n for point in record.curve]
     solution = record.solution
-    shown = numbers or [solution.n or 1]  # without a curve the answer alone
+    shown = numbers or [solution.n or 1]  # without a curve, only the answer
     first, last = min(shown), max(shown)
     pad = PAD * (last - first) or 0.5 * first
     along = axis_of(first - pad, last + pad, (LEFT, RIGHT), across(TEXT))
     top = (1.05 * max(heights, default=0.0) or 1.0) if differences else 1.03
     up = axis_of(0.0, top, (BOTTOM, TOP), upwards(TEXT))
     head(canvas, _power_title(record), _power_subtitle(record), palette)
-    grid(canvas, up, palette, ("true difference that is found" if differences else "power") + up.units)
+    grid(canvas, up, palette, ("detectable true difference" if differences else "power") + up.units)
     points = [(along.at(n), up.at(height)) for n, height in zip(numbers, heights, strict=True)]
     if points:
         canvas.line(points, color=palette.tail, linewidth=2.0)
@@ -519,7 +518,7 @@ def _power_title(record: PowerRecord) -> str:
     if solution.n is None or solution.effect is None:
         return "Out of reach"
     if _of_differences(record):
-        return "What so many items find"
+        return "What these items detect"
     if record.solve == "n":
         return f"{solution.n:,} items"
     if record.solve == "effect":

@@ -1,4 +1,4 @@
-"""Pictures of answers as files, SVG or PNG, and as elements of a page, which follow its light or dark.
+"""Pictures of answers as SVG or PNG files, and as elements of a page that follow its light or dark theme.
 
 The null distribution with the observed value and the shaded tail (the paper's Figure 2); of comparisons the leaderboard,
 the heatmap, the bars of cliques and the forest; power against the number of items. The same record gives the same bytes.
@@ -40,9 +40,7 @@ from .heatmap import heatmap
 from .null_distribution import draw, power_curve, scene
 
 DOTS_PER_INCH = 160.0
-MOST_PIXELS = (
-    32_000_000  # eight bytes each while they are written; a heatmap of 1,000 systems would have 350 million
-)
+MOST_PIXELS = 32_000_000  # eight bytes each while written; a heatmap of 1,000 systems would have 350 million
 BOARD_PICTURES: Mapping[str, Callable[[BoardScene], Drawing]] = {
     "leaderboard": leaderboard,
     "heatmap": heatmap,
@@ -53,48 +51,50 @@ BOARD_PICTURES: Mapping[str, Callable[[BoardScene], Drawing]] = {
 _CARDS: Mapping[Theme, str] = {"light": "#fff", "dark": "#1b1f22"}
 
 Printable = Callable[[str], str]
-Draw = Callable[[AnyPalette, str, Printable], Drawing]  # the colours, the name, and what replaces characters
+Draw = Callable[
+    [AnyPalette, str, Printable], Drawing
+]  # the colours, the name, and the replacement of characters
 
 
 def svg(record: TestRecord, theme: Theme = "light", note: str = "") -> bytes:
-    """The null distribution as a file of its own."""
+    """The null distribution as an SVG file."""
     return _file(_null(record, note), PALETTES[theme], "null")
 
 
 def png(record: TestRecord, theme: Theme = "light", note: str = "") -> bytes:
-    """The null distribution in pixels, at twice the usual resolution."""
+    """The null distribution as PNG, at twice the usual resolution."""
     return _pixels(_null(record, note), PALETTES[theme])
 
 
 def inline_svg(record: TestRecord, note: str = "", number: int = 0) -> str:
-    """The null distribution for a page; `number` tells pictures of one record on one page apart."""
+    """The null distribution for a page; `number` distinguishes pictures of one record on a page."""
     name = f"n{record.id[2:14]}" + (f"-{number}" if number else "")
     return _inline(_null(record, note), PALETTES, name, "transparent")
 
 
 def board_svg(record: CompareRecord, picture: str, theme: Theme = "light") -> bytes:
-    """A board as a file of its own; raises InvalidTest where there is no such picture."""
+    """A board as an SVG file; raises InvalidTest if it has no such picture."""
     return _file(_board(record, picture), BOARD_PALETTES[theme], picture)
 
 
 def board_png(record: CompareRecord, picture: str, theme: Theme = "light") -> bytes:
-    """A board in pixels, at twice the usual resolution; raises InvalidTest where there is no such picture."""
+    """A board as PNG, at twice the usual resolution; raises InvalidTest if it has no such picture."""
     return _pixels(_board(record, picture), BOARD_PALETTES[theme])
 
 
 def inline_board(record: CompareRecord, picture: str, named: NamedBoard, number: int = 0) -> str:
-    """A board for a page; `number` tells pictures of one record on one page apart."""
+    """A board for a page; `number` distinguishes pictures of one record on a page."""
     name = f"{picture[0]}{record.id[2:14]}-{number}"
     return _inline(_board(record, picture, named), BOARD_PALETTES, name, _CARDS)
 
 
 def power_svg(record: PowerRecord, theme: Theme = "light") -> bytes:
-    """Power as a file of its own."""
+    """Power as an SVG file."""
     return _file(partial(power_curve, record), PALETTES[theme], "power")
 
 
 def power_png(record: PowerRecord, theme: Theme = "light") -> bytes:
-    """Power in pixels, at twice the usual resolution."""
+    """Power as PNG, at twice the usual resolution."""
     return _pixels(partial(power_curve, record), PALETTES[theme])
 
 
@@ -108,7 +108,7 @@ def _null(record: TestRecord, note: str) -> Draw[Palette]:
 
 
 def _board(record: CompareRecord, picture: str, named: NamedBoard | None = None) -> Draw[BoardPalette]:
-    """The picture of one board, the main one unless another is `named`; alone it says how its files were read."""
+    """The picture of one board, by default the main one; a standalone picture tells how files were read."""
     shown = next(named_boards(record)) if named is None else named
 
     def draw_board(palette: BoardPalette, name: str, printable: Printable) -> Drawing:
@@ -129,7 +129,7 @@ def _file(draw: Draw[AnyPalette], palette: AnyPalette, name: str) -> bytes:
 def _inline(
     draw: Draw[AnyPalette], palettes: Mapping[Theme, AnyPalette], name: str, paper: str | Mapping[Theme, str]
 ) -> str:
-    """The picture as an element whose colours are variables; `paper` is what it lies on."""
+    """The picture as an element whose colours are variables; `paper` is its background."""
     grounds = {theme: paper if isinstance(paper, str) else paper[theme] for theme in palettes}
     themed = {theme: replace(palette, paper=grounds[theme]) for theme, palette in palettes.items()}
     drawn = draw(variables(palettes["light"], name), name, str)
@@ -137,9 +137,9 @@ def _inline(
 
 
 def _pixels(draw: Draw[AnyPalette], palette: AnyPalette) -> bytes:
-    """The picture as resvg draws it, in our font, with title and description as texts inside it.
+    """The picture drawn by resvg in our font, with title and description as PNG texts.
 
-    A very large one has fewer dots per inch: resvg aborts the process where there is not enough memory.
+    Very large ones have fewer dots per inch, because resvg aborts the process if memory is short.
     """
     import resvg_py
 

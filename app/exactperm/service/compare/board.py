@@ -91,23 +91,24 @@ def require_names(names: Iterable[str], what: str, pointer: Callable[[str], str]
     for name in names:
         shown = _shown(name)
         if not shown:
-            detail = f"A {what} has an empty name: give each a name of its own."
+            detail = f"A {what} has an empty name: give each a name."
             raise InvalidTest.at(pointer(name), "empty_name", detail)
         refuse_long_name(name, limits, pointer(name[:40]))
         if shown in seen and seen[shown] == name:
-            detail = f"Two {what}s are called {quoted(name)}: give each a name of its own."
+            detail = f"Two {what}s are called {quoted(name)}: give them different names."
             raise InvalidTest.at(pointer(name), "duplicate_name", detail)
         if shown in seen:
             detail = (
-                f"{quoted(name)} and {quoted(seen[shown])} look the same: they differ in blanks around them, in characters without "
-                f"width or in their Unicode form only. If they are one {what}, write the name the same way; else rename one."
+                f"{quoted(name)} and {quoted(seen[shown])} look the same: they differ only in surrounding "
+                f"blanks, zero-width characters or Unicode form. If they are one {what}, write the name the "
+                "same way; else rename one."
             )
             raise InvalidTest.at(pointer(name), "similar_names", detail)
         seen[shown] = name
 
 
 def names_of_files(called: list[str], inside: Sequence[str | None]) -> list[str]:
-    """The names of systems that have a file each: those that all files have in them, else those of the files."""
+    """The names of systems with a file each: the names in the files if all have one, else the files' names."""
     names = [name for name in inside if name is not None]
     return names if len(set(names)) == len(called) else called
 
@@ -119,12 +120,10 @@ def _shown(name: str) -> str:
 def without_ids(
     systems: Mapping[str, Any], others: Collection[str]
 ) -> tuple[dict[str, Any], list[Any] | None]:
-    """The columns of systems by name, in code-point order; and that of ids, which is none: all different, and called so.
+    """The columns of systems by name, in code-point order, without a column of ids (all different, with such a name).
 
-    `others` are the members that the request has beside its systems.
-
-    Raises InvalidTest: a column is called what clusters, weights or gold are, which the request does not have; or ids are
-    missing.
+    `others` are the other members of the request. Raises InvalidTest: a column has the name of clusters, weights or
+    gold, which the request lacks; or ids are missing.
     """
     ordered = {name: systems[name] for name in sorted(systems)}
     if len(systems) < 3 or any(isinstance(column, Mapping) for column in systems.values()):
@@ -136,7 +135,10 @@ def without_ids(
     }
     for member, name in found.items():
         if name is not None and member not in others:
-            detail = f"{quoted(name)} is called as {member} would be, which is no system: give it as {member}, or rename it."
+            detail = (
+                f"{quoted(name)} has the name of {member}, which is not a system: give it as {member}, "
+                "or rename it."
+            )
             raise InvalidTest.at(system_pointer(name), "no_system", detail)
     key = next(
         (
@@ -151,14 +153,14 @@ def without_ids(
     ids = ordered.pop(key)
     if any(value is None for value in ids):
         detail = (
-            f"{quoted(key)} is called as ids are, and lacks some: give every item one, as ids, or rename it."
+            f"{quoted(key)} has the name of ids, and lacks some: give every item an id, or rename the column."
         )
         raise InvalidTest.at(system_pointer(key), "no_system", detail)
     return ordered, list(ids)
 
 
 def _are_ids(column: Any) -> bool:
-    """Whether values are texts or whole numbers, and all different; nulls are no values."""
+    """Whether values are distinct texts or integers; nulls are not values."""
     values = column.tolist() if isinstance(column, np.ndarray) else [one for one in column if one is not None]
     return set(map(type, values)) <= {str, int} and len(set(values)) == len(values)
 
@@ -168,7 +170,7 @@ def _are_ids(column: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The systems of one data set, where their items stand in what was sent, and warnings about the data."""
+    """The systems of one data set, the places of their items in the client's data, and warnings."""
 
     systems: Systems
     pointer_map: PointerMap
@@ -176,7 +178,7 @@ class Board:
 
 
 def require_systems(board: PairedColumns, kind: CompareKind, limits: Limits) -> None:
-    """Refuse too few systems or too many, their names, and gold where it is not needed or missing.
+    """Refuse too few or too many systems, bad names, and missing or unneeded gold.
 
     Raises InvalidTest: pointers are `/systems`, `/systems/<name>` and `/gold`. BodyTooLarge: a column has more items than the
     server accepts.
@@ -192,7 +194,10 @@ def require_systems(board: PairedColumns, kind: CompareKind, limits: Limits) -> 
     if kind == "predictions" and board.gold is None:
         raise InvalidTest.at("/gold", "missing", "Predictions need gold: give the items' gold labels.")
     if kind != "predictions" and board.gold is not None:
-        detail = f"gold goes with predictions; {kind} are already scored. Leave gold out, or set kind to predictions."
+        detail = (
+            f"gold goes with predictions; {kind} are already scored. Leave gold out, or set kind to "
+            "predictions."
+        )
         raise InvalidTest.at("/gold", "superfluous", detail)
     for column in board.systems.values():
         refuse_too_many("A system has", len(column), limits)
@@ -203,8 +208,8 @@ def board_of(
 ) -> Board:  # fmt: skip
     """Align and check the systems of one data set.
 
-    Raises InvalidTest: as `inputs.alignment.align`; or the counts have other names, texts are no texts, labels another type
-    than gold's. Pointers are into the data set as it was given.
+    Raises InvalidTest: as `inputs.alignment.align`; or the names of counts differ, texts are not texts, or labels have
+    another type than gold's. Pointers are into the data set as sent.
     """
     with relocated(given.whole):
         aligned = given.aligned(on_missing)
@@ -257,20 +262,20 @@ def _require_same_counts(columns: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _require_used(given: PairedColumns, kind: CompareKind, spec: StatisticSpec) -> None:
-    """Refuse groups, events and weights of data that has no use for them."""
+    """Refuse groups, events and weights that the data cannot use."""
     if kind == "predictions":
         require_taken(spec, given.groups, given.event)
     elif given.groups is not None or given.event is not None:
         where = "groups" if given.groups is not None else "event"
-        detail = f"{where} goes with predictions that are compared in pairs: leave it out."
+        detail = f"{where} is for statistics of pairs of predictions: leave it out."
         raise InvalidTest.at(f"/{where}", "superfluous", detail)
     if given.weights is not None and kind != "scores":
-        detail = f"weights goes with scores; the items of {kind} have none: leave weights out."
+        detail = f"weights is for scores, not for {kind}: leave weights out."
         raise InvalidTest.at("/weights", "superfluous", detail)
 
 
 def _of_items(systems: Systems, aligned: Aligned, on_missing: OnMissingOnBoard) -> tuple[WarningRecord, ...]:
-    """Warnings about rows of averages among the items, and about items that were left out."""
+    """Warnings about averages among the items, and about items left out."""
     warnings = []
     summary = summary_warning(aligned.pairing)
     if summary is not None:
@@ -278,7 +283,7 @@ def _of_items(systems: Systems, aligned: Aligned, on_missing: OnMissingOnBoard) 
     largest = aligned.pairing.largest
     if on_missing == "complete" and largest is not None and aligned.n < largest:
         detail = (
-            f"{aligned.n:,} items were compared, those that all systems have, out of {largest:,} (on_missing: "
+            f"Only the {aligned.n:,} items that all systems have were compared, of {largest:,} (on_missing: "
             "complete)."
         )
         if 2 * aligned.n < largest:
@@ -286,15 +291,16 @@ def _of_items(systems: Systems, aligned: Aligned, on_missing: OnMissingOnBoard) 
         warnings.append(WarningRecord("items_left_out", detail))
     if systems.present:
         detail = (
-            f"Not all systems have all {aligned.n:,} items (on_missing: pairwise): {some(list(systems.present))}. Each pair is tested on the "
-            "items that both have, and each score is over a system's own items, so that scores may be of different items."
+            f"Not all systems have all {aligned.n:,} items (on_missing: pairwise): "
+            f"{some(list(systems.present))}. Each pair is tested on its common items, and each score is "
+            "over the system's items, so scores may cover different items."
         )
         warnings.append(WarningRecord("items_differ", detail))
     return tuple(warnings)
 
 
 def _of_labels(systems: Systems, spec: StatisticSpec) -> tuple[WarningRecord, ...]:
-    """Warnings about labels that cannot match gold's; raises InvalidTest where that is certain."""
+    """Warnings about labels that may not match gold's; raises InvalidTest if they cannot."""
     if systems.kind != "predictions" or spec.name in PAIRWISE:
         return ()
     gold = GoldLabels(cast("Any", systems.gold), spec)
@@ -316,7 +322,7 @@ OF_QUERY = tuple(
         key=lambda name: name not in WORDS,
     )
 )
-# A comparison has some of their options itself, or passes them on in its own words.
+# Readers' options that a comparison has itself, or passes on in other words.
 READER_OPTIONS = tuple(name for name in OPTION_NAMES if name not in OF_TWO and name not in OF_QUERY)
 KINDS: tuple[CompareKind, ...] = ("scores", "counts", "predictions")
 
@@ -361,7 +367,7 @@ def _value(name: str, text: str) -> Any:
 
 
 def listed(name: str, text: str, pointer: str) -> list[str]:
-    """A JSON list of names, or names between commas; raises InvalidTest."""
+    """A JSON list of names, or names separated by commas; raises InvalidTest."""
     value = listed_in(text)
     if type(value) is not list or not all(type(part) is str for part in value):
         order = " in the order of their files" if name == NAMES else ""
@@ -382,7 +388,7 @@ class FormFields:
 
     @property
     def on_missing(self) -> Literal["error", "drop"]:
-        """What a reader does with an item that has no value: its own two words for it."""
+        """The reader's option for items without a value."""
         return "error" if self.members.get("on_missing", "error") == "error" else "drop"
 
     @property
@@ -392,12 +398,12 @@ class FormFields:
         return {name: statistic[name] for name in PARAMETERS if name in statistic}
 
     def warnings(self, findings: Iterable[Finding]) -> tuple[WarningRecord, ...]:
-        """What was done without certainty, but for what the parameter `repeats` says of several rows of an item."""
+        """The reader's uncertain choices, except that about several rows of an item, which `repeats` settles."""
         known = {CHOOSE_RUNS} if "repeats" in self.parameters else set[str]()
         return warnings_of(finding for finding in findings if finding.code not in known)
 
     def choices(self, kind: CompareKind) -> CompareChoices:
-        """The choices without the rounding, which the reader has dealt with; raises InvalidTest."""
+        """The choices without rounding, which the reader did; raises InvalidTest."""
         if self.members.get("kind", kind) != kind:
             detail = f"The files were read as {kind}: leave kind out."
             raise InvalidTest.at(option_pointer("kind"), "kind_not_here", detail)
@@ -431,7 +437,7 @@ def _option(prefix: str, systems: str, pointer: str) -> str:
     return f"{prefix}{option}" if known else pointer
 
 
-# Maps of pointers to options, and of `/systems`, of whatever data set, to where they are: options too, or the data. Others stay.
+# Maps pointers to options, and `/systems` of any data set, to their places among options or data; other pointers stay.
 in_query, beside_body = partial(_option, "/?", "/?systems"), partial(_option, "/?", "")
 in_form, beside_files = (
     partial(_option, "/options/", "/options/systems"),

@@ -1,4 +1,6 @@
-"""Whatever carries many systems becomes boards: JSON requests, arrays, and tables as bodies or as one file; the others are `system_files`."""
+"""Turns JSON requests, arrays and tables (bodies or one file) into boards; files of single systems are in
+`system_files`.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ SYSTEM = "system"  # the part of each system's file, repeated
 FILE = "file"
 # Several systems in one file.
 FORMATS = (*many_systems.FORMATS, *beside_gold.OUTPUTS)
-# Options of the reader that a query may have: they say which column is what, and how a table is written.
+# Options of the reader in a query: the meaning of columns, and the form of a table.
 COLUMNS = (
     "gold_column", "event_column", "groups", "clusters", "id_column", "score_column", "system_column", "decimal", "delimiter",
 )  # fmt: skip
@@ -71,7 +73,7 @@ def parse_form(job: Job, body: bytes | bytearray, control: Control) -> DecodedCo
     fields = fields_of(form.fields)
     for role in ("u", "v"):
         if role in form.files:
-            detail = f"A comparison takes a file for each system (`system`); {role} is of a test of two."
+            detail = f"A comparison takes a file for each system (`system`); {role} is for a test of two."
             raise InvalidTest.at(f"/files/{role}", "unused_file", detail)
     options = reader_options(fields.reader, job.limits)
     if FILE not in form.files:
@@ -103,12 +105,12 @@ def parse_body(job: Job, body: bytes | bytearray) -> DecodedCompare:
 
 
 def _request_in(form: Form) -> DecodedCompare | None:
-    """A JSON request of a comparison, sent as the only file; None for evaluation files."""
+    """A comparison's JSON request, sent as the only file; None for evaluation files."""
     file = None if form.repeated else request_in(form.files, (), (SYSTEMS, "datasets"))
     if file is None:
         return None
     for name, _ in form.fields:
-        detail = f"The file is a JSON request, which holds its options: set {marked(name[:40])} there."
+        detail = f"The file is a JSON request with its options: set {marked(name[:40])} there."
         raise InvalidTest.at(option_pointer(name), "unused_option", detail)
     with relocated(_in_file):
         decoded = of_json(file.value, file.context)
@@ -124,7 +126,9 @@ def _in_file(pointer: str) -> str:
 def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> DecodedCompare:
     """All systems in one file; raises InputError with pointers into the form."""
     if fields.names is not None:
-        detail = "`names` goes with one file for each system; this file names its systems itself. `systems` chooses among them."
+        detail = (
+            "`names` is for one file per system; this file names its systems. `systems` chooses among them."
+        )
         raise InvalidTest.at(option_pointer(NAMES), "unused_option", detail)
     files, sheets = as_text({FILE: source}, options)
     source, notes = files[FILE], list[Note](sheets)
@@ -167,9 +171,9 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Deco
 
 
 def of_json(value: Any, context: dict[str, Any]) -> DecodedCompare:
-    """The request in a decoded JSON body, with the columns of its data sets by name in code-point order.
+    """The request in a decoded JSON body, with columns by name in code-point order.
 
-    Raises InvalidTest: it is not a valid request; pointers are into it.
+    Raises InvalidTest: the request is invalid; pointers are into it.
     """
     context = {**context, ON_MISSING: value.get("on_missing") if type(value) is dict else None}
     request = validated(CompareRequest, value, context=context)
@@ -177,19 +181,17 @@ def of_json(value: Any, context: dict[str, Any]) -> DecodedCompare:
     if request.datasets is not None and beside:
         if beside[0] not in OF_A_DATASET:
             raise InvalidTest.at(f"/{beside[0]}", "redundant", "Give either systems or datasets, not both.")
-        detail = (
-            f"With datasets, {beside[0]} goes into each of them: items of two data sets are never the same."
-        )
+        detail = f"With datasets, put {beside[0]} into each of them: data sets never share items."
         raise InvalidTest.at(f"/{beside[0]}", "superfluous", detail)
     boards: Boards = {}
     datasets: dict[str | None, Any] = {None: None} if request.datasets is None else request.datasets
     for name in sorted(datasets, key=str):
         prefix, given = "", cast("Columns", request)
-        detail = "Give systems (a column for each, by name), or datasets with systems of their own."
+        detail = "Give systems (a column for each, by name), or datasets that have systems."
         if name is not None:
             prefix, detail = (
                 f"/datasets/{pointer_token(name[:200])}",
-                "Every data set needs systems of its own.",
+                "Every data set needs systems.",
             )
             given = validated(Dataset, datasets[name], prefix=prefix, context=context)
         with relocated(prefixed(prefix)):
@@ -204,7 +206,7 @@ def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> Paired
         board, ids = _of_matrix(given, kind)
     else:
         if given.scores is not None:
-            detail = "The matrix scores goes with a list of names in systems; these systems have columns of their own."
+            detail = "The matrix scores needs a list of names in systems; these systems have columns already."
             raise InvalidTest.at("/scores", "redundant", detail)
         assert given.systems is not None
         systems, ids = without_ids(given.systems, given.model_fields_set)
@@ -220,18 +222,22 @@ def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> Paired
 
 
 def _of_matrix(given: Columns, kind: CompareKind) -> tuple[PairedColumns, list[Any] | None]:
-    """Names, and rows of scores in their order; and ids that are among the columns."""
+    """Names, rows of scores in that order, and ids if they are a column."""
     names: list[str] = list(given.systems or ())
     if kind != "scores":
-        detail = f"A list of names goes with the matrix scores; {kind} need an object with a column for each system."
+        detail = (
+            f"A list of names is for the matrix scores; {kind} need an object with a column for each system."
+        )
         raise InvalidTest.at("/systems", "matrix_of_scores_only", detail)
     if given.scores is None:
-        detail = "A list of names needs the matrix scores: a row for each item, and in it a number for each system."
+        detail = (
+            "A list of names needs the matrix scores: a row for each item, with a number for each system."
+        )
         raise InvalidTest.at("/scores", "missing", detail)
     seen: dict[str, int] = {}
     for position, name in enumerate(names):
         if seen.setdefault(name, position) != position:
-            detail = "A system has the name of an earlier one: give each a name of its own."
+            detail = "A system has the name of an earlier one: give them different names."
             raise InvalidTest.at(f"/systems/{position}", "duplicate_name", detail)
     by_name = dict(zip(names, _columns(given.scores, len(names)), strict=True))
     return _of_columns(by_name, given.model_fields_set, "/systems/{1}", "/scores/{0}/{1}")
@@ -240,7 +246,7 @@ def _of_matrix(given: Columns, kind: CompareKind) -> tuple[PairedColumns, list[A
 def _of_columns(
     by_name: dict[str, Any], others: Collection[str], whole: str, cell: str
 ) -> tuple[PairedColumns, list[Any] | None]:
-    """The board of the columns of a matrix, where their names and their items stand; and ids that are among the columns."""
+    """The board of a matrix, with the places of names and items, and ids if they are a column."""
     positions = {system_pointer(name): position for position, name in enumerate(by_name)}
     systems, ids = without_ids(by_name, others)
 
@@ -255,7 +261,7 @@ def _of_columns(
 def _columns(rows: list[Any], n: int) -> list[RawColumn]:
     """The columns of a matrix; raises InvalidTest at `/scores/<row>[/<column>]`."""
     if not rows:
-        raise InvalidTest.at("/scores", "no_items", "There is no item to compare; give at least one row.")
+        raise InvalidTest.at("/scores", "no_items", "There are no items to compare; give at least one row.")
     if set(map(type, rows)) != {list}:
         index = next(i for i, row in enumerate(rows) if type(row) is not list)
         detail = "A row is a list with a number for each system."
@@ -275,14 +281,14 @@ def _columns(rows: list[Any], n: int) -> list[RawColumn]:
 def of_array(job: Job, body: bytes | bytearray) -> DecodedCompare:
     """An N x K array with the options in the query; raises InputError with pointers `/<row>/<column>`, from zero.
 
-    NaN is missing where `on_missing` says what to do about it.
+    NaN is a missing value if `on_missing` is set.
     """
     with relocated(in_query):
         known = (SYSTEMS, *ELSEWHERE, *OF_A_BOARD)
         members, systems = options_of_board(job.query, lambda name: f"/?{name[:40]}", extra=known)
         choices = validated(CompareChoices, members)
         if systems is None:
-            detail = "Name the columns of the array: `systems=A,B,C`, as many as it has."
+            detail = "Name all columns of the array: `systems=A,B,C`."
             raise InvalidTest.at("/systems", "missing", detail)
         return DecodedCompare(choices, _of_array(body, systems, choices.on_missing != "error"), beside_body)
 

@@ -1,4 +1,6 @@
-"""A comparison of many systems: from a body and its query to what inference takes, and to parts for several workers."""
+"""A comparison of many systems: from a body and its query to the input of inference, and to parts for several
+workers.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +39,14 @@ from . import carriers
 from .board import Board, DecodedCompare, board_of, require_names, require_systems
 
 NAMED_SYSTEMS = 5
-MOST_NAMES = 1_000  # of more systems the names are not looked at
+MOST_NAMES = 1_000  # with more systems, names are not checked
 OF_A_DATASET = frozenset(("systems", "scores", *carriers.OF_A_DATASET))
 NOT_ATTAINABLE = ("monte_carlo", "bounds")
 
 AGAINST_IT = (Choice("Compare each system with it", {"compare": "baseline"}),)
 BOTH_WAYS = (Choice("Test both ways", {"alternative": "two-sided"}),)
 HOLM_OR_EXACT = (Choice("Adjust by Holm", {"adjust": "holm"}), Choice("The method auto", {"method": "auto"}))
-# The systems' names by data set; of a single board, by None.
+# The systems' names by data set; a single board has the key None.
 Names = Mapping[str | None, Sequence[str]]
 Pair = tuple[str, str]
 
@@ -54,7 +56,7 @@ class ParsedCompare:
     """A comparison, decoded and validated.
 
     `pointer_map` turns pointers of the comparison (`/systems/A/17`, `/datasets/mmlu/systems/A/17`, `/adjust`) into
-    pointers into what the client sent. `reading` says how files were read, None where there were none.
+    pointers into the client's data. `reading` tells how files were read; None without files.
     """
 
     comparison: Comparison
@@ -66,12 +68,12 @@ class ParsedCompare:
 
     @property
     def counting_seconds(self) -> float:
-        """Predicted seconds for counting the texts of all systems, which comes before a plan; else 0."""
+        """Predicted seconds for counting the texts of all systems, which precedes a plan; else 0."""
         seconds = 0.0
         for systems in self.comparison.datasets.values():
             first = pair_data(systems, *systems.names[:2]) if systems.kind == "segments" else None
             if isinstance(first, Segments):
-                # Each system is counted once; where systems lack items, for each of its pairs.
+                # Each system is counted once, or once per pair if systems lack items.
                 k = len(systems.names)
                 times = k * (k - 1) / 2 if systems.present else k / 2
                 seconds += times * counting_seconds(first, self.comparison.spec)
@@ -95,7 +97,7 @@ def parse_compare(job: Job, body: bytes | bytearray, control: Control = UNBOUNDE
 
 
 def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
-    """The comparison of what was decoded; raises InputError."""
+    """Build the comparison from the decoded request; raises InputError."""
     choices, limits = decoded.choices, job.limits
     several = None not in decoded.boards
     with relocated(decoded.pointer_map):
@@ -112,7 +114,7 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
             with relocated(_in_dataset(name)), relocated(given.whole):
                 require_systems(given, choices.kind, limits)
         systems = {name: tuple(given.systems) for name, given in decoded.boards.items()}
-        if several:  # A in one data set and "A " in another would be two systems
+        if several:  # "A" in one data set and "A " in another would be two systems
             every = {one: name for name, own in systems.items() for one in own}
             place = {one: _in_dataset(name)(system_pointer(one)) for one, name in every.items()}
             require_names(sorted(every), "system", lambda one: place.get(one, "/systems"), limits)
@@ -153,18 +155,19 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
     )  # fmt: skip
 
 
-# Which pairs are compared
+# The compared pairs
 
 
 def _require_sense(choices: CompareChoices, *, several: bool) -> None:
-    """Refuse options that contradict each other, whatever the data; raises InvalidTest."""
+    """Refuse options that contradict each other with any data; raises InvalidTest."""
     if choices.compare != "baseline" and choices.baseline is not None:
-        detail = "`baseline` goes with `compare=baseline`: set that, or leave `baseline` out."
+        detail = "`baseline` needs `compare=baseline`: set that, or leave `baseline` out."
         raise InvalidTest.at("/baseline", "superfluous", detail, AGAINST_IT)
     if choices.compare == "all_pairs" and choices.alternative != "two-sided":
         detail = (
-            "All pairs are compared two-sided: u of a pair is the better ranked system, so that the data would choose the side. "
-            "Set `alternative=two-sided`; or for a one-sided test set `compare=baseline`, or `compare` to a list of pairs."
+            "All pairs are compared two-sided: u is the better ranked system of a pair, so the data would "
+            "choose the side. Set `alternative=two-sided`; or for a one-sided test set `compare=baseline`, "
+            "or `compare` to a list of pairs."
         )
         raise InvalidTest.at("/alternative", "one_sided_all_pairs", detail, BOTH_WAYS)
     if choices.adjust == "holm_discrete" and choices.method in NOT_ATTAINABLE:
@@ -175,12 +178,14 @@ def _require_sense(choices: CompareChoices, *, several: bool) -> None:
         raise InvalidTest.at("/adjust", "adjust_needs_exact_tests", detail, HOLM_OR_EXACT)
     if choices.decimals is not None and choices.kind != "scores":
         raise InvalidTest.at(
-            "/decimals", "superfluous", f"decimals rounds scores; {choices.kind} are used as they are."
+            "/decimals", "superfluous", f"decimals rounds scores; {choices.kind} are not rounded."
         )
     if not several:
         for name in ("family", "aggregate", "combine"):
             if name in choices.model_fields_set and getattr(choices, name) is not None:
-                detail = f"{name} is about several data sets, and there is one: give datasets, or leave {name} out."
+                detail = (
+                    f"{name} is for several data sets, and there is one: give datasets, or leave {name} out."
+                )
                 raise InvalidTest.at(f"/{name}", "superfluous", detail)
     elif choices.combine is not None and _aggregate_of(choices) is None:
         detail = (
@@ -190,26 +195,28 @@ def _require_sense(choices: CompareChoices, *, several: bool) -> None:
 
 
 def _aggregate_of(choices: CompareChoices) -> Aggregate | None:
-    """The overall board of several data sets: macro unless something else is asked for."""
+    """The overall board of several data sets: macro by default."""
     return choices.aggregate if "aggregate" in choices.model_fields_set else "macro"
 
 
 def _designed(
     choices: CompareChoices, names: Names, limits: Limits
 ) -> tuple[Design, tuple[Pair, ...], Aggregate | None, int]:
-    """The design, its explicit pairs, the overall board, and how many tests these are over all boards.
+    """The design, its explicit pairs, the overall board, and the number of tests over all boards.
 
-    Where an overall board was not asked for, and few systems are in all data sets, there is none, and the answer says so.
+    If the overall board was not requested and the data sets share too few systems, there is none, and the answer says
+    so.
 
-    Raises InvalidTest: there is no overall board, no baseline, or no such system in every data set, as a board without its
-    baseline has no pairs; or there are more tests than the server does.
+    Raises InvalidTest: there is no overall board, no baseline, or a data set lacks the baseline or a paired system; or
+    there are too many tests.
     """
     aggregate = None if None in names else _aggregate_of(choices)
     common = sorted(set.intersection(*map(set, names.values())))
     if aggregate is not None and "aggregate" in choices.model_fields_set and len(common) < 2:
         detail = (
-            f"The overall board needs two systems that all {len(names):,} data sets have; there {'is one' if common else 'is none'}. "
-            "Write the systems' names the same way in all data sets, or set aggregate to null."
+            f"The overall board needs at least two systems that all {len(names):,} data sets have; there "
+            f"{'is one' if common else 'is none'}. Write the systems' names the same way in all data sets, "
+            "or set aggregate to null."
         )
         raise InvalidTest.at("/datasets", "no_common_systems", detail)
     design: Design = "pairs" if isinstance(choices.compare, list) else choices.compare
@@ -238,7 +245,7 @@ def _designed(
 
 def _require_pairs(pairs: Sequence[Pair], names: Names) -> None:
     if not pairs:
-        raise InvalidTest.at("/compare", "no_pairs", "There is no pair to compare; give at least one.")
+        raise InvalidTest.at("/compare", "no_pairs", "There are no pairs to compare; give at least one.")
     seen: set[frozenset[str]] = set()
     for index, pair in enumerate(pairs):
         for side, name in enumerate(pair):
@@ -248,8 +255,8 @@ def _require_pairs(pairs: Sequence[Pair], names: Names) -> None:
             raise InvalidTest.at(f"/compare/{index}", "same_system", detail)
         if frozenset(pair) in seen:
             detail = (
-                f"The pair {quoted(pair[0])}, {quoted(pair[1])} is there twice, in whatever order: a second test of it would "
-                "count twice in the adjustment. Remove one."
+                f"The pair {quoted(pair[0])}, {quoted(pair[1])} occurs twice: its test would count twice in "
+                "the adjustment. Remove one."
             )
             raise InvalidTest.at(f"/compare/{index}", "duplicate_pair", detail)
         seen.add(frozenset(pair))
@@ -275,7 +282,7 @@ def _prefix(name: str | None) -> str:
 
 
 def _in_dataset(name: str | None) -> PointerMap:
-    """The map for pointers into one data set of a JSON request; places in tables and files have no data set."""
+    """The map for pointers into one data set of a JSON request; tables and files have no data sets."""
     prefix = _prefix(name)
     return lambda pointer: prefix + pointer if pointer[1:].split("/")[0] in OF_A_DATASET else pointer
 
@@ -291,7 +298,7 @@ def _in_boards(boards: Mapping[str | None, Board]) -> PointerMap:
 
 
 def _of_sides(systems: Systems, metric: str | None) -> Iterator[WarningRecord]:
-    """Warnings where the systems of a board have different units, or are named after different metrics."""
+    """Warnings about systems of a board with different units or different metrics."""
     columns: Any = systems.columns if systems.kind == "scores" else {}
     two = two_metrics(list(columns)) if 0 < len(columns) <= MOST_NAMES else None
     if two is not None:
@@ -304,17 +311,18 @@ def _of_sides(systems: Systems, metric: str | None) -> Iterator[WarningRecord]:
 
 
 def _named(warnings: Iterable[tuple[str | None, WarningRecord]]) -> Iterator[WarningRecord]:
-    """Warnings about data sets, which are named where there are several."""
+    """Warnings about data sets, named if there are several."""
     for name, warning in warnings:
         yield warning if name is None else replace(warning, detail=f"{quoted(name)}: {warning.detail}")
 
 
-# Running, or some of its pairs: a long one in parts, by several workers. The first decodes and plans; the plan is what the others get
+# Running a comparison or some of its pairs. Several workers run parts of a long one: the first decodes and plans, and
+# sends the plan to the others
 
 
-# A comparison is split when it is this many times as long as a short call may be.
+# A comparison is split if it is this many times longer than a short call.
 _LONG = 2.0
-# Every part reads the plan: at most this share of its time.
+# Every part reads the plan, which may take at most this share of its time.
 _MOST_AGAIN = 0.25
 _CALL_SECONDS = 2e-3
 _SECONDS_PER_BYTE = 1e-8
@@ -328,7 +336,7 @@ def prepare_comparison(job: Job, parsed: ParsedCompare) -> PreparedCompare:
 
 
 def plan_of_comparison(prepared: PreparedCompare) -> ComparePlanRecord:
-    """What the comparison would do and cost, without doing it."""
+    """The methods and cost of the comparison, without running it."""
     longest = prepared.longest_seconds
     return ComparePlanRecord(
         tests=prepared.tests,
@@ -355,7 +363,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """What the last call needs besides the results: the plan (pickled), and since when it is computed (monotonic)."""
+    """The data of the last call besides the results: the pickled plan, and when computing began (monotonic)."""
 
     job: Job
     prepared: bytes
@@ -367,9 +375,9 @@ class Whole:
 def split_of(
     job: Job, prepared: PreparedCompare, calls: tuple[Function, Function], started: float, planning: float
 ) -> Split | None:
-    """The parts; None where one worker is as quick.
+    """The parts; None if one worker is as fast.
 
-    `calls` run one part and join all; `started` and `planning` are when decoding and planning began.
+    `calls` run one part and join all; decoding and planning began at `started` and `planning`.
     """
     boards = [(board.tests, board.planned.seconds) for board in prepared.boards]
     seconds = sum(own for _, own in boards)
@@ -378,7 +386,7 @@ def split_of(
         return None
     pickled = pickle.dumps(prepared, pickle.HIGHEST_PROTOCOL)
     again = _CALL_SECONDS + _SECONDS_PER_BYTE * len(pickled)
-    # Parts that are short calls themselves may run in all workers, and calls of others come in between.
+    # Parts that are short calls may run in all workers, with other calls in between.
     share = max(long_s / 2, again / _MOST_AGAIN)
     at_once = workers if again + share <= long_s else workers - 1
     parts = slices_of(boards, min(math.ceil(seconds / share), prepared.tests))
@@ -404,7 +412,7 @@ def slices_of(boards: Sequence[tuple[int, float]], wanted: int) -> tuple[tuple[S
     parts: list[list[Slice]] = [[] for _ in range(wanted)]
     before = 0.0
     for board, (tests, seconds) in enumerate(boards):
-        # A pair is in the part in which the middle of its time lies.
+        # A pair belongs to the part that holds the middle of its time.
         middles = before + seconds * (np.arange(tests) + 0.5) / max(tests, 1)
         part_of = np.zeros(tests, np.int64) if share <= 0.0 else (middles / share).astype(np.int64)
         part_of = np.minimum(part_of, wanted - 1)
@@ -416,7 +424,7 @@ def slices_of(boards: Sequence[tuple[int, float]], wanted: int) -> tuple[tuple[S
 
 
 def solved(plan: bytes | bytearray, slices: Sequence[Slice]) -> bytes | InputError:
-    """The tests of one part, pickled, or why there are none: the web process passes both on as they are."""
+    """The tests of one part, or its refusal, pickled; the web process does not read them."""
     prepared: PreparedCompare = pickle.loads(plan)  # noqa: S301  (written by `split_of`)
     try:
         tests = [prepared.boards[each.board].solve(each.start, each.stop) for each in slices]
@@ -426,7 +434,7 @@ def solved(plan: bytes | bytearray, slices: Sequence[Slice]) -> bytes | InputErr
 
 
 def joined(whole: Whole, results: Sequence[bytes | InputError]) -> tuple[PreparedCompare, list[PairTests]]:
-    """The plan, and the tests of all parts by board; raises what a part was refused with."""
+    """The plan, and the tests of all parts by board; raises the refusal of a part."""
     prepared: PreparedCompare = pickle.loads(whole.prepared)  # noqa: S301  (written by `split_of`)
     boards: list[list[PairTests]] = [[] for _ in prepared.boards]
     for slices, result in zip(whole.parts, results, strict=True):

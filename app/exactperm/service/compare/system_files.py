@@ -1,7 +1,7 @@
-"""Evaluation files of one system each, read by the reader of their format, which compares two files; several of each are its tasks.
+"""Evaluation files of one system each, or one for each system and task.
 
-Each file is read next to the first one: what the reader checks between two files (the same documents, the same metric, ids in
-another order) is so checked of all. What was parsed of a file is kept while it is needed again, so that each is parsed once.
+The reader of the format compares two files, so each file is read next to the first one: all are checked for the
+same documents, metric and ids. Parsed files are cached while needed, so that each is parsed once.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .board import (
     names_of_files,
 )
 
-# What only tells that items are missing; which ones, the alignment of all systems says better.
+# Faults of missing items, which the alignment of all systems reports better.
 MISSING = frozenset(("unmatched_ids", "missing_value"))
 MOST_NOTES = 200
 NAME_CHARS = 40
@@ -58,7 +58,9 @@ def each_file(form: Form, fields: FormFields, options: ReaderOptions) -> Decoded
     """One file for each system, or for each system and task; raises InputError with pointers into the form."""
     files, names = form.repeated, fields.names
     if fields.systems is not None:
-        detail = "`systems` chooses among those of one file; `names` gives each file its system's name."
+        detail = (
+            "`systems` chooses among the systems of one file; `names` names the systems of several files."
+        )
         raise InvalidTest.at(option_pointer(SYSTEMS), "unused_option", detail)
     if len(files) < 2:
         detail = (
@@ -78,7 +80,10 @@ def each_file(form: Form, fields: FormFields, options: ReaderOptions) -> Decoded
     else:
         role = next((role for role, file in form.files.items() if file.parts), None)
         if role is not None:
-            detail = f"There are several files {role}: that goes with a file of every system for each task, and names that say whose it is."
+            detail = (
+                f"There are several files {role}: that needs a file of every system for each task, and "
+                "`names` for the files."
+            )
             raise InvalidTest.at(f"/files/{role}", "duplicate_file", detail)
         board, first = read_each(
             _by_name(files, names), form.files, fields.format, options, on_missing, named=names is not None
@@ -100,12 +105,10 @@ def _by_name(files: Sequence[UploadedFile], names: Sequence[str] | None) -> dict
     for index, file in enumerate(files):
         name = stem(file.name) if names is None else names[index]
         if not name.strip():
-            detail = f"File {index + 1} has no name that could be its system's: give `names`, in the order of the files."
+            detail = f"File {index + 1} has no usable name: give `names`, in the order of the files."
             raise InvalidTest.at(option_pointer(NAMES), "empty_name", detail)
         if name in called:
-            detail = (
-                f"Two files are of a system {quoted(name)}: give `names`, one for each file in their order."
-            )
+            detail = f"Two files belong to a system {quoted(name)}: give `names`, one for each file in order."
             raise InvalidTest.at(option_pointer(NAMES), "duplicate_name", detail)
         called[name] = file
     return called
@@ -126,7 +129,9 @@ def _read_tasks(
     for name, file in zip(names, form.repeated, strict=True):
         by_system.setdefault(name, []).append(file)
     if len(by_system) < 2:
-        detail = f"All files are of the system {quoted(names[0])}: a comparison needs at least two systems."
+        detail = (
+            f"All files belong to the system {quoted(names[0])}: a comparison needs at least two systems."
+        )
         raise InvalidTest.at(option_pointer(NAMES), "too_few_systems", detail)
     tokens = {name: pointer_token(name) for name in by_system}
     divided = {tokens[name]: (quoted(name), files) for name, files in by_system.items()}
@@ -157,8 +162,8 @@ def _read_tasks(
 def read_each(
     files: Files, others: Files, format_: str, options: ReaderOptions, on_missing: OnMissingOnBoard, *, named: bool
 ) -> tuple[PairedColumns, Reading]:  # fmt: skip
-    """The board of a file for each system, with gold, references or judgements in `others`; and the reading of the first two, with
-    the notes of all, and what is not certain of any. The files are `named` as the systems are to be shown.
+    """The board of a file for each system, with gold, references or judgements in `others`; and the reading of the
+    first two, with the notes and uncertain choices of all. `named` are the systems' names for display.
 
     Raises MalformedBody, InvalidTest: as the format's reader does; pointers are `/files/<system>/…`.
     """
@@ -188,9 +193,9 @@ def read_each(
             raise
         pairs, own, unlike = _read(files, read_two, True, without_unlike)
         if len({frozenset(side.ids or ()) for side in own.values()}) == 1:
-            raise error from None  # of all systems: their alignment would not find it
+            raise error from None  # over all systems: their alignment would not find it
     id_column = next((pair.id_column for pair in pairs if pair.id_column), None)
-    if id_column is not None:  # a pair shows what pairs in one order, and a file by itself, do not
+    if id_column is not None:  # a pair shows faults that one order, and a file by itself, does not
         options = replace(options, id_column=id_column)
         pairs, own, unlike = _read(files, read_two, dropping, without_unlike)
     inside = [pairs[0].names and pairs[0].names[1], *(pair.names and pair.names[0] for pair in pairs)]
@@ -215,7 +220,7 @@ def read_each(
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One system of a reading: its values in the order of the pairing, the items' ids as text, and what else is known of each."""
+    """One system of a reading: its values in the order of the pairing, the items' ids as text, and further columns."""
 
     values: Any
     ids: list[str] | None
@@ -246,9 +251,9 @@ def side_of(reading: Reading, role: str) -> Side:
 def _read(
     files: Files, read_two: Callable[[str, str, bool], Reading], dropping: bool, without_unlike: bool
 ) -> tuple[list[Reading], dict[str, Side], set[str]]:
-    """The readings of each file beside the first, the side of each system, and items to leave out as they differ.
+    """The readings of each file beside the first, the side of each system, and differing items to leave out.
 
-    Where items are missing (`dropping`), or are left out, each side is all of its file, as a pair has less.
+    If items are missing (`dropping`) or left out, each side is its whole file, since a pair has less.
     """
     first, *rest = files
     pairs: list[Reading] = []
@@ -268,7 +273,7 @@ def _read(
 
 
 def _of_systems(error: InputError, roles: Mapping[str, str]) -> InputError:
-    """The refusal of files u and v under the systems' names."""
+    """The refusal of files u and v, with the systems' names."""
 
     def pointer_map(pointer: str) -> str:
         tokens = pointer.split("/")
@@ -286,7 +291,7 @@ def _of_systems(error: InputError, roles: Mapping[str, str]) -> InputError:
 
 
 def _of_all(choice: Choice) -> Choice:
-    """A way to mend two files as one that mends all: what one lacks is left out of all, and not of a pair."""
+    """A choice for two files as a choice for all: missing items are left out for all systems, not for a pair."""
     complete = {"on_missing": COMPLETE} if choice.fields.get("on_missing") == "drop" else {}
     return Choice(choice.title, {**choice.fields, **complete})
 
@@ -304,11 +309,11 @@ def _board(own: Mapping[str, Side], unlike: set[str], on_missing: OnMissingOnBoa
     numbered = [name for name in ("clusters", "groups") if first.of_items.get(name) is not None]
     if numbered and on_missing == "pairwise" and any(side.ids != first.ids for side in own.values()):
         detail = (
-            f"{numbered[0].capitalize()} of separate files are known for the items that all have: set `on_missing=complete`, or give one file with "
-            "all systems."
+            f"{numbered[0].capitalize()} of separate files need items that all have: set "
+            "`on_missing=complete`, or give one file with all systems."
         )
         raise InvalidTest.at("/options/on_missing", f"{numbered[0]}_of_separate_files", detail)
-    # Clusters and groups are numbered in each reading anew, so that those of one file are those of its items.
+    # Clusters and groups are numbered anew in each reading, so that one file numbers its items.
     alone = dict(list(own.items())[:1])
     of_items: dict[str, Any] = {
         name: _by_id(
@@ -333,7 +338,7 @@ def _board(own: Mapping[str, Side], unlike: set[str], on_missing: OnMissingOnBoa
 
 
 def _by_id(own: Mapping[str, Side], what: str) -> dict[str, Any] | None:
-    """What is known of the items, by id, of all that any system has: with items missing, each was read by itself.
+    """Data about the items, by id, of all that any system has: with items missing, each file was read separately.
 
     Raises InvalidTest: two files disagree about the gold or the weight of an item, or only some have weights.
     """
@@ -341,7 +346,7 @@ def _by_id(own: Mapping[str, Side], what: str) -> dict[str, Any] | None:
     if lacking and (what != "weights" or len(lacking) == len(own)):
         return None
     if lacking:
-        detail = f"The file of {quoted(lacking[0])} has no column weight, and others have one."
+        detail = f"The file of {quoted(lacking[0])} has no column weight, but others have one."
         raise InvalidTest.at(_pointer(lacking[0]), "no_weight", detail)
     known: dict[str, Any] = {}
     for name, side in own.items():
@@ -358,7 +363,9 @@ def _listed(column: Any) -> list[Any]:
 
 
 def _named_after(note: Note, of: Mapping[str, str], on_missing: str, *, first: bool) -> Note | None:
-    """A note about u or v under the system's name; None where it says nothing about all files, or is of v and not the `first`."""
+    """A note about u or v under the system's name; None if it does not concern all files, or is about v and not the
+    `first`.
+    """
     if isinstance(note, str | Guessed):
         return note
     if isinstance(note, LeftOut) and note.lacks == "likeness":

@@ -66,7 +66,7 @@ _DATASETS = {
     "minProperties": 1,
 }
 
-# What is inside of these is checked when the kind of data is known.
+# Their contents are checked once the kind of data is known.
 SystemColumns = Annotated[
     Any,
     fitting(
@@ -81,7 +81,7 @@ Matrix = Annotated[
     fitting(
         lambda value: type(value) is list,
         "matrix",
-        "Give a list with a row for each item, and in it a number for each system",
+        "Give a list with a row for each item, with a number for each system",
     ),
     WithJsonSchema({"type": "array", "items": _ROW, "minItems": 1}),
 ]
@@ -147,7 +147,7 @@ class Columns(Wire):
         None, "Scores of the systems in the list `systems`: a row for each item, a column for each system."
     )
     gold: OutputColumn | None = option(
-        None, "The gold standard, of predictions: labels, texts, human scores or times."
+        None, "The gold standard, for predictions: labels, texts, human scores or times."
     )
     ids: KeyList | None = option(None, "One unique id per item, for lists. Never reorders anything.")
     clusters: KeyColumn | None = option(None, "One key per item; the items of a cluster swap together.")
@@ -157,10 +157,10 @@ class Columns(Wire):
         "exact.",
     )
     groups: KeyColumn | None = option(
-        None, "Of statistics of pairs, one key per item: only pairs of the same group count."
+        None, "For statistics of pairs: one key per item; only pairs of the same group count."
     )
     event: EventColumn | None = option(
-        None, "Of concordance, 1 or true where gold is the time of an event, 0 or false if censored."
+        None, "For concordance: 1 or true if gold is the time of an event, 0 or false if censored."
     )
 
 
@@ -169,37 +169,41 @@ class Dataset(Columns):
 
 
 class CompareChoices(Wire):
-    """What to compare and how, however the data is sent. All optional but the kind of a JSON request."""
+    """The options of a comparison. All optional, except the kind of a JSON request."""
 
-    kind: CompareKind = option("scores", "What the data of one system is.")
+    kind: CompareKind = option("scores", "The kind of the systems' data.")
     statistic: AnyStatistic | None = option(
-        None, "A statistic of this kind of data, as in /v1/tests/<kind>; its default if left out."
+        None, "A statistic for this kind of data, as in /v1/tests/<kind>; by default that of the kind."
     )
     compare: Pairs = option(
         "all_pairs",
-        "all_pairs; baseline: every system with the one that `baseline` names; or pairs [u, v] of names.",
+        "all_pairs; baseline: every system with the system `baseline`; or pairs [u, v] of names.",
     )
-    baseline: str | None = option(None, "The system that all others are compared to.")
+    baseline: str | None = option(None, "The system that all others are compared with.")
     adjust: Adjust = option(
         "holm",
-        "How p-values are adjusted over the pairs of a family. holm_discrete and max_t use what the tests' "
-        "own distributions can attain.",
+        "How p-values are adjusted over the pairs of a family. holm_discrete and max_t use the attainable "
+        "values of the tests' distributions.",
     )
     family: Family | None = option(
-        None, "Of several data sets: each is a family of its own (dataset, the default), or all are one."
+        None, "With several data sets: each is a family (dataset, the default), or all are one."
     )
     aggregate: Aggregate | None = option(
         None,
-        "The overall board over several data sets: each weighs the same (macro, the default), or each item "
-        "does (micro); null for none.",
+        "The overall board over several data sets: equal weights for data sets (macro, the default) or for "
+        "items (micro); null for none.",
     )
     combine: Combine | None = option(
-        None, "Makes the overall p-values from one-sided p-values of the data sets, not from their items."
+        None,
+        (
+            "Combines one-sided p-values of the data sets into overall p-values, instead of testing "
+            "their items."
+        ),
     )
     on_missing: OnMissingOnBoard = option(
         "error",
-        "What to do with items that only some systems have: refuse, compare each pair on the items that both "
-        "have (pairwise), or all on the items that all have (complete).",
+        "Items that only some systems have: refuse them (error), compare each pair on common items "
+        "(pairwise), or use the items that all systems have (complete).",
     )
     higher_is_better: bool | None = option(
         None,
@@ -208,14 +212,14 @@ class CompareChoices(Wire):
     )
     alternative: Alternative = option(
         "two-sided",
-        "greater means that u is better than v, also where lower is better. All pairs need two-sided.",
+        "greater means that u is better than v, even if lower is better. All pairs need two-sided.",
     )
-    alpha: Share = option(0.05, "Level of significance, of a family.")
+    alpha: Share = option(0.05, "Significance level of a family.")
     confidence_level: Share | None = option(None, "Requests a confidence interval of each difference.")
     pairs: ListedPairs = option(
         "auto",
-        f"Which pairs the answer lists. auto: of all pairs the first {MOST_LISTED:,}, shared by its boards; a warning counts "
-        "the others.",
+        f"The pairs that the answer lists. auto: the first {MOST_LISTED:,} over all boards; a warning "
+        "counts the others.",
     )
     method: Method = option("auto", "How to compute the p-values.")
     samples: int = option(20_000, "Monte Carlo samples (method monte_carlo).", ge=1)
@@ -237,12 +241,12 @@ class CompareChoices(Wire):
 class CompareRequest(CompareChoices, Columns):
     """Many systems on the same items: exact tests of their pairs, adjusted p-values, ranks and groups.
 
-    Give `systems`, or `datasets` with systems of their own.
+    Give `systems`, or `datasets` that have systems.
     """
 
     model_config = examples(*EXAMPLES)
 
-    kind: CompareKind = Field(description="What the data of one system is.")
+    kind: CompareKind = Field(description="The kind of the systems' data.")
     datasets: Datasets | None = option(None, "Several data sets by name.")
 
     @classmethod
@@ -268,10 +272,10 @@ PlannedKind = Literal["effects", "scores", "counts", "predictions", "compare"]
 
 
 class PlanEnvelope(Wire):
-    """A request for a test or a comparison, wrapped: the answer is only what it would cost."""
+    """A request for the plan of a test or a comparison."""
 
     model_config = examples(*PLANS)
 
-    kind: PlannedKind = Field(description="Which of the tests it is, or a comparison.")
+    kind: PlannedKind = Field(description="The kind of test, or a comparison.")
     request: Annotated[dict[str, Any], Field(json_schema_extra=one_of(model.__name__ for model in PLANNED))]
     store: Store = False

@@ -26,11 +26,11 @@ from ...statistics.catalogue import STATISTICS, Kind, Parameter, Statistic
 from ...statistics.paired import NamedCounts, StatisticSpec
 from ..messages import TestKind
 
-# Set in the validation context when the decoder knows that the body has no true or false.
+# Set in the validation context if the decoder knows that the body has no true or false.
 NO_BOOLEANS = "no_booleans"
-# What `on_missing` of a board says, whose columns are validated apart from it.
+# `on_missing` of a board, whose columns are validated separately.
 ON_MISSING = "on_missing"
-LEAST_TIMEOUT_S = 1e-3  # nothing is answered in less
+LEAST_TIMEOUT_S = 1e-3  # no answer is faster
 COUNTS_NEEDED = (
     "Give counts as {name: [one per item]}, as a list of {name: count}, or as {id: {name: count}}."
 )
@@ -50,27 +50,27 @@ class Wire(BaseModel):
 
     @classmethod
     def completed(cls, value: dict[str, Any]) -> dict[str, Any]:
-        """A request in another form than its fields; itself but of scores."""
+        """A request in another form than its fields; unchanged except for scores."""
         return value
 
     @classmethod
     def parameters(cls, value: Mapping[str, Any]) -> frozenset[str]:
-        """The parameters of its statistic that a request may hold beside it, as a query does; none but of tests."""
+        """Parameters of the statistic that a test's request may hold beside it, as a query does."""
         return frozenset()
 
 
 def option(default: Any, description: str, **bounds: Any) -> Any:
-    """A field that may be left out: its default, what it means, and its bounds."""
+    """An optional field: its default, description and bounds."""
     return Field(default, description=description, **bounds)
 
 
 def examples(*values: Any) -> ConfigDict:
-    """The configuration of a model that the documentation shows with examples."""
+    """The configuration of a model with examples in the documentation."""
     return ConfigDict(json_schema_extra={"examples": list(values)})
 
 
 def fitting(fits: Callable[[Any], bool], code: LiteralString, sentence: LiteralString) -> PlainValidator:
-    """A value that fits, as it is; any other is refused with a sentence."""
+    """A valid value, unchanged; others are refused with a sentence."""
 
     def check(value: Any) -> Any:
         if fits(value):
@@ -81,14 +81,14 @@ def fitting(fits: Callable[[Any], bool], code: LiteralString, sentence: LiteralS
 
 
 def one_of(names: Iterable[str], *others: Any) -> dict[str, Any]:
-    """The schema of one of these models, or of what else there is."""
+    """The schema of a union of these models and other types."""
     return {"anyOf": [*({"$ref": f"#/components/schemas/{name}"} for name in names), *others]}
 
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 Store = Annotated[
     bool,
-    Field(description="true keeps the answer for a while, as ?store=1 does: Content-Location is its path."),
+    Field(description="true stores the answer for a while, like ?store=1; Content-Location is its path."),
 ]
 Timeout = Annotated[
     float | None, Field(gt=LEAST_TIMEOUT_S, description="Deadline in seconds, clamped by the server.")
@@ -101,7 +101,7 @@ def _refusal(code: str, detail: str, flaws: tuple[Flaw, ...] = ()) -> PydanticCu
 
 
 def _checked(check: Callable[[Any], Any], values: Any, keys: list[str] | None = None) -> Any:
-    """The checked values; pointers of flaws use the items' keys, where they have any."""
+    """The checked values; pointers of flaws use the items' keys, if any."""
     try:
         return check(values)
     except InvalidTest as error:
@@ -122,13 +122,13 @@ def _may_hold_booleans(info: ValidationInfo) -> bool:
 
 
 def _may_be_missing(info: ValidationInfo) -> bool:
-    """Whether nulls are missing values, and no mistake; as the request says, or of a board the context."""
+    """Whether nulls are missing values, by the request, or by the context for a board."""
     chosen = (info.context or {}).get(ON_MISSING) or (info.data or {}).get("on_missing")
     return chosen not in (None, "error")
 
 
 def _column(check: Callable[[Any], Any], value: Any, info: ValidationInfo) -> RawColumn:
-    """The checked values of a list, or of an object by id; without nulls where these are missing values."""
+    """The checked values of a list, or of an object by id, without missing values."""
     gaps = _may_be_missing(info)
     if type(value) is dict:
         absent = [key for key, one in value.items() if one is None] if gaps else []
@@ -143,7 +143,7 @@ def _column(check: Callable[[Any], Any], value: Any, info: ValidationInfo) -> Ra
 
 
 def _array(value: NDArray[Any], info: ValidationInfo) -> RawColumn:
-    """Numbers of an array; NaN is missing where nulls are."""
+    """Numbers of an array; NaN is missing if nulls are."""
     if value.ndim == 1 and value.dtype.kind == "f" and _may_be_missing(info):
         gone = np.isnan(value)
         if gone.any():
@@ -195,7 +195,7 @@ def _label_column(value: Any, info: ValidationInfo) -> RawColumn:
 
 
 def _output_column(value: Any, info: ValidationInfo) -> RawColumn:
-    """Labels; or numbers, which `service.parse` checks once it is known whether the statistic takes any."""
+    """Labels, or numbers, which `service.parse` checks for the statistic."""
     items = value.values() if type(value) is dict else value
     if type(value) in {dict, list} and float in set(map(type, items)):
         return _column(list, value, info)
@@ -203,7 +203,7 @@ def _output_column(value: Any, info: ValidationInfo) -> RawColumn:
 
 
 def _keyed_column(what: str) -> Callable[[Any], Any]:
-    """A column that is checked once it is known which items there are: by `service.parse`, by `statistics.weights`."""
+    """A column that `service.parse` or `statistics.weights` checks once the items are known."""
 
     def check(value: Any) -> Any:
         if type(value) is np.ndarray or (type(value) in {list, dict} and value):
@@ -301,10 +301,10 @@ KeyList = Annotated[Any, PlainValidator(_key_list), WithJsonSchema(_LABELS)]
 KeyColumn = Annotated[Any, PlainValidator(_key_column), _column_of(_LABEL, 0)]
 
 
-# The statistics on the wire: one model per kind of data, made from the registry
+# The statistics in requests: one model per kind of data, made from the catalogue
 
 
-# Kinds whose statistics a request of another kind may name, too: texts of machine translation are predictions.
+# Kinds whose statistics a request of another kind may also name: texts of machine translation are predictions.
 _MERGED: dict[Kind, tuple[Kind, ...]] = {"predictions": ("predictions", "segments")}
 _TYPES: dict[str, Any] = {
     "text": str,
@@ -317,7 +317,7 @@ _TYPES: dict[str, Any] = {
     "labels": list[Label],
 }
 _DESCRIPTIONS: dict[TestKind, str] = {
-    "effects": "h over the sums of the effects.",
+    "effects": "h of the sums of effects.",
     "scores": "A statistic of one number, or several, per item and system.",
     "counts": "A statistic of the sums of named counts: f(sums of U) - f(sums of V).",
     "predictions": "A statistic of raw outputs against gold.",
@@ -325,18 +325,18 @@ _DESCRIPTIONS: dict[TestKind, str] = {
 
 
 class NamedStatistic(Wire):
-    """A statistic by name; the models below say which names there are, and add the parameters of their kind."""
+    """A statistic by name; the models below define the names and parameters of their kind."""
 
     name: str = ""
 
 
 def entries(kind: Kind) -> list[Statistic]:
-    """The statistics that a request of this kind may name."""
+    """The statistics for requests of this kind."""
     return [entry for part in _MERGED.get(kind, (kind,)) for entry in STATISTICS[part]]
 
 
 def _model(kind: TestKind) -> type[NamedStatistic]:
-    """Names, and every parameter that one of them takes, which says of which."""
+    """The names, and all their parameters, each with its statistics."""
     known = entries(kind)
     meanings = ";\n".join(f"{entry.name}: {entry.meaning}" for entry in known)
     name = option(known[0].name, f"{meanings}.")
@@ -366,7 +366,7 @@ def _model(kind: TestKind) -> type[NamedStatistic]:
 
 
 STATISTIC_MODELS: dict[TestKind, type[NamedStatistic]] = {kind: _model(kind) for kind in _DESCRIPTIONS}
-if TYPE_CHECKING:  # what the registry holds is beyond mypy
+if TYPE_CHECKING:  # mypy cannot see the catalogue
     EffectsStatistic: TypeAlias = NamedStatistic
     ScoresStatistic: TypeAlias = NamedStatistic
     CountsStatistic: TypeAlias = NamedStatistic
@@ -382,14 +382,14 @@ def parameters_of_model(model: Any) -> frozenset[str]:
 
 
 def schema_of_names(kinds: Sequence[TestKind]) -> dict[str, Any]:
-    """The schema of a statistic that is a name alone."""
+    """The schema of a statistic given by name."""
     fields = [STATISTIC_MODELS[kind].model_fields["name"] for kind in kinds]
     names = dict.fromkeys(name for field in fields for name in get_args(field.annotation))
     return {"type": "string", "enum": list(names)}
 
 
 def schemas_of_parameters(kinds: Sequence[TestKind]) -> dict[str, Any]:
-    """The schemas of the parameters that may stand beside `statistic`, by name."""
+    """The schemas of the parameters beside `statistic`, by name."""
     members = [STATISTIC_MODELS[kind].model_json_schema()["properties"] for kind in kinds]
     named = {name: schema for own in members for name, schema in own.items() if name != "name"}
     return {
@@ -399,14 +399,14 @@ def schemas_of_parameters(kinds: Sequence[TestKind]) -> dict[str, Any]:
 
 
 def spec_of(statistic: NamedStatistic, kind: TestKind) -> StatisticSpec:
-    """The statistic as inference takes it; a choice that was left out is its default, so that ids agree."""
+    """The statistic for inference; omitted choices have their defaults, so that ids agree."""
     given = {name: value for name, value in statistic if name != "name" and value is not None}
     return StatisticSpec(statistic.name, {**_default_choices(kind, statistic.name), **given})
 
 
 @cache
 def _default_choices(kind: TestKind, name: str) -> dict[str, Any]:
-    """What the choices of a statistic are where they are left out."""
+    """The default choices of a statistic."""
     return {
         parameter.name: parameter.default
         for entry in entries(kind)

@@ -72,32 +72,32 @@ class Names(Wire):
 
 
 class SequentialChoice(Wire):
-    """A test that is asked again as items come in: its e-value is evidence at every look."""
+    """A sequential test: its e-value is evidence at every look at growing data."""
 
     mode: SequentialMode = option("anytime", "anytime: evidence holds at every look, planned or not.")
     scale: float | None = option(
         None,
-        "What differences are measured in, chosen before there was any data; 1 if left out, where all lie in [-1, 1].",
+        "The scale of differences, chosen before seeing data; default 1 if all lie in [-1, 1].",
         gt=0,
     )
     prior_log_e: float = option(
         0.0, "Natural logarithm of the e-value of earlier, independent batches.", ge=-1e6, le=1e6
     )
-    planned_n: int | None = option(None, "How many items there will be at the most.", ge=1, le=10_000_000)
+    planned_n: int | None = option(None, "The largest number of items to come.", ge=1, le=10_000_000)
     max_difference: float | None = option(
-        None, "How much an item can differ; with planned_n, for `curtailed`.", gt=0
+        None, "The largest difference of an item; with planned_n, for `curtailed`.", gt=0
     )
 
 
 class Choices(Wire):
-    """Options of every test, however its data is sent. All optional."""
+    """Options of every test. All optional."""
 
     alternative: Alternative = option(
         "two-sided", "two-sided is P(|t| >= |observed|); greater means that U is greater than V."
     )
     method: Method = option(
         "auto",
-        "How to compute; auto takes the cheapest exact method, and the answer names it with the reason.",
+        "How to compute; auto takes the cheapest exact method; the answer has its name and the reason.",
     )
     test: Resampling = option(
         "permutation", "The null model: systems exchanged at random, or items drawn with replacement."
@@ -117,7 +117,7 @@ class Choices(Wire):
         "Requests `sensitivity`: the difference that this test finds with this probability, such as 0.8.",
     )
     sequential: SequentialChoice | None = option(
-        None, "Requests e-values, which may be looked at after every item, of all items so far."
+        None, "Requests e-values of all items so far, which may be looked at after every item."
     )
     pmf: PmfDetail = option("summary", "How much of the null distribution to return.")
     exact_fraction: bool = option(default=False, description="Also return the p-value as an exact fraction.")
@@ -135,8 +135,9 @@ class TestRequest(Choices):
     clusters: KeyColumn | None = option(None, "One key per item; the items of a cluster swap together.")
     on_missing: OnMissing = option(
         "error",
-        "What to do with items that only some columns have: ids of objects, null in lists. drop leaves them "
-        "out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value.",
+        "Items that only some columns have (ids of objects, null in lists): error refuses them, drop "
+        "leaves them out; bounds, for scores, lets a missing outcome be anything in missing_range, and "
+        "`missing` bounds the p-value.",
     )
 
     @classmethod
@@ -147,7 +148,7 @@ class TestRequest(Choices):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """A statistic may be a name alone, with its parameters beside it."""
+        """A statistic may be a name, with its parameters beside it."""
         schema = handler.resolve_ref_schema(handler(core))
         kind = next((kind for kind, model in REQUEST_MODELS.items() if model is cls), None)
         if kind is not None:
@@ -158,20 +159,20 @@ class TestRequest(Choices):
 
 
 class EffectsRequest(TestRequest):
-    """The effects themselves: what each item contributes as observed, and with the systems exchanged."""
+    """The effects: the contribution of each item as observed, and with the systems exchanged."""
 
     model_config = examples({"stay": [3, -1, 0, 2]}, SMALL_TUPLES)
 
     stay: EffectArray = Field(description="g(u_n, v_n), one number or m numbers per item.")
-    swap: EffectArray | None = option(None, "g(v_n, u_n), as many numbers; minus stay when left out.")
+    swap: EffectArray | None = option(None, "g(v_n, u_n), as many numbers; default -stay.")
     statistic: EffectsStatistic = EffectsStatistic()
 
 
 class ScoresRequest(TestRequest):
     """One number per item and system, or several, which are averaged.
 
-    In place of u and v a request may have b and c, the numbers of items that only U, and only V, gets right; or all of a (both), b,
-    c and d (none): {"b": 30, "c": 22}.
+    Instead of u and v, a request may have b and c, the numbers of items that only U and only V get right, or all of
+    a (both), b, c and d (none): {"b": 30, "c": 22}.
     """
 
     model_config = examples({**SMALL_SCORES, "statistic": {"name": "mean_difference"}}, SMALL_SAMPLES)
@@ -185,7 +186,7 @@ class ScoresRequest(TestRequest):
         le=MAX_DECIMALS,
     )
     missing_range: Range | None = option(
-        None, "With on_missing bounds: the least and the largest score that there can be. Default [0, 1]."
+        None, "With on_missing bounds: the least and the largest possible score. Default [0, 1]."
     )
     weights: WeightColumn | None = option(
         None,
@@ -196,7 +197,7 @@ class ScoresRequest(TestRequest):
 
     @classmethod
     def completed(cls, value: dict[str, Any]) -> dict[str, Any]:
-        """u and v of `{"b": 30, "c": 22}`, or of all of a, b, c, d: how often which system was right. Raises InvalidTest."""
+        """u and v of `{"b": 30, "c": 22}`, or of all of a, b, c, d. Raises InvalidTest."""
         if not {"b", "c"} <= value.keys() or not value.keys().isdisjoint(("u", "v")):
             return value
         return {name: one for name, one in value.items() if name not in CELLS} | columns_of(value)
@@ -208,7 +209,7 @@ class CountsRequest(TestRequest):
     model_config = examples(*SMALL_COUNTS)
 
     u: CountColumns = Field(description="Counts of system U.")
-    v: CountColumns = Field(description="Counts of system V, on the same items and of the same names.")
+    v: CountColumns = Field(description="Counts of system V, on the same items and with the same names.")
     statistic: CountsStatistic = CountsStatistic()
 
 
@@ -244,12 +245,12 @@ class PredictionsRequest(TestRequest):
     u: OutputColumn = Field(description="Outputs of system U: labels, texts or scores.")
     v: OutputColumn = Field(description="Outputs of system V.")
     groups: KeyColumn | None = option(
-        None, "Of statistics of pairs, one key per item: only pairs of the same group count."
+        None, "For statistics of pairs: one key per item; only pairs of the same group count."
     )
     event: EventColumn | None = option(
         None,
-        "Of concordance, 1 or true per item where gold is the time of an event, 0 or false where the item was "
-        "censored then; all are events when left out.",
+        "For concordance: 1 or true per item if gold is the time of an event, 0 or false if the item was "
+        "censored then; by default all are events.",
     )
     statistic: PredictionsStatistic = PredictionsStatistic()
 
@@ -265,7 +266,7 @@ REQUEST_MODELS: dict[TestKind, type[AnyRequest]] = {
 
 
 class WrappedTest(Wire):
-    """A request for a test and which one it is, as in a file."""
+    """A request for a test and its kind, as in a file."""
 
     kind: TestKind
     request: dict[str, Any]
@@ -288,10 +289,10 @@ HIGHER = (
 )
 
 AGAINST = (
-    "Several baselines: the name of each and its column, as v of the request, which then has no v. The candidate u is "
-    "compared with every one of them; p-values are adjusted by Holm's method over all comparisons."
+    "Several baselines: a column by name, as v of the request, which then has no v. The candidate u is "
+    "compared with each; p-values are adjusted by Holm's method over all comparisons."
 )
-# A request of any kind, or with `against` one without v; `kind` beside it says which.
+# A request of the kind in `kind`; with `against`, one without v.
 CandidateRequest = Annotated[
     dict[str, Any],
     Field(
@@ -331,7 +332,7 @@ Status = Annotated[
 
 
 class Terms(Wire):
-    """The terms of the decision: of one metric, or of all that have none of their own."""
+    """The terms of the decision: of one metric, or of all without terms."""
 
     policy: Policy | None = option(None, f"{POLICY} Default no_regression.")
     margin: float | None = option(None, f"{MARGIN} Default 0.", ge=0)
@@ -350,8 +351,8 @@ class GateFields(Terms):
 class GateMetric(Terms):
     """One of several metrics."""
 
-    name: str | None = option(None, "The name of the metric in reports; the statistic's name if left out.")
-    kind: TestKind = Field(description="Which of the tests it is.")
+    name: str | None = option(None, "The name of the metric in reports; default: the statistic's name.")
+    kind: TestKind = Field(description="The kind of test.")
     request: CandidateRequest
     against: Against = None
 
@@ -382,28 +383,28 @@ class GateRequest(Terms):
         },
     )
 
-    kind: TestKind | None = option(None, "Which of the tests it is.")
+    kind: TestKind | None = option(None, "The kind of test.")
     request: CandidateRequest | None = None
     against: Against = None
     metrics: list[GateMetric] | None = option(
         None, "Several metrics; p-values are adjusted by Holm's method over them.", min_length=1
     )
-    alpha: Share | None = option(None, "One-sided level. The requests' own (0.05) if left out.")
+    alpha: Share | None = option(None, "One-sided level. Default: that of the requests (0.05).")
     sequential: SequentialChoice | None = option(
         None,
-        "A gate that is asked again as items come in; of all metrics. The verdict may be continue (200).",
+        "A sequential gate, for all metrics. The verdict may be continue (200).",
     )
     on_inconclusive: OnInconclusive | None = option(None, INCONCLUSIVE)
     fail_status: Status | None = option(None, FAIL)
     store: Store = False
 
 
-# The request for power: what is known before a test, and which of the four numbers is asked for
+# The request for power: a design, and the number to solve for
 
 
 MOST_NUMBERS = 50
 MOST_N = 10_000_000
-# Sizes up to this leave room for what they are multiplied by.
+# Sizes up to this leave room for their factors.
 LARGEST = 1e300
 DesignKind = Literal["binary", "pilot", "sd"]
 Chance = Annotated[float | None, Field(ge=0, le=1)]
@@ -427,7 +428,7 @@ def _effect(value: Any) -> Any:
     if value == "observed":
         raise PydanticCustomError(
             "observed_effect",
-            "Power at the observed difference says nothing that its p-value does not say already (Hoenig & Heisey 2001): give the "
+            "Power at the observed difference only restates its p-value (Hoenig & Heisey 2001): give the "
             "least difference that would matter to you",
         )
     if type(value) not in {int, float}:
@@ -449,13 +450,13 @@ Effect = Annotated[
 
 
 class Design(Wire):
-    """What is known before the test; the fields depend on the kind."""
+    """The design of the test; the fields depend on the kind."""
 
     kind: Annotated[
         DesignKind,
         Field(
-            description="binary: items are right or wrong; pilot: a test whose data is there; sd: only the standard deviation of "
-            "an item's difference is known (normal approximation)."
+            description="binary: items are right or wrong; pilot: a test with its data; sd: the standard "
+            "deviation of an item's difference (normal approximation)."
         ),
     ]
     p10: Chance = option(None, "binary: the probability that U alone is right on an item.")
@@ -466,7 +467,7 @@ class Design(Wire):
     correlation: float | None = option(
         None, "binary: the correlation of being right, instead of discordance.", ge=-1, le=1
     )
-    request_kind: TestKind | None = option(None, "pilot: which of the tests the request is.")
+    request_kind: TestKind | None = option(None, "pilot: the kind of test.")
     request: dict[str, Any] | None = option(
         None,
         "pilot: the body of a test.",
@@ -494,19 +495,17 @@ EXAMPLES: list[Any] = [
 
 
 class PowerFields(Wire):
-    """What is asked of a design: two of power, n and effect give the third."""
+    """The question: two of power, n and effect give the third."""
 
     solve: Solve = option(
-        "effect", "Which number is asked for: power, n (items) or effect (the true difference)."
+        "effect", "The number to solve for: power, n (items) or effect (the true difference)."
     )
     n: Numbers | None = option(
-        None, "Numbers of items; of a pilot its own if left out. `solution` is of the first, `curve` has all."
+        None, "Numbers of items; default: the pilot's. `solution` is for the first, `curve` has all."
     )
-    power: Share | None = option(
-        None, "The probability with which the difference is to be found. Default 0.8."
-    )
+    power: Share | None = option(None, "The probability of finding the difference. Default 0.8.")
     effect: Effect | None = option(
-        None, "The true difference U - V, in the statistic's units; of binary designs theirs if left out."
+        None, "The true difference U - V, in the statistic's units; default: that of a binary design."
     )
     alpha: float = option(0.05, "Significance level of all comparisons together.", gt=0, le=0.5)
     alternative: Alternative = option("two-sided", "As in the test.")
@@ -516,11 +515,11 @@ class PowerFields(Wire):
 
 
 class PowerRequest(PowerFields):
-    """Which true difference a test finds, with which probability, with how many items: two of the three give the third."""
+    """The true difference that a test detects, its power, and the number of items: two of the three give the third."""
 
     model_config = examples(*EXAMPLES)
 
-    design: Design = Field(description="What is known before the test.")
+    design: Design = Field(description="The design of the test.")
 
 
 FIELDS = tuple(PowerFields.model_fields)
