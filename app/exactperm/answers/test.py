@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from .members import FROM_REQUEST, Form, decimal, identifier
 from .reading import Note, sentences
@@ -35,11 +35,6 @@ Curtailed = Annotated[
         "without planned_n and max_difference."
     ),
 ]
-
-
-def members(record: Any) -> dict[str, Any]:
-    """The fields of a record by name, without the copies of `dataclasses.asdict`."""
-    return {name: getattr(record, name) for name in record.__slots__}
 
 
 @dataclass(frozen=True, slots=True)

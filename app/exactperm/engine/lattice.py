@@ -146,11 +146,11 @@ def largest_size(values: Integers) -> int:
     return max(-int(np.minimum.reduce(values)), int(np.maximum.reduce(values)))
 
 
-def exact_total(values: Integers, most: int | None = None) -> int:
-    """The exact sum of int64 values, shape (N,), N < 2**31; `most` is a bound on their sizes where one is known."""
-    if len(values) <= _FEW:
-        return sum(values.tolist())
-    if (largest_size(values) if most is None else most) < (1 << 62) // len(values):
+def exact_total(values: Whole, most: int | None = None) -> int:
+    """The exact sum of whole numbers, shape (N,), N < 2**31; `most` is a bound on their sizes where one is known."""
+    if len(values) <= _FEW or values.dtype != np.int64:
+        return int(sum(values.tolist()))
+    if (largest_size(cast("Integers", values)) if most is None else most) < (1 << 62) // len(values):
         return int(np.add.reduce(values))
     # Halves are added apart, so that nothing overflows for N < 2**31.
     return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())

@@ -276,10 +276,11 @@ class AdditiveTest:
 
     def _methods(self) -> Iterable[Cost]:
         """What may answer, in turn; before it samples, `auto` brackets, which is priced only when it comes to that."""
-        if self.plan.chosen.exact:
+        samples_first = self.plan.chosen.method == "monte_carlo"
+        if not samples_first:
             yield self.plan.chosen  # mostly the only one, and then the others are not even priced
-        planned = self.plan.in_turn[1 if self.plan.chosen.exact else 0 :]
-        yield from (cost for cost in planned if cost.method != "monte_carlo")
+        planned = self.plan.in_turn
+        yield from (cost for cost in planned[not samples_first :] if cost.method != "monte_carlo")
         if not self.plan.asked and all(cost.method != "bounds" for cost in planned):
             bracket = before_samples(self.form, self.region, self.options, self.plan.budget)
             if bracket is not None:
@@ -311,7 +312,8 @@ class AdditiveTest:
             return certified(methods.exactly(by.method, self.form, self.region), self._fraction())
         ties = ties_of(self.form, self.observed, options.alternative, absolute=problem.absolute)
         found, tied = methods.with_ties(method, self.form, self.region, ties)
-        return certified(found, self._fraction(), without_half(found, tied))
+        mid = without_half(found, tied)
+        return certified(found, self._fraction(), mid)
 
     def _least_log10(self) -> float:
         """log10 of the observed assignment's own probability, 2**-n; it must be in the region."""
@@ -335,7 +337,8 @@ def additive_test(problem: Additive, options: Options, budget: Budget) -> Additi
         raise InvalidTest.at(
             "", "effects_too_large", f"The data cannot be summed exactly: {error}."
         ) from error
-    require_listable(form, options.pmf)
+    if options.pmf == "full":
+        require_listable(form)
     if problem.rounding is not None:
         return rounded_test(problem, form, options, budget)
     tail = region(form, observed, options.alternative, absolute=problem.absolute)

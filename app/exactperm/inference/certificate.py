@@ -25,7 +25,7 @@ from ..engine.lattice import CanonicalForm, Reals
 from ..engine.one_sum import methods as engine_methods
 from ..engine.one_sum.monte_carlo import Estimate
 from ..engine.plan import Cost, Plan
-from ..engine.probability import SMALLEST, Probability, Region, from_fraction
+from ..engine.probability import SMALLEST, Probability, Region
 from ..engine.real.bounds import Bracket
 from ..errors import InvalidTest
 from ..statistics.reducers import Problem
@@ -210,8 +210,7 @@ class Result:
     @property
     def exact(self) -> bool:
         """Whether the answer is the p-value itself: neither a bracket, an estimate nor an upper bound."""
-        answer = self.answer
-        return self.by.exact and not answer.bracket and answer.relative_error_bound is not None
+        return not self.answer.bracket and self.answer.relative_error_bound is not None
 
 
 class PlannedTest(Protocol):
@@ -240,6 +239,7 @@ class PlannedTest(Protocol):
 # What an answer must prove before it leaves
 
 
+_LOG10_2 = math.log10(2.0)
 # Rounding of a logarithm, of its exponential, and of log10.
 _ROUNDING = 1e-9
 # Least attainable p-values are known this well.
@@ -334,7 +334,7 @@ def _disagreement(answer: Answer) -> str | None:
     numerator, log2_denominator = answer.fraction.numerator, answer.fraction.log2_denominator
     if not 0 < numerator <= 1 << log2_denominator:
         return "its fraction is no probability"
-    known = from_fraction(numerator, log2_denominator).log10_p
+    known = math.log10(numerator) - log2_denominator * _LOG10_2
     error, slack = answer.relative_error_bound or 0.0, _ROUNDING * (1.0 - known)
     # The truth is within p (1 - error) and p (1 + error): a wide bracket reaches farther down than up.
     low = answer.log10_p_value + (math.log10(1.0 - error) if error < 1.0 else -math.inf)

@@ -22,7 +22,6 @@ from ..answers.test import (
     StatisticRecord,
     TestRecord,
     WarningRecord,
-    members,
 )
 from ..engine.plan import (
     Budget,
@@ -37,9 +36,9 @@ from ..engine.plan import (
 )
 from ..errors import Flaw, InvalidTest, PlanTooLarge
 from ..presentation.numbers import number
-from ..statistics.columns import complete, filled, in_order_of_ids, missing_outcomes, require_bounded
+from ..statistics.columns import filled, in_order_of_ids, missing_outcomes, require_bounded
 from ..statistics.corpus import counted, counting_seconds
-from ..statistics.paired import DataWarning, Paired, Pairing, Scores, Segments, StatisticSpec
+from ..statistics.paired import DataWarning, Paired, Pairing, Repeated, Scores, Segments, StatisticSpec
 from ..statistics.pairwise.correlation import Correlation
 from ..statistics.pairwise.data import reduction_seconds
 from ..statistics.problems import Joint
@@ -50,7 +49,7 @@ from .additive import AdditiveTest, additive_test
 from .bootstrap import bootstrap_test, refuse_pairs
 from .certificate import PlannedTest, Result, mid_p_value, require, significant
 from .correlation import correlation_test
-from .digest import request_digest
+from .digest import members, request_digest
 from .intervals import IntervalResult, Inversion, PlannedInterval, interval_of, level_of, planned_interval
 from .joint import JointTest, joint_test
 from .options import Options
@@ -166,10 +165,8 @@ def _ends(result: Result) -> tuple[float, float]:
     return (p, p) if result.exact else result.answer.bounds
 
 
-def planned_fillings(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> Fillings | None:
-    """Plan both tests; None where nothing is missing. Raises InvalidTest where there are no bounds."""
-    if not isinstance(data, Scores) or data.gaps is None:
-        return None
+def planned_fillings(data: Scores, spec: StatisticSpec, options: Options, budget: Budget) -> Fillings:
+    """Plan both tests of data in which something is missing. Raises InvalidTest where there are no bounds."""
     if options.test == "bootstrap":
         detail = "Missing outcomes have bounds in the permutation test: leave `test` out, or set `on_missing=drop`."
         raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
@@ -202,13 +199,13 @@ def pairing_record(pairing: Pairing) -> PairingRecord | None:
 
 def repeats_record(data: Paired, spec: StatisticSpec) -> RepeatsRecord | None:
     """How repeated samples vary; None where no item has any."""
-    if not isinstance(data, Scores):
+    if not isinstance(data, Scores) or not (isinstance(data.u, Repeated) or isinstance(data.v, Repeated)):
         return None
     u, v = (
         None if spread is None else SpreadRecord(spread.samples, spread.variance, spread.flips)
         for spread in (spread_of(data.u), spread_of(data.v))
     )
-    return None if u is None and v is None else RepeatsRecord(spec.parameters.get("repeats") or "mean", u, v)
+    return RepeatsRecord(spec.parameters.get("repeats") or "mean", u, v)
 
 
 def items_of_u(items: ItemsRecord, options: Options) -> ItemsRecord:
@@ -269,8 +266,12 @@ class Prepared:
     @property
     def seconds(self) -> float:
         """Predicted engine time of the whole answer."""
+        others = self._others
+        seconds = self.counting + self.test.seconds
+        if not others:
+            return seconds
         described = 0.0 if self.interval is None else _SECONDS_PER_ITEM * self.test.problem.items
-        return self.counting + self.test.seconds + sum(part.seconds for part in self._others) + described
+        return seconds + sum(part.seconds for part in others) + described
 
     @property
     def _others(self) -> list[Planned]:
@@ -326,15 +327,17 @@ def prepare(
     A test that is `only_planned` is never run: segments of texts are then sampled, not counted.
     """
     as_sent = data.pairing
-    if options.sequential is None:  # looks again at items in the order in which they came
+    # A sequential test looks again at items in the order in which they came.
+    if options.sequential is None and data.pairing.ids is not None:
         data = in_order_of_ids(data)
     given, given_spec, item_level, counting = data, spec, None, 0.0
     if options.significance == "mid_p" and options.test == "bootstrap":
         detail = "The bootstrap has no mid-p-value: leave significance out, or set test to permutation."
         raise InvalidTest.at("/significance", "mid_p_not_available", detail)
-    fillings = planned_fillings(data, spec, options, budget)
-    if isinstance(data, Scores):
-        data = complete(data)
+    fillings = None
+    if isinstance(data, Scores) and data.gaps is not None:
+        fillings = planned_fillings(data, spec, options, budget)
+        data = replace(data, gaps=None)
     if isinstance(data, Segments):
         # Counted once for both levels; the digest is of the texts.
         counting = counting_seconds(data, spec) if only_planned else 0.0

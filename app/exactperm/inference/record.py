@@ -17,7 +17,6 @@ from ..engine.one_sum.enumeration import subset_sums
 from ..engine.one_sum.summary import (
     FEW,
     MAX_BINS,
-    Law,
     binned,
     law_of_sum,
     points_listed,
@@ -58,9 +57,9 @@ def null_seconds(form: CanonicalForm, detail: PmfDetail) -> float:
     return listed + min(predicted_nanoseconds(form), MAX_PICTURE_NANOSECONDS) * 1e-9
 
 
-def require_listable(form: CanonicalForm, detail: PmfDetail) -> None:
+def require_listable(form: CanonicalForm) -> None:
     """Refuse a full null distribution that has too many values to be listed; raises InvalidTest at /pmf."""
-    if detail == "full" and points_listed(form) is None:
+    if points_listed(form) is None:
         raise _too_many()
 
 
@@ -92,38 +91,29 @@ def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absol
             low = int(
                 np.abs(form.offset + form.step * subset_sums(np.repeat(form.weights, form.counts))).min()
             )
-    moments = (mean, sd, times(low, unit), times(high, unit))
     # Which sums next to zero can be reached is read off the law, in which what has no mass may have noise.
     certain = not (absolute and crosses and form.nonzero > FEW)
     if detail == "none" or law is None:
-        return NullRecord(*moments, None, None, None, certain)
-    doubled = law.doubled_quantiles(QUANTILES)
+        return NullRecord(mean, sd, times(low, unit), times(high, unit), None, None, None, certain)
+    doubled, spacing = law.doubled_quantiles(QUANTILES), spacing_of(form, law, absolute=absolute)
     top, below = unit.numerator, 2 * unit.denominator
-    quantiles = {name: twice * top / below for name, twice in zip(_NAMES, doubled, strict=True)}
-    spacing = spacing_of(form, law, absolute=absolute)
-    pmf, width = _pmf(law, spacing, unit, detail, symmetric=not absolute)
-    return NullRecord(*moments, quantiles, pmf, width, certain)
-
-
-def _pmf(
-    law: Law, spacing: int, unit: Fraction, detail: PmfDetail, *, symmetric: bool
-) -> tuple[tuple[Mass, ...], float]:
-    """(value, probability) pairs and the width of a bin; a value is the middle of its bin."""
-    top, bottom = unit.numerator, unit.denominator
     if detail == "full":
         if law.width > 1 or len(law.values) > MAX_FULL_PMF:
             raise _too_many()
-        listed = law.masses > 0.0
+        listed, width = law.masses > 0.0, spacing
         # Integers divide with one rounding.
-        points = [value * top / bottom for value in law.values[listed].tolist()]
-        return _masses(points, law.masses[listed]), times(spacing, unit)
-    bins = binned(trimmed(law), spacing)
-    # Twice the middle of a bin is an integer.
-    beyond = bins.width - spacing + law.width - 1
-    values = _divided(2 * bins.first + beyond, top, 2 * bottom)
-    # Added from the left, the masses of a bin round otherwise than those of its mirror image.
-    masses = (bins.masses + bins.masses[::-1]) / 2.0 if symmetric else bins.masses
-    return _masses(values, masses), times(bins.width, unit)
+        points = [value * top / unit.denominator for value in law.values[listed].tolist()]
+        pmf = _masses(points, law.masses[listed])
+    else:
+        bins = binned(trimmed(law), spacing)
+        # A value is the middle of its bin, twice of which is an integer.
+        values = _divided(2 * bins.first + bins.width - spacing + law.width - 1, top, below)
+        # Added from the left, the masses of a bin round otherwise than those of its mirror image.
+        pmf = _masses(values, bins.masses if absolute else (bins.masses + bins.masses[::-1]) / 2.0)
+        width = bins.width
+    quantiles = {name: twice * top / below for name, twice in zip(_NAMES, doubled, strict=True)}
+    ends = times(low, unit), times(high, unit)
+    return NullRecord(mean, sd, *ends, quantiles, pmf, times(width, unit), certain)
 
 
 def _masses(values: Iterable[float], probabilities: Reals) -> tuple[Mass, ...]:

@@ -216,11 +216,6 @@ def missing_outcomes(data: Scores) -> int:
     return 0 if gaps is None else len(gaps.u) + len(gaps.v) + 2 * gaps.neither
 
 
-def complete(data: Scores) -> Scores:
-    """The items that both systems have."""
-    return data if data.gaps is None else replace(data, gaps=None)
-
-
 # Rows of averages or totals among the items: tools and spreadsheets write them at the end of a table, or on top
 
 

@@ -176,13 +176,6 @@ def _off_by(error: int, effects: int) -> Rounding | None:
     return Rounding(error, 2 * error * effects + 2) if error else None
 
 
-def total_of(column: Whole) -> int:
-    """The exact sum, shape (N,) with N < 2**31."""
-    if column.dtype == np.int64:
-        return exact_total(cast("Integers", column))
-    return sum(int(x) for x in column.tolist())
-
-
 def _have_room(columns: tuple[Integers, ...]) -> bool:
     """Whether the sum of all sizes leaves room in 60 bits."""
     return sum(float(np.abs(column).sum(dtype=np.float64)) for column in columns) < MAX_INTEGER
@@ -346,7 +339,7 @@ def times(factors: Whole | int, column: Whole) -> Whole:
     """factors * column, in 64 bits where the sizes of all products add up to few enough for a test."""
     largest = factors if isinstance(factors, int) else max(factors.tolist(), default=0)
     narrow = column.dtype != object and (isinstance(factors, int) or factors.dtype != object)
-    if narrow and largest * total_of(np.abs(column)) < MAX_INTEGER:
+    if narrow and largest * exact_total(np.abs(column)) < MAX_INTEGER:
         return np.asarray(factors * column)
     return np.asarray(
         (factors if isinstance(factors, int) else factors.astype(object)) * column.astype(object)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.lattice import Integers, Whole
+from ..engine.lattice import Integers, Whole, exact_total
 from ..errors import InvalidTest
 from . import formula
 from .catalogue import ENTRIES, require_known
-from .numbers import MAX_INTEGER, MAX_SHARES, effects_on, on_one_unit, times, total_of
+from .numbers import MAX_INTEGER, MAX_SHARES, effects_on, on_one_unit, times
 from .paired import Paired, StatisticSpec, kind_of
 from .pairwise.correlation import Correlation
 from .problems import Additive, Joint
@@ -111,7 +111,7 @@ def _exact_effects(problem: Additive) -> tuple[Fraction, Whole, int]:
 
 
 def _joined(columns: Sequence[Whole]) -> Whole:
-    room = sum(total_of(np.abs(column)) for column in columns) < MAX_INTEGER
+    room = sum(exact_total(np.abs(column)) for column in columns) < MAX_INTEGER
     if room and all(column.dtype != object for column in columns):
         return np.concatenate([np.asarray(column, dtype=np.int64) for column in columns])
     return np.concatenate([np.asarray(column, dtype=object) for column in columns])
@@ -125,9 +125,9 @@ def _shares(problems: Sequence[Additive]) -> Integers | None:
     if not all(problem.shiftable for problem in problems):
         return None
     sizes = [_sizes(problem) for problem in problems]
-    _, factors = on_one_unit([Fraction(1, total_of(own)) for own in sizes])
+    _, factors = on_one_unit([Fraction(1, exact_total(own)) for own in sizes])
     # Every data set has as large a share as the first.
-    if len(problems) * factors[0] * total_of(sizes[0]) >= MAX_SHARES:
+    if len(problems) * factors[0] * exact_total(sizes[0]) >= MAX_SHARES:
         return None
     return np.concatenate([factor * own for factor, own in zip(factors, sizes, strict=True)])
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.lattice import EXACT_DOUBLE, Integers, Whole
+from ..engine.lattice import EXACT_DOUBLE, Integers, Whole, exact_total
 from ..errors import Choice, InvalidTest, marked
-from .numbers import MAX_INTEGER, MAX_WIDE_ITEMS, Lattice, on_lattice, total_of
+from .numbers import MAX_INTEGER, MAX_WIDE_ITEMS, Lattice, on_lattice
 from .paired import Column, Repeated, Scores, StatisticSpec, lengths_of, samples_in
 from .problems import require_items, require_same_length
 
@@ -98,7 +98,7 @@ def _means(data: Scores, lattice: Lattice) -> Lattice:
     common = math.lcm(*(int(n) for sizes in lengths if sizes is not None for n in np.unique(sizes)))
     if common == 1:
         return lattice
-    magnitude = sum(total_of(np.abs(column)) for column in lattice.columns)
+    magnitude = sum(exact_total(np.abs(column)) for column in lattice.columns)
     room = magnitude * common < MAX_INTEGER
     if room or (len(data.u) <= MAX_WIDE_ITEMS and common.bit_length() <= _MAX_COMMON_BITS):
         kind = np.int64 if room else object

@@ -13,7 +13,7 @@ import numpy as np
 from ..engine.lattice import MAX_TOTAL, Integers, Reals, Whole, exact_total
 from ..errors import InvalidTest
 from .labels import items_right
-from .numbers import MAX_SHARES, Lattice, effects_on, require_unweighted, times, total_of
+from .numbers import MAX_SHARES, Lattice, effects_on, require_unweighted, times
 from .paired import Column, Paired, Predictions, Repeated, Scores, StatisticSpec
 from .problems import Additive, Rounding, clustered, require_same_length, single_items
 from .repeats import item_scores, per_item, samples_of, unit_of
@@ -67,10 +67,10 @@ def _difference(lattice: Lattice, data: Scores, spec: StatisticSpec) -> Additive
         most = 1 if sizes is None else int(sizes.max(initial=1))
     else:
         require_same_length(len(weights), len(u), "/weights", ("weights", "u"))
-        base = lattice.unit / total_of(weights.values) if mean else lattice.unit * weights.unit
+        base = lattice.unit / exact_total(weights.values) if mean else lattice.unit * weights.unit
         sums, effects = (times(weights.values, u), times(weights.values, v)), times(weights.values, u - v)
         shares = clustered(weights.values, pairing)
-        sizes = np.asarray(shares, dtype=np.int64) if total_of(shares) < MAX_SHARES else None
+        sizes = np.asarray(shares, dtype=np.int64) if exact_total(shares) < MAX_SHARES else None
         most = max(shares.tolist(), default=1)
     # Two columns, each off by half of what a difference is.
     unit, (stay,), rounding = effects_on(base, clustered(effects, pairing), error=lattice.error * most)
@@ -81,8 +81,8 @@ def _difference(lattice: Lattice, data: Scores, spec: StatisticSpec) -> Additive
         unit=unit,
         items=len(u),
         clusters=pairing.n_clusters,
-        score_u=total_of(sums[0]) * base,
-        score_v=total_of(sums[1]) * base,
+        score_u=exact_total(sums[0]) * base,
+        score_v=exact_total(sums[1]) * base,
         samples=samples_of(data),
         sizes=sizes,
         shiftable=weights is None or sizes is not None,

@@ -13,9 +13,9 @@ from hypothesis import given, strategies as st
 from scipy.special import gammaln
 
 from exactperm.answers.gate import GateRecord, GateTerms, MetricRecord, Policy, Verdict, deciding
-from exactperm.answers.test import members
 from exactperm.engine.plan import Budget
 from exactperm.errors import InvalidTest, PlanTooLarge
+from exactperm.inference.digest import members
 from exactperm.inference.gate.gate import Metric, finish_gate, prepare_metric
 from exactperm.inference.gate.one_sided import Question, TangoTest
 from exactperm.inference.gate.verdict import holm, holm_log10, short

@@ -19,8 +19,8 @@ from exactperm.answers.test import (
     StatisticRecord,
     TestRecord,
     WarningRecord,
-    members,
 )
+from exactperm.inference.digest import members
 
 RECORD = TestRecord(
     id=f"t_{'9f86d081884c7d65' * 4}",

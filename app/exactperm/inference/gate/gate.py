@@ -26,7 +26,7 @@ from ...answers.gate import (
     deciding,
     family_of,
 )
-from ...answers.test import SensitivityRecord, SequentialRecord, TestRecord, members
+from ...answers.test import SensitivityRecord, SequentialRecord, TestRecord
 from ...engine.plan import Budget
 from ...engine.power.paired_binary import binomial_masses, lower_tail
 from ...engine.probability import SMALLEST
@@ -39,6 +39,7 @@ from ...statistics.paired import Effects, Paired, StatisticSpec
 from ...statistics.reducers import Problem
 from ..additive import AdditiveTest, RoundedTest
 from ..certificate import SMALLEST_NORMAL
+from ..digest import members
 from ..options import Options, Sequential
 from ..paired import Prepared, finish, prepare
 from ..record import differences_of
