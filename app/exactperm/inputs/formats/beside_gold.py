@@ -13,13 +13,13 @@ Either may have clusters. Where no file has ids and each is one column beside go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ...answers.reading import LeftOut, Read, Remark
+from ...answers.reading import LeftOut, Remark
 from ...errors import InvalidTest, relocated
 from ...statistics.paired import Predictions, StatisticSpec
 from .. import names
@@ -42,7 +42,7 @@ from ..reader import OnMissingOutcome, ReaderOptions, Reading, Source, choose, n
 from ..roles import Key, Side, keys_of, note_index, others_of, refuse_unknown_key
 from .labels import labels_of, refuse_untold, sign_of_labels, sign_of_scores
 from .many_systems import SYSTEMS, ManySystems, refuse_index, refuse_no_systems
-from .outputs_by_id import PAIRED_BY_ORDER, column_of, known_values
+from .outputs_by_id import PAIRED_BY_ORDER, ValuesById, column_of, known_values
 from .roles import Systems, needed, two_systems
 from .tables import ids_of
 
@@ -378,7 +378,7 @@ def _one_gold(first: ValuesById, second: ValuesById, options: ReaderOptions) -> 
         if known.setdefault(key, label) != label:
             item = f"the item {quoted(str(key))}" if second.ids else "this item"
             detail = f"{second.source.label}: gold of {item} is {quoted(label)} here and {quoted(known[key])} in u."
-            raise InvalidTest.at(second.place(row), "gold_mismatch", detail)
+            raise InvalidTest.at(second.pointer(row), "gold_mismatch", detail)
     if options.on_missing == "error" or first.ids is None:
         return first
     keys, source = list(map(str, known)), first.source
@@ -405,26 +405,13 @@ def _of_items(golds: Sequence[Column], what: str) -> Any:
     return known if golds[0].ids is not None else list(known.values())
 
 
-@dataclass(frozen=True, slots=True)
-class ValuesById:
-    """One column by id, or by order where there are none; None is missing, `place` gives the pointer to the value of an index."""
-
-    source: Source
-    ids: list[str] | None
-    values: list[Any]
-    place: Callable[[int], str]
-
-    def given(self, role: str, on_missing: OnMissingOutcome, notes: list[Any]) -> RawColumn:
-        """The items that have a value; raises InvalidTest for the others, unless they are dropped."""
-        ids = self.ids
-        if ids is None and None not in self.values:
-            notes.append(Read(role, len(self.values), self.source.label, self.source.name[:80]))
-            return self.values
-        own = [str(row + 1) for row in range(len(self.values))] if ids is None else ids
-        known = known_values(self.source, own, self.values, role, on_missing, notes, self.place)
-        if ids is not None:
-            return known
-        return Gapped(known.values, np.array([int(key) - 1 for key in known.ids], dtype=np.int64), len(own))
+def _raw_column(outputs: ValuesById, role: str, on_missing: OnMissingOutcome, notes: list[Any]) -> RawColumn:
+    """The items that have a value; raises InvalidTest for the others, unless they are dropped."""
+    known = known_values(outputs, role, on_missing, notes)
+    if outputs.ids is not None:
+        return known
+    at = np.array([int(number) - 1 for number in known.ids], dtype=np.int64)
+    return Gapped(known.values, at, len(outputs.values)) if len(at) < len(outputs.values) else known.values
 
 
 def predictions_by_id(
@@ -438,7 +425,7 @@ def predictions_by_id(
     if on_missing == BOUNDS:
         raise no_bounds()
     truth, *systems = (
-        side.given(role, on_missing, notes) for role, side in (("gold", gold), ("u", u), ("v", v))
+        _raw_column(side, role, on_missing, notes) for role, side in (("gold", gold), ("u", u), ("v", v))
     )
     given = PairedColumns(dict(zip("uv", systems, strict=True)), gold=truth, clusters=clusters, of_test=True)
     with relocated(lambda pointer: f"/files{pointer}"):

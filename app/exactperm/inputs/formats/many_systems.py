@@ -44,6 +44,7 @@ from .outputs_by_id import (
     PAIRED_BY_ORDER,
     WEIGHTED,
     SystemOutputs,
+    by_id,
     clusters_of,
     column_of,
     known_of,
@@ -329,7 +330,7 @@ def _board(systems: Mapping[str, SystemOutputs], source: Source) -> PairedColumn
     """The columns of systems: by the ids of each, or of a table's on the list of its items."""
     if all(isinstance(each.paths, Cells) for each in systems.values()):
         return _of_table({name: systems[name] for name in sorted(systems)})
-    sides = {name: systems[name].by_id() for name in sorted(systems)}
+    sides = {name: by_id(systems[name].ids, systems[name].values) for name in sorted(systems)}
     columns = {
         name: replace(side, values=cast("Any", column_of(side.values, name))) for name, side in sides.items()
     }

@@ -26,9 +26,9 @@ from ..number_text import Number, NumberReader, is_missing, parsed
 from ..quoting import quoted, some
 from ..reader import ReaderOptions, Reading, Source, choose, parsed_once
 from .asr import CountFile, InFront, count_file, ids_in_front
-from .beside_gold import ValuesById, predictions_by_id
+from .beside_gold import predictions_by_id
 from .conll import DOCUMENT, from_file
-from .outputs_by_id import scores_reading
+from .outputs_by_id import ValuesById, scores_reading
 from .roles import metric_of, needed
 
 ROLES = ("u", "v", "ref", "ref2", "ref3", "ref4", "gold", "documents")

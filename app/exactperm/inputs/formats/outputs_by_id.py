@@ -126,9 +126,15 @@ class SystemOutputs:
         )
         return bool(self.runs) or several
 
-    def by_id(self) -> ById:
-        """The items that have a value; the others are absent."""
-        return by_id(self.ids, self.values)
+
+@dataclass(frozen=True, slots=True)
+class ValuesById:
+    """One column by id, or by order where there are none; None is missing, `pointer` is that to the value of an index."""
+
+    source: Source
+    ids: list[str] | None
+    values: list[Any]
+    pointer: Callable[[int], str]
 
 
 def by_id(ids: list[str], values: Any) -> ById:
@@ -168,12 +174,7 @@ def _aligned(
     if u.by_order and len(u) != len(v):
         detail = f"u has {len(u):,} items and v has {len(v):,}, and there are no ids to pair them by."
         raise InvalidTest.at(v.source.pointer, "length_mismatch", detail)
-    sides = {
-        f"/{role}": known_values(
-            system.source, system.ids, system.values, role, on_missing, notes, system.pointer
-        )
-        for role, system in systems.items()
-    }
+    sides = {f"/{role}": known_values(system, role, on_missing, notes) for role, system in systems.items()}
     if on_missing == BOUNDS:
         _require_boundable(u, v)
     sources = {"/u": u.source.pointer, "/v": v.source.pointer}
@@ -251,10 +252,11 @@ def _require_boundable(u: SystemOutputs, v: SystemOutputs) -> None:
 
 
 def known_values(
-    source: Source, ids: list[str], values: list[Any], role: str, on_missing: OnMissingOutcome, notes: list[Any], pointer:
-    Callable[[int], str],
-) -> ById:  # fmt: skip
-    """The items of a role that have a value; raises InvalidTest for the others, unless `on_missing` says what becomes of them."""
+    outputs: SystemOutputs | ValuesById, role: str, on_missing: OnMissingOutcome, notes: list[Any]
+) -> ById:
+    """The items of a role that have a value, by number where there are no ids; raises InvalidTest for the others, unless `on_missing` says what becomes of them."""
+    source, values = outputs.source, outputs.values
+    ids: Any = range(1, len(values) + 1) if outputs.ids is None else outputs.ids
     side = by_id(ids, values)
     notes.append(Read(role, len(ids), source.label, source.name[:80]))
     if not side.absent or on_missing == BOUNDS:
@@ -263,14 +265,14 @@ def known_values(
         notes.append(LeftOut(role, len(side.absent), "value"))
         return side
     missing = [index for index, value in enumerate(values) if value is None]
-    said = [f"The item {quoted(ids[index])} of {role} has no value." for index in missing[:NAMED_IDS]]
+    said = [f"The item {quoted(str(ids[index]))} of {role} has no value." for index in missing[:NAMED_IDS]]
     flaws = tuple(
-        Flaw(pointer(index), "missing_value", detail, () if place else DROP)
+        Flaw(outputs.pointer(index), "missing_value", detail, () if place else DROP)
         for place, (index, detail) in enumerate(zip(missing, said, strict=False))
     )
-    where = in_words(pointer(missing[0]).removeprefix(f"{source.pointer}/"))
+    where = in_words(outputs.pointer(missing[0]).removeprefix(f"{source.pointer}/"))
     detail = (
-        f"{source.label}: {len(missing):,} of {len(ids):,} items of {role} have no value (the first is {quoted(ids[missing[0]])} "
+        f"{source.label}: {len(missing):,} of {len(ids):,} items of {role} have no value (the first is {quoted(str(ids[missing[0]]))} "
         f"at {where}). Missing is not zero: add them, or give `on_missing=drop` to leave these items out."
     )
     raise InvalidTest(detail, flaws=flaws)
