@@ -91,7 +91,7 @@ def representations() -> Iterator[tuple[str, dict[str, Any], str]]:
 def ask(client: httpx.Client, folder: Path) -> int:
     """Send them all; how many were answered."""
     answered = 0
-    for path in ("/healthz", "/v1/meta", "/openapi.json", "/docs", "/docs/guide"):
+    for path in ("/readyz", "/v1/meta", "/openapi.json", "/docs", "/docs/guide"):
         client.get(path).raise_for_status()
     for path, content in examples(folder):
         answer = client.post(path, **content)

@@ -52,7 +52,7 @@ def test_meta_tells_of_jobs_and_not_where_they_are_kept() -> None:
     assert "internal" not in json.dumps(said)
 
 
-@pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz"])
+@pytest.mark.parametrize("path", ["/livez", "/readyz"])
 def test_health_is_ok_while_a_worker_is_warm(service: Any, path: str) -> None:
     assert service.get(path).json() == {"status": "ok"}
 
@@ -97,7 +97,7 @@ def test_the_document_describes_every_route_and_every_error(service: Any) -> Non
     said = service.get("/openapi.json").json()
     assert set(said["paths"]) == {
         "/v1/tests/effects", "/v1/tests/scores", "/v1/tests/counts", "/v1/tests/predictions", "/v1/tests/files",
-        "/v1/plan", "/v1/compare", "/v1/gate", "/v1/power", "/v1/batch", "/v1/meta", "/livez", "/readyz", "/healthz", "/metrics",
+        "/v1/plan", "/v1/compare", "/v1/gate", "/v1/power", "/v1/batch", "/v1/meta", "/livez", "/readyz", "/metrics",
         "/v1/jobs", "/v1/jobs/{job}", "/v1/jobs/{job}/cancel", "/v1/jobs/{job}/events", "/v1/jobs/{job}/result",
         "/v1/results/{name}",
     }  # fmt: skip
@@ -154,7 +154,7 @@ def test_the_export_check_notices_a_difference(tmp_path: Path) -> None:
 
 
 def test_head_answers_like_get_without_the_content(service: Any) -> None:
-    for path in ("/livez", "/healthz", "/docs", "/openapi.json", "/v1/meta"):
+    for path in ("/livez", "/readyz", "/docs", "/openapi.json", "/v1/meta"):
         head, get = service.request("HEAD", path), service.get(path)
         assert (head.status_code, head.content) == (200, b"")
         assert head.headers["content-type"] == get.headers["content-type"]
@@ -173,7 +173,8 @@ def test_head_answers_like_get_without_the_content(service: Any) -> None:
         ("/v1/compare/files", "/v1/compare"),
         ("/v1/tests/scores/files", "/v1/tests/scores"),
         ("/v1/Plan/", "/v1/plan"),
-        ("/health", "/healthz"),
+        ("/health", "/readyz"),
+        ("/healthz", "/readyz"),
         ("/openapi.jsn", "/openapi.json"),
     ],
 )
@@ -216,10 +217,10 @@ def examples() -> Iterator[Any]:
     for kind, model in REQUEST_MODELS.items():
         for name, value in examples_of(model):
             plan = {"kind": kind, "request": value}
-            gate = {**plan, "fail_status": 200, "higher_is_better": True}
+            gate = {**plan, "higher_is_better": True}
             yield pytest.param(f"/v1/tests/{kind}", value, "TestAnswer", id=name)
             yield pytest.param("/v1/plan", plan, "PlanAnswer", id=f"plan-{name}")
-            yield pytest.param("/v1/gate", gate, "GateAnswer", id=f"gate-{name}")
+            yield pytest.param("/v1/gate?fail_status=200", gate, "GateAnswer", id=f"gate-{name}")
     for name, value in examples_of(PlanEnvelope):
         component = "ComparePlanAnswer" if value["kind"] == "compare" else "PlanAnswer"
         yield pytest.param("/v1/plan", value, component, id=name)

@@ -342,8 +342,8 @@ def test_with_the_mid_p_value_the_critical_difference_is_that_of_the_mid_p_value
         assert said["critical_difference"] == pytest.approx(expected)
         return
     # One-sided at half the level: the same sums.
-    body = {"kind": "scores", "request": {**request, "alpha": 0.05}, "fail_status": 200}
-    said = service.post("/v1/gate", body).json()["metrics"][0]["sensitivity"]
+    body = {"kind": "scores", "request": {**request, "alpha": 0.05}}
+    said = service.post("/v1/gate?fail_status=200", body).json()["metrics"][0]["sensitivity"]
     assert said["critical_difference"] == pytest.approx(expected)
 
 
@@ -372,9 +372,8 @@ def test_a_test_of_any_level_says_what_it_could_have_found(service: Any, alpha: 
         "kind": "scores",
         "request": {"u": [1, 2, 3, 4], "v": [0] * 4},
         "alpha": alpha,
-        "fail_status": 200,
     }
-    response = service.post("/v1/gate", gate)
+    response = service.post("/v1/gate?fail_status=200", gate)
     assert response.status_code == 200
     said = response.json()["metrics"][0]["sensitivity"]
     assert said is None if alpha > 0.8 else said["critical_difference"] is None

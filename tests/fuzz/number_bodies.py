@@ -151,7 +151,7 @@ def boards() -> Iterator[dict[str, Any]]:
         yield {"kind": "predictions", "datasets": {"one": data, "two": data}, **statistic}
 
 
-GATE: dict[str, Any] = {"policy": "improve", "higher_is_better": True, "fail_status": 200}
+GATE: dict[str, Any] = {"policy": "improve", "higher_is_better": True}
 
 
 def gates() -> Iterator[dict[str, Any]]:

@@ -54,7 +54,7 @@ def ways(kind: str, body: bytes) -> Iterator[tuple[str, bytes]]:
     if kind in TESTS or kind == "compare":
         yield "/v1/plan", inside + b"}"
     if kind in TESTS:
-        yield "/v1/gate", inside + b',"policy":"non_inferior","higher_is_better":true,"fail_status":200}'
+        yield "/v1/gate", inside + b',"policy":"non_inferior","higher_is_better":true}'
         pilot = b'{"design":{"kind":"pilot","request_kind":"%s","request":%s},' % (kind.encode(), body)
         yield "/v1/power", pilot + b'"solve":"effect","power":0.5}'
 

@@ -126,7 +126,7 @@ def form(fields: dict[str, str], files: dict[str, bytes]) -> tuple[str, bytes]:
 
 FORMS: dict[str, dict[str, str]] = {
     "/v1/tests/files": {},
-    "/v1/gate": {"policy": "improve", "higher_is_better": "true", "fail_status": "200"},
+    "/v1/gate": {"policy": "improve", "higher_is_better": "true"},
     "/v1/power": {"solve": "effect", "power": "0.8"},
     "/v1/compare": {},
 }

@@ -155,7 +155,6 @@ class GateTerms(Terms, total=False):
 
     alpha: float
     on_inconclusive: Literal["pass", "fail"]
-    fail_status: int
     metrics: Sequence[str | Mapping[str, Any]]
 
 

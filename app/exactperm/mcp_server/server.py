@@ -158,7 +158,7 @@ def _power(given: Given, read: Read) -> PowerRequest:
 
 def _options(names: Sequence[str], default: str = "") -> dict[str, Any]:
     """The description of options, as over HTTP; a refusal of a wrong value lists the valid ones."""
-    others = ", ".join(dict.fromkeys(name for name in names if name not in {"fail_status", "compare"}))
+    others = ", ".join(dict.fromkeys(name for name in names if name != "compare"))
     detail = (
         f"Fields of the form, by name{default}. Omit what you do not know: it is guessed, or an error "
         "lists the choices. "

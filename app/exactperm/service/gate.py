@@ -62,16 +62,15 @@ from .query import (
     options_of_query,
 )
 from .schema.fields import ON_MISSING, CountColumns, LabelColumn, SampleColumn, Wire
-from .schema.requests import REQUEST_MODELS, AnyRequest, GateFields, GateMetric, GateRequest, Terms
+from .schema.requests import REQUEST_MODELS, AnyRequest, GateFields, GateMetric, GateQuery, GateRequest, Terms
 from .validation import beside_statistic, validated
 
-FAILED = 409
 SINGLE = ("kind", "request", "against")  # members of a gate without metrics
 UNNAMED = ("candidate", "baseline")  # default names of systems
 # Fields of a form: those that each metric may have, and those of the gate.
 TERMS = ("policy", "margin", "higher_is_better")
 OF_A_METRIC = ("name", *TERMS)
-FIELDS = (*TERMS, "on_inconclusive", "fail_status", "store")
+FIELDS = (*TERMS, "on_inconclusive", "store")
 MOST_DROPPED = 2  # most items of a gate over one item
 AGAINST = "against"  # the part of each baseline's file, repeated
 NAME_V = "name_v"
@@ -131,14 +130,13 @@ def _gate(
             detail = f"Two metrics are called {quoted(name)}: give them different names."
             raise InvalidTest.at(f"{pointer}/{index}/name", "duplicate_name", detail)
         seen.add(name)
-    status = common.fail_status
-    for text in [value for name, value in job.query if name == "fail_status"]:
-        with relocated(in_query):
-            status = validated(GateFields, {"fail_status": literal(text)}).fail_status
+    chosen = {name: literal(text) for name, text in job.query if name == "fail_status"}
+    with relocated(in_query):
+        status = validated(GateQuery, chosen).fail_status
     return ParsedGate(
         tuple(metric for each in metrics for metric in each),
         common.on_inconclusive or "pass",
-        FAILED if status is None else status,
+        status,
         store_of(common),
     )
 

@@ -171,8 +171,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Plan how many items
-         * @description Which true difference a test finds, how likely, and how many items that takes.
+         * Plan a number of items
+         * @description Find the true difference that a test detects, its power, or the number of items.
          */
         post: operations["power_v1_power_post"];
         delete?: never;
@@ -318,7 +318,7 @@ export interface paths {
         };
         /**
          * A stored answer
-         * @description An answer that was stored with `?store=1`; that of a job is at the job, which knows whether it has expired.
+         * @description An answer stored with `?store=1`. A job's result is at the job, which knows whether it has expired.
          */
         get: operations["stored_v1_results__name__get"];
         put?: never;
@@ -337,7 +337,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What this server can do
+         * Describe this server
          * @description Versions, limits, methods, statistics and formats with their parameters, media types, problem types.
          */
         get: operations["meta_v1_meta_get"];
@@ -377,30 +377,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Ready for work?
+         * Report readiness
          * @description Ready: a worker is warm, the self-test passed, and the service is not shutting down.
          */
         get: operations["readyz_readyz_get"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/healthz": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The same as /readyz
-         * @description Ready: a worker is warm, the self-test passed, and the service is not shutting down.
-         */
-        get: operations["readyz_healthz_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -435,7 +415,7 @@ export interface components {
     schemas: {
         /**
          * BatchAnswer
-         * @description The answers to a list, in its order.
+         * @description The answers to a list, in order.
          */
         BatchAnswer: {
             /** Results */
@@ -445,7 +425,7 @@ export interface components {
         };
         /**
          * BatchCounts
-         * @description How many requests there were, and how many of them were answered.
+         * @description The number of requests, and of those that were answered.
          */
         BatchCounts: {
             /** Tests */
@@ -457,12 +437,12 @@ export interface components {
         };
         /**
          * BatchedAnswer
-         * @description What one request of a list was answered with, by the status that its own endpoint would have.
+         * @description The answer to one request of a list, with the status that its endpoint would have.
          */
         BatchedAnswer: {
             /**
              * Status
-             * @description 200; 409 for a gate that failed; else that of the problem.
+             * @description 200, 409 for a failed gate, or the status of the problem.
              */
             status: number;
             /** Answer */
@@ -471,7 +451,7 @@ export interface components {
             } | components["schemas"]["TestAnswer"] | components["schemas"]["GateAnswer"] | components["schemas"]["CompareAnswer"] | components["schemas"]["PowerAnswer"];
             /**
              * Problem
-             * @description In the place of an answer. Its pointers begin at this request.
+             * @description Instead of an answer. Its pointers start at this request.
              */
             problem?: {
                 [key: string]: unknown;
@@ -479,7 +459,7 @@ export interface components {
         };
         /**
          * BoardAnswer
-         * @description One board: the systems best first, and the tests of their pairs.
+         * @description One board: the systems, best first, and the tests of their pairs.
          */
         BoardAnswer: {
             /** Systems */
@@ -498,7 +478,7 @@ export interface components {
         BoardPlanAnswer: {
             /**
              * Dataset
-             * @description The name of the data set; null of a single one, and of the overall board.
+             * @description The name of the data set; null for a single data set and for the overall board.
              */
             dataset: string | null;
             /** Systems */
@@ -507,7 +487,7 @@ export interface components {
             tests: number;
             /**
              * Methods
-             * @description Methods that run; of pairs that are planned one by one, those of some of them.
+             * @description The methods that run; if pairs are planned one by one, those of a few pairs.
              */
             methods: string[];
             /** Seconds */
@@ -515,10 +495,10 @@ export interface components {
         };
         /**
          * CertaintyAnswer
-         * @description How many adjusted p-values of a board are exact, between two certified bounds, and sampled; listed or not.
+         * @description How many adjusted p-values of a board are exact, bracketed by certified bounds, or sampled, listed or not.
          *
-         *     The adjusted p-value of an exact test is `bracketed` or `sampled` where its adjustment is, or another test of its
-         *     family.
+         *     An exact test's adjusted p-value is `bracketed` or `sampled` if its adjustment, or another test of its family,
+         *     is.
          */
         CertaintyAnswer: {
             /** Exact */
@@ -530,14 +510,14 @@ export interface components {
         };
         /**
          * ChoiceAnswer
-         * @description One way to mend a request: `fields` to send with it, and what that means in a few words.
+         * @description One way to mend a request: the `fields` to send with it, and a short title.
          */
         ChoiceAnswer: {
             /** Title */
             title: string;
             /**
              * Fields
-             * @description Options by name, as text: fields of the form, parameters of the query.
+             * @description Options by name, as text: form fields or query parameters.
              */
             fields: {
                 [key: string]: string;
@@ -547,13 +527,13 @@ export interface components {
          * CompareAnswer
          * @description The answer to a comparison of many systems. Everything but `runtime` is a function of the request.
          *
-         *     One board has `systems`, `pairs`, `groups` and `family` here. Several data sets have each their own in `datasets`, and
-         *     those four are null; `overall` is the board over all of them.
+         *     A single board has `systems`, `pairs`, `groups` and `family` here. Several data sets have a board each in `datasets`,
+         *     and those four are null; `overall` is the board over all data sets.
          */
         CompareAnswer: {
             /**
              * Id
-             * @description From the canonical request and the algorithm.
+             * @description A hash of the canonical request and the algorithm version.
              */
             id: string;
             /** Statistic */
@@ -590,7 +570,7 @@ export interface components {
         };
         /**
          * ComparePlanAnswer
-         * @description What a comparison would do and cost.
+         * @description The methods and cost of a comparison.
          */
         ComparePlanAnswer: {
             /**
@@ -607,7 +587,7 @@ export interface components {
             seconds: number;
             /**
              * Longest Seconds
-             * @description What it takes at the most; null where that is not known.
+             * @description An upper bound of the time; null if unknown.
              */
             longest_seconds: number | null;
             /** Boards */
@@ -618,7 +598,7 @@ export interface components {
          * CompareRequest
          * @description Many systems on the same items: exact tests of their pairs, adjusted p-values, ranks and groups.
          *
-         *     Give `systems`, or `datasets` with systems of their own.
+         *     Give `systems`, or `datasets` that have systems.
          * @example {
          *       "kind": "scores",
          *       "systems": {
@@ -741,7 +721,7 @@ export interface components {
             scores?: number[][] | null;
             /**
              * Gold
-             * @description The gold standard, of predictions: labels, texts, human scores or times.
+             * @description The gold standard, for predictions: labels, texts, human scores or times.
              * @default null
              */
             gold?: ((string | number) | number | (string | number)[])[] | {
@@ -771,7 +751,7 @@ export interface components {
             } | null;
             /**
              * Groups
-             * @description Of statistics of pairs, one key per item: only pairs of the same group count.
+             * @description For statistics of pairs: one key per item; only pairs of the same group count.
              * @default null
              */
             groups?: (string | number)[] | {
@@ -779,7 +759,7 @@ export interface components {
             } | null;
             /**
              * Event
-             * @description Of concordance, 1 or true where gold is the time of an event, 0 or false if censored.
+             * @description For concordance: 1 or true if gold is the time of an event, 0 or false if censored.
              * @default null
              */
             event?: (0 | 1 | false | true)[] | {
@@ -787,56 +767,56 @@ export interface components {
             } | null;
             /**
              * Kind
-             * @description What the data of one system is.
+             * @description The kind of the systems' data.
              * @enum {string}
              */
             kind: "scores" | "counts" | "predictions";
             /**
              * Statistic
-             * @description A statistic of this kind of data, as in /v1/tests/<kind>; its default if left out.
+             * @description A statistic for this kind of data, as in /v1/tests/<kind>; by default that of the kind.
              * @default null
              */
             statistic?: components["schemas"]["ScoresStatistic"] | components["schemas"]["CountsStatistic"] | components["schemas"]["PredictionsStatistic"] | ("mean_difference" | "sum_difference" | "sign" | "signed_rank" | "median_difference" | "quantile_difference" | "f1" | "fbeta" | "precision" | "recall" | "accuracy" | "jaccard" | "mcc" | "kappa" | "balanced_accuracy" | "g_mean" | "specificity" | "npv" | "ratio" | "expression" | "bleu" | "chrf" | "ter" | "exact_match" | "token_accuracy" | "span_f1" | "span_precision" | "span_recall" | "auc" | "concordance" | "kendall" | "pairwise_accuracy" | "spearman") | null;
             /**
              * Compare
-             * @description all_pairs; baseline: every system with the one that `baseline` names; or pairs [u, v] of names.
+             * @description all_pairs; baseline: every system with the system `baseline`; or pairs [u, v] of names.
              * @default all_pairs
              */
             compare?: ("all_pairs" | "baseline") | string[][];
             /**
              * Baseline
-             * @description The system that all others are compared to.
+             * @description The system that all others are compared with.
              * @default null
              */
             baseline?: string | null;
             /**
              * Adjust
-             * @description How p-values are adjusted over the pairs of a family. holm_discrete and max_t use what the tests' own distributions can attain.
+             * @description How p-values are adjusted over the pairs of a family. holm_discrete and max_t use the attainable values of the tests' distributions.
              * @default holm
              * @enum {string}
              */
             adjust?: "bonferroni" | "holm" | "hochberg" | "bh" | "by" | "holm_discrete" | "max_t" | "none";
             /**
              * Family
-             * @description Of several data sets: each is a family of its own (dataset, the default), or all are one.
+             * @description With several data sets: each is a family (dataset, the default), or all are one.
              * @default null
              */
             family?: ("dataset" | "all") | null;
             /**
              * Aggregate
-             * @description The overall board over several data sets: each weighs the same (macro, the default), or each item does (micro); null for none.
+             * @description The overall board over several data sets: equal weights for data sets (macro, the default) or for items (micro); null for none.
              * @default null
              */
             aggregate?: ("macro" | "micro") | null;
             /**
              * Combine
-             * @description Makes the overall p-values from one-sided p-values of the data sets, not from their items.
+             * @description Combines one-sided p-values of the data sets into overall p-values, instead of testing their items.
              * @default null
              */
             combine?: ("fisher" | "stouffer") | null;
             /**
              * On Missing
-             * @description What to do with items that only some systems have: refuse, compare each pair on the items that both have (pairwise), or all on the items that all have (complete).
+             * @description Items that only some systems have: refuse them (error), compare each pair on common items (pairwise), or use the items that all systems have (complete).
              * @default error
              * @enum {string}
              */
@@ -849,14 +829,14 @@ export interface components {
             higher_is_better?: boolean | null;
             /**
              * Alternative
-             * @description greater means that u is better than v, also where lower is better. All pairs need two-sided.
+             * @description greater means that u is better than v, even if lower is better. All pairs need two-sided.
              * @default two-sided
              * @enum {string}
              */
             alternative?: "two-sided" | "greater" | "less";
             /**
              * Alpha
-             * @description Level of significance, of a family.
+             * @description Significance level of a family.
              * @default 0.05
              */
             alpha?: number;
@@ -868,7 +848,7 @@ export interface components {
             confidence_level?: number | null;
             /**
              * Pairs
-             * @description Which pairs the answer lists. auto: of all pairs the first 10,000, shared by its boards; a warning counts the others.
+             * @description The pairs that the answer lists. auto: the first 10,000 over all boards; a warning counts the others.
              * @default auto
              * @enum {string}
              */
@@ -912,7 +892,7 @@ export interface components {
             timeout_s?: number | null;
             /**
              * Store
-             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @description true stores the answer for a while, like ?store=1; Content-Location is its path.
              * @default false
              */
             store?: boolean;
@@ -1127,7 +1107,7 @@ export interface components {
             alternative?: "two-sided" | "greater" | "less";
             /**
              * Method
-             * @description How to compute; auto takes the cheapest exact method, and the answer names it with the reason.
+             * @description How to compute; auto takes the cheapest exact method; the answer has its name and the reason.
              * @default auto
              * @enum {string}
              */
@@ -1183,7 +1163,7 @@ export interface components {
              */
             power?: number | null;
             /**
-             * @description Requests e-values, which may be looked at after every item, of all items so far.
+             * @description Requests e-values of all items so far, which may be looked at after every item.
              * @default null
              */
             sequential?: components["schemas"]["SequentialChoice"] | null;
@@ -1215,7 +1195,7 @@ export interface components {
             timeout_s?: number | null;
             /**
              * Store
-             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @description true stores the answer for a while, like ?store=1; Content-Location is its path.
              * @default false
              */
             store?: boolean;
@@ -1235,7 +1215,7 @@ export interface components {
             } | null;
             /**
              * On Missing
-             * @description What to do with items that only some columns have: ids of objects, null in lists. drop leaves them out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value.
+             * @description Items that only some columns have (ids of objects, null in lists): error refuses them, drop leaves them out; bounds, for scores, lets a missing outcome be anything in missing_range, and `missing` bounds the p-value.
              * @default error
              * @enum {string}
              */
@@ -1255,7 +1235,7 @@ export interface components {
             };
             /**
              * V
-             * @description Counts of system V, on the same items and of the same names.
+             * @description Counts of system V, on the same items and with the same names.
              */
             v: {
                 [key: string]: number[];
@@ -1375,7 +1355,7 @@ export interface components {
             scores?: number[][] | null;
             /**
              * Gold
-             * @description The gold standard, of predictions: labels, texts, human scores or times.
+             * @description The gold standard, for predictions: labels, texts, human scores or times.
              * @default null
              */
             gold?: ((string | number) | number | (string | number)[])[] | {
@@ -1405,7 +1385,7 @@ export interface components {
             } | null;
             /**
              * Groups
-             * @description Of statistics of pairs, one key per item: only pairs of the same group count.
+             * @description For statistics of pairs: one key per item; only pairs of the same group count.
              * @default null
              */
             groups?: (string | number)[] | {
@@ -1413,7 +1393,7 @@ export interface components {
             } | null;
             /**
              * Event
-             * @description Of concordance, 1 or true where gold is the time of an event, 0 or false if censored.
+             * @description For concordance: 1 or true if gold is the time of an event, 0 or false if censored.
              * @default null
              */
             event?: (0 | 1 | false | true)[] | {
@@ -1425,8 +1405,8 @@ export interface components {
          * @description The one-sided test that the verdict rests on, of the null hypothesis that the policy sets.
          *
          *     `difference` is the hypothesised difference between null and alternative: -margin or +margin in the statistic's
-         *     units, 0 without a margin. `alternative` is what a small p-value shows. Of the policy equivalent it is the one of two
-         *     tests with the larger p-value, and `equivalence` has both.
+         *     units, 0 without a margin. `alternative` is what a small p-value shows. For the policy equivalent this is the one of
+         *     the two tests with the larger p-value; `equivalence` has both.
          */
         DecisionAnswer: {
             /**
@@ -1456,12 +1436,12 @@ export interface components {
             exact: boolean;
             /**
              * Min Attainable P
-             * @description The smallest p-value that any outcome could have had; null where it is not known.
+             * @description The smallest p-value that any outcome could have had; null if unknown.
              */
             min_attainable_p: number | null;
             /**
              * P Value Adjusted
-             * @description By Holm's method over all metrics; p_value itself for one.
+             * @description Adjusted by Holm's method over all metrics; equals p_value for a single metric.
              */
             p_value_adjusted: number;
             /** Log10 P Value Adjusted */
@@ -1473,12 +1453,12 @@ export interface components {
         };
         /**
          * Design
-         * @description What is known before the test; the fields depend on the kind.
+         * @description The design of the test; the fields depend on the kind.
          */
         Design: {
             /**
              * Kind
-             * @description binary: items are right or wrong; pilot: a test whose data is there; sd: only the standard deviation of an item's difference is known (normal approximation).
+             * @description binary: items are right or wrong; pilot: a test with its data; sd: the standard deviation of an item's difference (normal approximation).
              * @enum {string}
              */
             kind: "binary" | "pilot" | "sd";
@@ -1520,7 +1500,7 @@ export interface components {
             correlation?: number | null;
             /**
              * Request Kind
-             * @description pilot: which of the tests the request is.
+             * @description pilot: the kind of test.
              * @default null
              */
             request_kind?: ("effects" | "scores" | "counts" | "predictions") | null;
@@ -1557,7 +1537,7 @@ export interface components {
         };
         /**
          * EffectSizeAnswer
-         * @description How large the difference is, independent of its units; null where it is not defined.
+         * @description The size of the difference, independent of its units; null if not defined.
          *
          *     `cohens_d_z` is mean over sd (ddof 1) of the swapping units' differences (Lakens 2013, eq. 7); `cliffs_delta` is
          *     P(u > v) - P(u < v) over all pairs of items (Cliff 1993).
@@ -1571,7 +1551,7 @@ export interface components {
         };
         /**
          * EffectsRequest
-         * @description The effects themselves: what each item contributes as observed, and with the systems exchanged.
+         * @description The effects: the contribution of each item as observed, and with the systems exchanged.
          * @example {
          *       "stay": [
          *         3,
@@ -1636,7 +1616,7 @@ export interface components {
             alternative?: "two-sided" | "greater" | "less";
             /**
              * Method
-             * @description How to compute; auto takes the cheapest exact method, and the answer names it with the reason.
+             * @description How to compute; auto takes the cheapest exact method; the answer has its name and the reason.
              * @default auto
              * @enum {string}
              */
@@ -1692,7 +1672,7 @@ export interface components {
              */
             power?: number | null;
             /**
-             * @description Requests e-values, which may be looked at after every item, of all items so far.
+             * @description Requests e-values of all items so far, which may be looked at after every item.
              * @default null
              */
             sequential?: components["schemas"]["SequentialChoice"] | null;
@@ -1724,7 +1704,7 @@ export interface components {
             timeout_s?: number | null;
             /**
              * Store
-             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @description true stores the answer for a while, like ?store=1; Content-Location is its path.
              * @default false
              */
             store?: boolean;
@@ -1744,7 +1724,7 @@ export interface components {
             } | null;
             /**
              * On Missing
-             * @description What to do with items that only some columns have: ids of objects, null in lists. drop leaves them out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value.
+             * @description Items that only some columns have (ids of objects, null in lists): error refuses them, drop leaves them out; bounds, for scores, lets a missing outcome be anything in missing_range, and `missing` bounds the p-value.
              * @default error
              * @enum {string}
              */
@@ -1756,7 +1736,7 @@ export interface components {
             stay: (number | number[])[];
             /**
              * Swap
-             * @description g(v_n, u_n), as many numbers; minus stay when left out.
+             * @description g(v_n, u_n), as many numbers; default -stay.
              * @default null
              */
             swap?: (number | number[])[] | null;
@@ -1776,7 +1756,7 @@ export interface components {
         };
         /**
          * EffectsStatistic
-         * @description h over the sums of the effects.
+         * @description h of the sums of effects.
          */
         EffectsStatistic: {
             /**
@@ -1795,7 +1775,7 @@ export interface components {
         };
         /**
          * EquivalenceAnswer
-         * @description Of the policy equivalent: the p-values of both one-sided tests, and of a difference of at least the margin.
+         * @description For the policy equivalent: the p-values of both one-sided tests, and of a difference of at least the margin.
          *
          *     `p_value_above` is of U - V above -margin, `p_value_below` of U - V below +margin; `p_value_different` is twice the
          *     smaller one of U - V above +margin and below -margin, not adjusted for several metrics.
@@ -1821,9 +1801,9 @@ export interface components {
         };
         /**
          * FamilyAnswer
-         * @description The tests that are adjusted together: how many, how, and what that controls.
+         * @description The tests that are adjusted together: their number, the method, and the error rate that it controls.
          *
-         *     `certainty` counts the tests of this board alone, of a family of several boards, too.
+         *     `certainty` counts the tests of this board only, even if the family has several boards.
          */
         FamilyAnswer: {
             /**
@@ -1846,7 +1826,7 @@ export interface components {
         FractionAnswer: {
             /**
              * Numerator
-             * @description In decimal, as a string: it may have any length.
+             * @description A decimal string of any length.
              */
             numerator: string;
             /** Log2 Denominator */
@@ -1854,7 +1834,7 @@ export interface components {
         };
         /**
          * GateAnswer
-         * @description The answer of a gate. Policy, margin and so on are those of the metric that decided.
+         * @description The answer of a gate. Policy, margin and so on are those of the deciding metric.
          */
         GateAnswer: {
             /** Id */
@@ -1866,7 +1846,7 @@ export interface components {
             verdict: "pass" | "fail" | "inconclusive" | "continue";
             /**
              * Passed
-             * @description Whether the status is 200: a pull request may go on, or more items are to come (continue).
+             * @description Whether the status is 200: the pull request may proceed, or more items are to come (continue).
              */
             passed: boolean;
             /** Reason */
@@ -1891,14 +1871,14 @@ export interface components {
             correction: "holm" | null;
             /**
              * P Value
-             * @description The one that decided, adjusted.
+             * @description The adjusted p-value of the deciding metric.
              */
             p_value: number;
             /** Log10 P Value */
             log10_p_value: number;
             /**
              * E Value
-             * @description At least 1 / alpha is significant at any look; null beyond doubles.
+             * @description Significant at any look if at least 1 / alpha; null if too large for a double.
              */
             e_value: number | null;
             /** Log10 E Value */
@@ -1912,7 +1892,7 @@ export interface components {
             log10_p_anytime: number | null;
             /**
              * Curtailed
-             * @description Whether no completion to planned_n items can change what the test of that size says; null without planned_n and max_difference.
+             * @description Whether no completion to planned_n items can change the decision of the test of that size; null without planned_n and max_difference.
              */
             curtailed: boolean | null;
             /** Metrics */
@@ -1947,13 +1927,13 @@ export interface components {
             higher_is_better?: boolean | null;
             /**
              * Name
-             * @description The name of the metric in reports; the statistic's name if left out.
+             * @description The name of the metric in reports; default: the statistic's name.
              * @default null
              */
             name?: string | null;
             /**
              * Kind
-             * @description Which of the tests it is.
+             * @description The kind of test.
              * @enum {string}
              */
             kind: "effects" | "scores" | "counts" | "predictions";
@@ -1963,7 +1943,7 @@ export interface components {
             } | components["schemas"]["EffectsRequest"] | components["schemas"]["ScoresRequest"] | components["schemas"]["CountsRequest"] | components["schemas"]["PredictionsRequest"] | Record<string, never>;
             /**
              * Against
-             * @description Several baselines: the name of each and its column, as v of the request, which then has no v. The candidate u is compared with every one of them; p-values are adjusted by Holm's method over all comparisons.
+             * @description Several baselines: a column by name, as v of the request, which then has no v. The candidate u is compared with each; p-values are adjusted by Holm's method over all comparisons.
              * @default null
              */
             against?: {
@@ -2088,7 +2068,7 @@ export interface components {
             higher_is_better?: boolean | null;
             /**
              * Kind
-             * @description Which of the tests it is.
+             * @description The kind of test.
              * @default null
              */
             kind?: ("effects" | "scores" | "counts" | "predictions") | null;
@@ -2101,7 +2081,7 @@ export interface components {
             } | components["schemas"]["EffectsRequest"] | components["schemas"]["ScoresRequest"] | components["schemas"]["CountsRequest"] | components["schemas"]["PredictionsRequest"] | Record<string, never>) | null;
             /**
              * Against
-             * @description Several baselines: the name of each and its column, as v of the request, which then has no v. The candidate u is compared with every one of them; p-values are adjusted by Holm's method over all comparisons.
+             * @description Several baselines: a column by name, as v of the request, which then has no v. The candidate u is compared with each; p-values are adjusted by Holm's method over all comparisons.
              * @default null
              */
             against?: {
@@ -2117,12 +2097,12 @@ export interface components {
             metrics?: components["schemas"]["GateMetric"][] | null;
             /**
              * Alpha
-             * @description One-sided level. The requests' own (0.05) if left out.
+             * @description One-sided level. Default: that of the requests (0.05).
              * @default null
              */
             alpha?: number | null;
             /**
-             * @description A gate that is asked again as items come in; of all metrics. The verdict may be continue (200).
+             * @description A sequential gate, for all metrics. The verdict may be continue (200).
              * @default null
              */
             sequential?: components["schemas"]["SequentialChoice"] | null;
@@ -2133,14 +2113,8 @@ export interface components {
              */
             on_inconclusive?: ("pass" | "fail") | null;
             /**
-             * Fail Status
-             * @description The HTTP status of a failed gate: 200, or 400 to 499.
-             * @default null
-             */
-            fail_status?: number | null;
-            /**
              * Store
-             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @description true stores the answer for a while, like ?store=1; Content-Location is its path.
              * @default false
              */
             store?: boolean;
@@ -2149,9 +2123,9 @@ export interface components {
          * GroupsAnswer
          * @description Systems that belong together, best first.
          *
-         *     `letters`: maximal sets without a significant difference (Piepho 2004), null beyond 52. `clusters`: a line is drawn
-         *     where all above are significantly different from all below (WMT). `tiers`: a new one begins with the first system
-         *     that a member of the open tier is significantly better than. `best_set` holds the best system with confidence
+         *     `letters`: maximal sets without a significant difference (Piepho 2004); null if there are more than 52. `clusters`:
+         *     a line is drawn where all above are significantly different from all below (WMT). `tiers`: a tier ends before the
+         *     first system that one of its members is significantly better than. `best_set` holds the best system with confidence
          *     1 - alpha (Hsu).
          */
         GroupsAnswer: {
@@ -2179,7 +2153,7 @@ export interface components {
         };
         /**
          * IntervalAnswer
-         * @description A two-sided confidence interval of the difference; null is an end that data of this size cannot bound.
+         * @description A two-sided confidence interval of the difference; an end is null if data of this size cannot bound it.
          */
         IntervalAnswer: {
             /** Level */
@@ -2204,7 +2178,7 @@ export interface components {
         };
         /**
          * ItemLevelAnswer
-         * @description The p-value when every item swaps by itself, next to that of a clustered test; null without clusters.
+         * @description The p-value if every item swapped by itself, beside that of the clustered test; null without clusters.
          */
         ItemLevelAnswer: {
             /** P Value */
@@ -2220,7 +2194,7 @@ export interface components {
          * ItemsAnswer
          * @description Numbers of items; wins, ties and losses are U's and count the units that swap together.
          *
-         *     A win of U is a unit with more of the statistic than V; with less where `statistic.higher_is_better` is false.
+         *     U wins a unit with more of the statistic than V, or with less if `statistic.higher_is_better` is false.
          */
         ItemsAnswer: {
             /** N */
@@ -2238,12 +2212,12 @@ export interface components {
         };
         /**
          * JobAnswer
-         * @description A job as it is now.
+         * @description The current state of a job.
          */
         JobAnswer: {
             /**
              * Id
-             * @description Cannot be guessed.
+             * @description Random; cannot be guessed.
              */
             id: string;
             /**
@@ -2258,7 +2232,7 @@ export interface components {
             state: "queued" | "running" | "succeeded" | "failed" | "cancelled";
             /**
              * Progress
-             * @description tests_done over tests.
+             * @description tests_done / tests.
              */
             progress: number;
             /** Tests */
@@ -2267,17 +2241,17 @@ export interface components {
             tests_done: number;
             /**
              * Chunks
-             * @description In how many parts it is computed.
+             * @description The number of parts that it is computed in.
              */
             chunks: number;
             /**
              * Predicted Seconds
-             * @description Of one processor, for the whole job.
+             * @description Processor seconds of the whole job.
              */
             predicted_seconds: number;
             /**
              * Algorithm
-             * @description The version of the algorithm that computes it.
+             * @description The version of the algorithm.
              */
             algorithm: string;
             /**
@@ -2289,7 +2263,7 @@ export interface components {
             ended: string | null;
             /**
              * Expires
-             * @description When the job and its result are forgotten.
+             * @description When the job and its result expire.
              */
             expires: string | null;
             /**
@@ -2366,7 +2340,7 @@ export interface components {
         JobRequest: {
             /**
              * Kind
-             * @description Which request it is; batch is a list of requests.
+             * @description The kind of the request; batch is a list of requests.
              * @enum {string}
              */
             kind: "effects" | "scores" | "counts" | "predictions" | "gate" | "compare" | "power" | "batch";
@@ -2440,19 +2414,19 @@ export interface components {
             tests: components["schemas"]["ListedRequest"][];
             /**
              * Store
-             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @description true stores the answer for a while, like ?store=1; Content-Location is its path.
              * @default false
              */
             store?: boolean;
         };
         /**
          * ListedRequest
-         * @description One request of a list; it is answered as by its own endpoint, in JSON.
+         * @description One request of a list, answered as by its endpoint, in JSON.
          */
         ListedRequest: {
             /**
              * Kind
-             * @description Which request it is.
+             * @description The kind of the request.
              * @enum {string}
              */
             kind: "effects" | "scores" | "counts" | "predictions" | "gate" | "compare" | "power";
@@ -2489,7 +2463,7 @@ export interface components {
         };
         /**
          * MetricAnswer
-         * @description One comparison of a gate: its verdict, what it had to show, the decision, and the test of no difference.
+         * @description One comparison of a gate: its verdict, its terms, the decision, and the test of no difference.
          *
          *     `hypothesis` and `reason` are sentences. `test` is one-sided in the gate's direction, with estimates, interval and
          *     null distribution.
@@ -2499,7 +2473,7 @@ export interface components {
             name: string;
             /**
              * Against
-             * @description The baseline's name, where the gate has several by name; null for V.
+             * @description The baseline's name if the gate names several; null for V.
              */
             against: string | null;
             /**
@@ -2523,11 +2497,11 @@ export interface components {
             /** Higher Is Better */
             higher_is_better: boolean;
             decision: components["schemas"]["DecisionAnswer"];
-            /** @description What the deciding test could have found, with a margin beyond it; null where that is not known or took too long. */
+            /** @description The differences that the deciding test could have found, beyond the margin if there is one; null if unknown or too slow to compute. */
             sensitivity: components["schemas"]["SensitivityAnswer"] | null;
             /**
              * E Value
-             * @description At least 1 / alpha is significant at any look; null beyond doubles.
+             * @description Significant at any look if at least 1 / alpha; null if too large for a double.
              */
             e_value: number | null;
             /** Log10 E Value */
@@ -2541,16 +2515,17 @@ export interface components {
             log10_p_anytime: number | null;
             /**
              * Curtailed
-             * @description Whether no completion to planned_n items can change what the test of that size says; null without planned_n and max_difference.
+             * @description Whether no completion to planned_n items can change the decision of the test of that size; null without planned_n and max_difference.
              */
             curtailed: boolean | null;
             test: components["schemas"]["TestResult"];
         };
         /**
          * MissingAnswer
-         * @description Missing outcomes (`on_missing` bounds), which may be anything in the range.
+         * @description Missing outcomes (`on_missing` bounds).
          *
-         *     Whatever the `n` of them are, the difference over all items and its p-value lie between these ends.
+         *     Whatever values in the range the `n` outcomes have, the difference over all items and its p-value lie between
+         *     these ends.
          */
         MissingAnswer: {
             /**
@@ -2577,12 +2552,12 @@ export interface components {
         };
         /**
          * MonteCarloAnswer
-         * @description The samples: p = (exceedances + 1) / (samples + 1), or with a control variate the estimate that it gives.
+         * @description The samples: p = (exceedances + 1) / (samples + 1), or the control variate's estimate.
          *
-         *     `control` names the control variate: `midpoint` is the statistic's linear part about the mean of both systems, which has
-         *     an exact p-value (`control_p_value`). Of the samples `gained` were extreme where the linear part was not, `lost` the
-         *     reverse: p = control_p_value + (gained - lost) / samples, kept inside the bounds. `p_value_plain` is what the samples
-         *     give without it. All five are null without a control variate.
+         *     `control` names the control variate: `midpoint` is the statistic's linear part about the mean of both systems, which
+         *     has an exact p-value (`control_p_value`). Of the samples `gained` were extreme where the linear part was not, `lost`
+         *     the reverse: p = control_p_value + (gained - lost) / samples, kept inside the bounds. `p_value_plain` is the
+         *     estimate without it. All five are null without a control variate.
          */
         MonteCarloAnswer: {
             /** Samples */
@@ -2606,9 +2581,9 @@ export interface components {
         };
         /**
          * MovedAnswer
-         * @description Ids of the ten items that moved most, largest first; positions counted from zero where there are no ids.
+         * @description Ids of the ten items that moved most, largest first; without ids, their positions from zero.
          *
-         *     They moved toward the system that did better on them: with more, or with less where lower is better.
+         *     An item moves toward the system that did better on it.
          */
         MovedAnswer: {
             /** Toward U */
@@ -2646,7 +2621,7 @@ export interface components {
         };
         /**
          * NullAnswer
-         * @description The null distribution of the statistic; fields are null where they are not known.
+         * @description The null distribution of the statistic; unknown fields are null.
          *
          *     Each mass of `pmf` is a value, the middle of its bin, and its probability. `pmf_bin_width` is in the statistic's
          *     units (the lattice step when nothing was binned).
@@ -2670,7 +2645,7 @@ export interface components {
             pmf_bin_width: number | null;
             /**
              * Range Exact
-             * @description Whether min and max are those of all swaps, or resamples; else of those that were looked at and of what was observed.
+             * @description Whether min and max are over all swaps or resamples, or only over those examined and the observed value.
              */
             range_exact: boolean;
         };
@@ -2678,8 +2653,8 @@ export interface components {
          * PairAnswer
          * @description The test of one pair of systems.
          *
-         *     `difference` is U's score minus V's on the `n` items of the pair, in the statistic's own sign; `wins` counts the
-         *     swapping units on which U is better. `relation` is U's to V.
+         *     `difference` is U's score minus V's on the `n` items of the pair, whichever direction is better; `wins` counts the
+         *     swapping units on which U is better. `relation` compares U with V.
          */
         PairAnswer: {
             /** U */
@@ -2720,19 +2695,19 @@ export interface components {
             p_adjusted_bounds_kind: "certified" | "confidence";
             /**
              * P Adjusted Certainty
-             * @description That of an exact test is bracketed or sampled where its adjustment is.
+             * @description An exact test has bracketed or sampled if its adjustment is.
              * @enum {string}
              */
             p_adjusted_certainty: "exact" | "bracketed" | "sampled";
             /**
              * Relation
-             * @description better or worse: p_adjusted <= alpha for certain; undecided: its bounds do not tell; untestable: no outcome of this pair could be significant, min_attainable_p > alpha; else tied, also where min_attainable_p is null.
+             * @description better or worse: p_adjusted <= alpha for certain; undecided: alpha lies within its bounds; untestable: no outcome of this pair could be significant, min_attainable_p > alpha; tied: otherwise, and if min_attainable_p is null.
              * @enum {string}
              */
             relation: "better" | "worse" | "tied" | "undecided" | "untestable";
             /**
              * Min Attainable P
-             * @description Null where it is not known.
+             * @description Null if unknown.
              */
             min_attainable_p: number | null;
             /** Wins */
@@ -2749,7 +2724,8 @@ export interface components {
         };
         /**
          * PairingAnswer
-         * @description Numbers of items that both systems have, or only one; null for items paired by their order, of which none was left out.
+         * @description Numbers of items that both systems have, or only one; null for items paired by order, since none can be
+         *     missing.
          */
         PairingAnswer: {
             /** Matched */
@@ -2761,7 +2737,7 @@ export interface components {
         };
         /**
          * PlanAnswer
-         * @description What a test would do and cost, and what the alternatives would.
+         * @description The method and cost of a test, and the alternatives.
          */
         PlanAnswer: {
             /**
@@ -2790,7 +2766,7 @@ export interface components {
         };
         /**
          * PlanEnvelope
-         * @description A request for a test or a comparison, wrapped: the answer is only what it would cost.
+         * @description A request for the plan of a test or a comparison.
          * @example {
          *       "kind": "scores",
          *       "request": {
@@ -2840,7 +2816,7 @@ export interface components {
         PlanEnvelope: {
             /**
              * Kind
-             * @description Which of the tests it is, or a comparison.
+             * @description The kind of test, or a comparison.
              * @enum {string}
              */
             kind: "effects" | "scores" | "counts" | "predictions" | "compare";
@@ -2850,14 +2826,14 @@ export interface components {
             } | components["schemas"]["EffectsRequest"] | components["schemas"]["ScoresRequest"] | components["schemas"]["CountsRequest"] | components["schemas"]["PredictionsRequest"] | components["schemas"]["CompareRequest"];
             /**
              * Store
-             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @description true stores the answer for a while, like ?store=1; Content-Location is its path.
              * @default false
              */
             store?: boolean;
         };
         /**
          * PlannedMethod
-         * @description A method, its predicted cost, and why it was chosen or not.
+         * @description A method, its predicted cost, and the reason for or against it.
          */
         PlannedMethod: {
             /**
@@ -2883,7 +2859,7 @@ export interface components {
         PowerAnswer: {
             /**
              * Id
-             * @description From the canonical request and the algorithm.
+             * @description A hash of the canonical request and the algorithm version.
              */
             id: string;
             /**
@@ -2894,7 +2870,7 @@ export interface components {
             solution: components["schemas"]["SolutionAnswer"];
             /**
              * Wanted Power
-             * @description The power asked for; null where power was solved.
+             * @description The requested power; null if power was solved.
              */
             wanted_power: number | null;
             /** Alpha */
@@ -2908,12 +2884,12 @@ export interface components {
             alternative: "two-sided" | "greater" | "less";
             /**
              * Critical Difference
-             * @description The least |difference| of n items with p at most alpha; null where none has.
+             * @description The least |difference| of n items with p <= alpha; null if there is none.
              */
             critical_difference: number | null;
             /**
              * Actual Alpha
-             * @description The probability of a false alarm that the test really has: at most alpha.
+             * @description The actual probability of a false alarm, at most alpha.
              */
             actual_alpha: number | null;
             /** Curve */
@@ -2930,7 +2906,7 @@ export interface components {
         };
         /**
          * PowerMethodAnswer
-         * @description How it was computed, and given what.
+         * @description The method, and what it takes as known.
          */
         PowerMethodAnswer: {
             /**
@@ -2942,7 +2918,7 @@ export interface components {
             exact: boolean;
             /**
              * Given
-             * @description What is taken as known, in a sentence.
+             * @description What the method takes as known, in a sentence.
              */
             given: string;
         };
@@ -2960,7 +2936,7 @@ export interface components {
         };
         /**
          * PowerRequest
-         * @description Which true difference a test finds, with which probability, with how many items: two of the three give the third.
+         * @description The true difference that a test detects, its power, and the number of items: two of the three give the third.
          * @example {
          *       "design": {
          *         "kind": "binary",
@@ -3022,26 +2998,26 @@ export interface components {
         PowerRequest: {
             /**
              * Solve
-             * @description Which number is asked for: power, n (items) or effect (the true difference).
+             * @description The number to solve for: power, n (items) or effect (the true difference).
              * @default effect
              * @enum {string}
              */
             solve?: "power" | "n" | "effect";
             /**
              * N
-             * @description Numbers of items; of a pilot its own if left out. `solution` is of the first, `curve` has all.
+             * @description Numbers of items; default: the pilot's. `solution` is for the first, `curve` has all.
              * @default null
              */
             n?: number | number[] | null;
             /**
              * Power
-             * @description The probability with which the difference is to be found. Default 0.8.
+             * @description The probability of finding the difference. Default 0.8.
              * @default null
              */
             power?: number | null;
             /**
              * Effect
-             * @description The true difference U - V, in the statistic's units; of binary designs theirs if left out.
+             * @description The true difference U - V, in the statistic's units; default: that of a binary design.
              * @default null
              */
             effect?: number | null;
@@ -3072,11 +3048,11 @@ export interface components {
             timeout_s?: number | null;
             /**
              * Store
-             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @description true stores the answer for a while, like ?store=1; Content-Location is its path.
              * @default false
              */
             store?: boolean;
-            /** @description What is known before the test. */
+            /** @description The design of the test. */
             design: components["schemas"]["Design"];
         };
         /**
@@ -3178,7 +3154,7 @@ export interface components {
             alternative?: "two-sided" | "greater" | "less";
             /**
              * Method
-             * @description How to compute; auto takes the cheapest exact method, and the answer names it with the reason.
+             * @description How to compute; auto takes the cheapest exact method; the answer has its name and the reason.
              * @default auto
              * @enum {string}
              */
@@ -3234,7 +3210,7 @@ export interface components {
              */
             power?: number | null;
             /**
-             * @description Requests e-values, which may be looked at after every item, of all items so far.
+             * @description Requests e-values of all items so far, which may be looked at after every item.
              * @default null
              */
             sequential?: components["schemas"]["SequentialChoice"] | null;
@@ -3266,7 +3242,7 @@ export interface components {
             timeout_s?: number | null;
             /**
              * Store
-             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @description true stores the answer for a while, like ?store=1; Content-Location is its path.
              * @default false
              */
             store?: boolean;
@@ -3286,7 +3262,7 @@ export interface components {
             } | null;
             /**
              * On Missing
-             * @description What to do with items that only some columns have: ids of objects, null in lists. drop leaves them out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value.
+             * @description Items that only some columns have (ids of objects, null in lists): error refuses them, drop leaves them out; bounds, for scores, lets a missing outcome be anything in missing_range, and `missing` bounds the p-value.
              * @default error
              * @enum {string}
              */
@@ -3314,7 +3290,7 @@ export interface components {
             };
             /**
              * Groups
-             * @description Of statistics of pairs, one key per item: only pairs of the same group count.
+             * @description For statistics of pairs: one key per item; only pairs of the same group count.
              * @default null
              */
             groups?: (string | number)[] | {
@@ -3322,7 +3298,7 @@ export interface components {
             } | null;
             /**
              * Event
-             * @description Of concordance, 1 or true per item where gold is the time of an event, 0 or false where the item was censored then; all are events when left out.
+             * @description For concordance: 1 or true per item if gold is the time of an event, 0 or false if the item was censored then; by default all are events.
              * @default null
              */
             event?: (0 | 1 | false | true)[] | {
@@ -3578,7 +3554,7 @@ export interface components {
         };
         /**
          * ProblemError
-         * @description One thing that is wrong, and an RFC 6901 pointer to it.
+         * @description One fault of a request, with an RFC 6901 pointer to it.
          */
         ProblemError: {
             /**
@@ -3592,19 +3568,19 @@ export interface components {
             detail: string;
             /**
              * Choices
-             * @description Ways to mend it, each by itself; left out where there are none.
+             * @description Alternative ways to mend it; absent if there are none.
              * @default []
              */
             choices?: components["schemas"]["ChoiceAnswer"][];
         };
         /**
          * ReadingAnswer
-         * @description How files were read: the notes list everything that was chosen, skipped or dropped.
+         * @description How files were read; the notes list every choice, and everything skipped or dropped.
          */
         ReadingAnswer: {
             /**
              * Format
-             * @description The format that was read.
+             * @description The format of the files.
              */
             format: string;
             /**
@@ -3617,7 +3593,7 @@ export interface components {
         };
         /**
          * RepeatsAnswer
-         * @description Repeated samples: what became of them (`repeats`), and each system's spread; null for one score per item.
+         * @description Repeated samples: how they were used (`repeats`), and each system's spread; null for one score per item.
          */
         RepeatsAnswer: {
             /**
@@ -3630,7 +3606,7 @@ export interface components {
         };
         /**
          * Runtime
-         * @description Milliseconds: in the engine, since the request arrived, and waiting for a worker.
+         * @description Milliseconds in the engine, since the request arrived, and spent waiting for a worker.
          */
         Runtime: {
             /** Engine Ms */
@@ -3644,8 +3620,8 @@ export interface components {
          * ScoresRequest
          * @description One number per item and system, or several, which are averaged.
          *
-         *     In place of u and v a request may have b and c, the numbers of items that only U, and only V, gets right; or all of a (both), b,
-         *     c and d (none): {"b": 30, "c": 22}.
+         *     Instead of u and v, a request may have b and c, the numbers of items that only U and only V get right, or all of
+         *     a (both), b, c and d (none): {"b": 30, "c": 22}.
          * @example {
          *       "statistic": {
          *         "name": "mean_difference"
@@ -3704,7 +3680,7 @@ export interface components {
             alternative?: "two-sided" | "greater" | "less";
             /**
              * Method
-             * @description How to compute; auto takes the cheapest exact method, and the answer names it with the reason.
+             * @description How to compute; auto takes the cheapest exact method; the answer has its name and the reason.
              * @default auto
              * @enum {string}
              */
@@ -3760,7 +3736,7 @@ export interface components {
              */
             power?: number | null;
             /**
-             * @description Requests e-values, which may be looked at after every item, of all items so far.
+             * @description Requests e-values of all items so far, which may be looked at after every item.
              * @default null
              */
             sequential?: components["schemas"]["SequentialChoice"] | null;
@@ -3792,7 +3768,7 @@ export interface components {
             timeout_s?: number | null;
             /**
              * Store
-             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @description true stores the answer for a while, like ?store=1; Content-Location is its path.
              * @default false
              */
             store?: boolean;
@@ -3812,7 +3788,7 @@ export interface components {
             } | null;
             /**
              * On Missing
-             * @description What to do with items that only some columns have: ids of objects, null in lists. drop leaves them out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value.
+             * @description Items that only some columns have (ids of objects, null in lists): error refuses them, drop leaves them out; bounds, for scores, lets a missing outcome be anything in missing_range, and `missing` bounds the p-value.
              * @default error
              * @enum {string}
              */
@@ -3839,7 +3815,7 @@ export interface components {
             decimals?: number | null;
             /**
              * Missing Range
-             * @description With on_missing bounds: the least and the largest score that there can be. Default [0, 1].
+             * @description With on_missing bounds: the least and the largest possible score. Default [0, 1].
              * @default null
              */
             missing_range?: number[] | null;
@@ -3943,12 +3919,12 @@ export interface components {
         };
         /**
          * SensitivityAnswer
-         * @description What the test could have found on these items, as sizes without a sign; null is what no outcome, no difference has.
+         * @description The differences that the test could have found on these items, without signs; null if there is none.
          */
         SensitivityAnswer: {
             /**
              * Power
-             * @description The probability with which a difference is to be found.
+             * @description The requested power.
              */
             power: number;
             /**
@@ -3958,12 +3934,12 @@ export interface components {
             critical_difference: number | null;
             /**
              * Minimum Detectable Effect
-             * @description The true difference that is found with this probability, given the sizes of the differences.
+             * @description The true difference that the test finds with this power, given the sizes of the differences.
              */
             minimum_detectable_effect: number | null;
             /**
              * Method
-             * @description tilted_sum, tilted_sum_rounded or midpoint, as of /v1/power; tango_score of a gate's margin.
+             * @description tilted_sum, tilted_sum_rounded or midpoint, as in /v1/power; tango_score for a gate's margin.
              */
             method: string;
             /** Exact */
@@ -3971,7 +3947,7 @@ export interface components {
         };
         /**
          * SequentialChoice
-         * @description A test that is asked again as items come in: its e-value is evidence at every look.
+         * @description A sequential test: its e-value is evidence at every look at growing data.
          */
         SequentialChoice: {
             /**
@@ -3983,7 +3959,7 @@ export interface components {
             mode?: "anytime";
             /**
              * Scale
-             * @description What differences are measured in, chosen before there was any data; 1 if left out, where all lie in [-1, 1].
+             * @description The scale of differences, chosen before seeing data; default 1 if all lie in [-1, 1].
              * @default null
              */
             scale?: number | null;
@@ -3995,25 +3971,26 @@ export interface components {
             prior_log_e?: number;
             /**
              * Planned N
-             * @description How many items there will be at the most.
+             * @description The largest number of items to come.
              * @default null
              */
             planned_n?: number | null;
             /**
              * Max Difference
-             * @description How much an item can differ; with planned_n, for `curtailed`.
+             * @description The largest difference of an item; with planned_n, for `curtailed`.
              * @default null
              */
             max_difference?: number | null;
         };
         /**
          * SolutionAnswer
-         * @description The four numbers, the one that was asked for among them, for the first `n` where several were given.
+         * @description The three numbers of the question and the solved one, for the first `n` of a list.
          *
-         *     Power goes up and down with n. Of a binary design `n` is the least number of items with the power, and `n_always` the one
-         *     from which on every number has it. Of a pilot `n` has the power, but a somewhat smaller number may have it, too: it is
-         *     found by bisection. `n_always` is null where n was given, or is not proven: of a pilot with differences of more than one size. `effect` has the sign of U - V that the
-         *     alternative looks for; null where no difference is found so often, as `power` is where there is no effect.
+         *     Power goes up and down with n. For a binary design, `n` is the least number of items with the power, and `n_always`
+         *     the one from which on every number has it. For a pilot, `n` has the power, but since it comes from bisection, a
+         *     slightly smaller number may have it as well. `n_always` is null if n was given, or if it cannot be proven (a pilot
+         *     with differences of several sizes). `effect` has the sign of U - V that the alternative looks for; null if no
+         *     difference has this power, as `power` is null if there is no effect.
          */
         SolutionAnswer: {
             /** Effect */
@@ -4024,16 +4001,16 @@ export interface components {
             n_always: number | null;
             /**
              * Power
-             * @description The power of n items at this effect; at least the one wanted where n was solved.
+             * @description The power of n items at this effect; at least the requested power if n was solved.
              */
             power: number | null;
         };
         /**
          * SpreadAnswer
-         * @description How one system's repeated samples vary within the items; null where no item has two.
+         * @description How one system's repeated samples vary within items; null if no item has two.
          *
-         *     `within_item_variance` is pooled over the items (ddof 1 in each); `flip_rate` is the share of the items with at least
-         *     two samples whose samples are not all the same.
+         *     `within_item_variance` is pooled over the items (ddof 1 in each); `flip_rate` is the share of items with differing
+         *     samples, among those with at least two.
          */
         SpreadAnswer: {
             /** Samples */
@@ -4047,7 +4024,7 @@ export interface components {
          * StatisticAnswer
          * @description The statistic as observed; `observed` is U's value minus V's, whichever direction is better.
          *
-         *     `u` and `v` are the systems' own values, null where the statistic has none.
+         *     `u` and `v` are the systems' values, null if the statistic has none.
          */
         StatisticAnswer: {
             /** Name */
@@ -4060,18 +4037,18 @@ export interface components {
             v: number | null;
             /**
              * Metric
-             * @description What the files measure: wer, las, ndcg_cut_10; null where they do not name it.
+             * @description The metric in the files: wer, las, ndcg_cut_10; null if they do not name it.
              */
             metric: string | null;
             /**
              * Higher Is Better
-             * @description By the metric's name or the statistic, or as requested of a gate; null where it is not known.
+             * @description Follows from the metric or the statistic, or from a gate's request; null if unknown.
              */
             higher_is_better: boolean | null;
         };
         /**
          * SystemAnswer
-         * @description One system of a board. What follows from the tests of all pairs is null where not all were compared.
+         * @description One system of a board. Members that follow from the tests of all pairs are null if not all were compared.
          *
          *     `score` is over the system's own `n` items. `rank` is the competition rank of `score` (1, 2, 2, 4). With confidence
          *     1 - alpha, the true ranks of all systems are from `rank_low` to `rank_high`. `better_than` and `worse_than` count
@@ -4113,14 +4090,14 @@ export interface components {
         TestAnswer: {
             /**
              * Id
-             * @description From the canonical request and the algorithm.
+             * @description A hash of the canonical request and the algorithm version.
              */
             id: string;
             /** P Value */
             p_value: number;
             /**
              * Log10 P Value
-             * @description Right where p_value underflows.
+             * @description Accurate even if p_value underflows.
              */
             log10_p_value: number;
             /**
@@ -4133,14 +4110,14 @@ export interface components {
             ];
             /**
              * P Value Bounds Kind
-             * @description certified: always; confidence: at 99 %.
+             * @description certified: always; confidence: with probability 99 %.
              * @enum {string}
              */
             p_value_bounds_kind: "certified" | "confidence";
             p_value_fraction: components["schemas"]["FractionAnswer"] | null;
             /**
              * Mid P Value
-             * @description p_value less half of the probability of a tie with the observed value, as exact as p_value; null where p_value is not exact, and for the bootstrap, medians, quantiles and statistics of several sums.
+             * @description p_value less half the probability of a tie with the observed value, and as exact; null if p_value is not exact, and for the bootstrap, medians, quantiles and statistics of several sums.
              */
             mid_p_value: number | null;
             /** Significant */
@@ -4149,7 +4126,7 @@ export interface components {
             alpha: number;
             /**
              * Min Attainable P
-             * @description The smallest p-value that any outcome on these items could have had: exact, or null where it is not known.
+             * @description The smallest p-value that any outcome on these items could have had: exact, or null if unknown.
              */
             min_attainable_p: number | null;
             /**
@@ -4177,7 +4154,7 @@ export interface components {
             sensitivity: components["schemas"]["SensitivityAnswer"] | null;
             /**
              * E Value
-             * @description At least 1 / alpha is significant at any look; null beyond doubles.
+             * @description Significant at any look if at least 1 / alpha; null if too large for a double.
              */
             e_value: number | null;
             /** Log10 E Value */
@@ -4191,7 +4168,7 @@ export interface components {
             log10_p_anytime: number | null;
             /**
              * Curtailed
-             * @description Whether no completion to planned_n items can change what the test of that size says; null without planned_n and max_difference.
+             * @description Whether no completion to planned_n items can change the decision of the test of that size; null without planned_n and max_difference.
              */
             curtailed: boolean | null;
             reading: components["schemas"]["ReadingAnswer"] | null;
@@ -4206,20 +4183,20 @@ export interface components {
          * TestResult
          * @description The result of a test: a function of the request alone.
          *
-         *     `confidence_interval`, `effect_size` and `moved` are there when a `confidence_level` was requested, `sensitivity` when a
-         *     `power` was, and e-values when `sequential` was: then they decide `significant`.
+         *     A `confidence_level` adds `confidence_interval`, `effect_size` and `moved`; a `power` adds `sensitivity`;
+         *     `sequential` adds e-values, which then decide `significant`.
          */
         TestResult: {
             /**
              * Id
-             * @description From the canonical request and the algorithm.
+             * @description A hash of the canonical request and the algorithm version.
              */
             id: string;
             /** P Value */
             p_value: number;
             /**
              * Log10 P Value
-             * @description Right where p_value underflows.
+             * @description Accurate even if p_value underflows.
              */
             log10_p_value: number;
             /**
@@ -4232,14 +4209,14 @@ export interface components {
             ];
             /**
              * P Value Bounds Kind
-             * @description certified: always; confidence: at 99 %.
+             * @description certified: always; confidence: with probability 99 %.
              * @enum {string}
              */
             p_value_bounds_kind: "certified" | "confidence";
             p_value_fraction: components["schemas"]["FractionAnswer"] | null;
             /**
              * Mid P Value
-             * @description p_value less half of the probability of a tie with the observed value, as exact as p_value; null where p_value is not exact, and for the bootstrap, medians, quantiles and statistics of several sums.
+             * @description p_value less half the probability of a tie with the observed value, and as exact; null if p_value is not exact, and for the bootstrap, medians, quantiles and statistics of several sums.
              */
             mid_p_value: number | null;
             /** Significant */
@@ -4248,7 +4225,7 @@ export interface components {
             alpha: number;
             /**
              * Min Attainable P
-             * @description The smallest p-value that any outcome on these items could have had: exact, or null where it is not known.
+             * @description The smallest p-value that any outcome on these items could have had: exact, or null if unknown.
              */
             min_attainable_p: number | null;
             /**
@@ -4276,7 +4253,7 @@ export interface components {
             sensitivity: components["schemas"]["SensitivityAnswer"] | null;
             /**
              * E Value
-             * @description At least 1 / alpha is significant at any look; null beyond doubles.
+             * @description Significant at any look if at least 1 / alpha; null if too large for a double.
              */
             e_value: number | null;
             /** Log10 E Value */
@@ -4290,7 +4267,7 @@ export interface components {
             log10_p_anytime: number | null;
             /**
              * Curtailed
-             * @description Whether no completion to planned_n items can change what the test of that size says; null without planned_n and max_difference.
+             * @description Whether no completion to planned_n items can change the decision of the test of that size; null without planned_n and max_difference.
              */
             curtailed: boolean | null;
             reading: components["schemas"]["ReadingAnswer"] | null;
@@ -4299,7 +4276,7 @@ export interface components {
         };
         /**
          * Versions
-         * @description The program, and the algorithms; equal algorithm versions give equal bytes.
+         * @description Versions of the program and of the algorithms; equal algorithm versions give equal bytes.
          */
         Versions: {
             /** Service */
@@ -4309,7 +4286,7 @@ export interface components {
         };
         /**
          * WarningAnswer
-         * @description Something the reader of a p-value should know.
+         * @description A caution about the p-value.
          */
         WarningAnswer: {
             /** Code */
@@ -4406,49 +4383,49 @@ export interface operations {
                 format?: "json" | "text" | "markdown" | "csv" | "svg" | "png" | "html";
                 /** @description The colours of a picture (svg, png). Default light. */
                 theme?: "light" | "dark";
-                /** @description Deadline in seconds, clamped by the server; here it counts before any body is read. */
+                /** @description Deadline in seconds, clamped by the server; in the query it holds before the body is read. */
                 timeout_s?: number;
-                /** @description 1 keeps the answer for a while; Content-Location is its path, for whoever has the same API key. */
+                /** @description 1 stores the answer for a while; Content-Location is its path, readable with the same API key. */
                 store?: "0" | "1";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. expression: h of the sums x1..xm of the effects. Default expression. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. expression: h of the sums x1..xm of the effects. Default expression. */
                 statistic?: "expression";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of expression: over x1..xm; arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0 (default x1). Default x1. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of expression: over x1..xm; arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0 (default x1). Default x1. */
                 expression?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. two-sided is P(|t| >= |observed|); greater means that U is greater than V. Default two-sided. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. two-sided is P(|t| >= |observed|); greater means that U is greater than V. Default two-sided. */
                 alternative?: "two-sided" | "greater" | "less";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to compute; auto takes the cheapest exact method, and the answer names it with the reason. Default auto. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How to compute; auto takes the cheapest exact method; the answer has its name and the reason. Default auto. */
                 method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. The null model: systems exchanged at random, or items drawn with replacement. Default permutation. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The null model: systems exchanged at random, or items drawn with replacement. Default permutation. */
                 test?: "permutation" | "bootstrap";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. What to do with items that only some columns have: ids of objects, null in lists. drop leaves them out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value. Default error. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Items that only some columns have (ids of objects, null in lists): error refuses them, drop leaves them out; bounds, for scores, lets a missing outcome be anything in missing_range, and `missing` bounds the p-value. Default error. */
                 on_missing?: "error" | "drop" | "bounds";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How much of the null distribution to return. Default summary. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How much of the null distribution to return. Default summary. */
                 pmf?: "none" | "summary" | "full";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p). Default p. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p). Default p. */
                 significance?: "p" | "mid_p";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Monte Carlo samples (method monte_carlo). Default 20000. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Monte Carlo samples (method monte_carlo). Default 20000. */
                 samples?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Monte Carlo seed; the default is fixed. Default 0. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Monte Carlo seed; the default is fixed. Default 0. */
                 seed?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requested relative width of a p-value bracket (method bounds). Default 0.001. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requested relative width of a p-value bracket (method bounds). Default 0.001. */
                 precision?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Significance level for `significant` and warnings. Default 0.05. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Significance level for `significant` and warnings. Default 0.05. */
                 alpha?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requests a confidence interval of the difference, effect sizes, and the ids that moved most. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requests a confidence interval of the difference, effect sizes, and the ids that moved most. */
                 confidence_level?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requests `sensitivity`: the difference that this test finds with this probability, such as 0.8. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requests `sensitivity`: the difference that this test finds with this probability, such as 0.8. */
                 power?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requests e-values, which may be looked at after every item, of all items so far. A JSON object. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requests e-values of all items so far, which may be looked at after every item. A JSON object. */
                 sequential?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Also return the p-value as an exact fraction. Default false. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Also return the p-value as an exact fraction. Default false. */
                 exact_fraction?: boolean;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. The name of the system. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The name of the system. */
                 name_u?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. The name of the system. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The name of the system. */
                 name_v?: string;
             };
             header?: {
-                /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
+                /** @description The content coding of the body; the limit holds for its compressed and its decompressed size. */
                 "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
@@ -4466,13 +4443,13 @@ export interface operations {
                 headers: {
                     /** @description The id of the answer. */
                     ETag?: string;
-                    /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
+                    /** @description queue and compute in milliseconds; cache if the answer was cached (hit) or computed once for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store. */
+                    /** @description The path of the stored answer, if store was set. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
-                    /** @description The client's, or a new one. */
+                    /** @description The client's request id, or a new one. */
                     "X-Request-Id"?: string;
                     /** @description The p-value. */
                     "X-P-Value"?: number;
@@ -4592,12 +4569,12 @@ export interface operations {
                 format?: "json" | "text" | "markdown" | "csv" | "svg" | "png" | "html";
                 /** @description The colours of a picture (svg, png). Default light. */
                 theme?: "light" | "dark";
-                /** @description Deadline in seconds, clamped by the server; here it counts before any body is read. */
+                /** @description Deadline in seconds, clamped by the server; in the query it holds before the body is read. */
                 timeout_s?: number;
-                /** @description 1 keeps the answer for a while; Content-Location is its path, for whoever has the same API key. */
+                /** @description 1 stores the answer for a while; Content-Location is its path, readable with the same API key. */
                 store?: "0" | "1";
                 /**
-                 * @description For bodies that cannot hold options; in application/json it is a member of the body. mean_difference: mean of U minus mean of V;
+                 * @description For bodies that cannot hold options; in application/json a member of the body. mean_difference: mean of U minus mean of V;
                  *     sum_difference: sum of U minus sum of V;
                  *     sign: wins minus losses of U: the sign test; McNemar's exact test on 0/1 scores;
                  *     signed_rank: Wilcoxon's W+ - W-, ties and zeros included;
@@ -4605,51 +4582,51 @@ export interface operations {
                  *     quantile_difference: a quantile of U minus that of V. Default mean_difference.
                  */
                 statistic?: "mean_difference" | "sum_difference" | "sign" | "signed_rank" | "median_difference" | "quantile_difference";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: what printed scores are rounded multiples of, such as "1/30" for thirds of tenths. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: what printed scores are rounded multiples of, such as "1/30" for thirds of tenths. */
                 unit?: string | number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean). */
                 repeats?: "mean" | "all" | "any";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of signed_rank: zero differences, in SciPy's meaning (default wilcox). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of signed_rank: zero differences, in SciPy's meaning (default wilcox). */
                 zero_method?: "wilcox" | "pratt" | "zsplit";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear). */
                 interpolation?: "linear" | "inverted_cdf";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of quantile_difference: which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of quantile_difference: which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95. */
                 q?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. two-sided is P(|t| >= |observed|); greater means that U is greater than V. Default two-sided. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. two-sided is P(|t| >= |observed|); greater means that U is greater than V. Default two-sided. */
                 alternative?: "two-sided" | "greater" | "less";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to compute; auto takes the cheapest exact method, and the answer names it with the reason. Default auto. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How to compute; auto takes the cheapest exact method; the answer has its name and the reason. Default auto. */
                 method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. The null model: systems exchanged at random, or items drawn with replacement. Default permutation. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The null model: systems exchanged at random, or items drawn with replacement. Default permutation. */
                 test?: "permutation" | "bootstrap";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. What to do with items that only some columns have: ids of objects, null in lists. drop leaves them out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value. Default error. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Items that only some columns have (ids of objects, null in lists): error refuses them, drop leaves them out; bounds, for scores, lets a missing outcome be anything in missing_range, and `missing` bounds the p-value. Default error. */
                 on_missing?: "error" | "drop" | "bounds";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How much of the null distribution to return. Default summary. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How much of the null distribution to return. Default summary. */
                 pmf?: "none" | "summary" | "full";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p). Default p. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p). Default p. */
                 significance?: "p" | "mid_p";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Monte Carlo samples (method monte_carlo). Default 20000. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Monte Carlo samples (method monte_carlo). Default 20000. */
                 samples?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Monte Carlo seed; the default is fixed. Default 0. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Monte Carlo seed; the default is fixed. Default 0. */
                 seed?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requested relative width of a p-value bracket (method bounds). Default 0.001. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requested relative width of a p-value bracket (method bounds). Default 0.001. */
                 precision?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Significance level for `significant` and warnings. Default 0.05. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Significance level for `significant` and warnings. Default 0.05. */
                 alpha?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requests a confidence interval of the difference, effect sizes, and the ids that moved most. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requests a confidence interval of the difference, effect sizes, and the ids that moved most. */
                 confidence_level?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requests `sensitivity`: the difference that this test finds with this probability, such as 0.8. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requests `sensitivity`: the difference that this test finds with this probability, such as 0.8. */
                 power?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requests e-values, which may be looked at after every item, of all items so far. A JSON object. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requests e-values of all items so far, which may be looked at after every item. A JSON object. */
                 sequential?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Also return the p-value as an exact fraction. Default false. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Also return the p-value as an exact fraction. Default false. */
                 exact_fraction?: boolean;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. The name of the system. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The name of the system. */
                 name_u?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. The name of the system. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The name of the system. */
                 name_v?: string;
             };
             header?: {
-                /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
+                /** @description The content coding of the body; the limit holds for its compressed and its decompressed size. */
                 "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
@@ -4670,13 +4647,13 @@ export interface operations {
                 headers: {
                     /** @description The id of the answer. */
                     ETag?: string;
-                    /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
+                    /** @description queue and compute in milliseconds; cache if the answer was cached (hit) or computed once for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store. */
+                    /** @description The path of the stored answer, if store was set. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
-                    /** @description The client's, or a new one. */
+                    /** @description The client's request id, or a new one. */
                     "X-Request-Id"?: string;
                     /** @description The p-value. */
                     "X-P-Value"?: number;
@@ -4796,12 +4773,12 @@ export interface operations {
                 format?: "json" | "text" | "markdown" | "csv" | "svg" | "png" | "html";
                 /** @description The colours of a picture (svg, png). Default light. */
                 theme?: "light" | "dark";
-                /** @description Deadline in seconds, clamped by the server; here it counts before any body is read. */
+                /** @description Deadline in seconds, clamped by the server; in the query it holds before the body is read. */
                 timeout_s?: number;
-                /** @description 1 keeps the answer for a while; Content-Location is its path, for whoever has the same API key. */
+                /** @description 1 stores the answer for a while; Content-Location is its path, readable with the same API key. */
                 store?: "0" | "1";
                 /**
-                 * @description For bodies that cannot hold options; in application/json it is a member of the body. f1: F1 from tp, incorrect; or tp, fp, fn; or tp, predicted, gold;
+                 * @description For bodies that cannot hold options; in application/json a member of the body. f1: F1 from tp, incorrect; or tp, fp, fn; or tp, predicted, gold;
                  *     fbeta: F-beta from tp, fp, fn; or tp, predicted, gold;
                  *     precision: precision from tp, fp; or tp, predicted;
                  *     recall: recall from tp, fn; or tp, gold;
@@ -4820,49 +4797,49 @@ export interface operations {
                  *     ter: corpus TER from edits, ref_len of each segment; less is better. Default f1.
                  */
                 statistic?: "f1" | "fbeta" | "precision" | "recall" | "accuracy" | "jaccard" | "mcc" | "kappa" | "balanced_accuracy" | "g_mean" | "specificity" | "npv" | "ratio" | "expression" | "bleu" | "chrf" | "ter";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of fbeta: how many times as much recall weighs as precision (default 1); Of chrf: how many times as much recall weighs as precision (default 2). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of fbeta: how many times as much recall weighs as precision (default 1); Of chrf: how many times as much recall weighs as precision (default 2). */
                 beta?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of ratio: the name of a count, such as errors. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of ratio: the name of a count, such as errors. */
                 numerator?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of ratio: the name of a count, such as ref_words. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of ratio: the name of a count, such as ref_words. */
                 denominator?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of expression: over the names of the counts; arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of expression: over the names of the counts; arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0. */
                 expression?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. two-sided is P(|t| >= |observed|); greater means that U is greater than V. Default two-sided. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. two-sided is P(|t| >= |observed|); greater means that U is greater than V. Default two-sided. */
                 alternative?: "two-sided" | "greater" | "less";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to compute; auto takes the cheapest exact method, and the answer names it with the reason. Default auto. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How to compute; auto takes the cheapest exact method; the answer has its name and the reason. Default auto. */
                 method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. The null model: systems exchanged at random, or items drawn with replacement. Default permutation. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The null model: systems exchanged at random, or items drawn with replacement. Default permutation. */
                 test?: "permutation" | "bootstrap";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. What to do with items that only some columns have: ids of objects, null in lists. drop leaves them out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value. Default error. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Items that only some columns have (ids of objects, null in lists): error refuses them, drop leaves them out; bounds, for scores, lets a missing outcome be anything in missing_range, and `missing` bounds the p-value. Default error. */
                 on_missing?: "error" | "drop" | "bounds";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How much of the null distribution to return. Default summary. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How much of the null distribution to return. Default summary. */
                 pmf?: "none" | "summary" | "full";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p). Default p. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p). Default p. */
                 significance?: "p" | "mid_p";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Monte Carlo samples (method monte_carlo). Default 20000. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Monte Carlo samples (method monte_carlo). Default 20000. */
                 samples?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Monte Carlo seed; the default is fixed. Default 0. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Monte Carlo seed; the default is fixed. Default 0. */
                 seed?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requested relative width of a p-value bracket (method bounds). Default 0.001. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requested relative width of a p-value bracket (method bounds). Default 0.001. */
                 precision?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Significance level for `significant` and warnings. Default 0.05. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Significance level for `significant` and warnings. Default 0.05. */
                 alpha?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requests a confidence interval of the difference, effect sizes, and the ids that moved most. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requests a confidence interval of the difference, effect sizes, and the ids that moved most. */
                 confidence_level?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requests `sensitivity`: the difference that this test finds with this probability, such as 0.8. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requests `sensitivity`: the difference that this test finds with this probability, such as 0.8. */
                 power?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requests e-values, which may be looked at after every item, of all items so far. A JSON object. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requests e-values of all items so far, which may be looked at after every item. A JSON object. */
                 sequential?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Also return the p-value as an exact fraction. Default false. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Also return the p-value as an exact fraction. Default false. */
                 exact_fraction?: boolean;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. The name of the system. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The name of the system. */
                 name_u?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. The name of the system. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The name of the system. */
                 name_v?: string;
             };
             header?: {
-                /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
+                /** @description The content coding of the body; the limit holds for its compressed and its decompressed size. */
                 "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
@@ -4883,13 +4860,13 @@ export interface operations {
                 headers: {
                     /** @description The id of the answer. */
                     ETag?: string;
-                    /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
+                    /** @description queue and compute in milliseconds; cache if the answer was cached (hit) or computed once for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store. */
+                    /** @description The path of the stored answer, if store was set. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
-                    /** @description The client's, or a new one. */
+                    /** @description The client's request id, or a new one. */
                     "X-Request-Id"?: string;
                     /** @description The p-value. */
                     "X-P-Value"?: number;
@@ -5009,12 +4986,12 @@ export interface operations {
                 format?: "json" | "text" | "markdown" | "csv" | "svg" | "png" | "html";
                 /** @description The colours of a picture (svg, png). Default light. */
                 theme?: "light" | "dark";
-                /** @description Deadline in seconds, clamped by the server; here it counts before any body is read. */
+                /** @description Deadline in seconds, clamped by the server; in the query it holds before the body is read. */
                 timeout_s?: number;
-                /** @description 1 keeps the answer for a while; Content-Location is its path, for whoever has the same API key. */
+                /** @description 1 stores the answer for a while; Content-Location is its path, readable with the same API key. */
                 store?: "0" | "1";
                 /**
-                 * @description For bodies that cannot hold options; in application/json it is a member of the body. accuracy: labels that equal gold; of sequences, their tokens;
+                 * @description For bodies that cannot hold options; in application/json a member of the body. accuracy: labels that equal gold; of sequences, their tokens;
                  *     exact_match: items that equal gold as a whole;
                  *     token_accuracy: tokens that equal gold;
                  *     f1: F1 of classes, zero_division=0;
@@ -5039,69 +5016,69 @@ export interface operations {
                  *     ter: corpus TER, as sacrebleu counts it; less is better. Default accuracy.
                  */
                 statistic?: "accuracy" | "exact_match" | "token_accuracy" | "f1" | "precision" | "recall" | "mcc" | "kappa" | "balanced_accuracy" | "g_mean" | "specificity" | "npv" | "span_f1" | "span_precision" | "span_recall" | "auc" | "concordance" | "kendall" | "pairwise_accuracy" | "spearman" | "bleu" | "chrf" | "ter";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of f1, precision, recall: over classes, in scikit-learn's meaning (default binary). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: over classes, in scikit-learn's meaning (default binary). */
                 average?: "binary" | "micro" | "macro" | "weighted";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                 positive?: string | number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or between commas. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
                 labels?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, E- and S- too; IOB2, IOBES and BILOU as seqeval's strict mode (default BIO). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, E- and S- too; IOB2, IOBES and BILOU as seqeval's strict mode (default BIO). */
                 scheme?: "BIO" | "IOB2" | "IOBES" | "BILOU";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw). */
                 scale?: "ranks" | "raw" | "standardized";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean). */
                 group_average?: "mean" | "sum";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of kendall: of kendall: tau-b, tau-c (Stuart) or tau-a (default b). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of kendall: of kendall: tau-b, tau-c (Stuart) or tau-a (default b). */
                 variant?: "b" | "c" | "a";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of pairwise_accuracy: scores that differ by at most this tie; in units of scale (default 0). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of pairwise_accuracy: scores that differ by at most this tie; in units of scale (default 0). */
                 epsilon?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of bleu: sacrebleu's tokenizer (default 13a). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of bleu: sacrebleu's tokenizer (default 13a). */
                 tokenize?: "13a" | "intl" | "char" | "none" | "zh";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of bleu, chrf: ignore upper and lower case (default false). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of bleu, chrf: ignore upper and lower case (default false). */
                 lowercase?: boolean;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of chrf: word n-grams besides characters; 2 is chrF++ (default 0). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of chrf: word n-grams besides characters; 2 is chrF++ (default 0). */
                 word_order?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of chrf: how many times as much recall weighs as precision (default 2). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of chrf: how many times as much recall weighs as precision (default 2). */
                 beta?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of ter: Tercom's normalisation first (default false). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of ter: Tercom's normalisation first (default false). */
                 normalized?: boolean;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of ter: keep upper and lower case apart (default false). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of ter: keep upper and lower case apart (default false). */
                 case_sensitive?: boolean;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. two-sided is P(|t| >= |observed|); greater means that U is greater than V. Default two-sided. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. two-sided is P(|t| >= |observed|); greater means that U is greater than V. Default two-sided. */
                 alternative?: "two-sided" | "greater" | "less";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to compute; auto takes the cheapest exact method, and the answer names it with the reason. Default auto. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How to compute; auto takes the cheapest exact method; the answer has its name and the reason. Default auto. */
                 method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. The null model: systems exchanged at random, or items drawn with replacement. Default permutation. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The null model: systems exchanged at random, or items drawn with replacement. Default permutation. */
                 test?: "permutation" | "bootstrap";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. What to do with items that only some columns have: ids of objects, null in lists. drop leaves them out; bounds, of scores: a missing outcome may be anything in missing_range, and `missing` bounds the p-value. Default error. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Items that only some columns have (ids of objects, null in lists): error refuses them, drop leaves them out; bounds, for scores, lets a missing outcome be anything in missing_range, and `missing` bounds the p-value. Default error. */
                 on_missing?: "error" | "drop" | "bounds";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How much of the null distribution to return. Default summary. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How much of the null distribution to return. Default summary. */
                 pmf?: "none" | "summary" | "full";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p). Default p. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p). Default p. */
                 significance?: "p" | "mid_p";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Monte Carlo samples (method monte_carlo). Default 20000. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Monte Carlo samples (method monte_carlo). Default 20000. */
                 samples?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Monte Carlo seed; the default is fixed. Default 0. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Monte Carlo seed; the default is fixed. Default 0. */
                 seed?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requested relative width of a p-value bracket (method bounds). Default 0.001. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requested relative width of a p-value bracket (method bounds). Default 0.001. */
                 precision?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Significance level for `significant` and warnings. Default 0.05. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Significance level for `significant` and warnings. Default 0.05. */
                 alpha?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requests a confidence interval of the difference, effect sizes, and the ids that moved most. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requests a confidence interval of the difference, effect sizes, and the ids that moved most. */
                 confidence_level?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requests `sensitivity`: the difference that this test finds with this probability, such as 0.8. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requests `sensitivity`: the difference that this test finds with this probability, such as 0.8. */
                 power?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requests e-values, which may be looked at after every item, of all items so far. A JSON object. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requests e-values of all items so far, which may be looked at after every item. A JSON object. */
                 sequential?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Also return the p-value as an exact fraction. Default false. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Also return the p-value as an exact fraction. Default false. */
                 exact_fraction?: boolean;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. The name of the system. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The name of the system. */
                 name_u?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. The name of the system. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The name of the system. */
                 name_v?: string;
             };
             header?: {
-                /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
+                /** @description The content coding of the body; the limit holds for its compressed and its decompressed size. */
                 "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
@@ -5119,13 +5096,13 @@ export interface operations {
                 headers: {
                     /** @description The id of the answer. */
                     ETag?: string;
-                    /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
+                    /** @description queue and compute in milliseconds; cache if the answer was cached (hit) or computed once for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store. */
+                    /** @description The path of the stored answer, if store was set. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
-                    /** @description The client's, or a new one. */
+                    /** @description The client's request id, or a new one. */
                     "X-Request-Id"?: string;
                     /** @description The p-value. */
                     "X-P-Value"?: number;
@@ -5245,13 +5222,13 @@ export interface operations {
                 format?: "json" | "text" | "markdown" | "csv" | "svg" | "png" | "html";
                 /** @description The colours of a picture (svg, png). Default light. */
                 theme?: "light" | "dark";
-                /** @description Deadline in seconds, clamped by the server; here it counts before any body is read. */
+                /** @description Deadline in seconds, clamped by the server; in the query it holds before the body is read. */
                 timeout_s?: number;
-                /** @description 1 keeps the answer for a while; Content-Location is its path, for whoever has the same API key. */
+                /** @description 1 stores the answer for a while; Content-Location is its path, readable with the same API key. */
                 store?: "0" | "1";
             };
             header?: {
-                /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
+                /** @description The content coding of the body; the limit holds for its compressed and its decompressed size. */
                 "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
@@ -5262,12 +5239,12 @@ export interface operations {
                 "multipart/form-data": {
                     /**
                      * Format: binary
-                     * @description A file: U, the candidate. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: U, the candidate. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     u?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: V, the baseline. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: V, the baseline. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     v?: Blob;
                     /**
@@ -5277,37 +5254,37 @@ export interface operations {
                     file?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the gold standard. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the gold standard. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     gold?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the documents of the items. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the documents of the items. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     documents?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the relevance judgements. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the relevance judgements. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     qrels?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the references. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the references. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     ref?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the second references. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the second references. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     ref2?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the third references. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the third references. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     ref3?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the fourth references. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the fourth references. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     ref4?: Blob;
                     /**
@@ -5315,7 +5292,7 @@ export interface operations {
                      * @enum {string}
                      */
                     format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "evalsig" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "swe-bench" | "evalplus" | "comet" | "sentence-scores" | "opencompass" | "deepeval" | "terminal-bench" | "mt-bench" | "votes" | "pyterrier" | "squad" | "seg-score" | "conllu" | "conll" | "trec" | "fairseq" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
-                    /** @description A statistic of what the files hold (/v1/meta), or one that the format itself defines. */
+                    /** @description A statistic for the files' data (/v1/meta), or one that the format defines. */
                     statistic?: string;
                     /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, sentence-scores, opencompass, deepeval, terminal-bench, mt-bench, votes, pyterrier, squad, seg-score, conllu. */
                     metric?: string;
@@ -5444,7 +5421,7 @@ export interface operations {
                     average?: "binary" | "micro" | "macro" | "weighted";
                     /** @description Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                     positive?: string | number;
-                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or between commas. */
+                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
                     labels?: string;
                     /**
                      * @description Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw).
@@ -5482,7 +5459,7 @@ export interface operations {
                      */
                     alternative?: "two-sided" | "greater" | "less";
                     /**
-                     * @description How to compute; auto takes the cheapest exact method, and the answer names it with the reason. Default auto.
+                     * @description How to compute; auto takes the cheapest exact method; the answer has its name and the reason. Default auto.
                      * @enum {string}
                      */
                     method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
@@ -5513,13 +5490,13 @@ export interface operations {
                     confidence_level?: number;
                     /** @description Requests `sensitivity`: the difference that this test finds with this probability, such as 0.8. */
                     power?: number;
-                    /** @description Requests e-values, which may be looked at after every item, of all items so far. A JSON object. */
+                    /** @description Requests e-values of all items so far, which may be looked at after every item. A JSON object. */
                     sequential?: string;
                     /** @description Also return the p-value as an exact fraction. Default false. */
                     exact_fraction?: boolean;
                     /** @description Deadline in seconds, clamped by the server. */
                     timeout_s?: number;
-                    /** @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path. Default false. */
+                    /** @description true stores the answer for a while, like ?store=1; Content-Location is its path. Default false. */
                     store?: boolean;
                     /** @description The name of the system. */
                     name_u?: string;
@@ -5534,13 +5511,13 @@ export interface operations {
                 headers: {
                     /** @description The id of the answer. */
                     ETag?: string;
-                    /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
+                    /** @description queue and compute in milliseconds; cache if the answer was cached (hit) or computed once for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store. */
+                    /** @description The path of the stored answer, if store was set. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
-                    /** @description The client's, or a new one. */
+                    /** @description The client's request id, or a new one. */
                     "X-Request-Id"?: string;
                     /** @description The p-value. */
                     "X-P-Value"?: number;
@@ -5656,11 +5633,11 @@ export interface operations {
     plan_v1_plan_post: {
         parameters: {
             query?: {
-                /** @description Deadline in seconds, clamped by the server; here it counts before any body is read. */
+                /** @description Deadline in seconds, clamped by the server; in the query it holds before the body is read. */
                 timeout_s?: number;
             };
             header?: {
-                /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
+                /** @description The content coding of the body; the limit holds for its compressed and its decompressed size. */
                 "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
@@ -5677,13 +5654,13 @@ export interface operations {
                 headers: {
                     /** @description The id of the answer. */
                     ETag?: string;
-                    /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
+                    /** @description queue and compute in milliseconds; cache if the answer was cached (hit) or computed once for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store. */
+                    /** @description The path of the stored answer, if store was set. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
-                    /** @description The client's, or a new one. */
+                    /** @description The client's request id, or a new one. */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -5794,99 +5771,99 @@ export interface operations {
                 format?: "json" | "text" | "markdown" | "csv" | "svg" | "png" | "html";
                 /** @description The colours of a picture (svg, png). Default light. */
                 theme?: "light" | "dark";
-                /** @description Deadline in seconds, clamped by the server; here it counts before any body is read. */
+                /** @description Deadline in seconds, clamped by the server; in the query it holds before the body is read. */
                 timeout_s?: number;
-                /** @description 1 keeps the answer for a while; Content-Location is its path, for whoever has the same API key. */
+                /** @description 1 stores the answer for a while; Content-Location is its path, readable with the same API key. */
                 store?: "0" | "1";
                 /** @description Which picture (svg, png). Default leaderboard. */
                 picture?: "leaderboard" | "heatmap" | "bars" | "forest";
                 /** @description Which table (csv). Default systems. */
                 table?: "systems" | "pairs";
-                /** @description Names of the columns of an array, or the columns of a table to take: between commas, or a JSON list. */
+                /** @description Names of an array's columns, or the columns of a table to use: separated by commas, or a JSON list. */
                 systems?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read labels, ranking. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How to read labels, ranking. */
                 gold_column?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read ranking. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How to read ranking. */
                 event_column?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read mt-metrics-eval, ranking. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How to read mt-metrics-eval, ranking. */
                 groups?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, evalsig, promptfoo, conllu, conll, fairseq, mt. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, evalsig, promptfoo, conllu, conll, fairseq, mt. */
                 clusters?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl. */
                 id_column?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read labels, ranking, mqm, tsv, csv, jsonl. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How to read labels, ranking, mqm, tsv, csv, jsonl. */
                 score_column?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read mqm, tsv, csv, jsonl. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How to read mqm, tsv, csv, jsonl. */
                 system_column?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read ranking, mqm, tsv, csv. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How to read ranking, mqm, tsv, csv. */
                 decimal?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read asr, mt-stats, labels, ranking, mqm, tsv, csv. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How to read asr, mt-stats, labels, ranking, mqm, tsv, csv. */
                 delimiter?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. The name of a statistic; its parameters are given beside it. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The name of a statistic; its parameters are separate fields. */
                 statistic?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: what printed scores are rounded multiples of, such as "1/30" for thirds of tenths. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: what printed scores are rounded multiples of, such as "1/30" for thirds of tenths. */
                 unit?: string | number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean). */
                 repeats?: "mean" | "all" | "any";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of signed_rank: zero differences, in SciPy's meaning (default wilcox). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of signed_rank: zero differences, in SciPy's meaning (default wilcox). */
                 zero_method?: "wilcox" | "pratt" | "zsplit";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear). */
                 interpolation?: "linear" | "inverted_cdf";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of quantile_difference: which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of quantile_difference: which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95. */
                 q?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. What the data of one system is. Default scores. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The kind of the systems' data. Default scores. */
                 kind?: "scores" | "counts" | "predictions";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. The system that all others are compared to. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The system that all others are compared with. */
                 baseline?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How p-values are adjusted over the pairs of a family. holm_discrete and max_t use what the tests' own distributions can attain. Default holm. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How p-values are adjusted over the pairs of a family. holm_discrete and max_t use the attainable values of the tests' distributions. Default holm. */
                 adjust?: "bonferroni" | "holm" | "hochberg" | "bh" | "by" | "holm_discrete" | "max_t" | "none";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of several data sets: each is a family of its own (dataset, the default), or all are one. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. With several data sets: each is a family (dataset, the default), or all are one. */
                 family?: "dataset" | "all";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. The overall board over several data sets: each weighs the same (macro, the default), or each item does (micro); null for none. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The overall board over several data sets: equal weights for data sets (macro, the default) or for items (micro); null for none. */
                 aggregate?: "macro" | "micro";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Makes the overall p-values from one-sided p-values of the data sets, not from their items. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Combines one-sided p-values of the data sets into overall p-values, instead of testing their items. */
                 combine?: "fisher" | "stouffer";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. What to do with items that only some systems have: refuse, compare each pair on the items that both have (pairwise), or all on the items that all have (complete). Default error. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Items that only some systems have: refuse them (error), compare each pair on common items (pairwise), or use the items that all systems have (complete). Default error. */
                 on_missing?: "error" | "pairwise" | "complete";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. greater means that u is better than v, also where lower is better. All pairs need two-sided. Default two-sided. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. greater means that u is better than v, even if lower is better. All pairs need two-sided. Default two-sided. */
                 alternative?: "two-sided" | "greater" | "less";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Which pairs the answer lists. auto: of all pairs the first 10,000, shared by its boards; a warning counts the others. Default auto. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. The pairs that the answer lists. auto: the first 10,000 over all boards; a warning counts the others. Default auto. */
                 pairs?: "auto" | "all" | "significant" | "none";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to compute the p-values. Default auto. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. How to compute the p-values. Default auto. */
                 method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Whether more is better. If left out, the statistic or the metric's name decides it, and scores without a name are better when higher. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Whether more is better. If left out, the statistic or the metric's name decides it, and scores without a name are better when higher. */
                 higher_is_better?: boolean;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Level of significance, of a family. Default 0.05. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Significance level of a family. Default 0.05. */
                 alpha?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requests a confidence interval of each difference. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requests a confidence interval of each difference. */
                 confidence_level?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Monte Carlo samples (method monte_carlo). Default 20000. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Monte Carlo samples (method monte_carlo). Default 20000. */
                 samples?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Monte Carlo seed; the default is fixed. Default 0. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Monte Carlo seed; the default is fixed. Default 0. */
                 seed?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Requested relative width of a p-value bracket (method bounds). Default 0.001. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Requested relative width of a p-value bracket (method bounds). Default 0.001. */
                 precision?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Rounds scores to this many decimals first, as numpy.round does. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Rounds scores to this many decimals first, as numpy.round does. */
                 decimals?: number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. all_pairs; baseline: every system with the one that `baseline` names; or pairs [u, v] of names. A JSON list of pairs. Default all_pairs. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. all_pairs; baseline: every system with the system `baseline`; or pairs [u, v] of names. A JSON list of pairs. Default all_pairs. */
                 compare?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of f1, precision, recall: over classes, in scikit-learn's meaning (default binary). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: over classes, in scikit-learn's meaning (default binary). */
                 average?: "binary" | "micro" | "macro" | "weighted";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                 positive?: string | number;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or between commas. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
                 labels?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw). */
                 scale?: "ranks" | "raw" | "standardized";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean). */
                 group_average?: "mean" | "sum";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of kendall: of kendall: tau-b, tau-c (Stuart) or tau-a (default b). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of kendall: of kendall: tau-b, tau-c (Stuart) or tau-a (default b). */
                 variant?: "b" | "c" | "a";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of pairwise_accuracy: scores that differ by at most this tie; in units of scale (default 0). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of pairwise_accuracy: scores that differ by at most this tie; in units of scale (default 0). */
                 epsilon?: number;
             };
             header?: {
-                /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
+                /** @description The content coding of the body; the limit holds for its compressed and its decompressed size. */
                 "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
@@ -5900,7 +5877,7 @@ export interface operations {
                 "application/x-ndjson": string;
                 "application/x-npy": Blob;
                 "multipart/form-data": {
-                    /** @description The file of one system; repeated for each. */
+                    /** @description The file of one system; repeat it for each. */
                     system?: Blob[];
                     /**
                      * Format: binary
@@ -5909,47 +5886,47 @@ export interface operations {
                     file?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the gold standard. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the gold standard. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     gold?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the documents of the items. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the documents of the items. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     documents?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the relevance judgements. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the relevance judgements. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     qrels?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the references. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the references. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     ref?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the second references. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the second references. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     ref2?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the third references. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the third references. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     ref3?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the fourth references. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the fourth references. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     ref4?: Blob;
-                    /** @description The systems' names in the order of their files, between commas or as a JSON list; else those of the files. A name that is repeated has several files, one for each task: tasks are data sets. */
+                    /** @description The systems' names in the order of their files, separated by commas or as a JSON list; default: the files' names. A repeated name has several files, one for each task: tasks are data sets. */
                     names?: string;
                     /**
                      * @description auto, the default, guesses. asr: word errors per utterance (also as Kaldi, sclite, SpeechBrain and WeNet print them), or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: JSON: lines, an array or a table inside, of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); json-object: one object {"id": score} for each system (files u, v); npy: NumPy's .npy and .npz: one score per item (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); helm: HELM, per_instance_stats.json of a run (files u, v); lighteval: lighteval, details of a task: parquet or JSON lines (files u, v); openai-evals: OpenAI evals, the log of a run (files u, v); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); swe-bench: SWE-bench, the report of a run: what was resolved (files u, v); evalplus: EvalPlus and BigCodeBench, eval_results.json (files u, v); comet: COMET, comet-score --to_json or its output (files u, v, file); sentence-scores: Scores of sentences as sacreBLEU -sl, BERTScore -s, chrF++ and METEOR print them (files u, v); opencompass: OpenCompass, details of a data set (files u, v); deepeval: DeepEval, a test run (files u, v); terminal-bench: Terminal-Bench, results.json of a run (files u, v); mt-bench: MT-Bench, single grades of a judge (files u, v, file); votes: Votes between two systems: arena, Arena-Hard, AlpacaEval, MT-Bench pairs (files u, v, file); pyterrier: PyTerrier, perquery.csv of an experiment: name,qid,measure,value (files u, v, file); squad: SQuAD and HotpotQA, predictions with the data set as gold (files u, v, gold); seg-score: mt-metrics-eval, a metric's scores of many systems (SYSTEM SCORE per line) (files u, v, file); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q or ir_measures -q output, or runs and qrels (files u, v, qrels); fairseq: lines H-, T- of fairseq-generate, with references (files u, v, ref, ref2, ref3, ref4, gold, documents); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
                      * @enum {string}
                      */
                     format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "evalsig" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "swe-bench" | "evalplus" | "comet" | "sentence-scores" | "opencompass" | "deepeval" | "terminal-bench" | "mt-bench" | "votes" | "pyterrier" | "squad" | "seg-score" | "conllu" | "conll" | "trec" | "fairseq" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
-                    /** @description The name of a statistic; its parameters are given beside it. */
+                    /** @description The name of a statistic; its parameters are separate fields. */
                     statistic?: string;
                     /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, sentence-scores, opencompass, deepeval, terminal-bench, mt-bench, votes, pyterrier, squad, seg-score, conllu. */
                     metric?: string;
@@ -6055,7 +6032,7 @@ export interface operations {
                     average?: "binary" | "micro" | "macro" | "weighted";
                     /** @description Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                     positive?: string | number;
-                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or between commas. */
+                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
                     labels?: string;
                     /**
                      * @description Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw).
@@ -6088,44 +6065,44 @@ export interface operations {
                     /** @description Of ter: keep upper and lower case apart (default false). */
                     case_sensitive?: boolean;
                     /**
-                     * @description What the data of one system is. Default scores.
+                     * @description The kind of the systems' data. Default scores.
                      * @enum {string}
                      */
                     kind?: "scores" | "counts" | "predictions";
-                    /** @description The system that all others are compared to. */
+                    /** @description The system that all others are compared with. */
                     baseline?: string;
                     /**
-                     * @description How p-values are adjusted over the pairs of a family. holm_discrete and max_t use what the tests' own distributions can attain. Default holm.
+                     * @description How p-values are adjusted over the pairs of a family. holm_discrete and max_t use the attainable values of the tests' distributions. Default holm.
                      * @enum {string}
                      */
                     adjust?: "bonferroni" | "holm" | "hochberg" | "bh" | "by" | "holm_discrete" | "max_t" | "none";
                     /**
-                     * @description Of several data sets: each is a family of its own (dataset, the default), or all are one.
+                     * @description With several data sets: each is a family (dataset, the default), or all are one.
                      * @enum {string}
                      */
                     family?: "dataset" | "all";
                     /**
-                     * @description The overall board over several data sets: each weighs the same (macro, the default), or each item does (micro); null for none.
+                     * @description The overall board over several data sets: equal weights for data sets (macro, the default) or for items (micro); null for none.
                      * @enum {string}
                      */
                     aggregate?: "macro" | "micro";
                     /**
-                     * @description Makes the overall p-values from one-sided p-values of the data sets, not from their items.
+                     * @description Combines one-sided p-values of the data sets into overall p-values, instead of testing their items.
                      * @enum {string}
                      */
                     combine?: "fisher" | "stouffer";
                     /**
-                     * @description What to do with items that only some systems have: refuse, compare each pair on the items that both have (pairwise), or all on the items that all have (complete). Default error.
+                     * @description Items that only some systems have: refuse them (error), compare each pair on common items (pairwise), or use the items that all systems have (complete). Default error.
                      * @enum {string}
                      */
                     on_missing?: "error" | "pairwise" | "complete";
                     /**
-                     * @description greater means that u is better than v, also where lower is better. All pairs need two-sided. Default two-sided.
+                     * @description greater means that u is better than v, even if lower is better. All pairs need two-sided. Default two-sided.
                      * @enum {string}
                      */
                     alternative?: "two-sided" | "greater" | "less";
                     /**
-                     * @description Which pairs the answer lists. auto: of all pairs the first 10,000, shared by its boards; a warning counts the others. Default auto.
+                     * @description The pairs that the answer lists. auto: the first 10,000 over all boards; a warning counts the others. Default auto.
                      * @enum {string}
                      */
                     pairs?: "auto" | "all" | "significant" | "none";
@@ -6136,7 +6113,7 @@ export interface operations {
                     method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
                     /** @description Whether more is better. If left out, the statistic or the metric's name decides it, and scores without a name are better when higher. */
                     higher_is_better?: boolean;
-                    /** @description Level of significance, of a family. Default 0.05. */
+                    /** @description Significance level of a family. Default 0.05. */
                     alpha?: number;
                     /** @description Requests a confidence interval of each difference. */
                     confidence_level?: number;
@@ -6150,9 +6127,9 @@ export interface operations {
                     decimals?: number;
                     /** @description Deadline in seconds, clamped by the server. */
                     timeout_s?: number;
-                    /** @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path. Default false. */
+                    /** @description true stores the answer for a while, like ?store=1; Content-Location is its path. Default false. */
                     store?: boolean;
-                    /** @description all_pairs; baseline: every system with the one that `baseline` names; or pairs [u, v] of names. A JSON list of pairs. Default all_pairs. */
+                    /** @description all_pairs; baseline: every system with the system `baseline`; or pairs [u, v] of names. A JSON list of pairs. Default all_pairs. */
                     compare?: string;
                 };
             };
@@ -6163,13 +6140,13 @@ export interface operations {
                 headers: {
                     /** @description The id of the answer. */
                     ETag?: string;
-                    /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
+                    /** @description queue and compute in milliseconds; cache if the answer was cached (hit) or computed once for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store. */
+                    /** @description The path of the stored answer, if store was set. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
-                    /** @description The client's, or a new one. */
+                    /** @description The client's request id, or a new one. */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -6288,11 +6265,11 @@ export interface operations {
                 theme?: "light" | "dark";
                 /** @description The HTTP status of a failed gate: 200, or 400 to 499. Default 409. */
                 fail_status?: number;
-                /** @description Deadline in seconds, clamped by the server; here it counts before any body is read. */
+                /** @description Deadline in seconds, clamped by the server; in the query it holds before the body is read. */
                 timeout_s?: number;
             };
             header?: {
-                /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
+                /** @description The content coding of the body; the limit holds for its compressed and its decompressed size. */
                 "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
@@ -6304,12 +6281,12 @@ export interface operations {
                 "multipart/form-data": {
                     /**
                      * Format: binary
-                     * @description A file: U, the candidate. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: U, the candidate. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     u?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: V, the baseline. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: V, the baseline. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     v?: Blob;
                     /**
@@ -6319,37 +6296,37 @@ export interface operations {
                     file?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the gold standard. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the gold standard. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     gold?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the documents of the items. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the documents of the items. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     documents?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the relevance judgements. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the relevance judgements. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     qrels?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the references. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the references. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     ref?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the second references. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the second references. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     ref2?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the third references. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the third references. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     ref3?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the fourth references. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the fourth references. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     ref4?: Blob;
                     /**
@@ -6357,7 +6334,7 @@ export interface operations {
                      * @enum {string}
                      */
                     format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "evalsig" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "swe-bench" | "evalplus" | "comet" | "sentence-scores" | "opencompass" | "deepeval" | "terminal-bench" | "mt-bench" | "votes" | "pyterrier" | "squad" | "seg-score" | "conllu" | "conll" | "trec" | "fairseq" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
-                    /** @description A statistic of what the files hold (/v1/meta), or one that the format itself defines. */
+                    /** @description A statistic for the files' data (/v1/meta), or one that the format defines. */
                     statistic?: string;
                     /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, sentence-scores, opencompass, deepeval, terminal-bench, mt-bench, votes, pyterrier, squad, seg-score, conllu. */
                     metric?: string;
@@ -6486,7 +6463,7 @@ export interface operations {
                     average?: "binary" | "micro" | "macro" | "weighted";
                     /** @description Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                     positive?: string | number;
-                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or between commas. */
+                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
                     labels?: string;
                     /**
                      * @description Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw).
@@ -6524,7 +6501,7 @@ export interface operations {
                      */
                     alternative?: "two-sided" | "greater" | "less";
                     /**
-                     * @description How to compute; auto takes the cheapest exact method, and the answer names it with the reason. Default auto.
+                     * @description How to compute; auto takes the cheapest exact method; the answer has its name and the reason. Default auto.
                      * @enum {string}
                      */
                     method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
@@ -6555,13 +6532,13 @@ export interface operations {
                     confidence_level?: number;
                     /** @description Requests `sensitivity`: the difference that this test finds with this probability, such as 0.8. */
                     power?: number;
-                    /** @description Requests e-values, which may be looked at after every item, of all items so far. A JSON object. */
+                    /** @description Requests e-values of all items so far, which may be looked at after every item. A JSON object. */
                     sequential?: string;
                     /** @description Also return the p-value as an exact fraction. Default false. */
                     exact_fraction?: boolean;
                     /** @description Deadline in seconds, clamped by the server. */
                     timeout_s?: number;
-                    /** @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path. Default false. */
+                    /** @description true stores the answer for a while, like ?store=1; Content-Location is its path. Default false. */
                     store?: boolean;
                     /** @description The name of the system. */
                     name_u?: string;
@@ -6578,12 +6555,11 @@ export interface operations {
                     higher_is_better?: boolean;
                     /** @enum {string} */
                     on_inconclusive?: "pass" | "fail";
-                    fail_status?: number;
                     /** @description A JSON list of objects whose members are fields of this form: one metric each, such as [{"statistic": "upos"}, {"statistic": "las", "margin": 0.5}]. */
                     metrics?: string;
-                    /** @description The file of a baseline, instead of v; repeated for each. The candidate u is compared with every one; p-values are adjusted by Holm's method over all comparisons. */
+                    /** @description The file of a baseline, instead of v; repeat it for several. The candidate u is compared with each; p-values are adjusted by Holm's method over all comparisons. */
                     against?: Blob[];
-                    /** @description The baselines' names in the order of their files against: A,B or a JSON list. Else those that the files have in them, else the files' own. */
+                    /** @description The baselines' names in the order of their files against: A,B or a JSON list. Default: the names in the files, else the files' names. */
                     names?: string;
                 };
             };
@@ -6594,17 +6570,17 @@ export interface operations {
                 headers: {
                     /** @description The id of the answer. */
                     ETag?: string;
-                    /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
+                    /** @description queue and compute in milliseconds; cache if the answer was cached (hit) or computed once for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store. */
+                    /** @description The path of the stored answer, if store was set. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
-                    /** @description The client's, or a new one. */
+                    /** @description The client's request id, or a new one. */
                     "X-Request-Id"?: string;
                     /** @description pass, fail or inconclusive; continue where more items are to come. */
                     "X-Verdict"?: "pass" | "fail" | "inconclusive" | "continue";
-                    /** @description The p-value that decided, adjusted where there are several metrics. */
+                    /** @description The deciding p-value, adjusted for several metrics. */
                     "X-P-Value"?: number;
                     [name: string]: unknown;
                 };
@@ -6662,17 +6638,17 @@ export interface operations {
                 headers: {
                     /** @description The id of the answer. */
                     ETag?: string;
-                    /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
+                    /** @description queue and compute in milliseconds; cache if the answer was cached (hit) or computed once for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store. */
+                    /** @description The path of the stored answer, if store was set. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
-                    /** @description The client's, or a new one. */
+                    /** @description The client's request id, or a new one. */
                     "X-Request-Id"?: string;
                     /** @description pass, fail or inconclusive; continue where more items are to come. */
                     "X-Verdict"?: "pass" | "fail" | "inconclusive" | "continue";
-                    /** @description The p-value that decided, adjusted where there are several metrics. */
+                    /** @description The deciding p-value, adjusted for several metrics. */
                     "X-P-Value"?: number;
                     [name: string]: unknown;
                 };
@@ -6752,13 +6728,13 @@ export interface operations {
                 format?: "json" | "text" | "markdown" | "csv" | "svg" | "png" | "html";
                 /** @description The colours of a picture (svg, png). Default light. */
                 theme?: "light" | "dark";
-                /** @description Deadline in seconds, clamped by the server; here it counts before any body is read. */
+                /** @description Deadline in seconds, clamped by the server; in the query it holds before the body is read. */
                 timeout_s?: number;
-                /** @description 1 keeps the answer for a while; Content-Location is its path, for whoever has the same API key. */
+                /** @description 1 stores the answer for a while; Content-Location is its path, readable with the same API key. */
                 store?: "0" | "1";
             };
             header?: {
-                /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
+                /** @description The content coding of the body; the limit holds for its compressed and its decompressed size. */
                 "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
@@ -6770,12 +6746,12 @@ export interface operations {
                 "multipart/form-data": {
                     /**
                      * Format: binary
-                     * @description A file: U, the candidate. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: U, the candidate. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     u?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: V, the baseline. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: V, the baseline. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     v?: Blob;
                     /**
@@ -6785,37 +6761,37 @@ export interface operations {
                     file?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the gold standard. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the gold standard. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     gold?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the documents of the items. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the documents of the items. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     documents?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the relevance judgements. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the relevance judgements. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     qrels?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the references. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the references. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     ref?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the second references. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the second references. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     ref2?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the third references. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the third references. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     ref3?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the fourth references. May be gzip or zstd. May be repeated, with a file for each task.
+                     * @description A file: the fourth references. May be gzip or zstd. Repeat it to send a file for each task.
                      */
                     ref4?: Blob;
                     /**
@@ -6823,7 +6799,7 @@ export interface operations {
                      * @enum {string}
                      */
                     format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "evalsig" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "swe-bench" | "evalplus" | "comet" | "sentence-scores" | "opencompass" | "deepeval" | "terminal-bench" | "mt-bench" | "votes" | "pyterrier" | "squad" | "seg-score" | "conllu" | "conll" | "trec" | "fairseq" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
-                    /** @description A statistic of what the files hold (/v1/meta), or one that the format itself defines. */
+                    /** @description A statistic for the files' data (/v1/meta), or one that the format defines. */
                     statistic?: string;
                     /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, swe-bench, evalplus, comet, sentence-scores, opencompass, deepeval, terminal-bench, mt-bench, votes, pyterrier, squad, seg-score, conllu. */
                     metric?: string;
@@ -6952,7 +6928,7 @@ export interface operations {
                     average?: "binary" | "micro" | "macro" | "weighted";
                     /** @description Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                     positive?: string | number;
-                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or between commas. */
+                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
                     labels?: string;
                     /**
                      * @description Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw).
@@ -6990,7 +6966,7 @@ export interface operations {
                      */
                     alternative?: "two-sided" | "greater" | "less";
                     /**
-                     * @description How to compute; auto takes the cheapest exact method, and the answer names it with the reason. Default auto.
+                     * @description How to compute; auto takes the cheapest exact method; the answer has its name and the reason. Default auto.
                      * @enum {string}
                      */
                     method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
@@ -7019,28 +6995,28 @@ export interface operations {
                     alpha?: number;
                     /** @description Requests a confidence interval of the difference, effect sizes, and the ids that moved most. */
                     confidence_level?: number;
-                    /** @description The probability with which the difference is to be found. Default 0.8. */
+                    /** @description The probability of finding the difference. Default 0.8. */
                     power?: number;
-                    /** @description Requests e-values, which may be looked at after every item, of all items so far. A JSON object. */
+                    /** @description Requests e-values of all items so far, which may be looked at after every item. A JSON object. */
                     sequential?: string;
                     /** @description Also return the p-value as an exact fraction. Default false. */
                     exact_fraction?: boolean;
                     /** @description Deadline in seconds, clamped by the server. */
                     timeout_s?: number;
-                    /** @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path. Default false. */
+                    /** @description true stores the answer for a while, like ?store=1; Content-Location is its path. Default false. */
                     store?: boolean;
                     /** @description The name of the system. */
                     name_u?: string;
                     /** @description The name of the system. */
                     name_v?: string;
                     /**
-                     * @description Which number is asked for: power, n (items) or effect (the true difference). Default effect.
+                     * @description The number to solve for: power, n (items) or effect (the true difference). Default effect.
                      * @enum {string}
                      */
                     solve?: "power" | "n" | "effect";
-                    /** @description Numbers of items; of a pilot its own if left out. `solution` is of the first, `curve` has all. A JSON list, or between commas. A number, or a JSON list of numbers. */
+                    /** @description Numbers of items; default: the pilot's. `solution` is for the first, `curve` has all. A JSON list, or separated by commas. A number, or a JSON list of numbers. */
                     n?: string;
-                    /** @description The true difference U - V, in the statistic's units; of binary designs theirs if left out. */
+                    /** @description The true difference U - V, in the statistic's units; default: that of a binary design. */
                     effect?: number;
                     /** @description How many tests share alpha (Bonferroni). Default 1. */
                     comparisons?: number;
@@ -7053,13 +7029,13 @@ export interface operations {
                 headers: {
                     /** @description The id of the answer. */
                     ETag?: string;
-                    /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
+                    /** @description queue and compute in milliseconds; cache if the answer was cached (hit) or computed once for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store. */
+                    /** @description The path of the stored answer, if store was set. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
-                    /** @description The client's, or a new one. */
+                    /** @description The client's request id, or a new one. */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7174,13 +7150,13 @@ export interface operations {
             query?: {
                 /** @description The representation of the answer; overrides Accept. */
                 format?: "json" | "ndjson";
-                /** @description Deadline in seconds, clamped by the server; here it counts before any body is read. */
+                /** @description Deadline in seconds, clamped by the server; in the query it holds before the body is read. */
                 timeout_s?: number;
-                /** @description 1 keeps the answer for a while; Content-Location is its path, for whoever has the same API key. */
+                /** @description 1 stores the answer for a while; Content-Location is its path, readable with the same API key. */
                 store?: "0" | "1";
             };
             header?: {
-                /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
+                /** @description The content coding of the body; the limit holds for its compressed and its decompressed size. */
                 "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
@@ -7198,13 +7174,13 @@ export interface operations {
                 headers: {
                     /** @description The id of the answer. */
                     ETag?: string;
-                    /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
+                    /** @description queue and compute in milliseconds; cache if the answer was cached (hit) or computed once for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store. */
+                    /** @description The path of the stored answer, if store was set. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
-                    /** @description The client's, or a new one. */
+                    /** @description The client's request id, or a new one. */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -7312,11 +7288,11 @@ export interface operations {
     listed_v1_jobs_get: {
         parameters: {
             query?: {
-                /** @description Only jobs of this state, or of several between commas. */
+                /** @description Only jobs in this state, or in several, separated by commas. */
                 state?: string;
-                /** @description The id of a job: those before it. */
+                /** @description The id of a job: list older ones. */
                 after?: string;
-                /** @description Most jobs. Default 100. */
+                /** @description The maximum number of jobs. Default 100. */
                 limit?: number;
             };
             header?: never;
@@ -7419,9 +7395,9 @@ export interface operations {
                 format?: "json" | "text" | "markdown" | "csv" | "svg" | "png" | "html" | "junit";
             };
             header?: {
-                /** @description Up to 255 characters of your choice. The same key and request again: the same job, with Idempotent-Replayed: true. */
+                /** @description Up to 255 characters of your choice. The same key and request return the same job, with Idempotent-Replayed: true. */
                 "Idempotency-Key"?: string;
-                /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
+                /** @description The content coding of the body; the limit holds for its compressed and its decompressed size. */
                 "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
@@ -7440,7 +7416,7 @@ export interface operations {
                     Location?: string;
                     /** @description Seconds. */
                     "Retry-After"?: number;
-                    /** @description true, when the key had made it before. */
+                    /** @description true if the key already had this job. */
                     "Idempotent-Replayed"?: string;
                     [name: string]: unknown;
                 };
@@ -7559,7 +7535,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An ETag: 304 if it is still that. */
+                /** @description An ETag: 304 if it still matches. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -7836,7 +7812,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The last event that was seen. */
+                /** @description The id of the last event received. */
                 "Last-Event-ID"?: string;
             };
             path: {
@@ -7928,7 +7904,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An ETag: 304 if it is still that. */
+                /** @description An ETag: 304 if it still matches. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -8044,7 +8020,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An ETag: 304 if it is still that. */
+                /** @description An ETag: 304 if it still matches. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -8208,37 +8184,6 @@ export interface operations {
         };
     };
     readyz_readyz_get: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Yes */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Health"];
-                };
-            };
-            /** @description The deadline passed; or The service is not ready; or The computation took too much memory; or The service is at capacity; or The database of jobs is away; or Too many connections; or The computation was lost */
-            503: {
-                headers: {
-                    /** @description Seconds. */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    readyz_healthz_get: {
         parameters: {
             query?: never;
             header?: never;

@@ -377,7 +377,7 @@ def test_who_leaves_is_not_waited_for() -> None:
     [
         (b"GET /livez HTTP/1", True, Kind.PROBE),
         (b"HEAD /readyz HTT", True, Kind.PROBE),
-        (b"GET /healthz HTT", False, Kind.HEALTH),
+        (b"GET /livez HTTP/1", False, Kind.HEALTH),
         (b"POST /v1/tests/s", True, Kind.TEST),
         (b"GET / HTTP/1.1", True, Kind.OTHER),
         (b"POST\t/livez", True, Kind.OTHER),

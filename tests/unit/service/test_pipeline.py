@@ -38,6 +38,7 @@ from exactperm.service.messages import CSV, JSON, Body, Job, Kind, RenderedRespo
 from exactperm.service.pipeline import KNOWN, Known, Later, handle, handle_in_place, self_test
 from exactperm.service.query import timeout_of_query
 from exactperm.settings import Settings
+from tests.settings_with import settings_with
 
 LIMITS = limits_of(Settings(workers=1))
 LONG = {"u": [0.5, 1.25, 3.0] * 50, "v": [0.25, 1.5, 2.0] * 50, "method": "monte_carlo", "samples": 5_000_000}
@@ -119,9 +120,8 @@ REQUESTS: dict[str, dict[str, Any]] = {
 
 def job(**settings: Any) -> Job:
     now = time.monotonic()
-    return Job(
-        "compare", Body("application/json"), (), "json", "id", now, now, limits_of(Settings(**settings))
-    )
+    limits = limits_of(settings_with(**settings))
+    return Job("compare", Body("application/json"), (), "json", "id", now, now, limits)
 
 
 @pytest.mark.parametrize("wanted", [2, 7])

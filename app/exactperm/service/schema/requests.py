@@ -344,8 +344,13 @@ class GateFields(Terms):
 
     name: str | None = None
     on_inconclusive: OnInconclusive | None = None
-    fail_status: Status | None = None
     store: Store = False
+
+
+class GateQuery(Wire):
+    """The gate's own parameters of a query."""
+
+    fail_status: Status = 409
 
 
 class GateMetric(Terms):
@@ -395,7 +400,6 @@ class GateRequest(Terms):
         "A sequential gate, for all metrics. The verdict may be continue (200).",
     )
     on_inconclusive: OnInconclusive | None = option(None, INCONCLUSIVE)
-    fail_status: Status | None = option(None, FAIL)
     store: Store = False
 
 

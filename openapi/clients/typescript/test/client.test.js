@@ -50,7 +50,7 @@ on("a gate that failed is an answer, of data and of files", async () => {
   assert.equal((await of(better, worse)).verdict, "pass");
   assert.equal((await of(worse, better)).verdict, "fail");
   assert.equal((await client.gate({ u: csv(worse), v: csv(better), policy: "no_regression" })).verdict, "fail");
-  const asked = { policy: "no_regression", kind: "scores", request: { u: worse, v: better }, fail_status: 418 };
+  const asked = { policy: "no_regression", kind: "scores", request: { u: worse, v: better } };
   assert.equal((await client.gate(/** @type {any} */ (asked))).verdict, "fail");
   const markdown = await client.report("gate", { u: csv(worse), v: csv(better), policy: "no_regression" }, "markdown");
   assert.match(await markdown.text(), /fail/i);
