@@ -104,11 +104,7 @@ class Items:
         return mask
 
     def of(self, column: Any, name: str) -> tuple[Any, Callable[[int], str]]:
-        """The cluster, weight, group or event of each item that is compared, and the pointer to it, `/<name>/…`; None of None.
-
-        Raises InvalidTest: A list is of another length, or goes with columns by id; an object goes with items without ids, or
-        lacks some.
-        """
+        """The cluster, weight, group or event of each item that is compared, and the pointer to it; None of None. Raises InvalidTest at `/<name>`."""
         value, kept = name.removesuffix("s"), self.kept
         if isinstance(column, Mapping):
             if isinstance(self.ids, range):

@@ -69,11 +69,7 @@ def refuse_metrics_for_ids(ids: Collection[str], pointer: str, where: str = "") 
 def refuse_summaries(
     columns: Mapping[str, Sequence[object]], key: Sequence[str], scores: str, pointer: str, where: str
 ) -> None:
-    """Refuse a table or records of averages; `columns` by name, `key` holds ids and `scores` what is tested.
-
-    Raises InvalidTest: each row is a metric, by the names in a column; or the only row has no id, and its numbers are named
-    after metrics.
-    """
+    """Refuse a table or records of averages: each row is a metric, or the only one has no id, and its numbers are named after metrics."""
     scored = columns.get(scores, ())
     rows = len(scored)
     if rows > MOST_METRICS or any(isinstance(score, list) for score in scored):
@@ -136,12 +132,7 @@ def outcome_of(text: str) -> bool | None:
 def unrolled(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, has_header: bool = True
 ) -> Unrolled | None:
-    """The items of a table of outcomes; None of any other table.
-
-    Without `has_header` the first line has numbers in it, as a 2x2 table of 0 and 1 has beside a name.
-
-    Raises InvalidTest, BodyTooLarge: it lacks a cell, its margins are not the sums of its cells, or it counts too many items.
-    """
+    """The items of a table of outcomes, without `has_header` a 2x2 table of 0 and 1; None of any other table. Raises InvalidTest, BodyTooLarge."""
     if not rows or not 2 <= len(header) <= MOST_ROWS:
         return None
     if not has_header:
@@ -251,10 +242,7 @@ def _total(counts: Iterable[int]) -> int:
 
 
 def columns_of(cells: Mapping[str, Any]) -> dict[str, list[int]]:
-    """The scores of both systems, of counts b (U alone is right) and c (V alone), with a (both) and d (neither) or without these.
-
-    Raises InvalidTest, BodyTooLarge: a cell is no count, there is a without d, or they count too many items.
-    """
+    """The scores of both systems, of counts b (U alone is right) and c (V alone), and a (both) and d (neither); raises InvalidTest."""
     for name in CELLS:
         if type(cells.get(name, 0)) is not int or cells.get(name, 0) < 0:
             detail = f"{name} counts items, as b counts those that only U gets right: a whole number is needed, 0 or more."

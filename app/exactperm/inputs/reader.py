@@ -76,10 +76,7 @@ class Source:
         return "/".join((self.pointer, *map(escaped, below)))
 
     def text(self, notes: list[str]) -> str:
-        """The content as text.
-
-        Raises MalformedBody: it is not UTF-8, or has NUL characters; the line is named.
-        """
+        """The content as text; raises MalformedBody where it is not UTF-8, or has NUL characters."""
         content = self.content
         if content.startswith(UTF8_BOM):
             notes.append(f"{self.label}: it starts with a byte order mark, which was left out.")
@@ -244,10 +241,7 @@ def range_of(text: str | None) -> tuple[float, float] | None:
 
 @dataclass(frozen=True, slots=True)
 class ReaderOptions:
-    """How to read. An option that the format does not use is refused, not ignored.
-
-    Raises InvalidTest: a value is not one of those allowed; pointers are `/options/<name>`.
-    """
+    """How to read. An option that the format does not use is refused, not ignored. Raises InvalidTest at `/options/<name>`."""
 
     statistic: str | None = None
     metric: str | None = None  # which number of an item: a metric's name, a CoNLL-U column, a count

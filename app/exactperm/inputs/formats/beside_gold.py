@@ -197,11 +197,7 @@ def read_systems(
 ) -> ManySystems:
     """The scores of many systems, or their labels; systems are the columns that are `wanted`, or all that have no other role.
 
-    Where `options.on_missing` is error, items without gold or a score are refused. `untold` says that nothing says that the
-    numbers are scores, so that what may be labels is asked about.
-
-    Raises MalformedBody, InvalidTest: as `frame.named` does; gold or the systems are not to be told, or a value is missing or
-    none that counts.
+    Where it is `untold` whether numbers are scores, what may be labels is asked about. Raises MalformedBody, InvalidTest.
     """
     notes: list[Any] = []
     data = named(source, options, notes)
@@ -327,10 +323,7 @@ def _gold(of: Columns, options: ReaderOptions, *, alone: bool) -> str:
 
 
 def _system(of: Columns, options: ReaderOptions, *, alone: bool) -> str:
-    """The column of a system: as chosen, by its name, or the only one that is left; gold is beside it if `alone`.
-
-    A submission calls its predictions as the solution calls its labels.
-    """
+    """The column of a system: as chosen, by its name, or the only one left; unless `alone` it may be called as gold is in the other file."""
     data, outputs = of.data, of.outputs
     usual = [name for name in outputs.named if find(of.others, (name,)) is not None]
     name = data.chosen("score_column", options.score_column or options.metric, usual)
@@ -418,10 +411,7 @@ def predictions_by_id(
     gold: ValuesById, u: ValuesById, v: ValuesById, on_missing: OnMissingOutcome, notes: list[Any], *, groups: Any = None,
     clusters: Any = None, events: Any = None, are_labels: bool = False,
 ) -> Predictions:  # fmt: skip
-    """Gold and what both systems gave, in the order of gold; groups, clusters and events go by id as well, or by order.
-
-    Raises InvalidTest: items do not match, or values are missing, without on_missing=drop. Bounds are of scores without gold.
-    """
+    """Gold and what both systems gave, in the order of gold; groups, clusters and events go by id as well, or by order. Raises InvalidTest."""
     if on_missing == BOUNDS:
         raise no_bounds()
     truth, *systems = (

@@ -77,8 +77,7 @@ ALWAYS = frozenset(("sheet", "statistic"))
 def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions) -> Reading:
     """Read files by role (`u`, `v`, `gold`, `ref`, `qrels`, `documents`, or `file` for both systems in one).
 
-    Raises MalformedBody: a file cannot be parsed in its format; the line is named; InvalidTest: the data is not a valid test, a
-    choice must be made, or an option or a file is not used; pointers are `/files/<role>/…` and `/options/<name>`.
+    Raises MalformedBody, and InvalidTest where a choice must be made as well; at `/files/<role>/…` and `/options/<name>`.
     """
     if not files:
         raise InvalidTest.at("/files", "missing_file", "There are no files; give u and v, or one file.")
@@ -161,11 +160,7 @@ def _read_several(files: Mapping[str, UploadedFile], format_: str, options: Read
 
 
 def _beside_gold(guessed: str, look: FirstLook, options: ReaderOptions) -> str:
-    """The guessed format, or that of scores or labels beside gold for a table of which an option says so.
-
-    Whoever names the column of gold, or a statistic of labels or of scores beside it, has something that is compared with
-    gold, whatever else the table looks like.
-    """
+    """The guessed format; that of scores or labels beside gold where a table may have it, and the column of gold or the statistic is named."""
     if guessed not in {RANKED, LABELLED, *TABLES}:
         return guessed
     named = guessed in TABLES and options.given() & {"gold_column", "event_column"}
@@ -195,7 +190,7 @@ class Guess:
 
 
 def _beside_gold_file(options: ReaderOptions) -> str:
-    """The format of a submission beside its solution, by what the statistic compares: names of columns say neither; raises InvalidTest."""
+    """The format of a submission beside its solution, by what the statistic compares; raises InvalidTest."""
     format_ = told_by_statistic(options.statistic)
     if format_ is None:
         detail = (
@@ -209,11 +204,9 @@ def _beside_gold_file(options: ReaderOptions) -> str:
 
 
 def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
-    """The format with the surest sign in the files' first bytes; else by their names, or by options of tables.
+    """The format with the surest sign in the files' first bytes; else by their names, or by options of tables; raises InvalidTest.
 
     A format that does not take the files in their roles is the last choice, as its refusal says more than none.
-
-    Raises InvalidTest: nothing tells the format, or a file is empty.
     """
     look = FirstLook(files)
     if len(look.rows) > 1 and look.rows[0].lstrip().startswith("|") and MARKDOWN_RULE.fullmatch(look.rows[1]):

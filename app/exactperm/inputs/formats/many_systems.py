@@ -99,10 +99,7 @@ class _Found(NamedTuple):
 
 
 def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[str] | None) -> ManySystems:
-    """The systems of a file, those that are `wanted`, where that is given.
-
-    Raises MalformedBody, InvalidTest: as the format's reader does; pointers are `/files/file/…`, `/options/<name>`, `/systems`.
-    """
+    """The systems of a file, those that are `wanted`, where that is given; raises as the format's reader does, and InvalidTest at `/systems`."""
     notes: list[Any] = []
     better = None
     if format_ in SHAPES:
@@ -242,11 +239,7 @@ def _wide(frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, no
 
 
 def _metric_of(frame: Frame, names: Sequence[str], wanted: Sequence[str] | None) -> str | None:
-    """What the columns of a wide table all measure, by their names.
-
-    Raises InvalidTest: some are named after a metric that is better when higher, others after one that is better when lower:
-    these are metrics of one system. An explicit choice of columns is followed.
-    """
+    """What the columns of a wide table all measure, by their names; raises InvalidTest where they are metrics of one system."""
     if len(names) < 2:
         return None
     directions = {of_name(name): name for name in reversed(names)}

@@ -57,10 +57,7 @@ class SystemOutputs:
     def add(
         self, key: str, value: Value, path: str, cluster: str | None = None, weight: str | None = None
     ) -> None:
-        """One more item; `weight` as it is written.
-
-        Raises InvalidTest: the key has been there before.
-        """
+        """One more item; `weight` as it is written. Raises InvalidTest where the key has been there before."""
         before = self._index.setdefault(key, len(self.ids))
         if before != len(self.ids):
             raise self._twice(key, path, self.paths[before])
@@ -203,10 +200,7 @@ def other_items(
     systems: Sequence[SystemOutputs], options: ReaderOptions, who: tuple[str, str] = ("u", "v"), place:
     Callable[[SystemOutputs, int, str], str] = lambda outputs, at, _: outputs.pointer(at),
 ) -> tuple[tuple[str, ...], tuple[Finding, ...]]:  # fmt: skip
-    """The keys under which systems have other items than the first, and the finding about them, where these are not to be dropped.
-
-    Raises InvalidTest: they differ for half of the items or more.
-    """
+    """The keys of items that are not described as in the first system, and a finding; raises InvalidTest where half of them differ."""
     first, *others = systems
     found: dict[str, tuple[str, Any, Any]] = {}
     keys: dict[str, None] = {}
@@ -254,7 +248,7 @@ def _require_boundable(u: SystemOutputs, v: SystemOutputs) -> None:
 def known_values(
     outputs: SystemOutputs | ValuesById, role: str, on_missing: OnMissingOutcome, notes: list[Any]
 ) -> ById:
-    """The items of a role that have a value, by number where there are no ids; raises InvalidTest for the others, unless `on_missing` says what becomes of them."""
+    """The items of a role that have a value, by number where there are no ids; raises InvalidTest for others, as `on_missing` says."""
     source, values = outputs.source, outputs.values
     ids: Any = range(1, len(values) + 1) if outputs.ids is None else outputs.ids
     side = by_id(ids, values)
@@ -286,10 +280,7 @@ def clusters_of(systems: Iterable[SystemOutputs]) -> dict[str, str]:
 def written_weights(
     systems: Sequence[SystemOutputs], place: Callable[[SystemOutputs, int], str] = SystemOutputs.pointer
 ) -> dict[str, str] | None:
-    """The weight of each item of the systems, as it is written; None where the files have none.
-
-    Raises InvalidTest: one is no weight, or only some files have them, or an item has two; pointers are those of the items.
-    """
+    """The weight of each item of the systems, as it is written; None where the files have none. Raises InvalidTest at the items."""
     if all(system.weights.count(None) == len(system) for system in systems):
         return None
     written = _of_items(systems, "weight")
@@ -322,13 +313,7 @@ def scores_reading(
     u: SystemOutputs, v: SystemOutputs, options: ReaderOptions, notes: list[Any], format_: str, *, clustered: bool = False,
     more_notes: Sequence[str] = (), counted: Sequence[str] = (), statistic: StatisticSpec = MEAN, **known: Any,
 ) -> Reading:  # fmt: skip
-    """The reading of two systems' scores, or of rows of what is `counted`, paired by id.
-
-    `more_notes` come after those of the pairing; `known` are further fields of `Reading`.
-
-    Raises InvalidTest: values are missing or ids do not match, without on_missing=drop; or clusters differ. Bounds are of
-    scores alone.
-    """
+    """The reading of two systems' scores, or of rows of what is `counted`, paired by id; `known` are further fields. Raises InvalidTest."""
     keys, findings = other_items((u, v), options)
     if options.on_mismatch == "drop" and keys:
         u, v = u.without(keys), v.without(keys)

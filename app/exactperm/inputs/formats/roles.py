@@ -249,10 +249,7 @@ def metric_of(name: str) -> str | None:
 
 
 def metric_of_columns(names: Sequence[str]) -> str | None:
-    """What the columns of systems in one table all measure: wer, of `wer_new` and `wer_old`, or of `NewWER` and `OldWER`.
-
-    None where no known metric is shared, or where what is left of a name is no system's.
-    """
+    """What the columns of systems in one table all measure: wer, of `wer_new` and `wer_old`, or of `NewWER` and `OldWER`."""
     if any(map(negated, names)):
         return None
     for pattern in (PART, CAMEL):
