@@ -276,10 +276,7 @@ def in_body(pointer: str) -> str:
 
 
 def spec_of_reading(reading: Reading, name: str | None, parameters: dict[str, Any]) -> StatisticSpec:
-    """The requested statistic, or the reading's with the requested parameters.
-
-    Raises InvalidTest: the data has no such statistic; pointers are those of a JSON request.
-    """
+    """The requested statistic, or the reading's with the requested parameters; raises InvalidTest with pointers into a JSON request."""
     if reading.format in beside_gold.OUTPUTS and isinstance(reading.data, Predictions):
         parameters = as_read(parameters, reading.data.gold)
     read = reading.statistic_read

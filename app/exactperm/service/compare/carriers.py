@@ -171,10 +171,7 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Deco
 
 
 def of_json(value: Any, context: dict[str, Any]) -> DecodedCompare:
-    """The request in a decoded JSON body, with columns by name in code-point order.
-
-    Raises InvalidTest: the request is invalid; pointers are into it.
-    """
+    """The request in a decoded JSON body, with columns by name in code-point order; raises InvalidTest with pointers into it."""
     context = {**context, ON_MISSING: value.get("on_missing") if type(value) is dict else None}
     request = validated(CompareRequest, value, context=context)
     beside = [name for name in ("systems", "scores", *OF_A_DATASET) if getattr(request, name) is not None]

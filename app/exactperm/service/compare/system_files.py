@@ -338,10 +338,7 @@ def _board(own: Mapping[str, Side], unlike: set[str], on_missing: OnMissingOnBoa
 
 
 def _by_id(own: Mapping[str, Side], what: str) -> dict[str, Any] | None:
-    """Data about the items, by id, of all that any system has: with items missing, each file was read separately.
-
-    Raises InvalidTest: two files disagree about the gold or the weight of an item, or only some have weights.
-    """
+    """Data about the items, by id, of all that any system has: with items missing, each file was read separately; raises InvalidTest."""
     lacking = [name for name, side in own.items() if side.of_items.get(what) is None]
     if lacking and (what != "weights" or len(lacking) == len(own)):
         return None
