@@ -19,7 +19,7 @@ from exactperm.answers.gate import GateTerms
 from exactperm.engine.plan import Budget
 from exactperm.inference.compare.compare import finish_compare, prepare_compare
 from exactperm.inference.compare.systems import Comparison
-from exactperm.inference.gate.gate import Metric, finish_gate, prepare_metric
+from exactperm.inference.gate import Metric, finish_gate, prepare_metric
 from exactperm.inference.options import Options, Sequential
 from exactperm.inference.paired import run_test
 from exactperm.statistics.numbers import weights_of

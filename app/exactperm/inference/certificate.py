@@ -111,9 +111,10 @@ def certified(
 def mid_p_value(answer: Answer) -> float | None:
     """The mid-p-value of an exact answer, where its own error bound is as small as that of an exact p-value."""
     mid = answer.mid
-    if mid is None or not 0.0 <= mid.relative_error_bound <= MOST_ERROR or not mid.p <= answer.bounds[1]:
+    if mid is None or not 0.0 <= mid.relative_error_bound <= MOST_ERROR:
         return None
-    return mid.p
+    p = mid.p
+    return p if p <= answer.bounds[1] else None
 
 
 def deciding_bounds(answer: Answer, significance: Significance) -> tuple[float, float]:

@@ -352,20 +352,11 @@ _LONGEST_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class PlannedSensitivity:
-    """The sizes of a test's effects, and the question."""
+    """The sizes of a test's effects, the question, and the predicted time of both numbers."""
 
     design: PilotDesign
     power: float
-
-    @property
-    def cost(self) -> Cost:
-        """Of both numbers."""
-        return self.design.cost(self.design.own_n, solved=True)
-
-    @property
-    def seconds(self) -> float:
-        """Predicted time."""
-        return self.cost.seconds
+    seconds: float
 
     def solve(self) -> SensitivityRecord:
         """Compute both numbers; they are sizes, without a sign."""
@@ -395,10 +386,12 @@ def planned_sensitivity(problem: Problem, asked: SensitivityQuestion, budget: Bu
     with relocated(lambda _: "/power"):
         sizes = sizes_of(problem)
     test = LevelTest(asked.alpha, asked.alternative, mid=asked.significance == "mid_p")
-    planned = PlannedSensitivity(PilotDesign(sizes, test), asked.power)
-    if planned.seconds > _LONGEST_S or not planned.cost.fits(budget):
-        planned = PlannedSensitivity(PilotDesign(sizes, test, ROUGH_LAW), asked.power)
-    return planned
+    design = PilotDesign(sizes, test)
+    cost = design.cost(design.own_n, solved=True)
+    if cost.seconds > _LONGEST_S or not cost.fits(budget):
+        design = PilotDesign(sizes, test, ROUGH_LAW)
+        cost = design.cost(design.own_n, solved=True)
+    return PlannedSensitivity(design, asked.power, cost.seconds)
 
 
 def sensitivity_if_any(

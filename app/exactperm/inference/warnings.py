@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..answers.test import ItemLevel, WarningRecord
-from ..engine.lattice import Reals, digits_and_places, shortest_decimals, takes_more_digits
+from ..engine.lattice import Integers, Reals, digits_and_places, shortest_decimals, takes_more_digits
 from ..errors import InvalidTest, PlanTooLarge
 from ..presentation.numbers import number
 from ..statistics.columns import summary_warning
@@ -84,7 +84,8 @@ def planned_dust(data: Paired, spec: StatisticSpec, options: Options, plan: Plan
     count = int(np.count_nonzero(takes_more_digits(values)))
     alone = replace(options, method="auto", pmf="none", exact_fraction=False, confidence_level=None)
     if count == 0:
-        return _printed(data, spec, alone, plan, np.unique(values))
+        distinct = np.unique(values)
+        return _printed(data, spec, alone, plan, distinct, digits_and_places(distinct))
     seen = (
         f"{count:,} of {len(values):,} scores have 16 or 17 significant digits, as floating-point arithmetic leaves "
         "them: ties are those of the doubles as they are, and `decimals` rounds"
@@ -104,10 +105,14 @@ def planned_dust(data: Paired, spec: StatisticSpec, options: Options, plan: Plan
 
 
 def _printed(
-    data: Scores, spec: StatisticSpec, options: Options, plan: Planning | None, distinct: Reals
+    data: Scores,
+    spec: StatisticSpec,
+    options: Options,
+    plan: Planning | None,
+    distinct: Reals,
+    parts: tuple[Integers, Integers] | None,
 ) -> Dust | None:
-    """Thirds and the like that were printed with a few decimals."""
-    parts = digits_and_places(distinct)
+    """Thirds and the like that were printed with a few decimals; `parts` are the values' digits and places."""
     places = 0 if parts is None else int(parts[1].max(initial=0))
     if parts is None or not _FEWEST_PRINTED <= places <= _DECIMALS:
         return None
@@ -201,7 +206,9 @@ def _mapped(data: Scores, change: Callable[[Reals], Reals]) -> Scores:
 
 def data_warnings(data: Paired, spec: StatisticSpec) -> tuple[DataWarning, ...]:
     """Few items left, rows of averages among them, labels that never match gold; raises InvalidTest where that is certain."""
-    of_items = (mostly_dropped(data.pairing), summary_warning(data.pairing))
+    of_items = [mostly_dropped(data.pairing)]
+    if data.pairing.ids is not None:
+        of_items.append(summary_warning(data.pairing))
     labels: list[DataWarning] = []
     if isinstance(data, Predictions):
         labels = pair_warnings(data, spec) if spec.name in PAIRWISE else label_warnings(data, spec)

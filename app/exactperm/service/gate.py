@@ -24,7 +24,7 @@ from ..answers.gate import GateRecord, GateTerms, OnInconclusive
 from ..answers.test import TestRecord, WarningRecord, reported
 from ..errors import Flaw, InvalidTest, MalformedBody, pointer_token, relocated
 from ..execution.ipc import UNBOUNDED, Control
-from ..inference.gate.gate import Metric, PreparedMetric, finish_gate, prepare_metric
+from ..inference.gate import Metric, PreparedMetric, finish_gate, prepare_metric
 from ..inference.paired import ALGORITHM_VERSION
 from ..inputs import json_text
 from ..inputs.alignment import PointerMap

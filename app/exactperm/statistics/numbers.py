@@ -78,13 +78,10 @@ def on_lattice(*columns: Column, exactly: bool = False, binary: bool = False) ->
     them that outgrow 60 bits are rounded, unless `exactly`. Raises InvalidTest for integers beyond 2**59.
     """
     if is_integral(*columns):
-        for column in columns:
-            _refuse_beyond(column, MAX_INTEGER)
+        _refuse_beyond(MAX_INTEGER, *columns)
         return Lattice(Fraction(1), tuple(column.astype(np.int64, copy=False) for column in columns))
     reals = tuple(column.astype(np.float64) for column in columns)
-    for column in columns:
-        if column.dtype == np.int64:
-            _refuse_beyond(column, EXACT_DOUBLE)
+    _refuse_beyond(EXACT_DOUBLE, *(column for column in columns if column.dtype == np.int64))
     plain = None if binary else decimal_lattice(*reals)
     if plain is not None and _have_room(plain[1]):
         return Lattice(*plain)
@@ -181,13 +178,11 @@ def _have_room(columns: tuple[Integers, ...]) -> bool:
     return sum(float(np.abs(column).sum(dtype=np.float64)) for column in columns) < MAX_INTEGER
 
 
-def _refuse_beyond(column: Column, limit: int) -> None:
-    if len(column) and largest_size(cast("Integers", column)) > limit:
-        raise InvalidTest.at(
-            "",
-            "integer_too_large",
-            f"An integer is beyond {limit} in size, more than can be summed exactly here: scale the data down.",
-        )
+def _refuse_beyond(limit: int, *columns: Column) -> None:
+    for column in columns:
+        if len(column) and largest_size(cast("Integers", column)) > limit:
+            detail = f"An integer is beyond {limit} in size, more than can be summed exactly here: scale the data down."
+            raise InvalidTest.at("", "integer_too_large", detail)
 
 
 def _exponent_of_sum(*columns: Reals) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from exactperm.answers.gate import GateRecord, GateTerms, OnInconclusive
 from exactperm.engine.plan import Budget
-from exactperm.inference.gate.gate import Metric, finish_gate, prepare_metric
+from exactperm.inference.gate import Metric, finish_gate, prepare_metric
 from exactperm.inference.options import Options
 from exactperm.statistics.paired import Paired, Pairing, Scores, StatisticSpec
 from tests.enumeration import share, signed_sums

@@ -32,10 +32,10 @@ from exactperm.inference.certificate import (
     flaw_of,
     require,
 )
-from exactperm.inference.gate.one_sided import Outcome
-from exactperm.inference.gate.verdict import judgements
+from exactperm.inference.one_sided import Outcome
 from exactperm.inference.options import Options
 from exactperm.inference.paired import Prepared, engine_errors, plan_record, prepare, request_error, run_test
+from exactperm.inference.verdict import judgements
 from exactperm.statistics.paired import Counts, Effects, Paired, Predictions, Scores, StatisticSpec
 from exactperm.statistics.problems import Additive
 from tests.refusals import refused_alone

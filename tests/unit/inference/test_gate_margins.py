@@ -18,7 +18,7 @@ from exactperm.answers.gate import Decision, GateRecord, GateTerms
 from exactperm.engine.paired_proportions import tango_test
 from exactperm.engine.plan import Budget
 from exactperm.errors import InvalidTest
-from exactperm.inference.gate.gate import Metric, finish_gate, prepare_metric
+from exactperm.inference.gate import Metric, finish_gate, prepare_metric
 from exactperm.inference.options import Options
 from exactperm.statistics.paired import (
     Counts,

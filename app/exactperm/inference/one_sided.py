@@ -11,15 +11,15 @@ from typing import Protocol
 import numpy as np
 from scipy import special
 
-from ...answers.gate import EquivalenceRecord, GateTerms, OneSidedTest
-from ...answers.test import Alternative, BinaryFraction, Fraction2, TestRecord
-from ...engine.lattice import Integers, Reals
-from ...engine.paired_proportions import tango_test
-from ...engine.plan import Budget
-from ...engine.probability import LN10, SMALLEST
-from ...errors import InvalidTest, PlanTooLarge
-from ...statistics.problems import Joint
-from ...statistics.scores import (
+from ..answers.gate import EquivalenceRecord, GateTerms, OneSidedTest
+from ..answers.test import Alternative, BinaryFraction, Fraction2, TestRecord
+from ..engine.lattice import Integers, Reals
+from ..engine.paired_proportions import tango_test
+from ..engine.plan import Budget
+from ..engine.probability import LN10, SMALLEST
+from ..errors import InvalidTest, PlanTooLarge
+from ..statistics.problems import Joint
+from ..statistics.scores import (
     NotShiftableError,
     PairedBinary,
     Quantiles,
@@ -27,14 +27,14 @@ from ...statistics.scores import (
     shifted,
     shifted_quantiles,
 )
-from ..additive import AdditiveTest, RoundedTest, additive_test
-from ..bootstrap import BootstrapTest, JointBootstrap, bootstrap_test
-from ..certificate import MOST_ERROR, Answer, PlannedTest, mid_p_value, require
-from ..correlation import CorrelationTest, correlation_test
-from ..joint import JointTest, joint_test
-from ..options import Options, Significance
-from ..paired import Prepared, engine_errors
-from ..quantile import QuantileTest, quantile_test
+from .additive import AdditiveTest, RoundedTest, additive_test
+from .bootstrap import BootstrapTest, JointBootstrap, bootstrap_test
+from .certificate import MOST_ERROR, Answer, PlannedTest, mid_p_value, require
+from .correlation import CorrelationTest, correlation_test
+from .joint import JointTest, joint_test
+from .options import Options, Significance
+from .paired import Prepared, engine_errors
+from .quantile import QuantileTest, quantile_test
 
 # What the one-sided test of a metric found, before policies and adjustments
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from ...answers.gate import (
+from ..answers.gate import (
     Decision,
     GateTerms,
     MetricRecord,
@@ -18,12 +18,12 @@ from ...answers.gate import (
     Verdict,
     family_of,
 )
-from ...answers.test import StatisticRecord, TestRecord
-from ...engine.probability import SMALLEST
-from ...presentation.numbers import exactly, probability
-from ...presentation.words import decision_p_text
-from ...statistics.names import direction, measured
-from ..certificate import flaw_of_numbers
+from ..answers.test import StatisticRecord, TestRecord
+from ..engine.probability import SMALLEST
+from ..presentation.numbers import exactly, probability
+from ..presentation.words import decision_p_text
+from ..statistics.names import direction, measured
+from .certificate import flaw_of_numbers
 from .one_sided import Outcome
 
 # Holm's step-down adjustment: several tests at once, the chance of any false finding at most alpha

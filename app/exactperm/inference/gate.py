@@ -16,7 +16,7 @@ from typing import get_args
 
 import numpy as np
 
-from ...answers.gate import (
+from ..answers.gate import (
     EquivalenceRecord,
     GateRecord,
     GateTerms,
@@ -26,26 +26,20 @@ from ...answers.gate import (
     deciding,
     family_of,
 )
-from ...answers.test import SensitivityRecord, SequentialRecord, TestRecord
-from ...engine.plan import Budget
-from ...engine.power.paired_binary import binomial_masses, lower_tail
-from ...engine.probability import SMALLEST
-from ...engine.root import root
-from ...errors import InvalidTest
-from ...statistics.catalogue import DEFAULT_EXPRESSION
-from ...statistics.expression import POINTER, parse
-from ...statistics.formula import Call, is_even
-from ...statistics.paired import Effects, Paired, StatisticSpec
-from ...statistics.reducers import Problem
-from ..additive import AdditiveTest, RoundedTest
-from ..certificate import SMALLEST_NORMAL
-from ..digest import members
-from ..options import Options, Sequential
-from ..paired import Prepared, finish, prepare
-from ..record import differences_of
-from ..sensitivity import PlannedSensitivity, SensitivityQuestion, sensitivity_if_any
-from ..sequential import SequentialTest, sequential_test
-from ..warnings import refuse_undecidable
+from ..answers.test import SensitivityRecord, SequentialRecord, TestRecord
+from ..engine.plan import Budget
+from ..engine.power.paired_binary import binomial_masses, lower_tail
+from ..engine.probability import SMALLEST
+from ..engine.root import root
+from ..errors import InvalidTest
+from ..statistics.catalogue import DEFAULT_EXPRESSION
+from ..statistics.expression import POINTER, parse
+from ..statistics.formula import Call, is_even
+from ..statistics.paired import Effects, Paired, StatisticSpec
+from ..statistics.reducers import Problem
+from .additive import AdditiveTest, RoundedTest
+from .certificate import SMALLEST_NORMAL
+from .digest import members
 from .one_sided import (
     Favoured,
     MarginTest,
@@ -60,7 +54,13 @@ from .one_sided import (
     question_of,
     without_margin,
 )
+from .options import Options, Sequential
+from .paired import Prepared, finish, prepare
+from .record import differences_of
+from .sensitivity import PlannedSensitivity, SensitivityQuestion, sensitivity_if_any
+from .sequential import SequentialTest, sequential_test
 from .verdict import Judgement, hypothesis, judgements, overall, overall_reason, reason, verdict_of
+from .warnings import refuse_undecidable
 
 # What Tango's test of a margin could have found
 
@@ -314,7 +314,7 @@ class PreparedMetric:
     def seconds(self) -> float:
         """Predicted time of both its tests, and of what else is said of them."""
         parts = (self.test, self.margin, self.sensitivity, self.favoured)
-        return sum(part.seconds for part in parts if part is not None)
+        return sum([part.seconds for part in parts if part is not None])
 
     @property
     def longest_seconds(self) -> float:

@@ -1,1 +1,0 @@
-"""Gates: decide a policy from certified tests."""
