@@ -77,29 +77,20 @@ def decode(body: bytes | bytearray, coding: str, *, max_bytes: int) -> bytes:
     """The body without its content coding, one of CODINGS; raises MalformedBody, and BodyTooLarge of more than `max_bytes`."""
     if not body:
         raise MalformedBody("There is no compressed data; the body is empty.")
-    parts: list[bytes] = []
-    size = 0
-    for piece in _pieces(BytesIO(body), coding):
-        size += len(piece)
-        if size > max_bytes:
-            raise BodyTooLarge(f"Inflated, this is more than the {max_bytes:,} bytes allowed.")
-        parts.append(piece)
-    return b"".join(parts)
-
-
-def _pieces(source: BytesIO, coding: str) -> Iterator[bytes]:
-    """What all members hold, end to end."""
     member, library_error = MEMBERS[coding]
-    size = len(source.getbuffer())
+    source, parts, size = BytesIO(body), [], 0
     for _ in range(MAX_MEMBERS):
-        if source.tell() == size:
-            return
         try:
-            yield from member(source)
+            for piece in member(source):
+                size += len(piece)
+                if size > max_bytes:
+                    raise BodyTooLarge(f"Inflated, this is more than the {max_bytes:,} bytes allowed.")
+                parts.append(piece)
         except library_error as error:
             raise MalformedBody(f"The data is not valid {coding}: {error}.") from None
-    if source.tell() < size:
-        raise MalformedBody(f"The {coding} data has more than {MAX_MEMBERS} members; compress it as one.")
+        if source.tell() == len(body):
+            return b"".join(parts)
+    raise MalformedBody(f"The {coding} data has more than {MAX_MEMBERS} members; compress it as one.")
 
 
 def inflated(content: bytes, *, max_bytes: int) -> bytes:

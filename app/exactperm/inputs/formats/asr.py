@@ -228,14 +228,11 @@ class Transcript:
 def _transcript(source: Source, notes: list[Any]) -> Transcript:
     """Read a file; raises InvalidTest naming a line without an id, or with one that was there before."""
     read = Transcript(source, {}, {})
-    lines = source.lines(notes)
-    filled = [line for line in lines if line.strip()]
-    pattern = UTTERANCE
-    if not any(map(UTTERANCE.fullmatch, filled)) and ids_in_front([filled]) is not None:
+    filled = [(number, line) for number, line in enumerate(source.lines(notes), 1) if line.strip()]
+    texts, pattern = [line for _, line in filled], UTTERANCE
+    if not any(map(UTTERANCE.fullmatch, texts)) and ids_in_front([texts]) is not None:
         pattern = IN_FRONT
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+    for number, line in filled:
         match = pattern.fullmatch(line)
         if match is None:
             detail = "there is no (utterance-id) at the end, and none in front of every line."

@@ -586,12 +586,7 @@ def _counts(frame: Frame, options: ReaderOptions, notes: list[str], format_: str
     if ids is not None and len(set(ids)) < len(ids):
         raise _twice(frame, ids, rows, key)
     clusters = None if cluster is None else texts_of(frame, cluster, rows)
-    sides = {
-        f"/{role}/{name}": column
-        for role, own in zip("uv", counts, strict=True)
-        for name, column in own.items()
-    }
-    pairing = align(sides, ids=ids, clusters=clusters).pairing
+    pairing = align({"/u": rows, "/v": rows}, ids=ids, clusters=clusters).pairing
     notes.append(f"{frame.n:,} items read from {frame.source.label}.")
     spec = next((spec for each, spec in COUNT_STATISTICS if each <= set(names)), StatisticSpec("expression"))
     metric = "wer" if spec.name == "ratio" else None
