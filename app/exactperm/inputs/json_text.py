@@ -25,7 +25,7 @@ import re
 import secrets
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -332,7 +332,17 @@ def items(
     present = [name for name in known if name in values[0]]
     first = dict(zip(map(tuple, reversed(values)), reversed(range(len(values))), strict=True))
     for fields, row in sorted(first.items(), key=lambda item: item[1]):
-        _refuse_fields(fields, lines[row], present, needed, known)
+        line = lines[row]
+        for name in fields:  # that are unknown, or that other lines lack or have
+            if name not in known:
+                detail = f"Line {line:,} has the field {quoted(name)}; there are {', '.join(known)}."
+                raise InvalidTest.at(f"/line/{line}/{name[:40]}", "unknown_field", detail)
+            if name not in present:
+                detail = f"Line {line:,} has the field {name} and the first line does not; all lines need the same fields."
+                raise InvalidTest.at(f"/line/{line}/{name}", "different_fields", detail)
+        for name in (*needed, *present):
+            if name not in fields:
+                raise InvalidTest.at(f"/line/{line}/{name}", "missing", f"Line {line:,} has no field {name}.")
     if len(values) == 1 and "id" not in present and all(isinstance(values[0][name], list) for name in needed):
         detail = (
             f"Line {lines[0]:,} is the only one, with a list for {' and '.join(needed)}, which would be one item. If it "
@@ -350,19 +360,3 @@ def has_fields(body: bytes | bytearray, known: Sequence[str]) -> bool:
     except ValueError:
         return True
     return type(value) is not dict or set(value) <= {*known, *KEYS}
-
-
-def _refuse_fields(
-    fields: Sequence[str], line: int, present: Sequence[str], needed: Sequence[str], known: Mapping[str, str]
-) -> None:
-    """Refuse fields of a line that are unknown, or that other lines lack or have."""
-    for name in fields:
-        if name not in known:
-            detail = f"Line {line:,} has the field {quoted(name)}; there are {', '.join(known)}."
-            raise InvalidTest.at(f"/line/{line}/{name[:40]}", "unknown_field", detail)
-        if name not in present:
-            detail = f"Line {line:,} has the field {name} and the first line does not; all lines need the same fields."
-            raise InvalidTest.at(f"/line/{line}/{name}", "different_fields", detail)
-    for name in (*needed, *present):
-        if name not in fields:
-            raise InvalidTest.at(f"/line/{line}/{name}", "missing", f"Line {line:,} has no field {name}.")

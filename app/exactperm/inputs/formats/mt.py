@@ -25,7 +25,7 @@ from ..format import FirstLook, Format, Sign
 from ..number_text import Number, NumberReader, is_missing, parsed
 from ..quoting import quoted, some
 from ..reader import ReaderOptions, Reading, Source, choose, parsed_once
-from .asr import CountFile, InFront, count_file, ids_in_front
+from .asr import InFront, count_file, ids_in_front
 from .beside_gold import predictions_by_id
 from .conll import DOCUMENT, from_file
 from .outputs_by_id import ValuesById, scores_reading
@@ -165,16 +165,20 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
     header = tables[0].header
     available = [m for m, names in (("bleu", BLEU_COUNTS), ("ter", TER_COUNTS)) if set(header) >= set(names)]
     chosen = options.metric or (options.statistic if options.statistic in STATISTICS else None)
-    if chosen is None:
-        if len(available) != 1:
-            raise _choose_metric(tables[0], available)
-        chosen = available[0]
-    metric = chosen.lower()
+    metric = (chosen or (available[0] if len(available) == 1 else "")).lower()
+    if metric not in (*available, *header):
+        data, fields = tables[0].data, {}
+        for name in data.names:  # columns of numbers, which may lack some
+            fields[name] = [parsed(field.strip()) for field in data.column(name) if not is_missing(field)]
+        numeric = [
+            name.lower()
+            for name, known in fields.items()
+            if name != tables[0].key and known and None not in known
+        ]
+        raise choose(data.source.line(1), "metric", "metric", [*available, *numeric])
     consumed = options.metric is None and options.statistic is not None and metric == options.statistic
     clustered = options.clusters is not None
     if metric not in available:
-        if metric not in header:
-            raise _choose_metric(tables[0], available)
         systems = [file.outputs([metric], NumberReader.of(options)) for file in tables]
         for system in systems:
             system.values = [None if value is None else value[0] for value in system.values]
@@ -196,17 +200,6 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
         systems[0], systems[1], options, notes, format_, clustered=clustered, counted=names, statistic=CORPUS_METRICS[metric],
         statistic_read=consumed, metric=metric,
     )  # fmt: skip
-
-
-def _choose_metric(file: CountFile, available: list[str]) -> InvalidTest:
-    """The refusal that lists the metrics and the columns of numbers, which may lack some."""
-    data = file.data
-    fields = {name: [field for field in data.column(name) if not is_missing(field)] for name in data.names}
-    are_numbers = {
-        name: all(parsed(field.strip()) is not None for field in known) for name, known in fields.items()
-    }
-    numeric = [name.lower() for name in data.names if name != file.key and fields[name] and are_numbers[name]]
-    return choose(data.source.line(1), "metric", "metric", [*available, *numeric])
 
 
 FAIRSEQ = Format(
