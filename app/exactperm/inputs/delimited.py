@@ -153,19 +153,13 @@ def guessed_delimiter(lines: Sequence[str]) -> str:
     if not first:
         return ","
     if "\t" not in first[0] and "," in first[0] and ";" in first[0]:
-        return ";" if _semicolons(first) else ","
+        even = [len({line.count(mark) for line in first}) == 1 for mark in ";,"]
+        fields = [field.strip() for line in first for field in line.split(";")]
+        numbers = all(parsed(field) is not None or COMMA.fullmatch(field) is not None for field in fields)
+        return ";" if (numbers if even[0] == even[1] else even[0]) else ","
     found = next((delimiter for delimiter in GUESSED_DELIMITERS if delimiter in first[0]), ",")
     # A name of two words above one column of numbers is no table of two columns.
     return "," if found == " " and len(first) > 1 and not any(" " in line for line in first[1:]) else found
-
-
-def _semicolons(lines: Sequence[str]) -> bool:
-    """Whether semicolons, and not commas, separate the columns of lines that have both."""
-    even = [len({line.count(mark) for line in lines}) == 1 for mark in ";,"]
-    if even[0] != even[1]:
-        return even[0]
-    fields = [field.strip() for line in lines for field in line.split(";")]
-    return all(parsed(field) is not None or COMMA.fullmatch(field) is not None for field in fields)
 
 
 def fields_of(line: str, delimiter: str) -> list[str]:

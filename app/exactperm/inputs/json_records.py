@@ -162,8 +162,12 @@ def _form(document: Object) -> str | None:
         return None
     inner = [list(value) for value in values]
     scalars = all(not isinstance(one, dict | list) for value in values for one in value.values())
-    if scalars and all(keys == inner[0] for keys in inner) and _rows_are_inside(list(document), inner[0]):
-        return "columns"
+    if scalars and all(keys == inner[0] for keys in inner):
+        # The keys inside are rows where they alone count, or the outer ones alone are known.
+        both = (list(document), inner[0])
+        known = [any(name.lower() in KEYS or of_name(name) is not None for name in each) for each in both]
+        if not _count(both[0]) if _count(both[1]) else known == [True, False]:
+            return "columns"
     common = set(inner[0]).intersection(*inner)
     has_numbers = any(isinstance(values[0][name], int | float) for name in common)
     return "rows" if len(values) > 1 and has_numbers else None
@@ -176,16 +180,6 @@ def _are_columns(document: Object) -> bool:
     flat_lists = not any(isinstance(one, dict | list) for value in document.values() for one in value)
     named = texts or not KEYS.isdisjoint(map(str.lower, document))
     return flat_lists and len(lengths) == 1 and 0 not in lengths and named
-
-
-def _rows_are_inside(outer: list[str], inner: list[str]) -> bool:
-    """Whether the keys inside are rows, so that the outer ones are columns: they count, or only the outer ones are known."""
-    if _count(inner):
-        return not _count(outer)
-    known = [
-        any(name.lower() in KEYS or of_name(name) is not None for name in each) for each in (outer, inner)
-    ]
-    return known == [True, False]
 
 
 def _count(names: Sequence[str]) -> bool:

@@ -567,7 +567,14 @@ def score_of(frame: Frame, options: ReaderOptions) -> str:
     if len(rest) == 1 and (labels is None or of_name(rest[0]) is not None):
         return rest[0]
     what = "column of scores" if frame.is_table else "field of scores"
-    hint = _id_hint(frame, others_of(frame, options)) if frame.is_table and options.id_column is None else ""
+    hint = ""
+    if frame.is_table and options.id_column is None:
+        # The only column of texts that are all different is likely to hold the ids.
+        left = [name for name in others_of(frame, options) if frame.is_text(name)]
+        likely = [name for name in left if len(set(frame.column(name))) == frame.n]
+        hint = "Name the column of ids (`id_column`) if there is one. "
+        if len(likely) == 1:
+            hint = f"If {quoted(likely[0])} is the column of ids, give {marked('id_column', likely[0])}. "
     first: tuple[Choice, ...] = ()
     if labels is not None:
         gold, name = labels
@@ -586,11 +593,3 @@ def _labels_of(frame: Frame) -> tuple[str, str] | None:
         if name != gold and is_predicted(name) and not labels.isdisjoint(map(str, frame.column(name))):
             return str(gold), name
     return None
-
-
-def _id_hint(frame: Frame, left: Iterable[str]) -> str:
-    """How to name the column of ids; the only column of texts that are all different is likely to be it."""
-    likely = [name for name in left if frame.is_text(name) and len(set(frame.column(name))) == frame.n]
-    if len(likely) != 1:
-        return "Name the column of ids (`id_column`) if there is one. "
-    return f"If {quoted(likely[0])} is the column of ids, give {marked('id_column', likely[0])}. "

@@ -81,7 +81,7 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     """
     if not files:
         raise InvalidTest.at("/files", "missing_file", "There are no files; give u and v, or one file.")
-    if tasks.are_several(files):
+    if any(file.parts for file in files.values()):
         return _read_several(files, format_, options)
     by_role, sheets = as_text(sources(files), options)
     name, found = format_of(by_role, format_, options)

@@ -407,11 +407,18 @@ def _benchmarks(at: str, inside: str, times: str, metrics: Sequence[str]) -> Row
                     raise source.refused(f"{below}/{taken}", "not_a_number", detail, place)
             if isinstance(number, list) and None in number:
                 number = None
+            # fullname in pytest, else name; the command in hyperfine, with the values of its parameters if there are any.
+            names = (row.get("fullname"), row.get("name"), row.get("command"))
+            key = next((name for name in names if isinstance(name, str) and name), None)
+            if key is None:
+                raise source.refused(path, "missing_field", "this benchmark has no name.")
+            if row.get("parameters"):
+                key += f" {json.dumps(row['parameters'], sort_keys=True)}"
             codes = row.get("exit_codes")
             failed += sum(code != 0 for code in codes) if isinstance(codes, list) else 0
             rounds = rounds if type(rounds) is int and rounds > 0 else 1
             rows.append(Row(
-                _benchmark(source, path, row), {metric: number, RULES: row.get(RULES)}, below,
+                key, {metric: number, RULES: row.get(RULES)}, below,
                 places={metric: f"{below}/{taken}"}, runs=len(each) if has_times else rounds,
             ))  # fmt: skip
         if failed:
@@ -424,15 +431,6 @@ def _benchmarks(at: str, inside: str, times: str, metrics: Sequence[str]) -> Row
         )  # fmt: skip
 
     return rows_of
-
-
-def _benchmark(source: Source, path: str, row: Object) -> str:
-    """fullname in pytest, else name; the command in hyperfine, with the values of its parameters if there are any."""
-    for name in (row.get("fullname"), row.get("name"), row.get("command")):
-        if isinstance(name, str) and name:
-            parameters = row.get("parameters")
-            return f"{name} {json.dumps(parameters, sort_keys=True)}" if parameters else name
-    raise source.refused(path, "missing_field", "this benchmark has no name.")
 
 
 def _first_times(u: Rows, v: Rows, systems: Sequence[SystemOutputs], notes: list[Any]) -> tuple[Finding, ...]:

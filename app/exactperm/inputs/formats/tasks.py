@@ -117,11 +117,6 @@ Files = Mapping[str, UploadedFile]
 Codes = NDArray[np.int64]
 
 
-def are_several(files: Files) -> bool:
-    """Whether some role has several files."""
-    return any(file.parts for file in files.values())
-
-
 def read(files: Files, options: ReaderOptions, read_one: ReadOne, *, drops: bool) -> Reading:
     """Read the files of each task with `read_one`, and join them; raises MalformedBody, InvalidTest at `/files/<role>/<task>/…`.
 
