@@ -486,10 +486,8 @@ def refuse_more_rows(source: Source, columns: Iterable[str], rows: int, options:
 
 
 def _comments_on_top(lines: list[str]) -> int:
-    for number, line in enumerate(lines):
-        if line.strip() and not line.startswith("#"):
-            return number
-    return len(lines)
+    filled = (number for number, line in enumerate(lines) if line.strip() and not line.startswith("#"))
+    return next(filled, len(lines))
 
 
 def _rows(

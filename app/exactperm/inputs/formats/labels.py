@@ -64,8 +64,14 @@ def _texts(data: Frame, name: str, gaps: Collection[str]) -> list[str | None]:
     if set(map(type, values)) == {str}:  # each different text is looked at once
         read = {value: None if value.strip().lower() in gaps else value.strip() for value in set(values)}
         return list(map(read.__getitem__, values))
-    cells = enumerate(values)
-    return [None if is_gap(value, gaps) else _text(data, name, row, value) for row, value in cells]
+    texts: list[str | None] = []
+    for row, value in enumerate(values):
+        if isinstance(value, list | dict):
+            detail = "a label is a text or a number; sequences of tags are columns of tokens (`format=conll`), or a JSON request."
+            raise data.refused(row, name, "not_a_label", detail)
+        text = str(value).lower() if isinstance(value, bool) else str(value).strip()
+        texts.append(None if is_gap(value, gaps) else text)
+    return texts
 
 
 def is_gap(value: Any, gaps: Collection[str] = GAPS) -> bool:
@@ -73,13 +79,6 @@ def is_gap(value: Any, gaps: Collection[str] = GAPS) -> bool:
     if isinstance(value, str):
         return value.strip().lower() in gaps
     return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def _text(data: Frame, name: str, row: int, value: Any) -> str:
-    if isinstance(value, list | dict):
-        detail = "a label is a text or a number; sequences of tags are columns of tokens (`format=conll`), or a JSON request."
-        raise data.refused(row, name, "not_a_label", detail)
-    return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 def sign_of_labels(look: FirstLook) -> Sign:
@@ -233,24 +232,20 @@ def _known(values: list[Any]) -> set[str]:
 def _columns(look: FirstLook) -> Table:
     """The first values of each column or field, by its name in lower case; empty where it is none of either."""
     if look.is_json:
-        records = _records(look)
+        try:
+            if look.text.lstrip().startswith("["):
+                values = json.loads(look.source.content)[:MAX_LINES]
+            else:
+                lines = look.text.split("\n", MAX_LINES)[:MAX_LINES]
+                if len(look.text) < len(look.source.content) and len(lines) > 1:
+                    lines.pop()  # it may be cut off
+                values = [json.loads(line) for line in lines if line.strip()]
+        except (ValueError, RecursionError):
+            return {}
+        records = [value for value in values if isinstance(value, dict)]
         fields = dict.fromkeys(name for record in records for name in record)
         return {name.lower(): [record.get(name) for record in records] for name in fields}
     names_of_table, *rows = look.table or [[]]
     whole = [row for row in rows if len(row) == len(names_of_table)]
     columns = {name.lower(): [row[at] for row in whole] for at, name in enumerate(names_of_table)}
     return columns if whole else {}
-
-
-def _records(look: FirstLook) -> list[dict[str, Any]]:
-    try:
-        if look.text.lstrip().startswith("["):
-            values = json.loads(look.source.content)[:MAX_LINES]
-        else:
-            lines = look.text.split("\n", MAX_LINES)[:MAX_LINES]
-            if len(look.text) < len(look.source.content) and len(lines) > 1:
-                lines.pop()  # it may be cut off
-            values = [json.loads(line) for line in lines if line.strip()]
-    except (ValueError, RecursionError):
-        return []
-    return [value for value in values if isinstance(value, dict)]
