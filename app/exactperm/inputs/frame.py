@@ -18,19 +18,9 @@ from numpy.typing import NDArray
 
 from ..errors import Choice, InvalidTest
 from ..statistics.paired import Column
+from . import delimited
 from .alignment import BOUNDS, numbered
 from .columns import MAX_COLUMNS, numbers
-from .delimited import (
-    LOOKED_AT,
-    NEWLINE,
-    NotDelimited,
-    TooWide,
-    csv_rows,
-    guessed_delimiter,
-    is_grid,
-    is_quoted,
-    told,
-)
 from .format import FirstLook
 from .json_records import Records, key_of, read_records, value_of
 from .names import DATASET, INDEX, RUN, SYSTEM, find, is_one_of
@@ -398,7 +388,7 @@ def _plain(source: Source, options: ReaderOptions) -> Frame | None:
         return None
     flat = content.replace(b"\r\n", b"\n").removesuffix(b"\n")
     first, _, rest = flat.partition(b"\n")
-    ends = np.flatnonzero(np.frombuffer(rest, dtype=np.uint8) == NEWLINE)
+    ends = np.flatnonzero(np.frombuffer(rest, dtype=np.uint8) == delimited.NEWLINE)
     longest = int(np.diff(ends, prepend=-1, append=len(rest)).max())
     if not rest or max(len(first), longest) > LONGEST_PLAIN_LINE:
         return None
@@ -409,17 +399,19 @@ def _plain(source: Source, options: ReaderOptions) -> Frame | None:
     if options.delimiter:
         delimiter = DELIMITERS[options.delimiter]
     else:
-        delimiter = guessed_delimiter([header, *text.split("\n", LOOKED_AT)[: LOOKED_AT - 1]])
+        delimiter = delimited.guessed_delimiter(
+            [header, *text.split("\n", delimited.LOOKED_AT)[: delimited.LOOKED_AT - 1]]
+        )
     names = [name.strip() for name in header.split(delimiter)]
     # The names of two or more columns: different ones, and no numbers.
     differ = 1 < len(names) <= MAX_COLUMNS and len({name.lower() for name in names}) == len(names)
     if (
-        told(header)
+        delimited.told(header)
         or not differ
         or not any(names)
         or are_data(names)
         or delimiter == " "
-        or not is_grid(flat, names, delimiter)
+        or not delimited.is_grid(flat, names, delimiter)
     ):
         return None
     n = rest.count(b"\n") + 1
@@ -444,7 +436,7 @@ def _plain(source: Source, options: ReaderOptions) -> Frame | None:
 def _table(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
     lines = source.lines(notes)
     skipped = _comments_on_top(lines)
-    separator = told(lines[skipped]) if skipped < len(lines) else None
+    separator = delimited.told(lines[skipped]) if skipped < len(lines) else None
     if separator is not None:
         notes.append(f"{source.label}: line {skipped + 1} names the separator, {quoted(separator)}.")
         lines[skipped] = ""
@@ -455,7 +447,7 @@ def _table(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
         raise source.empty()
     delimiter = DELIMITERS[options.delimiter] if options.delimiter else separator
     if delimiter is None:
-        delimiter = guessed_delimiter(lines[skipped : skipped + LOOKED_AT])
+        delimiter = delimited.guessed_delimiter(lines[skipped : skipped + delimited.LOOKED_AT])
     if len(lines) > options.max_items and b'"' not in source.content:  # else a field may have several lines
         header = lines[skipped].split(delimiter, MAX_COLUMNS)
         refuse_more_rows(source, header, sum(map(bool, lines[skipped + 1 :])), options)
@@ -513,9 +505,9 @@ def _rows(
             # Wide tables repeat themselves, most of all those that were small when compressed: equal fields are one string.
             rows.append(row if len(row) <= NARROW else list(map(sys.intern, row)))
             numbers.append(number)
-    except TooWide as error:
+    except delimited.TooWide as error:
         raise source.refused(error.line, "too_many_columns", f"there are {error}") from None
-    except NotDelimited as error:
+    except delimited.NotDelimited as error:
         raise source.malformed(error.line, "not_delimited", f"{error}.") from None
     if not rows:
         raise source.empty()
@@ -526,9 +518,9 @@ def _rows(
 
 def _split(lines: list[str], start: int, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The rows from line `start` on, counted from zero, with their numbers, counted from one."""
-    bare = delimiter in (" ", "\t") and not is_quoted(lines[start], delimiter)
+    bare = delimiter in (" ", "\t") and not delimited.is_quoted(lines[start], delimiter)
     if not bare or _is_quoted_below(lines, start, delimiter):
-        yield from csv_rows("\n".join(lines[start:]) + "\n", delimiter, start=start)
+        yield from delimited.csv_rows("\n".join(lines[start:]) + "\n", delimiter, start=start)
         return
     separator = delimiter if delimiter == "\t" else None
     for number, line in enumerate(itertools.islice(lines, start, None), start + 1):
@@ -536,7 +528,7 @@ def _split(lines: list[str], start: int, delimiter: str) -> Iterator[tuple[int, 
         if '"' in line:
             row = [QUOTED_NUMBER.sub(r"\1", field) for field in row]
         if len(row) > MAX_COLUMNS:
-            raise TooWide(number)
+            raise delimited.TooWide(number)
         yield number, row
 
 
@@ -548,7 +540,7 @@ def _is_quoted_below(lines: list[str], start: int, delimiter: str) -> bool:
         return False
     text = "\n".join(lines[start:]) + "\n"
     try:
-        rows = [row for _, row in csv_rows(text, delimiter, start=start) if any(row)]
-    except NotDelimited:
+        rows = [row for _, row in delimited.csv_rows(text, delimiter, start=start) if any(row)]
+    except delimited.NotDelimited:
         return False
     return len(rows) > 1 and all(len(row) == width + 1 for row in rows)

@@ -19,7 +19,7 @@ from ...answers.reading import Read, Remark
 from ...errors import InvalidTest, choices_of, marked, relocated
 from ...statistics.columns import taken
 from ...statistics.paired import Column, Counts, Repeated, Scores, StatisticSpec
-from .. import columns, delimited, outcomes
+from .. import columns, delimited, outcomes, roles
 from ..alignment import Positions, align, numbered
 from ..columns import whole
 from ..delimited import HEADERLESS_COUNTS, is_quoted
@@ -31,22 +31,7 @@ from ..number_text import NumberReader, Value, are_data, is_missing, is_numeric
 from ..outcomes import MOST_METRICS, refuse_summaries
 from ..quoting import NAMED, escaped, quoted, some
 from ..reader import Finding, ReaderOptions, Reading, Source, choose, in_words
-from ..roles import (
-    Cells,
-    Key,
-    Places,
-    Side,
-    averages_row,
-    cluster_of,
-    keys_of,
-    note_index,
-    others_of,
-    refuse_unknown_key,
-    score_of,
-    system_of,
-    systems_shown,
-    weight_of,
-)
+from ..roles import Cells, Key, Places, Side
 from .outputs_by_id import MEAN, PAIRED_BY_ORDER, SystemOutputs, scores_reading
 from .roles import Measured, Systems, both, by_names, is_context, measured, metric_of, two_systems
 
@@ -86,17 +71,17 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         mixed = are_json[0] != are_json[1]  # one is JSON beside a table
         formats = [(JSON_LINES if is_json else TABLE) if mixed else format_ for is_json in are_json]
         frames = [frame_in(*each, options, notes) for each in zip((first, second), formats, strict=True)]
-        refuse_unknown_key(frames, options)
+        roles.refuse_unknown_key(frames, options)
         return _two_files(frames, options, notes, format_)
     quick = _plain(first, options, format_)
     if quick is not None:
         return quick
     frame = frame_in(first, format_, options, notes)
-    refuse_unknown_key([frame], options)
+    roles.refuse_unknown_key([frame], options)
     if not frame.has_header:
         items = of_outcomes(frame, options, notes)
         return (_headerless if items is frame else _wide)(items, options, notes, format_)
-    system = system_of(frame, options)
+    system = roles.system_of(frame, options)
     if system is not None:
         return _long(frame, system, options, notes, format_)
     names = [name.lower() for name in frame.names if frame.is_table]
@@ -284,7 +269,7 @@ def refuse_averages(frame: Frame, beside: Collection[str | None]) -> None:
     """Refuse a row of averages, at an end, where there is no key: it would be paired by order, as an item. Scores and clusters stand `beside`."""
     if not frame.has_header or (frame.n == 1 and not frame.is_table):
         return
-    found = averages_row(frame, [name for name in frame.names if name not in beside])
+    found = roles.averages_row(frame, [name for name in frame.names if name not in beside])
     if found is not None:
         row, name = found
         detail = f"{escaped(name)} is {quoted(str(frame.cell(row, name)))}: a row of averages or totals is not an item. "
@@ -341,7 +326,7 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
     counted = _counts_in(frames[0], options)
     counted = counted if _counts_in(frames[1], options) == counted else ()
     columns = [
-        [str(frame.find((name,))) for name in counted] or [score_of(frame, options)] for frame in frames
+        [str(frame.find((name,))) for name in counted] or [roles.score_of(frame, options)] for frame in frames
     ]
     readers = [
         NumberReader.of(options) if counted else frame.reader_of(own, options, notes)
@@ -352,13 +337,13 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
             "The scores of one file have percent signs and those of the other have none: write both alike."
         )
         raise InvalidTest.at(frames[1].place(0, columns[1][0]), "percent_mismatch", detail)
-    roles = (cluster_of,) if counted else (cluster_of, weight_of, system_of)
+    others = (roles.cluster_of,) if counted else (roles.cluster_of, roles.weight_of, roles.system_of)
     sides = [
-        Side(frame, frozenset((*own, *(of(frame, options) for of in roles))))
+        Side(frame, frozenset((*own, *(of(frame, options) for of in others))))
         for frame, own in zip(frames, columns, strict=True)
     ]
-    keys = keys_of(sides, options, notes)
-    clusters = [cluster_of(frame, options) for frame in frames]
+    keys = roles.keys_of(sides, options, notes)
+    clusters = [roles.cluster_of(frame, options) for frame in frames]
     for frame, key, other, own in zip(frames, keys, keys[::-1], columns, strict=True):
         likely = [name for name in frame.names if frame.has_header and name not in own]
         if not key.columns and other.columns and likely:
@@ -369,9 +354,11 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
         raise InvalidTest.at(frames[1].source.pointer, "mixed_forms", detail)
     systems = []
     for frame, key, cluster, own, reader in zip(frames, keys, clusters, columns, readers, strict=True):
-        note_index(frame, key, notes)
+        roles.note_index(frame, key, notes)
         places = (
-            Places(Key(key.columns), cluster) if counted else Places(key, cluster, weight_of(frame, options))
+            Places(Key(key.columns), cluster)
+            if counted
+            else Places(key, cluster, roles.weight_of(frame, options))
         )
         (outputs,) = outputs_of(frame, own[:1], places, reader)
         systems.append(replace(outputs, values=frame.tuples(own, reader)) if counted else outputs)
@@ -402,7 +389,7 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
 def _of_both(frames: Sequence[Frame], options: ReaderOptions, keys: Sequence[Key]) -> list[str]:
     """The columns of numbers that both files have, and that are not keys."""
     names = [
-        [name for name in others_of(frame, options, key.columns) if name in frame.common and not frame.is_text(name)]
+        [name for name in roles.others_of(frame, options, key.columns) if name in frame.common and not frame.is_text(name)]
         for frame, key in zip(frames, keys, strict=True)
     ]  # fmt: skip
     return [name for name in names[1] if name in names[0]]
@@ -443,12 +430,12 @@ def of_outcomes(frame: Frame, options: ReaderOptions, notes: list[str]) -> Frame
 
 def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
     frame = of_outcomes(frame, options, notes)
-    cluster, weight = cluster_of(frame, options), weight_of(frame, options)
+    cluster, weight = roles.cluster_of(frame, options), roles.weight_of(frame, options)
     # The columns that are systems, whatever their names say.
     chosen = [name for name in (options.system_u, options.system_v, "u", "v") if name is not None]
     taken = frozenset((cluster, weight, *(frame.find((name,)) for name in chosen)))
-    (key,) = keys_of([Side(frame, taken)], options, notes)
-    note_index(frame, key, notes)
+    (key,) = roles.keys_of([Side(frame, taken)], options, notes)
+    roles.note_index(frame, key, notes)
     systems = _two_columns(frame, options, key, notes)
     names = systems.u, systems.v
     reader = frame.reader_of(names, options, notes)
@@ -479,7 +466,7 @@ def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str
     A column `score` beside one of another name is what one system got, and the other its latency or its length.
     """
     keys = [*key.columns, key.run or key.columns[0]] if key.columns else []
-    others = others_of(frame, options, keys, least=2)
+    others = roles.others_of(frame, options, keys, least=2)
     wanted = {"u": options.system_u, "v": options.system_v}
     if set(wanted.values()) != {None}:
         for role, name in wanted.items() if not frame.is_table and len(others) != 2 else ():
@@ -501,7 +488,7 @@ def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str
     are_counts = not frame.is_table and all(name.lower().endswith(("_u", "_v")) for name in numeric)
     many = not frame.is_table and len(numeric) != 2
     if len(numeric) < 2 and (
-        systems := systems_shown(frame, key.columns)
+        systems := roles.systems_shown(frame, key.columns)
     ):  # a row for each system of an item
         raise choose(frame.top, "system_column", "column of systems", systems)
     if (of_one or are_counts or many) and (len(numeric) < 2 or by_names(numeric) is None):
@@ -530,21 +517,21 @@ def key_of_long(
 ) -> Key:
     """The key of a long table: the order of a system's rows among the others' is no pairing. Raises InvalidTest."""
     sides = [Side(frame, taken, own) for own in rows]
-    (key, *_) = keys_of(sides, options, notes)
+    (key, *_) = roles.keys_of(sides, options, notes)
     if not key.columns:
         what = "column of ids" if frame.is_table else "field of ids"
         left = [name for name in frame.names if name not in taken]
         telling = [name for name in left if all(side.is_unique((name,)) for side in sides)]
         raise choose(frame.top, "id_column", what, telling or left or list(frame.names))
-    note_index(frame, key, notes)
+    roles.note_index(frame, key, notes)
     return key
 
 
 def _long(frame: Frame, system: str, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
     rows = {name: own for (name,), own in rows_by_system(frame, [system]).items()}
     chosen = two_systems(list(rows), options, frame.source, notes)
-    score = score_of(frame, options)
-    cluster, weight = cluster_of(frame, options), weight_of(frame, options)
+    score = roles.score_of(frame, options)
+    cluster, weight = roles.cluster_of(frame, options), roles.weight_of(frame, options)
     own = rows[chosen.u], rows[chosen.v]
     key = key_of_long(frame, frozenset((system, score, cluster, weight)), own, options, notes)
     reader = frame.reader_of([score], options, notes)
@@ -565,12 +552,14 @@ def _counts(frame: Frame, options: ReaderOptions, notes: list[str], format_: str
         raise InvalidTest.at(
             "/options", "invalid_option", "Counts are used as they are: decimals and systems do not apply."
         )
-    cluster, key = cluster_of(frame, options), Key()
+    cluster, key = roles.cluster_of(frame, options), Key()
     by_name = {name.lower(): name for name in frame.names}
     if frame.has_header:
-        (key,) = keys_of([Side(frame, frozenset((cluster,)))], replace(options, on_missing="error"), notes)
+        (key,) = roles.keys_of(
+            [Side(frame, frozenset((cluster,)))], replace(options, on_missing="error"), notes
+        )
         key = Key(key.columns)
-        note_index(frame, key, notes)
+        roles.note_index(frame, key, notes)
     else:
         by_name = dict(zip(HEADERLESS_COUNTS, frame.names, strict=True))
     known = {*key.columns, cluster, frame.index}
