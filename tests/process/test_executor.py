@@ -196,7 +196,7 @@ def test_killing_a_worker_fails_no_other_call() -> None:
             ]
             for kills in range(1, 4):
                 # A call that was lost is repeated before those that wait, so it has ended by now.
-                await until(lambda: sum(call.done() for call in calls) >= 10 * kills and bool(pool.pids))  # noqa: B023
+                await until(lambda: sum(call.done() for call in calls) >= 10 * kills and bool(pool.pids))  # noqa: B023  (awaited here)
                 os.kill(pool.pids[0], signal.SIGKILL)
             assert await asyncio.gather(*calls) == ["slept"] * 60
 

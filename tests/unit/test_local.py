@@ -228,7 +228,7 @@ def test_the_package_lists_what_it_offers() -> None:
     assert set(exactperm.__all__) <= set(dir(exactperm))
     assert all(getattr(exactperm, name) is not None for name in exactperm.__all__)
     with pytest.raises(AttributeError):
-        exactperm.nothing  # noqa: B018
+        exactperm.nothing  # noqa: B018  (to read it is the test)
 
 
 # `from exactperm import compare`, and the client: every way to give data is the same board.
@@ -306,7 +306,7 @@ def test_arrays_travel_as_one_array_where_the_options_fit_into_the_query() -> No
         assert compare_call(request).content_type == JSON
     assert compare_call(compare(INDEXED)).content_type.startswith("multipart/form-data")
     with pytest.raises(InvalidData, match="no JSON form"):
-        compare(INDEXED).body  # noqa: B018
+        compare(INDEXED).body  # noqa: B018  (to read it is the test)
 
 
 def test_data_sets_and_their_members() -> None:

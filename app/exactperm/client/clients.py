@@ -230,7 +230,7 @@ class method(Generic[P, Read]):  # noqa: N801  (used as a decorator)
             return self
 
         def asking(*given: P.args, **options: P.kwargs) -> Any:
-            return client._answer(partial(self._ask, client, *given, **options))  # noqa: SLF001
+            return client._answer(partial(self._ask, client, *given, **options))  # noqa: SLF001  (a part of the client)
 
         return update_wrapper(asking, self._ask)
 
@@ -415,7 +415,7 @@ class _Calls(Connection):
         return Asked(Call("/v1/meta", "GET"), reader_of(Meta))
 
     @method
-    def keep(self, request: Request, format: str = "json", **chosen: Unpack[Chosen]) -> Asked[str]:  # noqa: A002
+    def keep(self, request: Request, format: str = "json", **chosen: Unpack[Chosen]) -> Asked[str]:  # noqa: A002  (the name of the option)
         """Store an answer, or the report that `report` would give, on the server for a while; return its permalink."""
         return Asked(_report_call(request, format, chosen).kept(), responses.place_of_answer)
 
@@ -517,7 +517,7 @@ class Client(_Calls, _Blocking):
     def report(self, request: Request, format: BytesFormat, **chosen: Unpack[Chosen]) -> bytes: ...
     @overload
     def report(self, request: Request, format: str, **chosen: Unpack[Chosen]) -> str | bytes: ...
-    def report(self, request: Request, format: str, **chosen: Unpack[Chosen]) -> str | bytes:  # noqa: A002
+    def report(self, request: Request, format: str, **chosen: Unpack[Chosen]) -> str | bytes:  # noqa: A002  (the name of the option)
         """The answer to a test, a gate or a comparison in another format: svg, png and junit as bytes, the others as text.
 
         Of a comparison, `picture` is leaderboard, heatmap, bars or forest, and `table` (of CSV) systems or pairs.
@@ -587,6 +587,6 @@ class AsyncClient(_Calls, _Awaited):
     async def report(self, request: Request, format: BytesFormat, **chosen: Unpack[Chosen]) -> bytes: ...
     @overload
     async def report(self, request: Request, format: str, **chosen: Unpack[Chosen]) -> str | bytes: ...
-    async def report(self, request: Request, format: str, **chosen: Unpack[Chosen]) -> str | bytes:  # noqa: A002
+    async def report(self, request: Request, format: str, **chosen: Unpack[Chosen]) -> str | bytes:  # noqa: A002  (the name of the option)
         """As `Client.report`."""
         return responses.report_of(await self.send(_report_call(request, format, chosen)))

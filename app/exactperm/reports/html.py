@@ -501,7 +501,7 @@ def _board(record: CompareRecord, named: NamedBoard, place: int, draw: Draw) -> 
             for system, (rank, name, *others) in rows
         ],
         # drawn by exactperm.reports.picture.pictures, which escapes labels
-        "pictures": [Markup(draw(name, named, place)) for name in _pictures(record, board, place)],  # noqa: S704
+        "pictures": [Markup(draw(name, named, place)) for name in _pictures(record, board, place)],  # noqa: S704  # as above
         "pairs": [_pair(pair, board.family.alpha) for pair in shown],
         "told": told,
         "intervals": sorted({percent(p.confidence_interval.level) for p in shown if p.confidence_interval}),

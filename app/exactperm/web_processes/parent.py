@@ -151,7 +151,7 @@ class Parent:
         try:
             self._begin(web)
         except OSError as error:  # no processes, memory, files or port for now
-            log.error("web process %d could not be started: %s", web.number, error)  # noqa: TRY400
+            log.error("web process %d could not be started: %s", web.number, error)  # noqa: TRY400  (the machine's fault, not the code's)
             web.start_at = now + 1.0
 
     def _begin(self, web: Web) -> None:

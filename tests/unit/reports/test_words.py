@@ -467,7 +467,7 @@ def said(record: Any, form: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [0, 1, 3, 4, 5, 6, 7, 9, 10, 11])  # alpha is at most a half
 @pytest.mark.parametrize("form", FORMS)
 def test_a_p_value_next_to_alpha_never_looks_like_it(form: str, seed: int) -> None:
     """Alpha a hair above, at, and below the p-value."""
@@ -475,8 +475,6 @@ def test_a_p_value_next_to_alpha_never_looks_like_it(form: str, seed: int) -> No
     u, v = ([draw.randint(low, 9) for _ in range(14)] for low in (3, 0))
     data = Scores(np.array(u), np.array(v))
     p = run_test(data, StatisticSpec("mean_difference"), Options(), Budget()).p_value
-    if p > 0.4:
-        pytest.skip("alpha is at most a half")
     for off in (-1e-6, -1e-9, -1e-13, 0.0, 1e-13, 1e-9, 1e-6):
         alpha = p * (1.0 + off)
         record = run_test(data, StatisticSpec("mean_difference"), Options(alpha=alpha), Budget())

@@ -294,13 +294,13 @@ ADJUSTMENTS = ("holm", "bonferroni", "hochberg", "bh", "by", "none", "holm_discr
 def by_definition(scores: Sequence[Fraction], tests: PairTests, how: str, alpha: Fraction) -> Board:
     pairs = list(zip(tests.u.tolist(), tests.v.tolist(), strict=True))
     p = {pair: tests.fraction(i) or Fraction(0) for i, pair in enumerate(pairs)}
-    adjusting: Callable[[list[Fraction]], list[Fraction]] = lambda p: definitions.adjusted(p, how)  # noqa: E731
+    adjusting: Callable[[list[Fraction]], list[Fraction]] = lambda p: definitions.adjusted(p, how)  # noqa: E731  (one type for both)
     if how == "holm_discrete":
         places = {pair: i for i, pair in enumerate(pairs)}
         attained = tests.attained
         assert attained is not None
         order = [places[pair] for pair in sorted(p)]
-        adjusting = lambda p: definitions.holm_discrete(p, lambda k, x: attained(order[k], x))  # noqa: E731
+        adjusting = lambda p: definitions.holm_discrete(p, lambda k, x: attained(order[k], x))  # noqa: E731  (one type for both)
     return Board(scores, p, dict(zip(pairs, tests.sign.tolist(), strict=True)), adjusting, alpha)
 
 
