@@ -27,7 +27,7 @@ from unittest.mock import patch
 import httpx
 import numpy as np
 
-from exactperm.execution.ipc import ONE_THREAD, Unbounded
+from exactperm.execution.ipc import SINGLE_THREAD_ENV, Unbounded
 from exactperm.execution.worker import NICENESS
 from exactperm.jobs import worker
 from exactperm.service import pipeline
@@ -154,7 +154,7 @@ def in_a_pool(request: Any, workers: int) -> float:
     boards = [(one.tests, one.planned.seconds) for one in prepared.boards]
     parts = slices_of(boards, max(1, round(sum(own for _, own in boards) / 0.5)))
     with (
-        patch.dict(os.environ, ONE_THREAD),
+        patch.dict(os.environ, SINGLE_THREAD_ENV),
         multiprocessing.get_context("spawn").Pool(workers, _prepare_nicely, (body,)) as pool,
     ):
         assert sum(pool.imap_unordered(_solve, parts)) == prepared.tests

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadFileScheduling
 
-from exactperm.execution.ipc import ONE_THREAD
+from exactperm.execution.ipc import SINGLE_THREAD_ENV
 
 # As in the service, before NumPy reads it: else the threads of one process of tests spin in the way of the others.
-os.environ.update({name: os.environ.get(name, value) for name, value in ONE_THREAD.items()})
+os.environ.update({name: os.environ.get(name, value) for name, value in SINGLE_THREAD_ENV.items()})
 
 # The same examples in every run; `--hypothesis-profile explore` looks for new ones. How long an example takes
 # says something about the machine and nothing about the code.

@@ -21,7 +21,7 @@ from unittest import mock
 from fastapi import FastAPI
 
 from exactperm.execution import process, worker
-from exactperm.execution.ipc import FORK_SERVER, ONE_THREAD
+from exactperm.execution.ipc import FORK_SERVER, SINGLE_THREAD_ENV
 from exactperm.workers import ANSWERING
 
 MEMORY, PID = struct.Struct("=q"), struct.Struct("=q")
@@ -59,7 +59,7 @@ def _source() -> socket.socket:
             pass_fds=(theirs.fileno(),),
             env={
                 **os.environ,
-                **ONE_THREAD,
+                **SINGLE_THREAD_ENV,
                 "PYTHONPATH": os.pathsep.join(entry or "." for entry in sys.path),
             },
         )

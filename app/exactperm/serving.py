@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 
-from .execution.ipc import ONE_THREAD
+from .execution.ipc import SINGLE_THREAD_ENV
 
 os.environ.update(
-    {name: os.environ.get(name, value) for name, value in ONE_THREAD.items()}
+    {name: os.environ.get(name, value) for name, value in SINGLE_THREAD_ENV.items()}
 )  # before NumPy reads it
 
 import asyncio
@@ -94,10 +94,10 @@ def _serve_with_many(settings: Settings, limits: Limits) -> int:
 
     main.warm_up(settings)
     gc.freeze()
-    return Parent(settings, sockets, partial(_one_of_many, settings, limits)).start()
+    return Parent(settings, sockets, partial(_run_forked, settings, limits)).start()
 
 
-def _one_of_many(
+def _run_forked(
     settings: Settings,
     limits: Limits,
     number: int,

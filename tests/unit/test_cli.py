@@ -287,7 +287,7 @@ def test_every_field_of_the_form_has_an_option() -> None:
 
 
 def test_every_field_of_the_gate_has_an_option_but_the_status_which_is_ours() -> None:
-    assert fields("Gate") | FLAGS == set(GATE_FIELDS) - form.KEPT - OF_A_SERVER
+    assert fields("Gate") | FLAGS == set(GATE_FIELDS) - form.RESERVED_FIELDS - OF_A_SERVER
 
 
 def test_every_role_of_a_file_can_be_given() -> None:

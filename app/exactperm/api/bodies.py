@@ -21,20 +21,20 @@ from ..service.messages import RenderedResponse
 # A health probe needs a few iterations of the loop: its connection, its bytes, its task, its answer.
 ROUNDS = 4
 # Turns that together take less than this count as one, so that small tests do not wait for each other.
-ONE_TURN_S = 0.004
+SHORT_TURNS_S = 0.004
 # The least duration of a turn: checking a head, or sending a slice of an answer.
 LEAST_S = 0.0002
 
 
 class Turns:
     """First in, first out. Before a turn the loop iterates `ROUNDS` times, unless it did so within the last
-    `ONE_TURN_S` of turns.
+    `SHORT_TURNS_S` of turns.
     """
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
         self._number = self._waiting = 0
-        self._spent_s = ONE_TURN_S
+        self._spent_s = SHORT_TURNS_S
 
     def spend(self, seconds: float) -> None:
         """Note how long the current turn computed."""
@@ -47,11 +47,11 @@ class Turns:
         """
         if number and number == self._number:
             return number
-        if self._waiting or self._spent_s >= ONE_TURN_S:
+        if self._waiting or self._spent_s >= SHORT_TURNS_S:
             self._waiting += 1
             try:
                 async with self._lock:
-                    if self._spent_s >= ONE_TURN_S:
+                    if self._spent_s >= SHORT_TURNS_S:
                         await _rounds(ROUNDS)
                         self._spent_s = 0.0
                     return self._taken()

@@ -92,16 +92,16 @@ def cache_key(job: Job, digest: Any, client: str = "") -> bytes:
         client,
     )
     # Apart from the client's text, there are few values.
-    digest.update(_few_asked(asked) if not (query or client or job.body.boundary) else _asked(asked))
+    digest.update(_encoded_cached(asked) if not (query or client or job.body.boundary) else _encoded(asked))
     key: bytes = digest.digest()
     return key
 
 
-def _asked(asked: tuple[object, ...]) -> bytes:
+def _encoded(asked: tuple[object, ...]) -> bytes:
     return b"\0" + json.dumps(asked).encode()
 
 
-_few_asked = lru_cache(maxsize=256)(_asked)
+_encoded_cached = lru_cache(maxsize=256)(_encoded)
 
 
 def cached_answer(rendered: RenderedResponse, job: Job, age_s: float) -> RenderedResponse:
@@ -291,7 +291,7 @@ class TestEndpoint:
             )
             rendered = await self._rendered(request, head, body, turn)
             if store is not None or rendered.store is not None:
-                rendered = await self._kept(request, rendered, store)
+                rendered = await self._stored(request, rendered, store)
             self.budget.answer(reservation, rendered)
         except ExactpermError as error:
             reservation.leave()
@@ -336,7 +336,7 @@ class TestEndpoint:
             raise JobsOff(OFF)
         return wanted in {"1", "true"}
 
-    async def _kept(
+    async def _stored(
         self, request: Request, rendered: RenderedResponse, store: bool | None
     ) -> RenderedResponse:
         """The answer, kept if the query (`store`) or the body asks for it; problems are not."""

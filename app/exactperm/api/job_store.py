@@ -47,7 +47,7 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(THREADS, thread_name_prefix="exactperm-jobs")
 
 
-def asked(jobs: Jobs, ask: Callable[[], T], settings: Settings) -> T:
+def query_store(jobs: Jobs, ask: Callable[[], T], settings: Settings) -> T:
     """Run a call of the database, turning its refusals into errors of the API."""
     from ..jobs.database import reachable
     from ..jobs.model import KeyReused, NoRoom, NoShare, StoreAway
@@ -85,5 +85,5 @@ async def with_permalink(
     from ..jobs.worker import stored_of
 
     stored = stored_of(rendered)
-    name = await in_thread(asked, jobs, lambda: jobs.keep(owner, stored), settings)
+    name = await in_thread(query_store, jobs, lambda: jobs.keep(owner, stored), settings)
     return replace(rendered, headers=(*rendered.headers, ("content-location", f"/v1/results/{name}")))

@@ -26,7 +26,7 @@ from ..service.messages import OFF, RenderedResponse
 from ..settings import Settings
 from .bodies import SLICE_BYTES, ByteBudget, Reservation, SlicedResponse, Turns, receive_body
 from .endpoint import CLIENT_LEFT, sent
-from .job_store import asked, in_thread, owner_of
+from .job_store import in_thread, owner_of, query_store
 from .negotiation import body_of
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Results:
         etag = f'"{row.id}"'
         if matches(request.headers.get("if-none-match"), etag):
             return _unchanged(etag)
-        count, largest, _ = await self._asked(jobs, lambda: jobs.ready().measured(row.id))
+        count, largest, _ = await self._query(jobs, lambda: jobs.ready().measured(row.id))
         if count < row.chunks:
             raise NotThere("There is no such job: it was just deleted.")
         at_once = max(1, min(PARTS_AT_ONCE, SLICE_BYTES // max(largest, 1)))
@@ -133,7 +133,7 @@ class Results:
     async def _slices(self, jobs: Jobs, row: JobRow, at_once: int) -> AsyncIterator[bytes]:
         for start in range(0, row.chunks, at_once):
             wanted = min(at_once, row.chunks - start)
-            parts = await self._asked(jobs, partial(jobs.ready().parts, row.id, start, wanted))
+            parts = await self._query(jobs, partial(jobs.ready().parts, row.id, start, wanted))
             if len(parts) < wanted:
                 raise ConnectionAbortedError("the job was deleted while its result was read")
             for part in parts:
@@ -141,8 +141,8 @@ class Results:
                     await self.turns.mine()
                     yield piece
 
-    async def _asked(self, jobs: Jobs, ask: Callable[[], Any]) -> Any:
-        return await in_thread(asked, jobs, ask, self.settings)
+    async def _query(self, jobs: Jobs, ask: Callable[[], Any]) -> Any:
+        return await in_thread(query_store, jobs, ask, self.settings)
 
 
 class _Lines(StreamingResponse):
@@ -224,7 +224,7 @@ class JobEndpoint:
         body = await receive_body(request.receive, length, self.settings.max_body_bytes, reservation)
         sha = await asyncio.to_thread(_sha, body, f"{representation} {coding}")
         if key is not None:
-            found = await self._asked(lambda: jobs.ready().replayed(owner, key, sha))
+            found = await self._query(lambda: jobs.ready().replayed(owner, key, sha))
             if found is not None:
                 return await self._accepted(found, owner, replayed=True)
         from ..jobs.gateway import submission
@@ -236,7 +236,7 @@ class JobEndpoint:
         plan = await self.executor.run(plan_job, asked, body, self.settings.max_timeout_s)
         if isinstance(plan, RenderedResponse):
             return sent(plan)
-        job, replayed = await self._asked(lambda: jobs.submit(owner, key, sha, plan))
+        job, replayed = await self._query(lambda: jobs.submit(owner, key, sha, plan))
         return await self._accepted(job, owner, replayed=replayed)
 
     async def _accepted(self, job: str, owner: str, *, replayed: bool) -> Response:
@@ -264,20 +264,20 @@ class JobEndpoint:
             raise InvalidTest.at("/?state", "unknown_state", detail)
         most = _number(query.get("limit"), LISTED, "limit")
         after = await self._row(query["after"], owner) if query.get("after") else None
-        rows = await self._asked(lambda: jobs.ready().jobs(owner, states, after, most))  # type: ignore[arg-type]
+        rows = await self._query(lambda: jobs.ready().jobs(owner, states, after, most))  # type: ignore[arg-type]
         return _json({"jobs": [view_of(row) for row in rows]}, 200, {})
 
     async def cancel(self, request: Request) -> Response:
         """Cancel a job; any number of times."""
         jobs, owner, job = self._on(), owner_of(request, self.settings), request.path_params["job"]
         await self._row(job, owner)
-        await self._asked(lambda: jobs.cancel(job, owner))
+        await self._query(lambda: jobs.cancel(job, owner))
         return _json(view_of(await self._row(job, owner)), 200, {})
 
     async def delete(self, request: Request) -> Response:
         """Cancel a job and forget it."""
         jobs, owner, job = self._on(), owner_of(request, self.settings), request.path_params["job"]
-        if ID.fullmatch(job) is None or not await self._asked(lambda: jobs.delete(job, owner)):
+        if ID.fullmatch(job) is None or not await self._query(lambda: jobs.delete(job, owner)):
             raise NotThere(NOT_THERE)
         return Response(status_code=204, headers={"cache-control": "no-store"})
 
@@ -290,7 +290,7 @@ class JobEndpoint:
             raise JobNotFinished(f"This job is {row.state}: there is no result. {advice}", retry_after_s=1)
         if row.kind == "batch":
             return await self.results.lines(request, self._on(), row)
-        return await self._kept(request, job, owner)
+        return await self._stored_response(request, job, owner)
 
     async def stored(self, request: Request) -> Response:
         """An answer stored with `?store=1`. A job's result is at the job, which knows whether it has expired."""
@@ -298,11 +298,11 @@ class JobEndpoint:
         self._on()
         if not name.startswith("r_"):
             raise NotThere(NO_ANSWER)
-        return await self._kept(request, name, owner_of(request, self.settings))
+        return await self._stored_response(request, name, owner_of(request, self.settings))
 
-    async def _kept(self, request: Request, name: str, owner: str) -> Response:
+    async def _stored_response(self, request: Request, name: str, owner: str) -> Response:
         jobs = self._on()
-        found = await self._asked(lambda: jobs.ready().kept(name, owner)) if ID.fullmatch(name) else None
+        found = await self._query(lambda: jobs.ready().kept(name, owner)) if ID.fullmatch(name) else None
         if found is None:
             raise NotThere(NO_ANSWER)
         return self.results.kept(request, name, found)
@@ -346,16 +346,16 @@ class JobEndpoint:
 
     async def _row(self, job: str, owner: str) -> JobRow:
         jobs = self._on()
-        row = await self._asked(lambda: jobs.ready().job(job, owner)) if ID.fullmatch(job) else None
+        row = await self._query(lambda: jobs.ready().job(job, owner)) if ID.fullmatch(job) else None
         if row is None:
             raise NotThere(NOT_THERE)
         if row.expired:
             raise JobExpired("This job and its result have expired. Submit it again.")
         return row
 
-    async def _asked(self, ask: Callable[[], T]) -> T:
+    async def _query(self, ask: Callable[[], T]) -> T:
         """Ask the database, in a thread; its refusals become problems."""
-        return await in_thread(asked, self._on(), ask, self.settings)
+        return await in_thread(query_store, self._on(), ask, self.settings)
 
 
 class _Stream(StreamingResponse):

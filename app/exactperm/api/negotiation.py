@@ -107,7 +107,7 @@ def theme(name: str | None, representation_name: str) -> Theme:
 
 def board_picture(name: str | None, representation_name: str) -> BoardPicture:
     """Which picture of a comparison; raises InvalidTest where it is unknown, or the representation is none."""
-    chosen = _one_of("picture", name, get_args(BoardPicture))
+    chosen = _choice("picture", name, get_args(BoardPicture))
     if name is not None and not BY_NAME[representation_name].is_themed:
         detail = "picture is for pictures only (format svg or png)."
         raise InvalidTest.at("/?picture", "unused_parameter", detail)
@@ -116,13 +116,13 @@ def board_picture(name: str | None, representation_name: str) -> BoardPicture:
 
 def board_table(name: str | None, representation_name: str) -> BoardTable:
     """Which table of a comparison; raises InvalidTest where it is unknown, or the representation is none."""
-    chosen = _one_of("table", name, get_args(BoardTable))
+    chosen = _choice("table", name, get_args(BoardTable))
     if name is not None and not BY_NAME[representation_name].is_table:
         raise InvalidTest.at("/?table", "unused_parameter", "table is for format csv only.")
     return cast("BoardTable", chosen)
 
 
-def _one_of(parameter: str, name: str | None, names: Sequence[str]) -> str:
+def _choice(parameter: str, name: str | None, names: Sequence[str]) -> str:
     """The value of a query parameter; the first is the default."""
     if name is not None and name not in names:
         detail = f"{parameter} is one of {', '.join(names)}."

@@ -41,7 +41,7 @@ PREFIX = "field_"
 AGAINST = "against/"  # precedes the number of a baseline's file, as in pointers
 REFERENCES = ("ref", "ref2", "ref3", "ref4")
 # A gate's exit status follows from the HTTP status, which a form must not change.
-KEPT = frozenset({"fail_status"})
+RESERVED_FIELDS = frozenset({"fail_status"})
 STATISTICS = {"acc": ("sum_difference", 2), "f1": ("f1", 4)}
 COLUMNS = {2: "correct_u,correct_v", 4: "tp_u,incorrect_u,tp_v,incorrect_v"}
 
@@ -62,7 +62,7 @@ class Form:
 def form_of(given: Mapping[str, Any]) -> Form:
     """Read the files and gather the fields; raises Refused or UsageError."""
     paths = paths_of(given)
-    require_one_stdin(paths.values())
+    require_single_stdin(paths.values())
     files = {role: read_all(path) for role, path in paths.items() if not role.startswith(AGAINST)}
     against = tuple(read(path) for role, path in paths.items() if role.startswith(AGAINST))
     fields = fields_of(given)
@@ -112,7 +112,7 @@ def beside(given: Mapping[str, Any]) -> dict[str, str]:
     return {**dict(zip(REFERENCES, given["ref"], strict=False)), **others}
 
 
-def require_one_stdin(paths: Iterable[str]) -> None:
+def require_single_stdin(paths: Iterable[str]) -> None:
     """Refuse to read standard input twice."""
     if list(paths).count(STDIN) > 1:
         raise click.UsageError("Standard input can be only one of the files.")
@@ -172,7 +172,7 @@ def with_options(texts: Iterable[str], others: Mapping[str, Any], roles: Collect
         name = name.strip().replace("-", "_")
         if not equals or not name:
             wrong = f"{text!r} is not NAME=VALUE."
-        elif name in KEPT:
+        elif name in RESERVED_FIELDS:
             wrong = f"{name} cannot be set here: the exit status says whether a gate failed."
         elif name in roles or name == "against":
             wrong = f"{name} is a file: give it as one."
@@ -236,7 +236,7 @@ def _width(content: bytes) -> int | None:
 def compare_form(given: Mapping[str, Any]) -> tuple[CompareRequest, Form]:
     """The systems' files, other files, and fields; raises Refused or UsageError."""
     paths, others = list(given["paths"]), beside(given)
-    require_one_stdin([*paths, *others.values()])
+    require_single_stdin([*paths, *others.values()])
     systems = [read_all(path) for path in paths]
     fields = fields_of(given)
     if given["pair"]:

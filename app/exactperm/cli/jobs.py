@@ -82,7 +82,7 @@ def batch(
     if store:
         require_server(url)
     _, content = read(path)
-    media = "application/json" if _is_one_object(content) else "application/x-ndjson"
+    media = "application/json" if _is_json_object(content) else "application/x-ndjson"
     call = Call("/v1/batch", query=(("format", format_),), content=content, content_type=media).kept(store)
     with _refusals():
         response = checked(send(call, url, api_key))
@@ -99,7 +99,7 @@ def batch(
     click.get_current_context().exit(FAILED if CONFLICT in statuses else PASSED)
 
 
-def _is_one_object(content: bytes) -> bool:
+def _is_json_object(content: bytes) -> bool:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 
-from ..execution.ipc import ONE_THREAD
+from ..execution.ipc import SINGLE_THREAD_ENV
 
 # Numerical libraries use one thread, as in a worker; before NumPy looks.
-os.environ.update({name: os.environ.get(name, value) for name, value in ONE_THREAD.items()})
+os.environ.update({name: os.environ.get(name, value) for name, value in SINGLE_THREAD_ENV.items()})
 
 import json
 import sys
@@ -29,7 +29,7 @@ from ..client.responses import VERDICT, checked, permalink_of, reader_of
 from ..client.results import Board, CompareResult
 from ..local.transport import InProcess
 from ..presentation.numbers import SMALLEST_WRITTEN, number
-from ..presentation.words import cells_of, compare_sentence, found, short, table
+from ..presentation.words import board_summary, cells_of, compare_sentence, short, table
 from ..reports.representations import BY_NAME, JSON
 from .arguments import PREFIX, Form, compare_form, form_of, power_request, read
 from .output import (
@@ -239,7 +239,7 @@ def board_text(result: CompareResult) -> str:
     lines = [compare_sentence(result), "", *_board(result, result.board)]
     for name, board in (result.datasets or {}).items():
         if board is not result.board:
-            lines += ["", f"on {short(name)}: {found(result, board)}"]
+            lines += ["", f"on {short(name)}: {board_summary(result, board)}"]
             if result.overall is None:
                 lines += ["", *_board(result, board)]
     lines.append("")

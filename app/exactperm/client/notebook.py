@@ -16,9 +16,9 @@ from ..presentation.escaping import single_line
 from ..presentation.numbers import number, percent, probability
 from ..presentation.words import (
     VERDICTS,
+    board_summary,
     certainty,
     compare_sentence,
-    found,
     metric_rows,
     p_text,
     ranks,
@@ -426,7 +426,7 @@ def compare_html(result: CompareResult) -> str:
     ]
     for name, board in (result.datasets or {}).items():
         if board is not result.board:
-            summary = escape(f"{name}: {found(result, board)}")
+            summary = escape(f"{name}: {board_summary(result, board)}")
             parts.append(f"<details><summary>{summary}</summary>{_html_table(result, board)}</details>")
     parts += [f"<p>Warning: {escape(warning.detail)}</p>" for warning in result.warnings]
     parts += [f"<p>Read: {escape(note)}</p>" for _, note in read_rows(result.reading)]

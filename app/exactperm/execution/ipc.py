@@ -41,7 +41,7 @@ GO = b"g"
 PARK = b"p"
 
 # Each worker has a core to itself: threads inside BLAS or OpenMP would only compete for it.
-ONE_THREAD = {
+SINGLE_THREAD_ENV = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",

@@ -54,7 +54,7 @@ def set_name(name: str) -> None:
         (PROC / "self" / "comm").write_text(name)
 
 
-KEPT = 0.25  # share of the memory limit that malloc may keep, which makes the next call faster
+RETAINED_SHARE = 0.25  # share of the memory limit that malloc may keep, which makes the next call faster
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
 LARGEST_MMAP_THRESHOLD = 2**25  # the most that glibc accepts on 64 bits
 TOP_PAD_BYTES = 2**24
@@ -65,12 +65,12 @@ _libc = ctypes.CDLL(None)
 
 
 def keep_freed(memory_bytes: int) -> None:
-    """Keep freed memory for the next call, up to `KEPT` of the limit."""
+    """Keep freed memory for the next call, up to `RETAINED_SHARE` of the limit."""
     mallopt = getattr(_libc, "mallopt", None)
     if mallopt is None or memory_bytes < SMALL:
         return
     mallopt(M_MMAP_THRESHOLD, min(LARGEST_MMAP_THRESHOLD, memory_bytes // 8))
-    mallopt(M_TRIM_THRESHOLD, min(int(KEPT * memory_bytes), MOST))
+    mallopt(M_TRIM_THRESHOLD, min(int(RETAINED_SHARE * memory_bytes), MOST))
     mallopt(M_TOP_PAD, min(TOP_PAD_BYTES, memory_bytes // 64))
 
 

@@ -174,7 +174,7 @@ class Pool:
             self.begin(by_fork=False)
         try:
             async with asyncio.timeout(self._start_timeout_s):
-                await asyncio.gather(*(self._start_one(STARTS_AGAIN_AFTER) for _ in range(self.size)))
+                await asyncio.gather(*(self._start_worker(STARTS_AGAIN_AFTER) for _ in range(self.size)))
         except TimeoutError:
             raise NotStarted(
                 f"The worker processes did not start within {self._start_timeout_s:g} s. If they were killed (the log lines "
@@ -243,9 +243,9 @@ class Pool:
         self.restarts[reason] += 1
         log.warning("worker %d ended (%s, status %s)", worker.pid, reason, worker.returncode)
         # After any exception of the warm-up: a service that lost its workers one by one would never answer again.
-        self._spawn(self._start_one((Exception,)), "replace")
+        self._spawn(self._start_worker((Exception,)), "replace")
 
-    async def _start_one(self, again_after: tuple[type[Exception], ...]) -> None:
+    async def _start_worker(self, again_after: tuple[type[Exception], ...]) -> None:
         while not self._closing:
             try:
                 await self._add()

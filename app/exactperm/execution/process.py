@@ -26,7 +26,6 @@ from .ipc import (
     FORK,
     FORKED,
     GO,
-    ONE_THREAD,
     OUT_OF_MEMORY,
     PARK,
     PARKED,
@@ -37,6 +36,7 @@ from .ipc import (
     REQUEST_HEADER,
     RESULT,
     SECONDS,
+    SINGLE_THREAD_ENV,
     WORKER,
 )
 
@@ -103,7 +103,7 @@ def spawn(module: str, arguments: Sequence[str], descriptor: int) -> int:
         pass_fds=(descriptor,),
         env={
             **os.environ,
-            **ONE_THREAD,
+            **SINGLE_THREAD_ENV,
             "PYTHONPATH": os.pathsep.join(entry or "." for entry in sys.path),
         },
     )

@@ -36,7 +36,7 @@ from .ipc import (
     RESULT,
     SECONDS,
 )
-from .memory import KEPT, data_bytes, give_back, keep_freed, resident_bytes, set_name
+from .memory import RETAINED_SHARE, data_bytes, give_back, keep_freed, resident_bytes, set_name
 
 PARENT_POLL_S = 1.0
 # Workers yield to the web process, which needs the processor only for moments: otherwise a refusal or a health probe would
@@ -129,15 +129,15 @@ def serve(connection: socket.socket, memory_bytes: int, *, warm: bool) -> None:
     warm_bytes = settle(memory_bytes) if warm else 0
     reply(connection, READY, b"")
     while (header := receive(connection, REQUEST_HEADER.size)) is not None:
-        if not one_call(connection, header):
+        if not serve_call(connection, header):
             return
         if not warm:
             warm_bytes, warm = settle(memory_bytes), True
-        elif (resident_bytes(os.getpid()) or 0) - warm_bytes > KEPT * memory_bytes:
+        elif (resident_bytes(os.getpid()) or 0) - warm_bytes > RETAINED_SHARE * memory_bytes:
             give_back()  # so that the next call has the whole limit
 
 
-def one_call(connection: socket.socket, header: bytes | bytearray) -> bool:
+def serve_call(connection: socket.socket, header: bytes | bytearray) -> bool:
     """Read the rest of a request, answer it and collect its garbage; False when the web process has gone."""
     call_size, body_size, ask_above_s = REQUEST_HEADER.unpack(header)
     call, body = receive(connection, call_size), receive(connection, body_size)
@@ -167,7 +167,7 @@ def serve_forks(connection: socket.socket) -> socket.socket | None:
             return None
         if not descriptors:
             rest = receive(connection, REQUEST_HEADER.size - len(header))
-            if rest is None or not one_call(connection, header + rest):
+            if rest is None or not serve_call(connection, header + rest):
                 return None
             gc.freeze()  # a collection would write to every object and unshare its memory
             continue

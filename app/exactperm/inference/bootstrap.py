@@ -138,7 +138,7 @@ class BootstrapTest:
         problem, form = self.problem, self.form
         region = shifted_null(form, self.options.alternative, self.off)
         warnings: tuple[tuple[str, str], ...] = ()
-        one, log10_of_one = _one_resample(form.draws)
+        one, log10_of_one = _single_resample(form.draws)
         by = self.plan.chosen
         if region.intervals or not by.exact:
             methods, answer_by = self.plan.in_turn, partial(self._answer, region)
@@ -230,7 +230,7 @@ def _moving(problem: Additive) -> int:
     return int(np.count_nonzero(problem.stay if problem.swap is None else problem.stay != problem.swap))
 
 
-def _one_resample(draws: int) -> tuple[float, float]:
+def _single_resample(draws: int) -> tuple[float, float]:
     """The probability of a single resample, N**-N, and its log10."""
     log10 = -draws * math.log10(draws) if draws > 1 else 0.0
     return max(10.0**log10 if log10 > -300.0 else 0.0, SMALLEST), log10
@@ -238,7 +238,7 @@ def _one_resample(draws: int) -> tuple[float, float]:
 
 def _impossible(draws: int) -> tuple[Answer, tuple[tuple[str, str], ...]]:
     """No resample is as far out as the observed sum: one in N**N is reported instead of 0."""
-    p, log10 = _one_resample(draws)
+    p, log10 = _single_resample(draws)
     detail = (
         "No resample is as far out as the observed difference; p = 0 is not a p-value, so the probability of "
         "one resample, n**-n, is given as an upper bound."
@@ -287,7 +287,7 @@ class JointBootstrap:
             answer=sampled(estimate),
             by=self.plan.chosen,
             lattice=None,
-            attainable_between=(_one_resample(len(units))[0], 1.0),
+            attainable_between=(_single_resample(len(units))[0], 1.0),
             items=joint_items(problem),
             statistic=statistic_record(problem, observed),
             null=replace(sampled_null_record(drawn, np.ones(len(drawn)), options.pmf), range_exact=False),

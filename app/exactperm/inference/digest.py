@@ -16,7 +16,7 @@ from .options import Options
 
 _SETTINGS = json.JSONEncoder(sort_keys=True, default=str)
 # How many of the last options are kept as text.
-_KEPT = 256
+_CACHE_SIZE = 256
 # The integer types of 1, 2 and 4 bytes, and the least and the largest number of each.
 _NARROW = tuple((np.dtype(f"<i{size}"), -(1 << 8 * size - 1), (1 << 8 * size - 1) - 1) for size in (1, 2, 4))
 
@@ -55,7 +55,7 @@ def _options_text(options: Options) -> str:
     return _text_of_plain(*members(options).values())
 
 
-@lru_cache(maxsize=_KEPT, typed=True)
+@lru_cache(maxsize=_CACHE_SIZE, typed=True)
 def _text_of_plain(*values: Any) -> str:
     """The same, kept for values that are equal and of the same types: 1 and 1.0 are written differently."""
     return _SETTINGS.encode(options_by_name(Options(*values)))

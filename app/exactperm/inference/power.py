@@ -54,12 +54,12 @@ class Design(ABC):
     __slots__ = ()
 
     @property
-    def own_n(self) -> int | None:
+    def pilot_n(self) -> int | None:
         """The number of items that it brings along, if it does."""
         return None
 
     @property
-    def own_effect(self) -> float | None:
+    def stated_effect(self) -> float | None:
         """U - V, if it says so itself."""
         return None
 
@@ -126,17 +126,17 @@ class NormalDesign(Design):
 
     def power(self, n: int, size: float) -> float:
         """See `Design`."""
-        return self._found(size * math.sqrt(n) / self.sd)
+        return self._power_at(size * math.sqrt(n) / self.sd)
 
-    def _found(self, shift: float) -> float:
+    def _power_at(self, shift: float) -> float:
         power = float(special.ndtr(shift - self._z))
         return power + float(special.ndtr(-shift - self._z)) if self.alternative == "two-sided" else power
 
     def _shift(self, power: float) -> float:
         """The standardised difference that has the power."""
-        if self._found(0.0) >= power:
+        if self._power_at(0.0) >= power:
             return 0.0
-        return root(lambda shift: self._found(shift) - power, 0.0, 100.0, tolerance=1e-13)
+        return root(lambda shift: self._power_at(shift) - power, 0.0, 100.0, tolerance=1e-13)
 
     def detectable(self, n: int, power: float) -> float | None:
         """See `Design`."""
@@ -182,7 +182,7 @@ class BinaryDesign(Design):
     alternative: Alternative
 
     @property
-    def own_effect(self) -> float:
+    def stated_effect(self) -> float:
         """p10 - p01."""
         return self.difference
 
@@ -299,7 +299,7 @@ def answer(question: Question, design: Design, digest: str) -> PowerRecord:
     size = _size(question, design)
     wanted = question.power
     needed: Needed | None = None
-    numbers = question.n or (() if design.own_n is None else (design.own_n,))
+    numbers = question.n or (() if design.pilot_n is None else (design.pilot_n,))
     if question.solve == "n":
         assert size is not None
         assert wanted is not None
@@ -316,7 +316,7 @@ def answer(question: Question, design: Design, digest: str) -> PowerRecord:
         power=None if first is None else first[2],
     )
     critical = None if first is None else design.critical(first[0])
-    method = design.method_at(first[0] if first is not None else design.own_n or 1)
+    method = design.method_at(first[0] if first is not None else design.pilot_n or 1)
     curve = points if len(points) > 1 else [*_around(design.rough, first, needed)]
     return PowerRecord(
         id=f"w_{digest}",
@@ -346,7 +346,7 @@ def _size(question: Question, design: Design) -> float | None:
     """The size of the effect, in the direction of the alternative; None where it is what is asked for."""
     if question.solve == "effect":
         return None
-    effect = design.own_effect if question.effect is None else question.effect
+    effect = design.stated_effect if question.effect is None else question.effect
     if effect is None:
         detail = "Say which true difference is to be found: the least that would matter to you."
         raise InvalidTest.at("/effect", "missing", detail)

@@ -14,7 +14,7 @@ from ..engine.probability import SMALLEST
 from ..engine.quantiles import methods, planner, swaps
 from ..engine.quantiles.form import Profile, QuantileForm, profile, quantile_form, swapping
 from ..errors import InvalidTest
-from ..statistics.scores import Quantiles, own_differences
+from ..statistics.scores import Quantiles, quantile_signs
 from .certificate import Answer, Result, certified, certified_by, sampled
 from .options import Options
 from .record import items_record, sampled_null_record, statistic_record
@@ -54,7 +54,7 @@ class QuantileTest:
         """Predicted time: the p-value, its fraction, and the null distribution."""
         fraction = 0.0 if self.fraction_by is None else self.fraction_by.seconds
         looked = 1 << self.nonzero if self._listed else self._drawn
-        if self._all_listed and not self._largest_is_one_quadrant:
+        if self._all_listed and not self._largest_is_a_quadrant:
             looked += 2 << self.nonzero
         each = _SECONDS_PER_VALUE * looked + _SECONDS_PER_ITEM
         return self.plan.chosen.seconds + fraction + each * self.problem.items
@@ -75,7 +75,7 @@ class QuantileTest:
         by, answer = certified_by(
             self.plan.in_turn, lambda cost: self._answer(cost, drawn), least_log10=least
         )
-        problem, signs = self.problem, own_differences(self.problem)
+        problem, signs = self.problem, quantile_signs(self.problem)
         return Result(
             answer=answer,
             by=by,
@@ -141,10 +141,10 @@ class QuantileTest:
     @property
     def knows_attainable(self) -> bool:
         """Whether the least p-value of any outcome is known."""
-        return self._all_listed or self._largest_is_one_quadrant
+        return self._all_listed or self._largest_is_a_quadrant
 
     @property
-    def _largest_is_one_quadrant(self) -> bool:
+    def _largest_is_a_quadrant(self) -> bool:
         return self.form.alone and not self.form.share
 
     @property

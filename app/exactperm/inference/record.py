@@ -32,7 +32,7 @@ from ..statistics.pairwise.correlation import Correlation
 from ..statistics.problems import Additive, Joint, clustered
 from ..statistics.reducers import Problem
 from ..statistics.repeats import item_scores, per_item, unit_of
-from ..statistics.scores import PairedBinary, Quantiles, own_differences, paired_binary
+from ..statistics.scores import PairedBinary, Quantiles, paired_binary, quantile_signs
 from ..statistics.sum_function import values_of
 from .options import PmfDetail
 from .warnings import ULPS
@@ -360,7 +360,7 @@ def differences_of(problem: Problem) -> Whole | Reals:
     if isinstance(problem, Additive):
         return additive_differences(problem)
     if isinstance(problem, Quantiles):
-        return own_differences(problem)
+        return quantile_signs(problem)
     if isinstance(problem, Correlation):
         return problem.by_unit
     stay = values_of(problem.function, list(problem.stay.T))

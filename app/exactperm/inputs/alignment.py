@@ -32,11 +32,11 @@ GOLD = "/gold"
 NAMED_IDS = 5
 WHOLE_NUMBER = re.compile(r"0*([0-9]+)(?:\.0*)?")
 DROP = choices_of("on_missing", {"drop": "Leave such items out, and count them"})
-_KEPT = {
+_MISSING_CHOICES = {
     "pairwise": "Compare each pair on the items that both have",
     "complete": "Keep the items that all systems have",
 }
-MENDED = choices_of("on_missing", _KEPT)
+MENDED = choices_of("on_missing", _MISSING_CHOICES)
 
 Values = Sequence[Any] | NDArray[Any]
 Positions = NDArray[np.int64]

@@ -246,7 +246,7 @@ def _lengths(values: list[Any]) -> NDArray[np.int64] | None:
     """How long each list is; None where the first item is none, or there is none."""
     if not values or type(values[0]) is not list:
         return None
-    _require_one_form(values)
+    _require_uniform(values)
     return np.fromiter(map(len, values), dtype=np.int64, count=len(values))
 
 
@@ -255,11 +255,11 @@ def _numbers(values: list[Any], *, may_hold_booleans: bool) -> Column:
     try:
         return numbers(values, may_hold_booleans=may_hold_booleans)
     except InvalidTest:
-        _require_one_form(values)
+        _require_uniform(values)
         raise
 
 
-def _require_one_form(values: list[Any]) -> None:
+def _require_uniform(values: list[Any]) -> None:
     """Raise InvalidTest when only some items are lists."""
     kinds = set(map(type, values))
     if list in kinds and kinds != {list}:

@@ -27,7 +27,7 @@ HEADER = {"id": "ids", "u": "u", "v": "v", "cluster": "clusters", "weight": "wei
 NEWLINE = ord("\n")
 GUESSED_DELIMITERS = ("\t", ",", "|", ";", " ")
 # Excel's: sep=; on the first line.
-TOLD = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 QUOTED = re.compile(r'"[^"]*"')  # two quotes inside end one and begin another
 LOOKED_AT = 20
 
@@ -138,9 +138,9 @@ def csv_rows(text: str, delimiter: str, *, start: int = 0) -> Iterator[tuple[int
 # What separates columns, by the first lines of a table; and a line cut into fields, quotes and all
 
 
-def told(line: str) -> str | None:
+def declared_delimiter(line: str) -> str | None:
     """The separator that a line `sep=;` names; None for any other line."""
-    match = TOLD.fullmatch(line)
+    match = SEPARATOR_LINE.fullmatch(line)
     return match[1] if match is not None and match[1] in GUESSED_DELIMITERS else None
 
 

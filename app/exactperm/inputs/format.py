@@ -11,7 +11,7 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Any, Protocol
 
-from .delimited import fields_of, guessed_delimiter, told
+from .delimited import declared_delimiter, fields_of, guessed_delimiter
 from .json_records import holds_lists
 from .reader import UTF8_BOM, ZIP_MAGIC, Kind, ReaderOptions, Reading, Source
 
@@ -51,13 +51,13 @@ class FirstLook:
     def record(self) -> dict[str, Any] | None:
         """The JSON object on the first line, if that is a record of its own and not a whole document."""
         line = _object(self._first_line) if self.is_json else None
-        if line is None or not self._is_one_line:
+        if line is None or not self._is_single_line:
             return line
         inner = [line.get(name) for name in ("eval", "results", "items", "benchmarks")]
         return None if holds_lists(line) or any(isinstance(each, dict | list) for each in inner) else line
 
     @cached_property
-    def _is_one_line(self) -> bool:
+    def _is_single_line(self) -> bool:
         """Whether nothing comes after the first line that holds anything."""
         return b"\n" not in self.source.content.strip()
 
@@ -92,7 +92,7 @@ class FirstLook:
     @cached_property
     def whole(self) -> dict[str, Any]:
         """The only JSON object of the file, on one line or on many; empty if it holds another thing."""
-        return self.document or (self.record or {} if self._is_one_line else {})
+        return self.document or (self.record or {} if self._is_single_line else {})
 
     @cached_property
     def rows(self) -> list[str]:
@@ -100,14 +100,14 @@ class FirstLook:
         if self.is_archive or self.is_json:
             return []
         lines = [line.rstrip("\r") for line in self.text.split("\n", MAX_LINES)][:MAX_LINES]
-        if told(lines[0]) is not None:
+        if declared_delimiter(lines[0]) is not None:
             lines.pop(0)
         return [line for line in lines if line.strip() and not COMMENT.match(line)]
 
     @cached_property
     def delimiter(self) -> str:
         """What separates the columns of the first line: as line 1 says, or by the look of the lines."""
-        return told(self.text.partition("\n")[0].rstrip("\r")) or guessed_delimiter(self.rows)
+        return declared_delimiter(self.text.partition("\n")[0].rstrip("\r")) or guessed_delimiter(self.rows)
 
     @cached_property
     def columns(self) -> frozenset[str]:

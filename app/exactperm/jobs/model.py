@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from ..errors import relocated
-from ..service.batch import Item, OfAList, elements, head_of, item_of, members_of, one_of, text_of
+from ..service.batch import Item, OfAList, elements, head_of, item_of, kind_of_json, members_of, text_of
 from ..service.messages import STORE, of_a_list, refuse_to_store
 from ..service.query import prefixed
 
@@ -157,4 +157,4 @@ def kind_of(body: bytes | bytearray) -> str:
         MalformedBody: it is not JSON.
         InvalidTest: it has no kind, or an unknown one.
     """
-    return one_of(members_of(text_of(body), "")["kind"], KINDS, "/kind")
+    return kind_of_json(members_of(text_of(body), "")["kind"], KINDS, "/kind")

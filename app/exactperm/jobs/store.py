@@ -135,7 +135,7 @@ COLUMNS = (
     JOBS.c.created, JOBS.c.ended, JOBS.c.expires, JOBS.c.problem,
 )  # fmt: skip
 AT_A_TIME = 1_000  # jobs that one purge forgets: a heartbeat waits for it
-KEPT_OF_A_JOB = sa.or_(
+HAS_STORED_DATA = sa.or_(
     sa.exists().where(RESULTS.c.id == JOBS.c.id),
     *(sa.exists().where(one.c.job == JOBS.c.id) for one in OF_A_JOB),
 )
@@ -363,12 +363,12 @@ class Store:
             at = now(connection)
             old = JOBS.c.expires <= at
             # Rows of deleted jobs stay, and must not hold up later ones.
-            full = sa.select(JOBS.c.id).where(old, KEPT_OF_A_JOB).limit(AT_A_TIME)
+            full = sa.select(JOBS.c.id).where(old, HAS_STORED_DATA).limit(AT_A_TIME)
             _forget(connection, list(connection.execute(full).scalars()))
             connection.execute(KEYS.delete().where(KEYS.c.job.in_(sa.select(JOBS.c.id).where(old))))
             connection.execute(RESULTS.delete().where(RESULTS.c.expires <= at))
             longer = JOBS.c.expires <= at - self._retention_s
-            empty = JOBS.delete().where(longer, sa.not_(KEPT_OF_A_JOB))
+            empty = JOBS.delete().where(longer, sa.not_(HAS_STORED_DATA))
             rows = connection.execute(empty.returning(JOBS.c.id, JOBS.c.chunks))
             return [(row.id, row.chunks) for row in rows]
 

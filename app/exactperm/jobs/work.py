@@ -221,7 +221,7 @@ def plan_job(asked: Submission, body: bytes | bytearray, control: Control) -> Jo
         if envelope.kind == BATCH:
             plan = _plan_of_list(envelope, asked, body)
         else:
-            plan = _plan_of_one(envelope, asked, body)
+            plan = _plan_single(envelope, asked, body)
         if plan.seconds > asked.most_seconds:
             detail = (
                 f"This job is predicted to take {plan.seconds:.3g} processor seconds; at most "
@@ -233,7 +233,7 @@ def plan_job(asked: Submission, body: bytes | bytearray, control: Control) -> Jo
     return plan
 
 
-def _plan_of_one(envelope: Envelope, asked: Submission, body: bytes | bytearray) -> JobPlan:
+def _plan_single(envelope: Envelope, asked: Submission, body: bytes | bytearray) -> JobPlan:
     item = envelope.only(body)
     call = call_of(item.head, asked.limits, asked.request_id)
     with relocated(prefixed("/request")):

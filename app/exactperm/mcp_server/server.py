@@ -45,7 +45,7 @@ from ..version import __version__
 # The tools: their arguments, and the requests that they make
 
 
-Given = dict[str, Any]
+Arguments = dict[str, Any]
 Read = Callable[[Any, str], tuple[str, bytes]]
 Parts = tuple[tuple[str, tuple[str, bytes]], ...]
 
@@ -66,7 +66,7 @@ class Tool:
 
     description: str
     arguments: Mapping[str, Any]
-    request: Callable[[Given, Read], Request]
+    request: Callable[[Arguments, Read], Request]
     required: tuple[str, ...] = ()
 
     @property
@@ -76,7 +76,7 @@ class Tool:
         return schema | ({"required": list(self.required)} if self.required else {})
 
 
-def request_of(name: str, given: Given, read: Read, timeout_s: float) -> Request:
+def request_of(name: str, given: Arguments, read: Read, timeout_s: float) -> Request:
     """The request of a call, with the deadline `timeout_s` unless it sets one; raises InputError, InvalidData or
     ValueError.
     """
@@ -92,22 +92,22 @@ def request_of(name: str, given: Given, read: Read, timeout_s: float) -> Request
         raise InvalidTest.at("/options", "not_an_object", 'Options are an object: {"statistic": "accuracy"}.')
     for key in own.keys() & {*ROLES, "against", "system"}:
         raise InvalidTest.at(f"/options/{key}", "a_file", f"{key} is a file: give its path beside options.")
-    options: Given = {"timeout_s": timeout_s, **{key: one for key, one in own.items() if one is not None}}
+    options: Arguments = {"timeout_s": timeout_s, **{key: one for key, one in own.items() if one is not None}}
     return TOOLS[name].request(given | {"options": options}, read)
 
 
-def _texts(options: Given) -> dict[str, str]:
+def _texts(options: Arguments) -> dict[str, str]:
     """Options as fields of a form; raises ValueError for numbers that JSON does not have."""
     return {
         key: one if isinstance(one, str) else json.dumps(one, allow_nan=False) for key, one in options.items()
     }
 
 
-def _files(given: Given, read: Read) -> Parts:
+def _files(given: Arguments, read: Read) -> Parts:
     return tuple((role, read(given[role], f"/{role}")) for role in ROLES if role in given)
 
 
-def _once(options: Given, elsewhere: Collection[str]) -> None:
+def _once(options: Arguments, elsewhere: Collection[str]) -> None:
     """Refuse an option that was also given as an argument: one of them would be ignored."""
     for name in options.keys() & elsewhere:
         raise InvalidTest.at(f"/options/{name}", "duplicate_parameter", f"{name} is given twice.")
@@ -122,13 +122,13 @@ def _several(paths: Any, read: Read, at: str) -> tuple[list[tuple[str, bytes]], 
     return [read(path, f"{at}/{index}") for index, path in enumerate(paths)], []
 
 
-def _test(given: Given, read: Read) -> TestRequest:
+def _test(given: Arguments, read: Read) -> TestRequest:
     if not given.keys() & {"u", "v", "file"}:
         raise InvalidTest.at("", "missing", "Give the files: u and v, or file for both systems in one.")
     return TestRequest("files", {}, _texts({"pmf": "none", **given["options"]}), _files(given, read))
 
 
-def _gate(given: Given, read: Read) -> GateRequest:
+def _gate(given: Arguments, read: Read) -> GateRequest:
     test, terms = _test(given, read), {}
     if "against" in given:
         files, names = _several(given["against"], read, "/against")
@@ -137,7 +137,7 @@ def _gate(given: Given, read: Read) -> GateRequest:
     return GateRequest((Metric(None, test),), terms)
 
 
-def _compare(given: Given, read: Read) -> CompareRequest:
+def _compare(given: Arguments, read: Read) -> CompareRequest:
     if not given.keys() & {"files", "file"}:
         raise InvalidTest.at("", "missing", "Give the files: one for each system, or file for all in one.")
     files, names = _several(given["files"], read, "/files") if "files" in given else ([], [])
@@ -147,7 +147,7 @@ def _compare(given: Given, read: Read) -> CompareRequest:
     return CompareRequest("files", {}, _texts(options), (*parts, *_files(given, read)))
 
 
-def _power(given: Given, read: Read) -> PowerRequest:
+def _power(given: Arguments, read: Read) -> PowerRequest:
     options, pilot = given.pop("options"), _files(given, read)
     members = {key: value for key, value in given.items() if key not in ROLES}
     _once(options, members)
@@ -353,7 +353,7 @@ class Lines(io.TextIOWrapper):
         return line
 
 
-def answer(name: str, given: Given, root: Path, settings: Settings) -> types.CallToolResult:
+def answer(name: str, given: Arguments, root: Path, settings: Settings) -> types.CallToolResult:
     """The answer to one call, in a thread of anyio; faults are results as well. Stops when the call is cancelled."""
     try:
         request = http_request(_call(name, given, root, settings))
@@ -372,7 +372,7 @@ def answer(name: str, given: Given, root: Path, settings: Settings) -> types.Cal
     return _result([line.decode(), left_out])
 
 
-def _call(name: str, given: Given, root: Path, settings: Settings) -> Any:
+def _call(name: str, given: Arguments, root: Path, settings: Settings) -> Any:
     """The call of the client for the tool; raises InputError."""
     read = Folder(root, settings.max_body_bytes).read
     try:

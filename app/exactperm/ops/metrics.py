@@ -171,7 +171,7 @@ class Metrics:
         self.held_bytes: Callable[[], int] = lambda: 0
         self.in_place_seconds: Callable[[], float] = lambda: 0.0
         self.of_all: Callable[[], Awaitable[bytes]] = (
-            self._of_one
+            self._local_text
         )  # of all web processes, where there are several
         self._versions = {**versions, "python": platform.python_version()}
         self._request = Durations(
@@ -237,7 +237,7 @@ class Metrics:
         """The metrics in the text format of Prometheus."""
         return generate_latest(self.registry)
 
-    async def _of_one(self) -> bytes:
+    async def _local_text(self) -> bytes:
         return self.text()
 
     def snapshot(self) -> bytes:

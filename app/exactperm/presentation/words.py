@@ -103,10 +103,10 @@ def compare_sentence(result: CompareRecord) -> str:
     if result.datasets is not None:
         first = "overall" if result.overall is not None else f"on {next(iter(result.datasets))}"
         over = f"{first} of {len(result.datasets)} data sets, "
-    return f"{over}by {measured(result.metric, result.statistic, result.higher_is_better)}: {found(result, result.main_board)}"
+    return f"{over}by {measured(result.metric, result.statistic, result.higher_is_better)}: {board_summary(result, result.main_board)}"
 
 
-def found(result: CompareRecord, board: BoardRecord) -> str:
+def board_summary(result: CompareRecord, board: BoardRecord) -> str:
     """The best set of a board, or how many systems are better and worse than the baseline."""
     family, size = board.family, len(board.systems)
     pairs = "1 pair" if family.size == 1 else f"{family.size:,} pairs"

@@ -252,7 +252,7 @@ def compare_markdown(record: CompareRecord, compare_id: str) -> str:
 def _board(record: CompareRecord, named: NamedBoard) -> list[str]:
     board = named.board
     title = named.title(for_markdown(named.dataset))
-    head = f"**{title}** – {_found(record, board)}" if title else f"**{_found(record, board)}**"
+    head = f"**{title}** – {_summary(record, board)}" if title else f"**{_summary(record, board)}**"
     known = kinds_in_words(board)
     by = f"by {what_was_measured(record, for_markdown)}"
     how = "; ".join(part for part in (which_is_better(record), adjustment(board), known) if part)
@@ -262,7 +262,7 @@ def _board(record: CompareRecord, named: NamedBoard) -> list[str]:
     return parts
 
 
-def _found(record: CompareRecord, board: BoardRecord) -> str:
+def _summary(record: CompareRecord, board: BoardRecord) -> str:
     systems = counted(len(board.systems), "system")
     if board.groups is None:
         if record.compare == "baseline" and record.baseline is not None:

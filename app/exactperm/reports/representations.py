@@ -35,7 +35,7 @@ from .picture.pictures import (
 from .text import compare_line, gate_line, line, power_line
 
 # Pictures and reports have inline styles; nothing else is loaded.
-_OWN_STYLE_ONLY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+_INLINE_STYLE_ONLY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 
 
 BoardPicture = Literal["leaderboard", "heatmap", "bars", "forest"]
@@ -167,7 +167,7 @@ REPRESENTATIONS = (
         lambda gate, context: svg(gate.deciding.test, context.theme, _note(gate.deciding)),
         lambda board, context: board_svg(board, context.picture, context.theme),
         lambda power, context: power_svg(power, context.theme),
-        is_drawn=True, is_themed=True, content_security_policy=_OWN_STYLE_ONLY,
+        is_drawn=True, is_themed=True, content_security_policy=_INLINE_STYLE_ONLY,
     ),
     Representation(
         "png", "image/png", "Picture (PNG)", (".png",),
@@ -179,7 +179,7 @@ REPRESENTATIONS = (
     ),
     Representation(
         "html", "text/html", "Report", (".html", ".htm"), _html, _gate_html, _compare_html, _power_html,
-        is_drawn=True, needs_extra=True, content_security_policy=_OWN_STYLE_ONLY,
+        is_drawn=True, needs_extra=True, content_security_policy=_INLINE_STYLE_ONLY,
     ),
     Representation(
         "junit", "application/xml", "JUnit", (".xml",), gate=lambda gate, context: junit(gate, context.id)

@@ -136,7 +136,7 @@ def compare_line(record: CompareRecord, compare_id: str) -> str:
     first = next(named_boards(record))
     board = first.board
     words = [
-        f"{_scope(record, first)}{_found(record, board)} ({_family(board)}):",
+        f"{_scope(record, first)}{_summary(record, board)} ({_family(board)}):",
         *([] if record.metric is None else [f"metric={for_line(record.metric)}"]),
         *better(record.higher_is_better),
         f"statistic={for_line(record.statistic)}",
@@ -160,7 +160,7 @@ def _scope(record: CompareRecord, first: NamedBoard) -> str:
     )
 
 
-def _found(record: CompareRecord, board: BoardRecord) -> str:
+def _summary(record: CompareRecord, board: BoardRecord) -> str:
     """The best set, or how many systems are better and worse than the baseline."""
     size = len(board.systems)
     if board.groups is not None:

@@ -107,10 +107,12 @@ def _require_some(found: list[str], pointer: str) -> None:
 def item_of(text: str, pointer: str = "") -> Item:
     """One element of a list; raises InvalidTest with pointers below `pointer`, and MalformedBody."""
     members = members_of(text, pointer)
-    return Item(head_of(one_of(members["kind"], OF_A_LIST, f"{pointer}/kind")), members["request"].encode())
+    return Item(
+        head_of(kind_of_json(members["kind"], OF_A_LIST, f"{pointer}/kind")), members["request"].encode()
+    )
 
 
-def one_of(written: str, kinds: tuple[str, ...], pointer: str) -> str:
+def kind_of_json(written: str, kinds: tuple[str, ...], pointer: str) -> str:
     """The kind that a JSON text is; raises InvalidTest."""
     try:
         kind = json.loads(written)
@@ -373,7 +375,7 @@ def _fitted(
         one = given
         priced.begin()
         if given.full and given.size <= left:
-            one = _one(job, at, text, left, priced)
+            one = _answer_single(job, at, text, left, priced)
         elif given.size > max(left, 0) and not given.full:
             one = _sent(problems.of_error(PlanTooLarge(_FULL), f"{job.request_id}:{at}"))
         left -= len(one.content)
@@ -386,13 +388,13 @@ def _answered(run: Run, written: Sequence[str], control: Control) -> list[Answer
     priced = Priced(control, run.job.limits, len(written))
     for at, text in enumerate(written, start=run.start):
         priced.begin()
-        one = _one(run.job, at, text, run.most_bytes - size, priced)
+        one = _answer_single(run.job, at, text, run.most_bytes - size, priced)
         size += len(one.content)
         answered.append(one)
     return answered
 
 
-def _one(job: Job, at: int, text: str, most_bytes: int, control: Control) -> Answered:
+def _answer_single(job: Job, at: int, text: str, most_bytes: int, control: Control) -> Answered:
     name = f"{job.request_id}:{at}"
     size, full = 0, False
     try:

@@ -39,7 +39,7 @@ MAX_HEADER_BYTES = 4_096
 MAX_NAME_CHARS = 200
 IDENTITY = frozenset({"", "7bit", "8bit", "binary"})
 METRICS = "metrics"  # of a gate
-OF_ONE_FILE = frozenset(("choose_system_u", "choose_filter_u", "unused_file"))
+SINGLE_FILE_CODES = frozenset(("choose_system_u", "choose_filter_u", "unused_file"))
 CHOICES = tuple(name for name in (*TEXT, *LITERAL) if name not in OPTION_NAMES)
 PARAMETERS = tuple(
     dict.fromkeys(
@@ -243,7 +243,7 @@ def read_files(
 def _alone(error: InvalidTest) -> InvalidTest:
     """The refusal of one file; for one without two systems, with a note that the other file may be missing."""
     first = error.flaws[0] if error.flaws else None
-    if first is None or first.code not in OF_ONE_FILE or len(first.choices) > 2:
+    if first is None or first.code not in SINGLE_FILE_CODES or len(first.choices) > 2:
         return error
     detail = "Give a baseline (`v`), the file of the other system."
     detail += (

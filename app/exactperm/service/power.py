@@ -34,7 +34,7 @@ from .validation import validated
 
 REQUEST = "/design/request"
 DEFAULT_POWER = 0.8
-NOT_ASKED = {"timeout_s", "store"}  # members that do not change the answer
+IRRELEVANT_MEMBERS = {"timeout_s", "store"}  # members that do not change the answer
 # Smaller levels are not normal doubles.
 LEAST_LEVEL = 1e-300
 # The fields of a design by kind, in alternative sets.
@@ -73,7 +73,10 @@ def parse_power(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED)
     _require_a_set(request.design)
     question = _question(request)
     pilot = _pilot(request.design, job, context) if request.design.kind == "pilot" else None
-    digest, timeout_s = _digest(request.model_dump(exclude=NOT_ASKED)), job.deadline_s(request.timeout_s)
+    digest, timeout_s = (
+        _digest(request.model_dump(exclude=IRRELEVANT_MEMBERS)),
+        job.deadline_s(request.timeout_s),
+    )
     return ParsedPower(
         question, _design(request.design, question), pilot, digest, timeout_s, store_of(request)
     )
@@ -90,7 +93,7 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedPo
         question = _question(request)
     pilot = parse_files(form.files, others, job)
     of_pilot = request_digest(pilot.data, pilot.spec, pilot.options, ALGORITHM_VERSION)
-    digest = _digest([request.model_dump(exclude=NOT_ASKED), of_pilot])
+    digest = _digest([request.model_dump(exclude=IRRELEVANT_MEMBERS), of_pilot])
     return ParsedPower(question, None, pilot, digest, job.deadline_s(request.timeout_s), store_of(request))
 
 
@@ -210,7 +213,7 @@ def prepare_power(job: Job, parsed: ParsedPower) -> PreparedPower:
     sizes = sizes_of(test.problem)
     side: Alternative = "two-sided" if question.alternative == "two-sided" else "greater"
     design = PilotDesign(sizes, LevelTest(question.level, side))
-    if design.own_n == 0:
+    if design.pilot_n == 0:
         raise InvalidTest.at(REQUEST, "empty", "The pilot has no items.")
     costs, seconds = _costs(question, design)
     if not all(cost.fits(budget) for cost in costs):
@@ -223,7 +226,7 @@ def prepare_power(job: Job, parsed: ParsedPower) -> PreparedPower:
 
 def _costs(question: Question, design: PilotDesign) -> tuple[list[Cost], float]:
     """The cost of each requested number of items, and the seconds of all with the curve."""
-    own, solved = design.own_n, question.solve == "effect"
+    own, solved = design.pilot_n, question.solve == "effect"
     numbers = question.n or (own,)
     costs = [design.cost(n, solved=solved) for n in numbers]
     seconds = sum(cost.seconds for cost in costs)

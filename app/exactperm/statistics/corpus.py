@@ -29,7 +29,7 @@ from .expression import parse
 from .paired import Counts, Pairing, Segments, StatisticSpec
 from .problems import Additive, Joint, clustered, require_items, require_same_length
 from .quantity import Quantity, StateCost
-from .reduction import difference_of_scores, own_score, require_room, totals
+from .reduction import difference_of_scores, observed_score, require_room, totals
 from .sum_function import FunctionOf
 
 # The scores, fast with error bounds and exactly
@@ -400,7 +400,7 @@ def _orders(data: Counts) -> int:
 def _difference(name: str, score: Quantity, u: Integers, v: Integers, pairing: Pairing) -> Joint:
     sums = totals(u), totals(v)
     require_room(*sums)
-    own = own_score(score, sums[0], "/u"), own_score(score, sums[1], "/v")
+    own = observed_score(score, sums[0], "/u"), observed_score(score, sums[1], "/v")
     items, u, v = len(u), clustered(u, pairing), clustered(v, pairing)
     function = FunctionOf(Difference(score))
     stay, swap = np.hstack([u, v]), np.hstack([v, u])

@@ -91,7 +91,7 @@ VARIANTS: Mapping[str, tuple[Variant, ...]] = {
 }
 MIN_BETA, MAX_BETA = 1e-6, 1e6
 # Trees of named scores that are kept; each beta has its own.
-_KEPT = 32
+_CACHE_SIZE = 32
 
 
 def reduce_counts(data: Counts, spec: StatisticSpec) -> Additive | Joint:
@@ -168,7 +168,7 @@ def _fitting(data: Counts, name: str, variants: tuple[Variant, ...]) -> Score:
     return present[0].names, nodes[0], ""
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _parsed(variant: Variant) -> Node:
     return parse(variant.expression, variant.names)
 

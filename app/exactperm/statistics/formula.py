@@ -18,7 +18,7 @@ from typing import Literal, get_args
 FunctionName = Literal["abs", "min", "max", "sqrt", "log", "exp"]
 FUNCTIONS: tuple[FunctionName, ...] = get_args(FunctionName)
 # How many formulas of the last requests are kept in a derived form: nearly all ask for the same few.
-_KEPT = 32
+_CACHE_SIZE = 32
 RATIONAL_FUNCTIONS = frozenset({"abs", "min", "max"})
 
 
@@ -275,7 +275,7 @@ def is_rational(node: Node) -> bool:
     return all(map(is_rational, children(node)))
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def difference_of(node: Node, arity: int) -> Node:
     """f(x_0 .. x_{m-1}) - f(x_m .. x_{2m-1}) for f of m sums: system U's score minus system V's."""
     parts = node.parts if isinstance(node, Sum) else (node,)
@@ -289,7 +289,7 @@ def difference_of(node: Node, arity: int) -> Node:
 # Points of no particular shape; few enough to cost nothing, and of several magnitudes.
 SCALES = (0.013, 0.37, 1.9, 23.0, 710.0)
 CLOSE = 1e-9
-ONE_ARGUMENT: Mapping[str, Callable[[float], float]] = {
+UNARY_FUNCTIONS: Mapping[str, Callable[[float], float]] = {
     "abs": math.fabs,
     "sqrt": math.sqrt,
     "log": math.log,
@@ -337,4 +337,4 @@ def _evaluated(node: Node, point: Sequence[float]) -> float:
     values = [_evaluated(argument, point) for argument in node.arguments]
     if node.function in ("min", "max"):
         return min(values) if node.function == "min" else max(values)
-    return ONE_ARGUMENT[node.function](values[0])
+    return UNARY_FUNCTIONS[node.function](values[0])

@@ -13,7 +13,7 @@ from . import formula
 from .catalogue import DEFAULT_EXPRESSION
 from .expression import POINTER, parse
 from .formula import Call, Linear, Node
-from .numbers import effects_on, in_digits, on_lattices, on_one_unit
+from .numbers import common_unit, effects_on, in_digits, on_lattices
 from .paired import Column, Effects, Pairing, StatisticSpec
 from .problems import Additive, Joint, clustered, require_items, require_same_length
 from .reduction import function_of_sums
@@ -34,7 +34,7 @@ def reduce_effects(data: Effects, spec: StatisticSpec) -> Additive | Joint:
             raise InvalidTest.at("/swap", "width_mismatch", detail)
     node = parse(text, [f"x{index + 1}" for index in range(width)])
     name = "".join(text.split())
-    alone = _one_sum(name, node, data)
+    alone = _single_sum(name, node, data)
     if alone is not None:
         return alone
     parts, stay, swap = _integers(data, width)
@@ -43,7 +43,7 @@ def reduce_effects(data: Effects, spec: StatisticSpec) -> Additive | Joint:
     return function_of_sums(name, node, stay, swap, data.pairing, POINTER)
 
 
-def _one_sum(name: str, node: Node, data: Effects) -> Additive | None:
+def _single_sum(name: str, node: Node, data: Effects) -> Additive | None:
     """The test of a linear form of the sums, or of its size, that no 64 bits hold; of a sum of small integers; else None."""
     inner = node.arguments[0] if isinstance(node, Call) and node.function == "abs" else node
     if not isinstance(inner, Linear) or inner.constant or not inner.terms:
@@ -69,7 +69,7 @@ def _one_sum(name: str, node: Node, data: Effects) -> Additive | None:
     if not any(lattice.error or any(map(_is_wide, lattice.columns)) for lattice in lattices):
         return None
     factors = [Fraction(coefficient, inner.divisor) for _, coefficient in inner.terms]
-    base, sizes = on_one_unit(
+    base, sizes = common_unit(
         [abs(factor) * lattice.unit for factor, lattice in zip(factors, lattices, strict=True)]
     )
     signed = [size if factor > 0 else -size for size, factor in zip(sizes, factors, strict=True)]

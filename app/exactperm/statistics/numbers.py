@@ -295,7 +295,7 @@ def joined_weights(parts: Sequence[tuple[Weights | None, int]]) -> Weights | Non
     if all(weights is None for weights, _ in parts):
         return None
     units = [Fraction(1) if weights is None else weights.unit for weights, _ in parts]
-    base, factors = on_one_unit(units)
+    base, factors = common_unit(units)
     columns = [
         np.full(size, factor, dtype=object) if weights is None else factor * weights.values.astype(object)
         for factor, (weights, size) in zip(factors, parts, strict=True)
@@ -303,7 +303,7 @@ def joined_weights(parts: Sequence[tuple[Weights | None, int]]) -> Weights | Non
     return reduced_weights(base, np.concatenate(columns))
 
 
-def on_one_unit(units: Sequence[Fraction]) -> tuple[Fraction, list[int]]:
+def common_unit(units: Sequence[Fraction]) -> tuple[Fraction, list[int]]:
     """The largest unit of which all `units`, positive, are multiples, and the multiples."""
     base = Fraction(math.gcd(*(u.numerator for u in units)), math.lcm(*(u.denominator for u in units)))
     return base, [int(unit / base) for unit in units]

@@ -160,7 +160,7 @@ class Formula(Quantity):
 # Bits of the balls in which irrational values are compared, one after the other while they do not tell.
 PRECISIONS = (256, 4096)
 # Costs of the last formulas: the price and the decisions of a test ask for the same.
-_KEPT = 8
+_CACHE_SIZE = 8
 # Numerators and denominators of more digits than some 5,000 take milliseconds for each state, and no double holds a
 # thirteenth of them: nobody means such a statistic.
 MAX_BITS = 1 << 14
@@ -214,7 +214,7 @@ class _Size:
     work: float
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def state_cost(node: Node, peaks: tuple[int, ...]) -> StateCost:
     """The cost of a formula whose sums x_i are at most peaks[i] in size."""
     nodes, functions = _counted(node)

@@ -24,7 +24,7 @@ from .sum_function import FunctionOf
 
 Score = Fraction | float
 # How many formulas of the last requests are kept folded.
-_KEPT = 32
+_CACHE_SIZE = 32
 # Python adds so many integers as quickly as NumPy, and exactly.
 _FEW = 256
 
@@ -42,7 +42,10 @@ def difference_of_scores(
     if pointer:
         require_small(node, [u + v for u, v in zip(totals_u, totals_v, strict=True)], pointer)
     score = Formula(node)
-    scores = [own_score(score, totals_u, pointer or "/u"), own_score(score, totals_v, pointer or "/v")]
+    scores = [
+        observed_score(score, totals_u, pointer or "/u"),
+        observed_score(score, totals_v, pointer or "/v"),
+    ]
     items, u, v = len(u), clustered(u, pairing), clustered(v, pairing)
     moves = u - v
     shared = {index for index in range(u.shape[1]) if not moves[:, index].any()}
@@ -76,7 +79,7 @@ def difference_of_scores(
     return Joint(name, stay, swap, function, items, pairing.n_clusters, True, scores[0], scores[1])
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _folded(node: Node) -> Node:
     return _with_totals(node, {})
 
@@ -108,7 +111,7 @@ def function_of_sums(
     others = sizes if swap is None else totals(np.abs(swap))
     require_room(sizes, others)
     require_small(node, [one + other for one, other in zip(sizes, others, strict=True)], pointer)
-    own_score(Formula(node), totals(stay), pointer)
+    observed_score(Formula(node), totals(stay), pointer)
     items, stay = len(stay), clustered(stay, pairing)
     swap = None if swap is None else clustered(swap, pairing)
     inner = node.arguments[0] if isinstance(node, Call) and node.function == "abs" else node
@@ -204,7 +207,7 @@ def require_room(*sums: list[int]) -> None:
         raise InvalidTest.at("", "integer_too_large", "The sums reach 2**60, more than can be added exactly.")
 
 
-def own_score(quantity: Quantity, row: list[int], pointer: str) -> Score:
+def observed_score(quantity: Quantity, row: list[int], pointer: str) -> Score:
     """The score of the observed sums; refused when it is undefined."""
     value = exact_value(quantity, row)
     if value is None:
@@ -227,7 +230,7 @@ Terms = tuple[tuple[int, int], ...]
 # A formula of more forms is left as it is: it is a sum over many classes, and its forms are its sums.
 _MAX_FORMS = 64
 # How many formulas of the last requests are kept rewritten.
-_KEPT_REWRITTEN = 32
+_REWRITTEN_CACHE_SIZE = 32
 
 
 def in_linear_forms(problem: Joint) -> Joint:
@@ -244,7 +247,7 @@ def in_linear_forms(problem: Joint) -> Joint:
     return replace(problem, stay=stay, swap=swap, function=FunctionOf(Formula(node)))
 
 
-@lru_cache(maxsize=_KEPT_REWRITTEN)
+@lru_cache(maxsize=_REWRITTEN_CACHE_SIZE)
 def _rewritten(node: Node) -> tuple[tuple[Terms, ...], Node | None]:
     """The distinct linear forms, and the formula over them; None where they span no less than its sums."""
     forms = tuple(dict.fromkeys(_primitive(line)[0] for line in formula.lines(node) if line.terms))

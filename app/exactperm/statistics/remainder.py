@@ -143,7 +143,7 @@ def _chrf(score: Chrf, middle: Sequence[int]) -> Node | None:
 # Eight roundings of a number.
 _ROUNDED = 8.0 * 2.0**-52
 # A denominator keeps at least this share of its size: then rounding of the bounds is negligible, and the bounds are of use.
-_KEPT = 1e-3
+_LEAST_DENOMINATOR = 1e-3
 
 
 class UnboundedError(ArithmeticError):
@@ -216,7 +216,7 @@ class Arithmetic:
     def divide(self, x: Part, y: Part) -> Part:
         """x / y."""
         a, most_x, most_y, far = abs(y.middle), self._odd(x), self._odd(y), self._top(y.even)
-        if not a - far - most_y > _KEPT * a:
+        if not a - far - most_y > _LEAST_DENOMINATOR * a:
             raise UnboundedError
         # 1 / (A**2 - D**2) = (1 + zeta) / a**2.
         below = (a - far - most_y) * (a - far + most_y)
@@ -263,7 +263,7 @@ class Arithmetic:
         """log(x)."""
         a, most, far = x.middle, self._odd(x), self._top(x.even)
         least = a - far
-        if not least - most > _KEPT * a or not a > 0.0:
+        if not least - most > _LEAST_DENOMINATOR * a or not a > 0.0:
             raise UnboundedError
         largest = most / least
         squared = self._square(x, most).times(1.0 / (least**2 * (1.0 - largest**2)))

@@ -159,7 +159,7 @@ def per_item(data: Scores, spec: StatisticSpec) -> Scores:
     """
     if len(data.u) == len(data.v):
         _require_as_many({"/u": data.u, "/v": data.v}, {})
-    asked = _asked(spec, (data.u, data.v))
+    asked = _rule_of_repeats(spec, (data.u, data.v))
     if asked is None:
         return data
     _require_right_or_wrong((data.u, data.v), asked)
@@ -175,7 +175,7 @@ def per_item_systems(
     Raises InvalidTest with pointers `<name>/<item of its column>`.
     """
     _require_as_many(columns, present)
-    asked = _asked(spec, tuple(columns.values()))
+    asked = _rule_of_repeats(spec, tuple(columns.values()))
     if asked is None:
         return columns
     _require_right_or_wrong(tuple(columns.values()), asked)
@@ -211,7 +211,7 @@ def unequal_runs(
     return InvalidTest.at(pointer, "unequal_repeats", detail, choices)
 
 
-def _asked(spec: StatisticSpec, columns: Sequence[Column | Repeated]) -> str | None:
+def _rule_of_repeats(spec: StatisticSpec, columns: Sequence[Column | Repeated]) -> str | None:
     """`all` or `any`, where there is something to ask it of."""
     asked = spec.parameters.get("repeats")
     several = any(isinstance(column, Repeated) for column in columns)

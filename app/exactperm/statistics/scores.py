@@ -150,7 +150,7 @@ def paired_binary(data: Paired, spec: StatisticSpec) -> PairedBinary | None:
     if isinstance(data, Scores):
         data = per_item(data, spec)
         u, v = data.u, data.v
-        if isinstance(u, Repeated) or isinstance(v, Repeated) or not (_zero_or_one(u) and _zero_or_one(v)):
+        if isinstance(u, Repeated) or isinstance(v, Repeated) or not (_is_binary(u) and _is_binary(v)):
             return None
         right_u, right_v = u == 1, v == 1
     elif isinstance(data, Predictions) and spec.name in {"accuracy", "exact_match"}:
@@ -170,7 +170,7 @@ def binary_of(problem: Additive) -> PairedBinary | None:
     return PairedBinary(len(stay), int((stay > 0).sum()), int((stay < 0).sum()), problem.all_right)
 
 
-def _zero_or_one(column: Column) -> bool:
+def _is_binary(column: Column) -> bool:
     return bool(((column == 0) | (column == 1)).all()) and np.asarray(column).ndim == 1
 
 
@@ -259,7 +259,7 @@ def quantile(values: Whole, place: int, share: Fraction) -> Fraction:
     return low + share * (int(ordered[place]) - low) if share else Fraction(low)
 
 
-def own_differences(problem: Quantiles) -> Integers:
+def quantile_signs(problem: Quantiles) -> Integers:
     """The sign of each unit's own quantile of u less that of v, shape (M,)."""
     if problem.codes is None:
         return np.asarray((problem.u > problem.v).astype(np.int64) - (problem.u < problem.v))

@@ -8,7 +8,7 @@ import re
 import pytest
 from pydantic import ValidationError
 
-from exactperm.api.bodies import LEAST_S, ONE_TURN_S, ROUNDS, Turns
+from exactperm.api.bodies import LEAST_S, ROUNDS, SHORT_TURNS_S, Turns
 from exactperm.api.endpoint import TokenBucket
 from exactperm.cli.output import Refused
 from exactperm.cli.settings import settings_of
@@ -111,7 +111,7 @@ def taken_in_turns(seconds: float) -> list[tuple[int, int]]:
 
 
 def test_turns_come_in_order_and_the_loop_goes_round_between_two_of_them() -> None:
-    taken = taken_in_turns(ONE_TURN_S)
+    taken = taken_in_turns(SHORT_TURNS_S)
     assert [name for name, _ in taken] == list(range(30))
     rounds = [at for _, at in taken]
     assert all(later - earlier >= ROUNDS for earlier, later in itertools.pairwise(rounds))
@@ -119,7 +119,7 @@ def test_turns_come_in_order_and_the_loop_goes_round_between_two_of_them() -> No
 
 def test_short_turns_share_what_one_may_take_and_then_the_loop_goes_round() -> None:
     together = 4
-    taken = taken_in_turns(ONE_TURN_S / together - LEAST_S)
+    taken = taken_in_turns(SHORT_TURNS_S / together - LEAST_S)
     assert [name for name, _ in taken] == list(range(30))
     rounds = [at for _, at in taken]
     assert all(

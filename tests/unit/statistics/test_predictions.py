@@ -457,5 +457,5 @@ def test_items_are_worth_what_pairs_of_their_group_say(
                 wanted.append(against)
             assert np.array_equal(found.of_u[at], wanted[0][0] + wanted[0][1]), name
             assert np.array_equal(found.of_v[at], wanted[1][0] + wanted[1][1]), name
-            assert np.array_equal(found.own_u[at], wanted[0][0]), name
-            assert np.array_equal(found.own_v[at], wanted[1][1]), name
+            assert np.array_equal(found.diagonal_u[at], wanted[0][0]), name
+            assert np.array_equal(found.diagonal_v[at], wanted[1][1]), name

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from ...inputs.encodings import CODINGS
 from ...inputs.formats import catalogue
-from ...inputs.formats.catalogue import told_by_statistic
+from ...inputs.formats.catalogue import format_by_statistic
 from ...inputs.formats.roles import ROLES
 from ...inputs.options import CHOICES, INTEGERS
 from ...reports.picture.canvas import Theme
@@ -525,7 +525,7 @@ def _of_tables() -> dict[str, Schema]:
     of_gold = {
         parameter.name
         for entry in entries("predictions")
-        if told_by_statistic(entry.name) is not None
+        if format_by_statistic(entry.name) is not None
         for parameter in entry.parameters
     }
     own = _choices("scores")

@@ -108,11 +108,11 @@ def _by_halves(units: Units, scale: Fraction, tail: Fraction, price: int) -> Int
 
 
 def _by_law(units: Units, scale: Fraction, tail: Fraction, planned: LawPlan) -> IntervalPlan:
-    find = partial(_found_by_law, units, tail, planned)
+    find = partial(_ends_by_law, units, tail, planned)
     return IntervalPlan(units, scale, "law", find, planned.nanoseconds)
 
 
-def _found_by_law(units: Units, tail: Fraction, planned: LawPlan) -> tuple[End, End]:
+def _ends_by_law(units: Units, tail: Fraction, planned: LawPlan) -> tuple[End, End]:
     law = subset_law.subset_law(units, planned)
     below = subset_law.lower_end(units, law, tail)
     above = subset_law.lower_end(units.mirrored(), law.mirrored(), tail)
@@ -132,11 +132,11 @@ def _by_bounds(units: Units, scale: Fraction, tail: Fraction, budget: Budget) ->
             f"its ends would take about {planned.nanoseconds * 1e-9:.3g} s and {planned.bytes:,} bytes"
         )
 
-    find = partial(_found_by_bounds, planned, tail)
+    find = partial(_ends_by_bounds, planned, tail)
     return IntervalPlan(units, scale, "bounds", find, planned.nanoseconds)
 
 
-def _found_by_bounds(planned: BoundsPlan, tail: Fraction) -> tuple[End, End]:
+def _ends_by_bounds(planned: BoundsPlan, tail: Fraction) -> tuple[End, End]:
     below, above = (subset_bounds.lower_end(planned, tail, upper=upper) for upper in (False, True))
     if max(below.width, above.width) > _MOST_OPEN * -(below.at + above.at):
         raise NotAnIntervalError("its ends could not be narrowed down in reasonable time")

@@ -208,10 +208,10 @@ def _least(total: int, square: int, squares: Sequence[int]) -> Sequence[int] | I
         difference = nearest * nearest * square - size * size * others
         least = nearest + (difference < 0) if total > 0 else -(nearest - (difference > 0))
         return np.where(others > 0, least, int(total > 0))
-    return [_least_one(total, square, other) for other in squares]
+    return [_least_numerator(total, square, other) for other in squares]
 
 
-def _least_one(total: int, square: int, other: int) -> int:
+def _least_numerator(total: int, square: int, other: int) -> int:
     if other == 0:
         return int(total > 0)
     top = total * total * other

@@ -63,7 +63,7 @@ class ShortSpectrum:
 
     length: int
     frequencies: Integers
-    kept: slice | Integers  # what takes their values from those of all
+    taken: slice | Integers  # what takes their values from those of all
     modulus: Reals
     half_turns: Integers
     quarter_on: Integers  # half_turns + L / 2, of which the sine is the cosine
@@ -138,8 +138,8 @@ def short_masses(form: CanonicalForm) -> Reals:
     size[0] = 1.0
     if phi.frequencies[-1] * 2 == phi.length:
         size[-1] *= 2.0
-    line.real[phi.kept] = size * sines[phi.quarter_on & mask]
-    line.imag[phi.kept] = size * sines[-phi.half_turns & mask]
+    line.real[phi.taken] = size * sines[phi.quarter_on & mask]
+    line.imag[phi.taken] = size * sines[-phi.half_turns & mask]
     return np.asarray(transform.irfft(line, phi.length)[: form.range + 1])
 
 

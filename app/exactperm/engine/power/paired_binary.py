@@ -172,10 +172,10 @@ class PairedBinary:
 
     def _expected(self, items: int, chance: float, tail_level: float, *, randomised: bool) -> float:
         first, masses = binomial_masses(items, self.discordant)
-        given = self._given(first, first + len(masses), (chance, tail_level, randomised))
+        given = self._kernel_values(first, first + len(masses), (chance, tail_level, randomised))
         return min(math.fsum((masses * given).tolist()), 1.0)
 
-    def _given(self, first: int, end: int, key: tuple[float, float, bool]) -> Reals:
+    def _kernel_values(self, first: int, end: int, key: tuple[float, float, bool]) -> Reals:
         """g(first), ..., g(end - 1). What was computed is kept, with room around it, as neighbours are asked for next."""
         known = self._known.get(key)
         if known is None or not known[0] <= first <= end <= known[0] + len(known[1]):

@@ -153,7 +153,7 @@ def _merged(sums: Integers, logs: Reals) -> tuple[Integers, Reals]:
 # Up to so many sizes largest remainders keep the mixture.
 _FEW_SIZES = 64
 # So many items that round to nothing count as the least size: they are nothing in the sum, and something among its values.
-_KEPT = 4_096
+_CACHE_SIZE = 4_096
 
 
 def resized(form: CanonicalForm, items: int) -> CanonicalForm:
@@ -189,7 +189,7 @@ def coarser(form: CanonicalForm, steps_per_sd: int) -> CanonicalForm:
     if step <= 1:
         return form
     rough = np.rint(form.weights / step).astype(np.int64)
-    if int(form.counts[rough == 0].sum()) <= _KEPT:
+    if int(form.counts[rough == 0].sum()) <= _CACHE_SIZE:
         rough = np.maximum(rough, 1)
     weights, where = np.unique(rough, return_inverse=True)
     counts = np.bincount(where, weights=form.counts).astype(np.int64)

@@ -16,11 +16,11 @@ from ..probability import UNIT_ROUNDOFF
 
 Row = tuple[Reals, Integers]
 
-_KEPT_BITS = 120
+_ROW_BITS = 120
 # Numbers that differ by a factor below 2**900 are added in doubles as they are.
 _SPAN = 900
 # Numbers of all rows that are kept.
-_MOST_KEPT = 1 << 22
+_MOST_CACHED = 1 << 22
 
 
 class BinomialRows:
@@ -37,7 +37,7 @@ class BinomialRows:
         value, exponent = 1, 0
         for index in range(self.most + 1):
             value *= max(index, 1)
-            excess = max(value.bit_length() - _KEPT_BITS, 0)
+            excess = max(value.bit_length() - _ROW_BITS, 0)
             value, exponent = value >> excess, exponent + excess
             mantissas[index], power = math.frexp(value)
             exponents[index] = exponent + power
@@ -60,7 +60,7 @@ class BinomialRows:
         """P(X <= j) for j = 0..flips; a relative error of at most (flips + 10) u each."""
         known = self._tails.get(flips)
         if known is None:
-            if self._held + flips > _MOST_KEPT:
+            if self._held + flips > _MOST_CACHED:
                 self._tails.clear()
                 self._held = 0
             known = self._tails[flips] = _accumulated(*self.chances(flips))

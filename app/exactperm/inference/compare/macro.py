@@ -13,7 +13,7 @@ from ...engine.lattice import Integers
 from ...engine.plan import Cost
 from ...engine.probability import LN2, LN10
 from ...engine.real.form import RealForm, RealRegion, grouped_problem
-from ...statistics.numbers import MAX_INTEGER, on_one_unit
+from ...statistics.numbers import MAX_INTEGER, common_unit
 from ..brackets import bracket_of_real, price_of_real
 from ..certificate import flaw_of
 from .integer_systems import BinarySystems
@@ -141,7 +141,7 @@ class MacroSums:
         parts = [_effects_of(lattice, u, v) for lattice in self.lattices]
         if any(part.items == 0 for part in parts):
             return None
-        base, factors = on_one_unit([part.unit / len(parts) for part in parts])
+        base, factors = common_unit([part.unit / len(parts) for part in parts])
         counts: dict[int, list[int]] = {}
         for factor, part in zip(factors, parts, strict=True):
             for size, up, down in zip(part.sizes, part.up.tolist(), part.down.tolist(), strict=True):

@@ -530,14 +530,14 @@ class PairIntervals:
         return len(pairs) * (_SECONDS_PER_INTERVAL + sum(each) / max(len(each), 1))
 
     @property
-    def of_one(self) -> Options:
+    def pair_options(self) -> Options:
         """The options of one pair's test with its interval."""
         options = self.general.options
         return replace(single(options), confidence_level=options.confidence_level)
 
     def planned(self, u: int, v: int) -> tuple[PlannedTest, PlannedInterval] | None:
         """The test of one pair and its interval; None without a common item."""
-        options, budget = self.of_one, self.general.budget
+        options, budget = self.pair_options, self.general.budget
         test = self.general.test(u, v, options, budget)
         interval = None if test is None else planned_interval(options, budget, test)
         return None if test is None or interval is None else (test, interval)
@@ -557,7 +557,7 @@ class ComputedIntervals:
         if planned is None:
             return None
         one, interval = planned
-        result = interval_of(interval, self.intervals.of_one, one.solve())
+        result = interval_of(interval, self.intervals.pair_options, one.solve())
         self.notes.extend((test, *warning) for warning in result.warnings)
         return result.interval
 

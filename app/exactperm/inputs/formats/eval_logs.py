@@ -24,8 +24,8 @@ from .outputs_by_id import SystemOutputs
 from .roles import metric_of
 from .shapes import (
     DESCRIBED,
-    OF_ONE_FILE,
-    ROLES_OF_ONE_FILE,
+    PAIR_OPTIONS,
+    PAIR_ROLES,
     USES,
     Files,
     Object,
@@ -132,7 +132,7 @@ def _helm(source: Source, options: ReaderOptions, notes: list[Any], files: Files
     groups: dict[str, list[str]] = {}
     for key, own in splits.items():
         groups.setdefault(own, []).append(key)
-    split, _ = one_of(source, groups, options.filter, "filter", "split", notes, "instances")
+    split, _ = chosen_group(source, groups, options.filter, "filter", "split", notes, "instances")
     rows = [row for row in rows if splits[row.key] == split]
     if perturbed:
         notes.append(Remark(source.role, f"{perturbed:,} entries of perturbed instances were skipped."))
@@ -238,7 +238,7 @@ def _eee(source: Source, options: ReaderOptions, notes: list[Any], files: Files)
     for path, value in lines_of(source, source.lines(notes)):
         name = key_of(value.get("evaluation_name"), source, path, "evaluation_name")
         by_evaluation.setdefault(name, []).append((path, value))
-    task, records = one_of(source, by_evaluation, options.task, "task", "evaluation", notes)
+    task, records = chosen_group(source, by_evaluation, options.task, "task", "evaluation", notes)
     models = list(dict.fromkeys(str(value.get("model_id", source.name)) for _, value in records))
     if len(models) > 1:
         detail = f"these are samples of {len(models)} models; give each its own file."
@@ -260,7 +260,7 @@ def _eee(source: Source, options: ReaderOptions, notes: list[Any], files: Files)
     return Rows(source, rows, models[0], metric, measured=metric, task=task, notes=(said,))
 
 
-def one_of(
+def chosen_group(
     source: Source, groups: dict[str, list[T]], wanted: str | None, option: str, what: str, notes: list[Any], of: str = "lines"
 ) -> tuple[str, list[T]]:  # fmt: skip
     """The group of lines that was chosen, or the only one there is, with its name."""
@@ -478,5 +478,5 @@ LOGS = (
         "hyperfine", "hyperfine --export-json", has("results", "command", "mean"),
         _benchmarks("results", "", TIMES, (*NUMBERS, "user", "system")), uses=USES, join=_first_times,
     ),
-    Shape("promptfoo", "promptfoo eval -o results.json", _is_promptfoo, _promptfoo, ROLES_OF_ONE_FILE, OF_ONE_FILE | {"clusters", "on_mismatch"}),
+    Shape("promptfoo", "promptfoo eval -o results.json", _is_promptfoo, _promptfoo, PAIR_ROLES, PAIR_OPTIONS | {"clusters", "on_mismatch"}),
 )  # fmt: skip

@@ -131,7 +131,7 @@ def refuse_ambiguous(look: FirstLook, name: str, chosen: Collection[str | None])
     if len(others) == 1 and not chosen:
         beside = is_one_of(truth, names.SURELY_GOLD) and (alike or is_one_of(others[0], names.RANKED))
         if beside or is_predicted(others[0]):
-            _refuse_one_system(look, name, truth, others[0])
+            _refuse_single_system(look, name, truth, others[0])
     pair = [one for one in alike if _whole(columns[one])]
     if len(pair) > 1:
         listed = " and ".join(map(quoted, pair[:MAX_CHOICES]))
@@ -146,7 +146,7 @@ def refuse_ambiguous(look: FirstLook, name: str, chosen: Collection[str | None])
         raise InvalidTest.at("/options/format", "choose_format", detail, choices_of("format", titles))
 
 
-def _refuse_one_system(look: FirstLook, name: str, truth: str, system: str) -> None:
+def _refuse_single_system(look: FirstLook, name: str, truth: str, system: str) -> None:
     detail = f"{quoted(truth)} is gold, and {quoted(system)} is of one system: a test compares two. "
     if look.source.is_body:
         detail += "Send both systems; or, if these are scores of two systems, call them u and v."

@@ -90,7 +90,7 @@ class ManySystems:
     default: StatisticSpec | None = None
 
 
-class _Found(NamedTuple):
+class _ReadBoards(NamedTuple):
     """The outputs of systems by data set, and what they measure."""
 
     outputs: Boards
@@ -108,7 +108,7 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
             _refuse_unknown(list(systems), wanted)
             _note_skipped([name for name in systems if name not in wanted], "systems", notes)
             systems = {name: systems[name] for name in wanted}
-        found = _Found({None: systems}, metric, ())
+        found = _ReadBoards({None: systems}, metric, ())
     else:
         frame = frame_in(source, format_, options, notes)
         if not frame.has_header:
@@ -145,7 +145,7 @@ def _note_skipped(names: Sequence[str], what: str, notes: list[Any]) -> None:
 
 def _long(
     frame: Frame, system: str, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
-) -> _Found:
+) -> _ReadBoards:
     before = len(notes)
     score, dataset = score_of(frame, options), sets_of(frame, options, OF_A_BOARD)
     cluster, weight = cluster_of(frame, options), weight_of(frame, options)
@@ -175,7 +175,7 @@ def _long(
     if unlike:
         notes.insert(before, LeftOut("their rows", unlike, "likeness"))
     boards = {name: boards[name] for name in sorted(boards, key=str)}
-    return _Found(boards, metric_of(score), findings)
+    return _ReadBoards(boards, metric_of(score), findings)
 
 
 def _place(outputs: SystemOutputs, at: int, name: str) -> str:
@@ -184,7 +184,9 @@ def _place(outputs: SystemOutputs, at: int, name: str) -> str:
     return cells.place(at, cells.frame.find((name,)))
 
 
-def _wide(frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]) -> _Found:
+def _wide(
+    frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
+) -> _ReadBoards:
     cluster, weight = cluster_of(frame, options), weight_of(frame, options)
     dataset = sets_of(frame, options, OF_A_BOARD)
     parts: dict[str | None, Rows | None] = {None: None}
@@ -235,7 +237,7 @@ def _wide(frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, no
                 f"{some([*odd])} holds whole numbers, the others shares: it was taken for a system, too (`systems` says which are)."
             )
     metric = _metric_of(frame, chosen, wanted)
-    return _Found(boards, metric, samples_finding(frame, key))
+    return _ReadBoards(boards, metric, samples_finding(frame, key))
 
 
 def _metric_of(frame: Frame, names: Sequence[str], wanted: Sequence[str] | None) -> str | None:
@@ -353,7 +355,7 @@ def _of_table(systems: dict[str, SystemOutputs]) -> PairedColumns:
     ids: list[str] | None = first.ids
     n, positions = len(first), [np.arange(len(first))] * len(listed)
     if not is_wide:
-        ids, positions = _on_one_list([each.paths for each in listed])
+        ids, positions = _items_by_first_row([each.paths for each in listed])
         n = len(ids)
     columns: dict[str, RawColumn] = {}
     for (name, outputs), own in zip(systems.items(), positions, strict=True):
@@ -388,7 +390,7 @@ def _of_table(systems: dict[str, SystemOutputs]) -> PairedColumns:
     return PairedColumns(columns, place, ids=ids, clusters=clusters, weights=weights, distinct=True)
 
 
-def _on_one_list(systems: Sequence[Cells]) -> tuple[list[str], list[Positions]]:
+def _items_by_first_row(systems: Sequence[Cells]) -> tuple[list[str], list[Positions]]:
     """The items of a long table in the order of their first rows, and the positions of each system's."""
     frame, key = systems[0].frame, Key(systems[0].places.key.columns)
     codes, every = frame.codes(key.columns), np.sort(np.concatenate([cells.rows for cells in systems]))

@@ -30,7 +30,7 @@ from ..json_records import cluster_of, key_of, lines_of
 from ..number_text import Number, NumberReader, parsed
 from ..quoting import escaped, quoted
 from ..reader import ZIP_MAGIC, ReaderOptions, Reading, Source, choose, only_or_chosen, parsed_once
-from .eval_logs import one_of
+from .eval_logs import chosen_group
 from .roles import both, measured, metric_of
 from .shapes import DESCRIBED, Files, Object, Row, Rows, Shape, metric_chosen, reading, refuse_incomplete
 from .tasks import task_in
@@ -264,7 +264,7 @@ def _rows(source: Source, role: str, options: ReaderOptions, notes: list[Any]) -
     wanted = getattr(options, f"filter_{role}") or options.filter
     by_filter = _by_filter(source, notes)
     option = "filter" if wanted is None or options.filter is not None else f"filter_{role}"
-    chosen, records = one_of(source, by_filter, wanted, option, "filter", notes)
+    chosen, records = chosen_group(source, by_filter, wanted, option, "filter", notes)
     # Older logs have no hashes.
     hashed = {name for name in ("doc", "target") if any(f"{name}_hash" in value for _, value in records)}
     described = [name for name in ("doc", "target") if name not in hashed]

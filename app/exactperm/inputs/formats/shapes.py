@@ -38,8 +38,8 @@ ENTRY_POINTS = "exactperm.formats"
 SCORES: tuple[Kind, ...] = ("scores",)
 USES = frozenset(("metric", "on_missing", "missing_range", "decimals"))
 DESCRIBED = USES | {"on_mismatch"}  # of files that say what their items are
-OF_ONE_FILE = USES | {"system_u", "system_v"}
-ROLES_OF_ONE_FILE = ("u", "v", "file")
+PAIR_OPTIONS = USES | {"system_u", "system_v"}
+PAIR_ROLES = ("u", "v", "file")
 HASH = "_hash"  # the end of names that only some versions of a tool write
 
 Object = dict[str, Any]

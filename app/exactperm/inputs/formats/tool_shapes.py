@@ -28,8 +28,8 @@ from ..reader import Finding, ReaderOptions, Source
 from .outputs_by_id import SystemOutputs
 from .roles import needed
 from .shapes import (
-    OF_ONE_FILE,
-    ROLES_OF_ONE_FILE,
+    PAIR_OPTIONS,
+    PAIR_ROLES,
     USES,
     Files,
     Object,
@@ -533,15 +533,15 @@ JSON_OBJECT = Shape(
 SHAPES: tuple[Shape, ...] = (
     Shape("swe-bench", "SWE-bench, the report of a run: what was resolved", _is_swe, _swe, uses=USES, join=_count_absent),
     Shape("evalplus", "EvalPlus and BigCodeBench, eval_results.json", _is_evalplus, _evalplus, uses=USES),
-    Shape("comet", "COMET, comet-score --to_json or its output", _is_comet, _comet, ROLES_OF_ONE_FILE, OF_ONE_FILE | {"on_mismatch"}),
+    Shape("comet", "COMET, comet-score --to_json or its output", _is_comet, _comet, PAIR_ROLES, PAIR_OPTIONS | {"on_mismatch"}),
     Shape("sentence-scores", "Scores of sentences as sacreBLEU -sl, BERTScore -s, chrF++ and METEOR print them", lambda look: bool(look.rows) and _printed_as(look.rows[0]) is not None, _printed, uses=USES),
     Shape("opencompass", "OpenCompass, details of a data set", _is_opencompass, _opencompass),
     Shape("deepeval", "DeepEval, a test run", _is_deepeval, _deepeval),
     Shape("terminal-bench", "Terminal-Bench, results.json of a run", has("results", "task_id", "is_resolved"), _terminal_bench, uses=USES),
-    Shape("mt-bench", "MT-Bench, single grades of a judge", has("", "question_id", "model", "judge", "score", "turn"), _mt_bench, ROLES_OF_ONE_FILE, OF_ONE_FILE),
-    Shape("votes", "Votes between two systems: arena, Arena-Hard, AlpacaEval, MT-Bench pairs", _are_votes, _votes, ROLES_OF_ONE_FILE, OF_ONE_FILE),
-    Shape("pyterrier", "PyTerrier, perquery.csv of an experiment: name,qid,measure,value", lambda look: look.columns == PER_QUERY, _per_query, ROLES_OF_ONE_FILE, OF_ONE_FILE),
+    Shape("mt-bench", "MT-Bench, single grades of a judge", has("", "question_id", "model", "judge", "score", "turn"), _mt_bench, PAIR_ROLES, PAIR_OPTIONS),
+    Shape("votes", "Votes between two systems: arena, Arena-Hard, AlpacaEval, MT-Bench pairs", _are_votes, _votes, PAIR_ROLES, PAIR_OPTIONS),
+    Shape("pyterrier", "PyTerrier, perquery.csv of an experiment: name,qid,measure,value", lambda look: look.columns == PER_QUERY, _per_query, PAIR_ROLES, PAIR_OPTIONS),
     Shape("squad", "SQuAD and HotpotQA, predictions with the data set as gold", _is_squad, _squad, ("u", "v", "gold"), USES),
-    Shape("seg-score", "mt-metrics-eval, a metric's scores of many systems (SYSTEM SCORE per line)", _is_seg_score, _seg_scores, ROLES_OF_ONE_FILE, OF_ONE_FILE),
+    Shape("seg-score", "mt-metrics-eval, a metric's scores of many systems (SYSTEM SCORE per line)", _is_seg_score, _seg_scores, PAIR_ROLES, PAIR_OPTIONS),
     *installed(),
 )  # fmt: skip

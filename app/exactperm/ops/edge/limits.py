@@ -72,13 +72,15 @@ def share_of(host: str) -> str:
     return f"{int(address) >> 64:x}" if mapped is None else str(mapped)
 
 
-OWN = 24  # listening sockets, the log, the event loop, /proc, files that libraries open briefly
+RESERVED_DESCRIPTORS = (
+    24  # listening sockets, the log, the event loop, /proc, files that libraries open briefly
+)
 EACH_WORKER = 4  # its socket and its process, and those of its replacement
 
 
 def possible_connections(wanted: int, workers: int) -> int:
     """How many connections are possible; at least `wanted` if the soft limit can be raised that far."""
-    others = OWN + EACH_WORKER * workers
+    others = RESERVED_DESCRIPTORS + EACH_WORKER * workers
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted + others:
         most = wanted + others if hard == resource.RLIM_INFINITY else min(hard, wanted + others)

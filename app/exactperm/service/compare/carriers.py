@@ -82,7 +82,7 @@ def parse_form(job: Job, body: bytes | bytearray, control: Control) -> DecodedCo
         other = SYSTEM if form.repeated else next(role for role in form.files if role != FILE)
         detail = "Give all systems in one file (`file`), or a file for each (`system`); not both."
         raise InvalidTest.at(f"/files/{other}", "unused_file", detail)
-    return one_file(sources(form.files)[FILE], fields, options)
+    return boards_of_file(sources(form.files)[FILE], fields, options)
 
 
 def parse_body(job: Job, body: bytes | bytearray) -> DecodedCompare:
@@ -94,14 +94,16 @@ def parse_body(job: Job, body: bytes | bytearray) -> DecodedCompare:
             reader_options(fields.reader, job.limits),
             {CSV: "csv", TSV: "tsv"}.get(job.body.media_type, "jsonl"),
         )
-        told = catalogue.told_by_statistic(options.statistic)
+        told = catalogue.format_by_statistic(options.statistic)
         if told is not None:
             format_ = told
         elif {"gold_column", "event_column"} & {name for name, _ in given}:
             guessed = catalogue.guess({FILE: source}, options).name
             beside = {catalogue.RANKED, catalogue.LABELLED, *catalogue.TABLES}
             format_ = catalogue.AUTO if guessed in beside else catalogue.RANKED
-        return replace(one_file(source, replace(fields, format=format_), options), pointer_map=beside_body)
+        return replace(
+            boards_of_file(source, replace(fields, format=format_), options), pointer_map=beside_body
+        )
 
 
 def _request_in(form: Form) -> DecodedCompare | None:
@@ -123,7 +125,7 @@ def _in_file(pointer: str) -> str:
     return pointer if pointer.startswith(("/files/", "/options/")) else f"/files/{FILE}{pointer}"
 
 
-def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> DecodedCompare:
+def boards_of_file(source: Source, fields: FormFields, options: ReaderOptions) -> DecodedCompare:
     """All systems in one file; raises InputError with pointers into the form."""
     if fields.names is not None:
         detail = (

@@ -140,14 +140,14 @@ def _read_tasks(
         options = replace(options, clusters=None)
     boards: dict[str | None, PairedColumns] = {}
 
-    def read_one(task: str, of_task: Files) -> Reading:
+    def read_single(task: str, of_task: Files) -> Reading:
         files = {name: of_task[token] for name, token in tokens.items()}
         others = {role: of_task.get(role, file) for role, file in form.files.items()}
         board, reading = read_each(files, others, format_, options, on_missing, named=True)
         boards[task] = board.within(in_task(task, tokens.values()))
         return reading
 
-    readings, left = each_task(divided, read_one, drop=COMPLETE, dropped=on_missing == COMPLETE)
+    readings, left = each_task(divided, read_single, drop=COMPLETE, dropped=on_missing == COMPLETE)
     facts = {task: reading.facts for task, reading in readings.items()}
     notes: list[Note] = [f"{len(facts):,} tasks were read, each a data set: {some(list(facts))}.", *left]
     notes += [*totals_read(list(facts.values())), *of_tasks(facts, MOST_NOTES)]

@@ -25,11 +25,11 @@ from .fields import (
     Wire,
     examples,
     fitting,
-    one_of,
     option,
     parameters_of_model,
     schema_of_names,
     schemas_of_parameters,
+    union_schema,
 )
 from .requests import MAX_SEED, REQUEST_MODELS, SMALL_SCORES
 
@@ -107,7 +107,7 @@ AnyStatistic = Annotated[
     Any,
     fitting(lambda value: type(value) is dict, "model_type", "An object is needed here"),
     WithJsonSchema(
-        one_of(
+        union_schema(
             (STATISTIC_MODELS[kind].__name__ for kind in get_args(CompareKind)),
             schema_of_names(get_args(CompareKind)),
         )
@@ -277,5 +277,7 @@ class PlanEnvelope(Wire):
     model_config = examples(*PLANS)
 
     kind: PlannedKind = Field(description="The kind of test, or a comparison.")
-    request: Annotated[dict[str, Any], Field(json_schema_extra=one_of(model.__name__ for model in PLANNED))]
+    request: Annotated[
+        dict[str, Any], Field(json_schema_extra=union_schema(model.__name__ for model in PLANNED))
+    ]
     store: Store = False

@@ -80,7 +80,7 @@ def fitting(fits: Callable[[Any], bool], code: LiteralString, sentence: LiteralS
     return PlainValidator(check)
 
 
-def one_of(names: Iterable[str], *others: Any) -> dict[str, Any]:
+def union_schema(names: Iterable[str], *others: Any) -> dict[str, Any]:
     """The schema of a union of these models and other types."""
     return {"anyOf": [*({"$ref": f"#/components/schemas/{name}"} for name in names), *others]}
 

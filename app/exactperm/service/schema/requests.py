@@ -35,11 +35,11 @@ from .fields import (
     WeightColumn,
     Wire,
     examples,
-    one_of,
     option,
     parameters_of_model,
     schema_of_names,
     schemas_of_parameters,
+    union_schema,
 )
 
 MAX_SEED = 2**53 - 1
@@ -296,7 +296,7 @@ AGAINST = (
 CandidateRequest = Annotated[
     dict[str, Any],
     Field(
-        json_schema_extra=one_of(
+        json_schema_extra=union_schema(
             (model.__name__ for model in REQUEST_MODELS.values()),
             {
                 "type": "object",
@@ -475,7 +475,9 @@ class Design(Wire):
     request: dict[str, Any] | None = option(
         None,
         "pilot: the body of a test.",
-        json_schema_extra=one_of((model.__name__ for model in REQUEST_MODELS.values()), {"type": "null"}),
+        json_schema_extra=union_schema(
+            (model.__name__ for model in REQUEST_MODELS.values()), {"type": "null"}
+        ),
     )
     sd: float | None = option(None, "sd: the standard deviation of one item's difference.", gt=0, le=LARGEST)
 

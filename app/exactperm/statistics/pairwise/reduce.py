@@ -41,8 +41,8 @@ class Worth(NamedTuple):
 
     of_u: Integers
     of_v: Integers
-    own_u: Integers
-    own_v: Integers
+    diagonal_u: Integers
+    diagonal_v: Integers
 
 
 def worth_of(kernel: Kernel, pairs_of: blocks.Worth, u: Placed, v: Placed, gold: Gold) -> Worth:

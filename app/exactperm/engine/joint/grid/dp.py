@@ -48,7 +48,7 @@ def probability(form: JointForm, extreme: Extreme) -> Probability:
         return IMPOSSIBLE
     if form.nonzero <= EXACT_ITEMS:
         return from_fraction(int(ways.astype(np.int64).sum()), form.nonzero)
-    log_p = min(math.log(math.fsum(_one_by_one(ways))) - form.nonzero * LN2, 0.0)
+    log_p = min(math.log(math.fsum(_python_floats(ways))) - form.nonzero * LN2, 0.0)
     return Probability(log_p, UNIT_ROUNDOFF * (8.0 + 1.01 * form.nonzero + 2.0 * abs(log_p)))
 
 
@@ -102,7 +102,7 @@ def _ways(form: JointForm, cells: NDArray[Any], modulus: int | None = None) -> N
     return after.reshape(shape)
 
 
-def _one_by_one(numbers: Reals) -> Iterator[float]:
+def _python_floats(numbers: Reals) -> Iterator[float]:
     """Python's numbers, some at a time: a list of all would take five times the array."""
     for start in range(0, len(numbers), _LISTED):
         yield from numbers[start : start + _LISTED].tolist()

@@ -36,7 +36,7 @@ APART = 40
 # At many frequencies the decay is below its average: screening pays where the average is larger than needed by this.
 SPARE = 1.25
 # The most frequencies of an untilted box that are cached with their form.
-_MOST_KEPT = 1 << 22
+_MOST_CACHED = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def fft_lengths(box: Box) -> tuple[int, ...]:
     return tuple(transform.next_fast_len(size, real=axis == last) for axis, size in enumerate(box.shape))
 
 
-_KEPT: WeakKeyDictionary[JointForm, tuple[object, Frequencies]] = WeakKeyDictionary()
+_CACHE: WeakKeyDictionary[JointForm, tuple[object, Frequencies]] = WeakKeyDictionary()
 
 
 def frequencies(form: JointForm, law: Tilted, lengths: tuple[int, ...], low: Integers) -> Frequencies:
@@ -82,11 +82,11 @@ def frequencies(form: JointForm, law: Tilted, lengths: tuple[int, ...], low: Int
     if law.theta.any():
         return _frequencies(form, law, lengths, low)
     key = (lengths, tuple(low.tolist()))
-    kept = _KEPT.get(form)
+    kept = _CACHE.get(form)
     if kept is None or kept[0] != key:
         kept = key, _frequencies(form, law, lengths, low)
-        if len(kept[1].values.reshape(-1)) <= _MOST_KEPT:
-            _KEPT[form] = kept
+        if len(kept[1].values.reshape(-1)) <= _MOST_CACHED:
+            _CACHE[form] = kept
     return kept[1]
 
 
