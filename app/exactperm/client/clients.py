@@ -181,7 +181,7 @@ class Chosen(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Generic[Read]):
+class TypedCall(Generic[Read]):
     """A call, and the function that reads its response."""
 
     call: Call
@@ -195,7 +195,7 @@ class _Blocking:
         """Send a call, with retries; raises NoAnswer. The response is not inspected."""
         raise NotImplementedError
 
-    def _answer(self, ask: Callable[[], Asked[Read]]) -> Read:
+    def _answer(self, ask: Callable[[], TypedCall[Read]]) -> Read:
         asked = ask()
         return asked.read(self.send(asked.call))
 
@@ -207,7 +207,7 @@ class _Awaited:
         """As `Client.send`."""
         raise NotImplementedError
 
-    async def _answer(self, ask: Callable[[], Asked[Read]]) -> Read:
+    async def _answer(self, ask: Callable[[], TypedCall[Read]]) -> Read:
         asked = ask()
         return asked.read(await self.send(asked.call))
 
@@ -215,7 +215,7 @@ class _Awaited:
 class method(Generic[P, Read]):  # noqa: N801  (used as a decorator)
     """A method of both clients: the synchronous one returns the answer, the other one an awaitable."""
 
-    def __init__(self, ask: Callable[Concatenate[Any, P], Asked[Read]]) -> None:
+    def __init__(self, ask: Callable[Concatenate[Any, P], TypedCall[Read]]) -> None:
         self._ask = ask
         update_wrapper(self, ask)  # type: ignore[arg-type]
 
@@ -239,38 +239,38 @@ class _JobCalls:
     """The jobs of this client's API key."""
 
     @method
-    def submit(self, request: Request | Sequence[Request], *, key: str | None = None) -> Asked[Job]:
+    def submit(self, request: Request | Sequence[Request], *, key: str | None = None) -> TypedCall[Job]:
         """Submit a request made by `scores`, `gate`, `compare` and so on, or a list of them; the same `key` returns the
         same job.
         """
-        return Asked(submit_call(request, key), reader_of(Job))
+        return TypedCall(submit_call(request, key), reader_of(Job))
 
     @method
-    def status(self, job: str) -> Asked[Job]:
+    def status(self, job: str) -> TypedCall[Job]:
         """The current state of a job."""
-        return Asked(job_call(job), reader_of(Job))
+        return TypedCall(job_call(job), reader_of(Job))
 
     @method
-    def result(self, job: str) -> Asked[Result | list[Any]]:
+    def result(self, job: str) -> TypedCall[Result | list[Any]]:
         """The result of a job that has succeeded; for a list, a list with an error for each wrong request."""
-        return Asked(job_call(job, part="/result"), responses.result_of_job)
+        return TypedCall(job_call(job, part="/result"), responses.result_of_job)
 
     @method
-    def cancel(self, job: str) -> Asked[Job]:
+    def cancel(self, job: str) -> TypedCall[Job]:
         """Cancel a job; idempotent."""
-        return Asked(job_call(job, "POST", "/cancel"), reader_of(Job))
+        return TypedCall(job_call(job, "POST", "/cancel"), reader_of(Job))
 
     @method
     def list(
         self, state: State | None = None, *, limit: int | None = None, after: str | None = None
-    ) -> Asked[Sequence[Job]]:
+    ) -> TypedCall[Sequence[Job]]:
         """The jobs of this key, newest first, of one `state`; the next page is `after` the last job's id."""
-        return Asked(jobs_call(state, limit, after), responses.jobs_of)
+        return TypedCall(jobs_call(state, limit, after), responses.jobs_of)
 
     @method
-    def delete(self, job: str) -> Asked[None]:
+    def delete(self, job: str) -> TypedCall[None]:
         """Cancel a job and forget it, with its result."""
-        return Asked(job_call(job, "DELETE"), responses.nothing_of)
+        return TypedCall(job_call(job, "DELETE"), responses.nothing_of)
 
 
 def waits() -> Iterator[float]:
@@ -323,42 +323,44 @@ class _Calls(Connection):
     """The methods that both clients share."""
 
     @method
-    def test(self, request: TestRequest, *, store: bool = False) -> Asked[TestResult]:
+    def test(self, request: TestRequest, *, store: bool = False) -> TypedCall[TestResult]:
         """Run a test made by `scores`, `counts`, `predictions`, `effects` or `files`."""
-        return Asked(call_of(request).kept(store), reader_of(TestResult))
+        return TypedCall(call_of(request).kept(store), reader_of(TestResult))
 
     @method
     def effects(
         self, stay: Any, swap: Any = None, *, store: bool = False, **options: Unpack[Options]
-    ) -> Asked[TestResult]:
+    ) -> TypedCall[TestResult]:
         """Test effects: each item's contribution as observed and with the systems exchanged."""
-        return Asked(call_of(requests.effects(stay, swap, **options)).kept(store), reader_of(TestResult))
+        return TypedCall(call_of(requests.effects(stay, swap, **options)).kept(store), reader_of(TestResult))
 
     @method
     def scores(
         self, u: Any, v: Any = None, *, store: bool = False, **options: Unpack[Options]
-    ) -> Asked[TestResult]:
+    ) -> TypedCall[TestResult]:
         """Test scores: vectors, lists, {id: number}, or one N x 2 array."""
-        return Asked(call_of(requests.scores(u, v, **options)).kept(store), reader_of(TestResult))
+        return TypedCall(call_of(requests.scores(u, v, **options)).kept(store), reader_of(TestResult))
 
     @method
     def counts(
         self, u: Any, v: Any = None, *, store: bool = False, **options: Unpack[Options]
-    ) -> Asked[TestResult]:
+    ) -> TypedCall[TestResult]:
         """Test counts: {name: [one per item]}, [{name: count}], {id: {name: count}}, or one N x 4 array."""
-        return Asked(call_of(requests.counts(u, v, **options)).kept(store), reader_of(TestResult))
+        return TypedCall(call_of(requests.counts(u, v, **options)).kept(store), reader_of(TestResult))
 
     @method
     def predictions(
         self, gold: Any, u: Any, v: Any, *, store: bool = False, **options: Unpack[Options]
-    ) -> Asked[TestResult]:
+    ) -> TypedCall[TestResult]:
         """Test the outputs of both systems against the gold standard."""
-        return Asked(call_of(requests.predictions(gold, u, v, **options)).kept(store), reader_of(TestResult))
+        return TypedCall(
+            call_of(requests.predictions(gold, u, v, **options)).kept(store), reader_of(TestResult)
+        )
 
     @method
-    def files(self, /, **files_and_fields: FileLike | Any) -> Asked[TestResult]:
+    def files(self, /, **files_and_fields: FileLike | Any) -> TypedCall[TestResult]:
         """Test evaluation files; keywords as for `requests.files`, and `store`, a field of the form."""
-        return Asked(call_of(requests.files(**files_and_fields)), reader_of(TestResult))
+        return TypedCall(call_of(requests.files(**files_and_fields)), reader_of(TestResult))
 
     @method
     def gate(
@@ -367,10 +369,10 @@ class _Calls(Connection):
         *,
         store: bool = False,
         **terms: Unpack[GateTerms],
-    ) -> Asked[GateResult]:
+    ) -> TypedCall[GateResult]:
         """Decide: U is the candidate, V the baseline. A failed gate is a result, not an error."""
         request = test if isinstance(test, GateRequest) else requests.gate(test, **terms)
-        return Asked(call_of(request).kept(store), reader_of(GateResult))
+        return TypedCall(call_of(request).kept(store), reader_of(GateResult))
 
     @method
     def compare(
@@ -382,13 +384,13 @@ class _Calls(Connection):
         datasets: Mapping[str, Any] | None = None,
         store: bool = False,
         **options: Unpack[CompareOptions],
-    ) -> Asked[CompareResult]:
+    ) -> TypedCall[CompareResult]:
         """Compare many systems: {name: column}, a data frame, names and an N x K array, or data sets of these.
 
         Also takes a request of `requests.compare` or `requests.compare_files`; see there.
         """
         request = compare_requests.compare_request(systems, scores, gold=gold, datasets=datasets, **options)
-        return Asked(call_of(request).kept(store), reader_of(CompareResult))
+        return TypedCall(call_of(request).kept(store), reader_of(CompareResult))
 
     @method
     def power(
@@ -399,30 +401,30 @@ class _Calls(Connection):
         *,
         store: bool = False,
         **given: Any,
-    ) -> Asked[PowerResult]:
+    ) -> TypedCall[PowerResult]:
         """Find the true difference that a test detects, its power, or the number of items; see `requests.power`."""
         request = requests.power_request(design, solve, given)
-        return Asked(call_of(request).kept(store), reader_of(PowerResult))
+        return TypedCall(call_of(request).kept(store), reader_of(PowerResult))
 
     @method
-    def batch(self, requests: Sequence[Request], *, store: bool = False) -> Asked[Answers]:
+    def batch(self, requests: Sequence[Request], *, store: bool = False) -> TypedCall[Answers]:
         """The answers to many small requests, in order; a wrong request has its error in its place."""
-        return Asked(batch_call(requests).kept(store), responses.answers_of_list)
+        return TypedCall(batch_call(requests).kept(store), responses.answers_of_list)
 
     @method
-    def meta(self) -> Asked[Meta]:
+    def meta(self) -> TypedCall[Meta]:
         """The server's limits, methods, statistics and formats."""
-        return Asked(Call("/v1/meta", "GET"), reader_of(Meta))
+        return TypedCall(Call("/v1/meta", "GET"), reader_of(Meta))
 
     @method
-    def keep(self, request: Request, format: str = "json", **chosen: Unpack[Chosen]) -> Asked[str]:  # noqa: A002  (the name of the option)
+    def keep(self, request: Request, format: str = "json", **chosen: Unpack[Chosen]) -> TypedCall[str]:  # noqa: A002  (the name of the option)
         """Store an answer, or the report that `report` would give, on the server for a while; return its permalink."""
-        return Asked(_report_call(request, format, chosen).kept(), responses.place_of_answer)
+        return TypedCall(_report_call(request, format, chosen).kept(), responses.place_of_answer)
 
     @method
-    def stored(self, permalink: str) -> Asked[Stored]:
+    def stored(self, permalink: str) -> TypedCall[Stored]:
         """The answer stored under a permalink, or under its last part: a result, answers to a list, or a report."""
-        return Asked(Call(PLACE + stored_name(permalink, self.url), "GET"), responses.stored_answer)
+        return TypedCall(Call(PLACE + stored_name(permalink, self.url), "GET"), responses.stored_answer)
 
 
 def _report_call(request: Request, format_: str, chosen: Chosen) -> Call:

@@ -185,7 +185,7 @@ class PilotDesign(Design):
     _rejections: dict[int, Rejection | None] = field(default_factory=dict, repr=False)
 
     @property
-    def own_n(self) -> int:
+    def pilot_n(self) -> int:
         """The pilot's items."""
         return self.sizes.items
 
@@ -223,7 +223,7 @@ class PilotDesign(Design):
         if self.sizes.grows == "sum":
             detail = "A sum grows with the items, and so would the effect: ask for mean_difference, whose effect does not."
             raise InvalidTest.at("/solve", "not_available", detail)
-        start = _least(_reaching(self.rough, size, power), self.own_n)
+        start = _least(_reaching(self.rough, size, power), self.pilot_n)
         reaches = _reaching(self, size, power)
         high = None if start is None else _least(reaches, start)
         if high is None:
@@ -302,7 +302,7 @@ class PilotDesign(Design):
     def sizes_at(self, n: int) -> Sizes:
         """The sizes of n items, rounded where their law would take too long; raises InvalidTest."""
         if n not in self._sizes:
-            self._sizes[n] = quick(self.sizes if n == self.own_n else self._resized(n), self.most)
+            self._sizes[n] = quick(self.sizes if n == self.pilot_n else self._resized(n), self.most)
         return self._sizes[n]
 
     def _rejects(self, n: int) -> Rejection | None:
@@ -312,7 +312,7 @@ class PilotDesign(Design):
 
     def _resized(self, n: int) -> Sizes:
         if self.sizes.grows is None:
-            detail = f"How this statistic changes with the number of items is not known: leave n out, for the {self.own_n} of the pilot."
+            detail = f"How this statistic changes with the number of items is not known: leave n out, for the {self.pilot_n} of the pilot."
             raise InvalidTest.at("/n", "only_own_n", detail)
         return self.sizes.of(n)
 
@@ -360,7 +360,7 @@ class PlannedSensitivity:
 
     def solve(self) -> SensitivityRecord:
         """Compute both numbers; they are sizes, without a sign."""
-        design, n = self.design, self.design.own_n
+        design, n = self.design, self.design.pilot_n
         method = design.method_at(n)
         return SensitivityRecord(
             power=self.power,
@@ -387,10 +387,10 @@ def planned_sensitivity(problem: Problem, asked: SensitivityQuestion, budget: Bu
         sizes = sizes_of(problem)
     test = LevelTest(asked.alpha, asked.alternative, mid=asked.significance == "mid_p")
     design = PilotDesign(sizes, test)
-    cost = design.cost(design.own_n, solved=True)
+    cost = design.cost(design.pilot_n, solved=True)
     if cost.seconds > _LONGEST_S or not cost.fits(budget):
         design = PilotDesign(sizes, test, ROUGH_LAW)
-        cost = design.cost(design.own_n, solved=True)
+        cost = design.cost(design.pilot_n, solved=True)
     return PlannedSensitivity(design, asked.power, cost.seconds)
 
 

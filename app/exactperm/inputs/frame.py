@@ -406,7 +406,7 @@ def _plain(source: Source, options: ReaderOptions) -> Frame | None:
     # The names of two or more columns: different ones, and no numbers.
     differ = 1 < len(names) <= MAX_COLUMNS and len({name.lower() for name in names}) == len(names)
     if (
-        delimited.told(header)
+        delimited.declared_delimiter(header)
         or not differ
         or not any(names)
         or are_data(names)
@@ -436,7 +436,7 @@ def _plain(source: Source, options: ReaderOptions) -> Frame | None:
 def _table(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
     lines = source.lines(notes)
     skipped = _comments_on_top(lines)
-    separator = delimited.told(lines[skipped]) if skipped < len(lines) else None
+    separator = delimited.declared_delimiter(lines[skipped]) if skipped < len(lines) else None
     if separator is not None:
         notes.append(f"{source.label}: line {skipped + 1} names the separator, {quoted(separator)}.")
         lines[skipped] = ""

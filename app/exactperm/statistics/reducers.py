@@ -14,7 +14,7 @@ from ..engine.lattice import Integers, Whole, exact_total
 from ..errors import InvalidTest
 from . import formula
 from .catalogue import ENTRIES, require_known
-from .numbers import MAX_INTEGER, MAX_SHARES, effects_on, on_one_unit, times
+from .numbers import MAX_INTEGER, MAX_SHARES, common_unit, effects_on, times
 from .paired import Paired, StatisticSpec, kind_of
 from .pairwise.correlation import Correlation
 from .problems import Additive, Joint
@@ -74,7 +74,7 @@ def _no_mean(name: str) -> InvalidTest:
 
 def _sum_of(problems: Sequence[Additive]) -> Additive:
     exact = [_exact_effects(problem) for problem in problems]
-    base, factors = on_one_unit([unit / len(problems) for unit, _, _ in exact])
+    base, factors = common_unit([unit / len(problems) for unit, _, _ in exact])
     effects = [times(factor, column) for factor, (_, column, _) in zip(factors, exact, strict=True)]
     off = max(factor * each for factor, (_, _, each) in zip(factors, exact, strict=True))
     unit, (stay,), rounding = effects_on(base, _joined(effects), error=off)
@@ -125,7 +125,7 @@ def _shares(problems: Sequence[Additive]) -> Integers | None:
     if not all(problem.shiftable for problem in problems):
         return None
     sizes = [_sizes(problem) for problem in problems]
-    _, factors = on_one_unit([Fraction(1, exact_total(own)) for own in sizes])
+    _, factors = common_unit([Fraction(1, exact_total(own)) for own in sizes])
     # Every data set has as large a share as the first.
     if len(problems) * factors[0] * exact_total(sizes[0]) >= MAX_SHARES:
         return None

@@ -224,7 +224,9 @@ def read_systems(
         raise source.empty()
     if len(known) < data.n:
         notes.append(f"{data.n - len(known):,} items without gold were left out (on_missing).")
-    systems: dict[str, Any] = {name: _given(outputs, column, source.role) for name, column in values.items()}
+    systems: dict[str, Any] = {
+        name: _present_column(outputs, column, source.role) for name, column in values.items()
+    }
     for name, column in systems.items() if wanted is None and outputs is SCORES else ():
         if not isinstance(column, Gapped):
             refuse_index(data, name, column)
@@ -251,11 +253,11 @@ def read_systems(
         return data.place(row, at.get(column) or "")
 
     ordered = {name: systems[name] for name in sorted(systems)}
-    board = PairedColumns(ordered, place, _given(LABELS, gold, ""), **of_items)
+    board = PairedColumns(ordered, place, _present_column(LABELS, gold, ""), **of_items)
     return ManySystems({None: board}, tuple(notes), labels=frozenset(known), default=default)
 
 
-def _given(outputs: Outputs, values: list[Any], role: str) -> RawColumn:
+def _present_column(outputs: Outputs, values: list[Any], role: str) -> RawColumn:
     """A column, and which rows have a value, where not all have."""
     at = [row for row, value in enumerate(values) if value is not None] if None in values else None
     own = values if at is None else [values[row] for row in at]
@@ -351,7 +353,7 @@ def _reading(
         role: ValuesById(own.of.data.source, own.ids, read_as[role], own.place)
         for role, own in {**of_gold, **systems}.items()
     }
-    truth = values["gold0"] if len(golds) == 1 else _one_gold(values["gold0"], values["gold1"], options)
+    truth = values["gold0"] if len(golds) == 1 else _merged_gold(values["gold0"], values["gold1"], options)
     predictions = predictions_by_id(
         truth, values["u"], values["v"], options.on_missing, notes, groups=_of_items(golds, "group"),
         clusters=_of_items(golds, "cluster"), events=_of_items(golds, "event"), are_labels=outputs is LABELS,
@@ -364,7 +366,7 @@ def _reading(
     return Reading("predictions", predictions, default, tuple(notes), format_)
 
 
-def _one_gold(first: ValuesById, second: ValuesById, options: ReaderOptions) -> ValuesById:
+def _merged_gold(first: ValuesById, second: ValuesById, options: ReaderOptions) -> ValuesById:
     """Gold of both files, which must agree; where items are dropped, of all items."""
     known = dict(zip(first.ids or range(len(first.values)), first.values, strict=True))
     for row, (key, label) in enumerate(zip(second.ids or range(len(known)), second.values, strict=True)):

@@ -165,7 +165,7 @@ def _beside_gold(guessed: str, look: FirstLook, options: ReaderOptions) -> str:
         return guessed
     named = guessed in TABLES and options.given() & {"gold_column", "event_column"}
     may_hold_gold = named or guessed not in TABLES or "file" in look.roles or labels.has_gold(look)
-    told = told_by_statistic(options.statistic) if may_hold_gold else None
+    told = format_by_statistic(options.statistic) if may_hold_gold else None
     return told or (RANKED if named else guessed)
 
 
@@ -174,7 +174,7 @@ def may_be_either(guessed: str, name: str, options: ReaderOptions) -> bool:
     return name == RANKED and guessed in TABLES and options.statistic is None
 
 
-def told_by_statistic(statistic: str | None) -> str | None:
+def format_by_statistic(statistic: str | None) -> str | None:
     """The format of scores or of labels beside gold, if that is what a statistic compares with gold."""
     if statistic in PAIRWISE:
         return RANKED
@@ -191,7 +191,7 @@ class Guess:
 
 def _beside_gold_file(options: ReaderOptions) -> str:
     """The format of a submission beside its solution, by what the statistic compares; raises InvalidTest."""
-    format_ = told_by_statistic(options.statistic)
+    format_ = format_by_statistic(options.statistic)
     if format_ is None:
         detail = (
             "Predictions and gold have a file each, and nothing says how they are compared: give the statistic, such as "

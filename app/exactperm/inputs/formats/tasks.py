@@ -112,13 +112,13 @@ MOST_NOTES = 60
 OPTIONS = ("format", "metric", "clusters")  # what readers are told
 WHAT = ("kind", "format", "metric", "statistic", "direction", "counts", "weights", "clusters", "ids")
 
-ReadOne = Callable[[Mapping[str, UploadedFile], ReaderOptions], Reading]
+ReadFiles = Callable[[Mapping[str, UploadedFile], ReaderOptions], Reading]
 Files = Mapping[str, UploadedFile]
 Codes = NDArray[np.int64]
 
 
-def read(files: Files, options: ReaderOptions, read_one: ReadOne, *, drops: bool) -> Reading:
-    """Read the files of each task with `read_one`, and join them; raises MalformedBody, InvalidTest at `/files/<role>/<task>/…`.
+def read(files: Files, options: ReaderOptions, read_single: ReadFiles, *, drops: bool) -> Reading:
+    """Read the files of each task with `read_single`, and join them; raises MalformedBody, InvalidTest at `/files/<role>/<task>/…`.
 
     `drops` says whether the format knows on_missing itself: else it is about tasks alone.
     """
@@ -133,7 +133,7 @@ def read(files: Files, options: ReaderOptions, read_one: ReadOne, *, drops: bool
         own = replace(own, clusters=None)
     way = "; a whole task that is missing has no bounds" if options.on_missing == BOUNDS else ""
     readings, notes = each_task(
-        divided, lambda _, of_task: read_one({role: of_task.get(role, file) for role, file in files.items()}, own),
+        divided, lambda _, of_task: read_single({role: of_task.get(role, file) for role, file in files.items()}, own),
         drop="drop", dropped=options.on_missing == "drop", way=way,
     )  # fmt: skip
     notes += [
@@ -143,12 +143,12 @@ def read(files: Files, options: ReaderOptions, read_one: ReadOne, *, drops: bool
 
 
 def each_task(
-    divided: Mapping[str, tuple[str, Sequence[UploadedFile]]], read_one: Callable[[str, Files], Reading], *, drop: str,
+    divided: Mapping[str, tuple[str, Sequence[UploadedFile]]], read_single: Callable[[str, Files], Reading], *, drop: str,
     dropped: bool, way: str = "",
 ) -> tuple[dict[str, Reading], list[Note]]:  # fmt: skip
     """The readings of the tasks in their order, and which were left out.
 
-    `divided` are names and files by the tokens of their pointers; `read_one` reads those of one task. Unless tasks are `dropped`, by the
+    `divided` are names and files by the tokens of their pointers; `read_single` reads those of one task. Unless tasks are `dropped`, by the
     value `drop` of on_missing, all names have the same.
 
     Raises InvalidTest: two files of a name are of one task, there is no file of a task that another name has, no task is one of all, or
@@ -168,7 +168,7 @@ def each_task(
     readings: dict[str, Reading] = {}
     for task in sorted(common):
         with relocated(in_task(task, divided)):
-            readings[task] = read_one(task, {token: tasks[task] for token, tasks in by_name.items()})
+            readings[task] = read_single(task, {token: tasks[task] for token, tasks in by_name.items()})
         _require_alike(task, readings, next(iter(divided)))
     lacking = sorted(every - common)
     left = f"{len(lacking):,} tasks that not all systems have were left out (on_missing: {drop}): {some(lacking)}."
