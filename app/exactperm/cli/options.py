@@ -206,9 +206,12 @@ BOARD_SECTIONS = {
 class Option(click.Option):
     """An option in a section of the help."""
 
-    def __init__(self, *names: Any, section: str = "Options", **settings: Any) -> None:
+    def __init__(
+        self, *names: Any, section: str = "Options", fields: Collection[str] = (), **settings: Any
+    ) -> None:
         super().__init__(*names, **settings)
         self.section = section
+        self.fields = fields  # that are typed as -O NAME=VALUE
 
 
 class Sectioned(click.Command):
@@ -220,8 +223,9 @@ class Sectioned(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             name = error.option_name.lstrip("-").replace("-", "_")
-            typed = f"-O {name}=VALUE" if name in RARE else OTHERWISE.get(name)
-            if typed is not None and any(parameter.name == "option" for parameter in self.params):
+            rare = {field for parameter in self.params for field in getattr(parameter, "fields", ())}
+            typed = f"-O {name}=VALUE" if name in rare else OTHERWISE.get(name)
+            if typed is not None and rare:
                 sentence = f"No such option: {error.option_name}. Write {typed}."
                 raise click.NoSuchOption(error.option_name, sentence, ctx=ctx) from None
             raise
@@ -310,14 +314,22 @@ BESIDE = (
     _file("--documents", metavar="FILE", help="The document of each item (conll, mt)."),
 )
 NAMES = _file("--names", nargs=2, metavar="U V", help="Names of the systems in reports.")
-OTHERS = _file(
-    "--option",
-    "-O",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help=f"Any other field of the form: {', '.join(sorted(RARE))}, ….",
-)
-FILES = (*BESIDE, NAMES, OTHERS)
+
+
+def others(of: Mapping[str, Collection[Field]] = SECTIONS, but: Collection[str] = ()) -> Callable[[Any], Any]:
+    """`-O NAME=VALUE`: the rare fields of these sections, `but` a few."""
+    rare = RARE.intersection(field.name for fields in of.values() for field in fields).difference(but)
+    return _file(
+        "--option",
+        "-O",
+        metavar="NAME=VALUE",
+        multiple=True,
+        fields=rare,
+        help=f"Any other field of the form: {', '.join(sorted(rare))}, ….",
+    )
+
+
+FILES = (*BESIDE, NAMES, others())
 KIND = _file(
     "--kind",
     type=click.Choice(["effects", "scores", "counts", "predictions"]),
@@ -383,7 +395,7 @@ OF_THE_GATE = (
 )
 OF_A_COMPARE = (
     *BESIDE,
-    OTHERS,
+    others(BOARD_SECTIONS),
     _compare(
         "--pair",
         "pair",
@@ -443,7 +455,9 @@ OF_THE_POWER = (
         metavar="NUMBER",
         help=("Standard deviation of an item's difference, if nothing else is known."),
     ),
-    *FILES,
+    *BESIDE,
+    NAMES,
+    others(but=NOT_OF_A_PILOT),
     *of_fields("Test", "Statistic", "Reading the files", but=NOT_OF_A_PILOT),
     *output(OF_POWER, "text"),
     *SERVER,
