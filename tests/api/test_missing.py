@@ -320,6 +320,13 @@ def test_an_item_that_no_system_of_a_file_has_is_not_left_out_unasked(service: A
     assert asked["pairs"][0]["n"] == 4
 
 
+@pytest.mark.parametrize("column", [None, 3, True, "abc"])
+@pytest.mark.parametrize("name", ["id", "seed", ""])
+def test_a_scalar_with_the_name_of_ids_is_no_column(service: Any, name: str, column: Any) -> None:
+    body = {"kind": "scores", "systems": {"A": [1, 0], "B": [0, 1], name: column}}
+    assert error_of(service.post("/v1/compare", body)) == (f"/systems/{name}", "not_a_column")
+
+
 def test_ids_with_a_null_are_no_system(service: Any) -> None:
     systems = {"id": [1, 2, None, 4], "A": [1, 0, None, 1], "B": [0, 1, 1, 0]}
     request = {"kind": "scores", "systems": systems, "on_missing": "pairwise"}

@@ -160,7 +160,9 @@ def without_ids(
 
 
 def _are_ids(column: Any) -> bool:
-    """Whether values are distinct texts or integers; nulls are not values."""
+    """Whether values are distinct texts or integers; nulls are not values, and a scalar is no column."""
+    if not isinstance(column, Sequence | np.ndarray) or isinstance(column, str):
+        return False
     values = column.tolist() if isinstance(column, np.ndarray) else [one for one in column if one is not None]
     return set(map(type, values)) <= {str, int} and len(set(values)) == len(values)
 
