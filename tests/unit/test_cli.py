@@ -616,6 +616,20 @@ def test_nothing_is_deleted_where_theirs_answers_nought(tmp_path: Path) -> None:
     assert found["p_value"] == pytest.approx(2 / 2**40, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    "header", [b"", b"tp_u,incorrect_u,tp_v,incorrect_v\n", b"id,tp_u,incorrect_u,tp_v,incorrect_v\n"]
+)
+def test_a_table_of_counts_has_no_column_of_gold_whatever_its_statistic(
+    tmp_path: Path, header: bytes
+) -> None:
+    """`f1` is a statistic of counts and of labels beside gold."""
+    path = tmp_path / "data.csv"
+    ids = ["a,", "b,"] if b"id" in header else ["", ""]
+    path.write_bytes(header + f"{ids[0]}8,2,6,1\n{ids[1]}3,3,5,2\n".encode())
+    answer = answer_of_cli_authors(str(path), "--statistic", "f1")
+    assert (answer["statistic"]["name"], answer["reading"]["format"]) == ("f1", "csv")
+
+
 def test_no_difference_is_one_where_theirs_fails(tmp_path: Path) -> None:
     assert answer_of_cli_authors(write(tmp_path, [(3, 3)] * 5), "--metric", "acc")["p_value"] == 1.0
 

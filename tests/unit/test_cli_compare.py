@@ -210,7 +210,7 @@ def test_names_that_would_do_harm_stay_inert(tmp_path: Path) -> None:
         (["--alternative", "greater"], ["Set --alternative two-sided"]),
         (["--pair", "A", "B", "--compare", "all_pairs"], ["--pair and --compare set the same option"]),
         (["--systems", "A"], ["at least two systems"]),
-        (["--compare", "all_pairs", "--baseline", "A"], ["--baseline goes with --compare baseline"]),
+        (["--compare", "all_pairs", "--baseline", "A"], ["--baseline needs --compare baseline"]),
         (["--system-u", "A"], ["No such option"]),
         (["-O", "fail_status=200"], ["fail_status"]),
         (["-f", "csv", "--picture", "heatmap"], ["at --picture"]),

@@ -164,7 +164,8 @@ def _beside_gold(guessed: str, look: FirstLook, options: ReaderOptions) -> str:
     if guessed not in {RANKED, LABELLED, *TABLES}:
         return guessed
     named = guessed in TABLES and options.given() & {"gold_column", "event_column"}
-    may_hold_gold = named or guessed not in TABLES or "file" in look.roles or labels.has_gold(look)
+    may_hold_gold = named or guessed not in TABLES or labels.has_gold(look)
+    may_hold_gold = may_hold_gold or ("file" in look.roles and not labels.has_counts(look))
     told = format_by_statistic(options.statistic) if may_hold_gold else None
     return told or (RANKED if named else guessed)
 

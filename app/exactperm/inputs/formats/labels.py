@@ -173,6 +173,16 @@ def has_gold(look: FirstLook) -> bool:
     return find(_columns(look), names.SURELY_GOLD) is not None
 
 
+def has_counts(look: FirstLook) -> bool:
+    """Whether a table has no header, or counts of both systems (tp_u and tp_v): it has no column of gold."""
+    columns = _columns(look)
+    counted = {name[:-1] for name in columns if name.endswith("_u")} & {
+        name[:-1] for name in columns if name.endswith("_v")
+    }
+    nested = any(isinstance(value, dict) for values in columns.values() for value in values)
+    return nested or not counted.issubset(names.STEMS) or all(name.isdecimal() for name in columns)
+
+
 def refuse_untold(spec: StatisticSpec, gold: Collection[Any], columns: Mapping[str, Collection[Any]]) -> None:
     """Refuse the statistic `spec` of scores that nobody has named, where the scores may be labels: whole numbers that gold also has."""
     labels = set(gold)
