@@ -153,11 +153,6 @@ class Aligned:
     lacking: Gaps | None = None
 
 
-def in_order(n: int) -> Aligned:
-    """n items without ids or clusters, in the order of all columns."""
-    return Aligned(n, {}, Pairing(), Items(range(n)))
-
-
 def system_pointer(name: str) -> str:
     """The pointer to a system of a JSON request."""
     return "/systems/" + pointer_token(name)
@@ -175,15 +170,14 @@ def align(
     one form. Pointers are those of the columns, `/ids` and `/clusters`.
     """
     keyed = {name: column for name, column in columns.items() if isinstance(column, ById)}
-    if not keyed:
-        return _aligned(_by_order(columns, ids, distinct=distinct), clusters, on_missing)
-    if len(keyed) != len(columns):
+    if 0 < len(keyed) < len(columns):
         other = next(name for name in columns if name not in keyed)
         detail = "Give all columns as objects keyed by id, or all as arrays."
         raise InvalidTest.at(other, "mixed_forms", detail)
-    if ids is not None:
+    if keyed and ids is not None:
         raise InvalidTest.at("/ids", "redundant_ids", "The systems are keyed by id already; leave ids out.")
-    return _aligned(_by_key(keyed), clusters, on_missing)
+    items = _by_key(keyed) if keyed else _by_order(columns, ids, distinct=distinct)
+    return _aligned(items, clusters, on_missing)
 
 
 def _by_order(columns: Mapping[str, RawColumn], ids: Sequence[Any] | None, *, distinct: bool) -> Items:
@@ -273,8 +267,7 @@ def _aligned(columns: Items, clusters: Any, on_missing: Way) -> Aligned:
     codes, n_clusters = items.codes(clusters, "clusters")
     order, present = _taken(columns, kept)
     ids = None if isinstance(columns.ids, range) else items.named()
-    by_id = columns.keyed or ids is not None
-    pairing = Pairing(codes, n_clusters, by_id=by_id, ids=ids)
+    pairing = Pairing(codes, n_clusters, by_id=columns.keyed or ids is not None, ids=ids)
     if columns.keyed or lacking:  # how many values of each system of a test were left out
         alone = [columns.size(name) - matched if name in columns.positions else 0 for name in ("/u", "/v")]
         pairing = replace(pairing, matched=matched, only_u=alone[0], only_v=alone[1], largest=columns.largest)
@@ -454,7 +447,8 @@ class PairedColumns:
         columns = self.columns()
         lengths = {None if isinstance(one, ById | Gapped) else len(one) for one in columns.values()}
         if self.ids is None and self.clusters is None and len(lengths) == 1 and lengths.isdisjoint((None, 0)):
-            return in_order(len(next(iter(columns.values()))))
+            n = len(next(iter(columns.values())))
+            return Aligned(n, {}, Pairing(), Items(range(n)))
         return align(
             columns, ids=self.ids, clusters=self.clusters, on_missing=on_missing, distinct=self.distinct
         )

@@ -353,7 +353,9 @@ def _reading(
         role: ValuesById(own.of.data.source, own.ids, read_as[role], own.place)
         for role, own in {**of_gold, **systems}.items()
     }
-    truth = values["gold0"] if len(golds) == 1 else _merged_gold(values["gold0"], values["gold1"], options)
+    truth = values["gold0"]
+    if len(golds) > 1:
+        truth = _merged_gold(golds, truth, values["gold1"], dropped=options.on_missing != "error")
     predictions = predictions_by_id(
         truth, values["u"], values["v"], options.on_missing, notes, groups=_of_items(golds, "group"),
         clusters=_of_items(golds, "cluster"), events=_of_items(golds, "event"), are_labels=outputs is LABELS,
@@ -366,38 +368,44 @@ def _reading(
     return Reading("predictions", predictions, default, tuple(notes), format_)
 
 
-def _merged_gold(first: ValuesById, second: ValuesById, options: ReaderOptions) -> ValuesById:
-    """Gold of both files, which must agree; where items are dropped, of all items."""
-    known = dict(zip(first.ids or range(len(first.values)), first.values, strict=True))
-    for row, (key, label) in enumerate(zip(second.ids or range(len(known)), second.values, strict=True)):
-        if known.setdefault(key, label) != label:
-            item = f"the item {quoted(str(key))}" if second.ids else "this item"
-            detail = f"{second.source.label}: gold of {item} is {quoted(label)} here and {quoted(known[key])} in u."
-            raise InvalidTest.at(second.pointer(row), "gold_mismatch", detail)
-    if options.on_missing == "error" or first.ids is None:
+def _merged_gold(golds: Sequence[Column], first: ValuesById, second: ValuesById, *, dropped: bool) -> ValuesById:
+    """Gold of both files, which must agree; where items are `dropped`, of all items."""
+    known = _agreed(golds, "gold", [first.values, second.values])
+    if not dropped or first.ids is None:
         return first
-    keys, source = list(map(str, known)), first.source
-    return ValuesById(source, keys, list(known.values()), lambda _: source.pointer)
+    return ValuesById(
+        first.source, list(map(str, known)), list(known.values()), lambda _: first.source.pointer
+    )
 
 
 def _of_items(golds: Sequence[Column], what: str) -> Any:
     """The cluster (or group, or event) of each item, which the files with gold must agree about: by id, or by their order."""
-    found = [own.of.of_rows(what) for own in golds]
-    if all(values is None for values in found):
+    columns = [own.of.of_rows(what) for own in golds]
+    if all(values is None for values in columns):
         return None
-    known: dict[Any, Any] = {}
-    for own, values in zip(golds, found, strict=True):
-        data = own.of.data
+    for own, values in zip(golds, columns, strict=True):
         if values is None:
             detail = f"there is no column of {what}s, and the other file has one."
-            raise data.source.refused("", "mixed_forms", detail)
+            raise own.of.data.source.refused("", "mixed_forms", detail)
+    known = _agreed(golds, what, columns)
+    return known if golds[0].ids is not None else list(known.values())
+
+
+def _agreed(golds: Sequence[Column], what: str, columns: Sequence[Any]) -> dict[Any, Any]:
+    """The value of each item, by id or by its number; raises InvalidTest where files disagree."""
+    known: dict[Any, Any] = {}
+    for own, values in zip(golds, columns, strict=True):
+        data = own.of.data
         for row, (key, value) in enumerate(zip(own.ids or range(data.n), values, strict=True)):
             if known.setdefault(key, value) != value:
+                item = f"the item {quoted(str(key))}" if own.ids else "the item"
                 detail = (
-                    f"the item has the {what} {quoted(str(value))} here and {quoted(str(known[key]))} in u."
+                    f"{item} has the {what} {quoted(str(value))} here and {quoted(str(known[key]))} in u."
                 )
-                raise data.refused(row, getattr(own.of, what), f"{what}_mismatch", detail)
-    return known if golds[0].ids is not None else list(known.values())
+                raise data.refused(
+                    row, own.name if what == "gold" else getattr(own.of, what), f"{what}_mismatch", detail
+                )
+    return known
 
 
 def _raw_column(outputs: ValuesById, role: str, on_missing: OnMissingOutcome, notes: list[Any]) -> RawColumn:

@@ -206,15 +206,10 @@ def _chosen(names: Sequence[str], options: ReaderOptions, source: Source) -> Sys
         name if name is not None else next(other for other in names if other not in matches)
         for name in matches
     )
-    refuse_same(u, v)
-    return Systems(u, v)
-
-
-def refuse_same(u: str, v: str) -> None:
-    """Refuse one system in both roles, which is never better nor worse; raises InvalidTest."""
     if u == v:
         detail = f"`system_u` and `system_v` are the same: {quoted(u)}. Give two."
         raise InvalidTest.at("/options/system_v", "same_system", detail)
+    return Systems(u, v)
 
 
 # What the numbers measure, by the names of columns or fields
