@@ -148,18 +148,10 @@ def _cells(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unrolled | N
     counts = [_count(field) for field in rows[0]]
     if None in counts:
         return None
-    n = dict(zip(header, counts, strict=True))
-    _refuse_part(n)
-    cells = [(list(map(str, outcome)), n.get(name) or 0, 0) for name, outcome in CELLS.items()]
-    return _items(["u", "v"], cells, "b and c say how many items only u, and only v, gets right.")
-
-
-def _refuse_part(cells: Collection[str]) -> None:
-    """Refuse a without d, and d without a: it is not known how many items the other one counts."""
-    if ("a" in cells) != ("d" in cells):
-        lacking, other = ("d", "a") if "a" in cells else ("a", "d")
-        detail = f"There is {other} and no {lacking}: give all of a, b, c and d, which counts the items that both get wrong, or b and c alone."
-        raise InvalidTest.at(f"/{lacking}", "missing_field", detail)
+    columns = columns_of(dict(zip(header, counts, strict=True)))
+    items = [[str(u), str(v)] for u, v in zip(*columns.values(), strict=True)]
+    note = "b and c say how many items only u, and only v, gets right."
+    return Unrolled(["u", "v"], items, [0] * len(items), note) if items else None
 
 
 def _two_by_two(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unrolled | None:
@@ -247,7 +239,10 @@ def columns_of(cells: Mapping[str, Any]) -> dict[str, list[int]]:
         if type(cells.get(name, 0)) is not int or cells.get(name, 0) < 0:
             detail = f"{name} counts items, as b counts those that only U gets right: a whole number is needed, 0 or more."
             raise InvalidTest.at(f"/{name}", "not_a_count", detail)
-    _refuse_part(cells.keys() & CELLS.keys())
+    if ("a" in cells) != ("d" in cells):  # nobody knows how many items the other one counts
+        lacking, other = ("d", "a") if "a" in cells else ("a", "d")
+        detail = f"There is {other} and no {lacking}: give all of a, b, c and d, which counts the items that both get wrong, or b and c alone."
+        raise InvalidTest.at(f"/{lacking}", "missing_field", detail)
     _total(cells.get(name, 0) for name in CELLS)
     return {
         role: [outcome[side] for name, outcome in CELLS.items() for _ in range(cells.get(name, 0))]

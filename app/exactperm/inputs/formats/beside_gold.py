@@ -368,7 +368,9 @@ def _reading(
     return Reading("predictions", predictions, default, tuple(notes), format_)
 
 
-def _merged_gold(golds: Sequence[Column], first: ValuesById, second: ValuesById, *, dropped: bool) -> ValuesById:
+def _merged_gold(
+    golds: Sequence[Column], first: ValuesById, second: ValuesById, *, dropped: bool
+) -> ValuesById:
     """Gold of both files, which must agree; where items are `dropped`, of all items."""
     known = _agreed(golds, "gold", [first.values, second.values])
     if not dropped or first.ids is None:

@@ -7,7 +7,7 @@ each. An empty field, NA or NaN is a missing value.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
@@ -104,10 +104,7 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
     better = None
     if format_ in SHAPES:
         systems, metric, better = shapes.board(SHAPES[format_], source, options, notes)
-        if wanted is not None:
-            _refuse_unknown(list(systems), wanted)
-            _note_skipped([name for name in systems if name not in wanted], "systems", notes)
-            systems = {name: systems[name] for name in wanted}
+        systems = {name: systems[name] for name in _chosen(list(systems), systems, wanted, "systems", notes)}
         found = _ReadBoards({None: systems}, metric, ())
     else:
         frame = frame_in(source, format_, options, notes)
@@ -131,16 +128,19 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
     return ManySystems(boards, tuple(notes), found.metric, better, found.findings)
 
 
-def _refuse_unknown(known: Sequence[str], wanted: Sequence[str]) -> None:
-    for name in wanted:
+def _chosen(
+    known: Sequence[str], usual: Iterable[str], wanted: Sequence[str] | None, what: str, notes: list[Any]
+) -> list[str]:
+    """The names that are wanted, or the usual ones; raises InvalidTest at one that is not known."""
+    usual = list(usual)
+    for name in wanted or ():
         if name not in known:
             detail = f"There is no system {quoted(name)}; there are {some(known)}."
             raise InvalidTest.at("/systems", "unknown_system", detail)
-
-
-def _note_skipped(names: Sequence[str], what: str, notes: list[Any]) -> None:
-    if names:
-        notes.append(f"{len(names):,} other {what} were skipped: {some(names)}.")
+    skipped = [] if wanted is None else [name for name in usual if name not in wanted]
+    if skipped:
+        notes.append(f"{len(skipped):,} other {what} were skipped: {some(skipped)}.")
+    return usual if wanted is None else list(wanted)
 
 
 def _long(
@@ -150,11 +150,9 @@ def _long(
     score, dataset = score_of(frame, options), sets_of(frame, options, OF_A_BOARD)
     cluster, weight = cluster_of(frame, options), weight_of(frame, options)
     rows = rows_by_system(frame, [name for name in (system, dataset) if name is not None])
-    if wanted is not None:
-        systems = list(dict.fromkeys(name for name, *_ in rows))
-        _refuse_unknown(systems, wanted)
-        _note_skipped([name for name in systems if name not in wanted], "systems", notes)
-        rows = {names: own for names, own in rows.items() if names[0] in wanted}
+    systems = list(dict.fromkeys(name for name, *_ in rows))
+    chosen = frozenset(_chosen(systems, systems, wanted, "systems", notes))
+    rows = {names: own for names, own in rows.items() if names[0] in chosen}
     taken = frozenset((system, score, cluster, weight, dataset))
     key = key_of_long(frame, taken, rows.values(), options, notes)
     reader = frame.reader_of([score], options, notes)
@@ -259,9 +257,7 @@ def _columns(
 ) -> list[str]:  # fmt: skip
     """The columns of systems: those that are wanted, or all if they hold numbers."""
     if wanted is not None:
-        _refuse_unknown(frame.names, wanted)
-        _note_skipped([name for name in names if name not in wanted], "columns", notes)
-        return list(wanted)
+        return _chosen(frame.names, names, wanted, "columns", notes)
     costs = [name for name in names if is_cost(name) and of_name(name) is not None]
     if costs and len(names) - len(costs) - len(texts) > 1:  # what the outputs of one system cost
         notes.append(f"Costs are no systems and were left out: {some(costs)}.")
