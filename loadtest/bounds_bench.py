@@ -9,7 +9,7 @@ from exactperm.engine.one_sum import enumeration
 from exactperm.engine.probability import region
 from exactperm.engine.real import bounds
 from exactperm.engine.real.form import real_problem
-from exactperm.statistics.numbers import on_lattice
+from exactperm.statistics.effects import on_lattice
 from loadtest import workload
 from loadtest.measure import Contender, interleave
 from loadtest.options import Options

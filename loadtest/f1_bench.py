@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 from exactperm.engine.joint.form import joint_form
 from exactperm.engine.joint.grid.grid import probability
+from exactperm.statistics.effects import Joint
 from exactperm.statistics.paired import Counts, StatisticSpec
-from exactperm.statistics.problems import Joint
 from exactperm.statistics.reducers import reduce
 from loadtest import paper_tuples, workload
 from loadtest.measure import Contender, interleave

@@ -22,7 +22,7 @@ from exactperm.inference.compare.systems import Comparison
 from exactperm.inference.gate import Metric, finish_gate, prepare_metric
 from exactperm.inference.options import Options, Sequential
 from exactperm.inference.paired import run_test
-from exactperm.statistics.numbers import weights_of
+from exactperm.statistics.effects import weights_of
 from exactperm.statistics.paired import (
     Counts,
     Effects,

@@ -16,9 +16,9 @@ from exactperm.engine.plan import Budget, EngineError
 from exactperm.errors import InvalidTest
 from exactperm.inference.options import Options
 from exactperm.inference.paired import run_test
+from exactperm.statistics.effects import Joint
 from exactperm.statistics.midpoint import Strip
 from exactperm.statistics.paired import Counts, StatisticSpec
-from exactperm.statistics.problems import Joint
 from exactperm.statistics.reducers import reduce
 from exactperm.statistics.remainder import Remainder, midpoint_of
 from tests.fuzz.asgi import GENERATED, examples

@@ -31,7 +31,7 @@ from ..engine.lattice import Integers
 from . import formula
 from .labels import coded
 from .paired import Predictions, StatisticSpec
-from .problems import Additive, Joint
+from .effects import Additive, Joint
 from .reduction import difference_of_scores
 
 

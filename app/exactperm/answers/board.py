@@ -7,8 +7,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Literal
 
-from .members import FROM_REQUEST, identifier
-from .test import BoundsKind, ConfidenceInterval, Log10PValue, PValue, ReadingRecord, WarningRecord
+from .test import (
+    FROM_REQUEST,
+    BoundsKind,
+    ConfidenceInterval,
+    Log10PValue,
+    PValue,
+    ReadingRecord,
+    WarningRecord,
+    identifier,
+)
 
 Adjust = Literal["bonferroni", "holm", "hochberg", "bh", "by", "holm_discrete", "max_t", "none"]
 Design = Literal["all_pairs", "baseline", "pairs"]

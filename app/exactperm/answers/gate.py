@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from .members import identifier
 from .reading import Note
 from .test import (
     Alternative,
@@ -23,6 +22,7 @@ from .test import (
     SensitivityRecord,
     SequentialRecord,
     TestRecord,
+    identifier,
 )
 
 Policy = Literal["no_regression", "non_inferior", "improve", "equivalent"]

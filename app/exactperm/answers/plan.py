@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from .members import COST, Form
-from .test import Method
+from .test import COST, Form, Method
 
 
 @dataclass(frozen=True, slots=True)

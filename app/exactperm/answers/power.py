@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from .members import FROM_REQUEST, identifier
-from .test import Alternative, WarningRecord
+from .test import FROM_REQUEST, Alternative, WarningRecord, identifier
 
 Solve = Literal["power", "n", "effect"]
 _CHANCE = {"ge": 0, "le": 1}

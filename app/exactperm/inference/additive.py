@@ -17,7 +17,7 @@ from ..engine.plan import Budget, Cost, FractionOverBudget, Plan, choose
 from ..engine.probability import SMALLEST, Region, region, ties_of, without_half
 from ..engine.real.form import RealForm, RealRegion, items_up, real_problem
 from ..errors import InvalidTest
-from ..statistics.problems import Additive, Rounding
+from ..statistics.effects import Additive, Rounding
 from .brackets import before_samples, bracket_of_real, decides, most_steps, price_of_real
 from .certificate import Answer, Result, bracketed, certified, certified_by, sampled
 from .options import Options

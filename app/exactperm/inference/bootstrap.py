@@ -22,7 +22,7 @@ from ..engine.probability import IMPOSSIBLE, SMALLEST, UNIT_ROUNDOFF, Alternativ
 from ..engine.real.bounds import Bracket
 from ..errors import InvalidTest
 from ..statistics.decisions import compared, exact_value
-from ..statistics.problems import Additive, Joint
+from ..statistics.effects import Additive, Joint
 from ..statistics.reduction import in_linear_forms
 from ..statistics.sum_function import FunctionOf, values_of
 from .certificate import MOST_ERROR, Answer, Result, bracketed, certified, certified_by, sampled

@@ -33,9 +33,9 @@ from ..engine.real.bounds import Bracket
 from ..engine.real.form import RealForm, RealRegion
 from ..engine.real.price import steps_and_bytes
 from ..statistics.decisions import as_float, exact_value
+from ..statistics.effects import Joint
 from ..statistics.evaluation import ball, sign_of
 from ..statistics.midpoint import Strip, rounded_line
-from ..statistics.problems import Joint
 from ..statistics.remainder import Midpoint, Remainder, midpoint_of
 from .certificate import Answer, bracketed
 from .options import Options

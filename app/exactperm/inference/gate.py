@@ -39,7 +39,6 @@ from ..statistics.paired import Effects, Paired, StatisticSpec
 from ..statistics.reducers import Problem
 from .additive import AdditiveTest, RoundedTest
 from .certificate import SMALLEST_NORMAL
-from .digest import members
 from .one_sided import (
     Favoured,
     MarginTest,
@@ -54,7 +53,7 @@ from .one_sided import (
     question_of,
     without_margin,
 )
-from .options import Options, Sequential
+from .options import Options, Sequential, members
 from .paired import Prepared, finish, prepare
 from .record import differences_of
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, sensitivity_if_any

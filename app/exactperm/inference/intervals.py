@@ -20,8 +20,8 @@ from ..engine.one_sum.monte_carlo import blocks
 from ..engine.paired_proportions import tango_interval
 from ..engine.plan import Budget
 from ..presentation.numbers import number
+from ..statistics.effects import Additive, Joint
 from ..statistics.pairwise.correlation import Correlation
-from ..statistics.problems import Additive, Joint
 from ..statistics.scores import PairedBinary, Quantiles, binary_of
 from .bootstrap import BootstrapTest, JointBootstrap
 from .certificate import PlannedTest, Result

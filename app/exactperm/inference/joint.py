@@ -22,8 +22,8 @@ from ..engine.one_sum.methods import costs as costs_of_sum
 from ..engine.plan import Budget, Cost, Plan, impatient
 from ..engine.probability import SMALLEST
 from ..errors import InvalidTest, PlanTooLarge
+from ..statistics.effects import Joint
 from ..statistics.midpoint import Linearisation, linearise, rounded_line
-from ..statistics.problems import Joint
 from ..statistics.reduction import in_linear_forms
 from ..statistics.sum_function import Deciding, Price, values_of
 from .brackets import JointBracket, joint_bracket, worth_it

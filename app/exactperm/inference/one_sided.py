@@ -18,7 +18,7 @@ from ..engine.paired_proportions import tango_test
 from ..engine.plan import Budget
 from ..engine.probability import LN10, SMALLEST
 from ..errors import InvalidTest, PlanTooLarge
-from ..statistics.problems import Joint
+from ..statistics.effects import Joint
 from ..statistics.scores import (
     NotShiftableError,
     PairedBinary,

@@ -1,11 +1,18 @@
-"""What a caller may choose about a test, whatever its statistic."""
+"""What a caller may choose about a test, whatever its statistic, and the identity of a request."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from functools import lru_cache
+from typing import Any, Literal
 
-from ..answers.test import Alternative, Method, Resampling
+import numpy as np
+
+from ..answers.test import Alternative, Method, Moved, Resampling
+from ..statistics.paired import Gaps, Paired, Pairing, Repeated, StatisticSpec, Weights
 
 Significance = Literal["p", "mid_p"]
 SequentialMode = Literal["anytime"]
@@ -53,3 +60,107 @@ class Options:
     name_v: str = "V"
     metric: str | None = None
     higher_is_better: bool | None = None
+
+
+# The identity of a request: equal for equal data, statistic and options, however they were sent
+
+
+_SETTINGS = json.JSONEncoder(sort_keys=True, default=str)
+# How many of the last options are kept as text.
+_CACHE_SIZE = 256
+# The integer types of 1, 2 and 4 bytes, and the least and the largest number of each.
+_NARROW = tuple((np.dtype(f"<i{size}"), -(1 << 8 * size - 1), (1 << 8 * size - 1) - 1) for size in (1, 2, 4))
+
+
+def members(record: Any) -> dict[str, Any]:
+    """The fields of a record by name, without the copies of `dataclasses.asdict`."""
+    return {name: getattr(record, name) for name in record.__slots__}
+
+
+def request_digest(
+    data: Paired, spec: StatisticSpec, options: Options, algorithm: str, moved: Moved | None = None
+) -> str:
+    """SHA-256, in hex, of the canonical request under one version of the algorithm.
+
+    Columns enter by value (3 and 3.0 are the same), ids not at all: they only pair. Those that the
+    answer names (`moved`) do, so that equal ids of requests have equal answers.
+    """
+    spec_text = _SETTINGS.encode([spec.name, dict(spec.parameters)])
+    settings = f'{{"algorithm": "{algorithm}", "options": {_options_text(options)}, "spec": {spec_text}}}'
+    digest = hashlib.sha256(settings.encode())
+    for name, value in members(data).items():
+        if value is None and name in {"weights", "groups", "event", "gaps"}:
+            continue  # ids are as old as tests without them
+        digest.update(f"|{type(data).__name__}.{name}:".encode())
+        for chunk in canonical(value.clusters if isinstance(value, Pairing) else value):
+            digest.update(chunk)
+    if moved is not None:
+        digest.update(json.dumps([moved.toward_u, moved.toward_v]).encode())
+    return digest.hexdigest()
+
+
+def _options_text(options: Options) -> str:
+    """The options as JSON: of most requests those of one before, up to the seed."""
+    if options.sequential is not None:  # has numbers of its own
+        return _SETTINGS.encode(options_by_name(options))
+    return _text_of_plain(*members(options).values())
+
+
+@lru_cache(maxsize=_CACHE_SIZE, typed=True)
+def _text_of_plain(*values: Any) -> str:
+    """The same, kept for values that are equal and of the same types: 1 and 1.0 are written differently."""
+    return _SETTINGS.encode(options_by_name(Options(*values)))
+
+
+def options_by_name(options: Options) -> dict[str, Any]:
+    """The options by name; what was measured and its direction only where the answer differs for them."""
+    named = members(options)
+    for later in ("power", "sequential"):
+        if named[later] is None:
+            del named[later]  # ids are as old as tests without them
+    metric, higher = named.pop("metric"), named.pop("higher_is_better")
+    if metric is not None or higher is False:
+        named |= {"metric": metric, "higher_is_better": higher}
+    return named
+
+
+def canonical(value: object) -> Iterator[bytes]:
+    """A column, or anything of JSON, by value: 3 and 3.0 are the same."""
+    if value is None:
+        yield b"none"
+    elif isinstance(value, np.ndarray):
+        column = _narrowed(value)
+        yield f"{column.dtype.str}{column.shape}".encode()
+        yield column.tobytes()
+    elif isinstance(value, Repeated):
+        yield from canonical(value.values)
+        yield from canonical(value.lengths)
+    elif isinstance(value, Gaps):
+        yield json.dumps([value.low, value.high, value.neither]).encode()
+        for side in (value.u, value.v, value.clusters):
+            yield b"|"
+            yield from canonical(side)
+    elif isinstance(value, Weights):
+        yield json.dumps([str(value.unit), *map(str, value.values.tolist())]).encode()
+    elif isinstance(value, Mapping):
+        for name in sorted(value):
+            yield f"{name}=".encode()
+            yield from canonical(value[name])
+    else:
+        yield json.dumps(value, separators=(",", ":")).encode()
+
+
+def _narrowed(column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The column in the smallest little-endian type that holds its values, integers first."""
+    if column.dtype.kind == "f":
+        whole = np.rint(column)
+        if not (np.array_equal(whole, column) and np.abs(column).max(initial=0.0) < 2**53):
+            return column.astype("<f8") + 0.0  # minus zero is zero
+        column = whole.astype(np.int64)
+    low, high = (
+        (int(np.minimum.reduce(column, axis=None)), int(np.maximum.reduce(column, axis=None)))
+        if column.size
+        else (0, 0)
+    )
+    narrow = next((kind for kind, least, most in _NARROW if least <= low and high <= most), np.dtype("<i8"))
+    return column.astype(narrow)

@@ -36,23 +36,21 @@ from ..engine.plan import (
 )
 from ..errors import Flaw, InvalidTest, PlanTooLarge
 from ..presentation.numbers import number
-from ..statistics.columns import filled, in_order_of_ids, missing_outcomes, require_bounded
+from ..statistics.columns import filled, in_order_of_ids, missing_outcomes, require_bounded, spread_of
 from ..statistics.corpus import counted, counting_seconds
+from ..statistics.effects import Joint
 from ..statistics.paired import DataWarning, Paired, Pairing, Repeated, Scores, Segments, StatisticSpec
 from ..statistics.pairwise.correlation import Correlation
 from ..statistics.pairwise.data import reduction_seconds
-from ..statistics.problems import Joint
 from ..statistics.reducers import Problem, reduce
-from ..statistics.repeats import spread_of
 from ..statistics.scores import Quantiles
 from .additive import AdditiveTest, additive_test
 from .bootstrap import bootstrap_test, refuse_pairs
 from .certificate import PlannedTest, Result, mid_p_value, require, significant
 from .correlation import correlation_test
-from .digest import members, request_digest
 from .intervals import IntervalResult, Inversion, PlannedInterval, interval_of, level_of, planned_interval
 from .joint import JointTest, joint_test
-from .options import Options
+from .options import Options, members, request_digest
 from .quantile import quantile_test, refuse_bootstrap
 from .record import differences_of, effect_size, holding, item_scores_of, most_moved
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, planned_sensitivity

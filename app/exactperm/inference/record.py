@@ -27,11 +27,11 @@ from ..engine.one_sum.summary import (
 from ..engine.paired_proportions import clopper_pearson
 from ..engine.probability import SMALLEST, Alternative
 from ..errors import InvalidTest
+from ..statistics.columns import item_scores, per_item, unit_of
+from ..statistics.effects import Additive, Joint, clustered
 from ..statistics.paired import Column, Effects, Paired, Pairing, Repeated, Scores, StatisticSpec
 from ..statistics.pairwise.correlation import Correlation
-from ..statistics.problems import Additive, Joint, clustered
 from ..statistics.reducers import Problem
-from ..statistics.repeats import item_scores, per_item, unit_of
 from ..statistics.scores import PairedBinary, Quantiles, paired_binary, quantile_signs
 from ..statistics.sum_function import values_of
 from .options import PmfDetail

@@ -28,9 +28,9 @@ from ..engine.power.tilted_sum import (
     tilt_of_power,
 )
 from ..errors import InvalidTest, relocated
+from ..statistics.effects import Additive, Joint
 from ..statistics.midpoint import linearise, rounded_line
 from ..statistics.pairwise.correlation import Correlation
-from ..statistics.problems import Additive, Joint
 from ..statistics.reducers import Problem
 from .options import Significance
 from .power import Design, Needed

@@ -20,7 +20,7 @@ from ..engine.one_sum.methods import fft_cost
 from ..engine.power.parts import centred
 from ..engine.probability import SMALLEST, region
 from ..errors import InvalidTest
-from ..statistics.problems import Additive
+from ..statistics.effects import Additive
 from ..statistics.reducers import Problem
 from ..statistics.scores import NotShiftableError, shifted
 from .options import Sequential

@@ -14,8 +14,8 @@ from ..errors import InvalidTest, PlanTooLarge
 from ..presentation.numbers import number
 from ..statistics.columns import summary_warning
 from ..statistics.counts import totals_warning
+from ..statistics.effects import weights_warning
 from ..statistics.labels import label_warnings
-from ..statistics.numbers import weights_warning
 from ..statistics.paired import (
     Column,
     Counts,

@@ -13,10 +13,9 @@ from pydantic import ConfigDict, TypeAdapter
 
 from ..answers.board import CompareRecord
 from ..answers.gate import GateRecord
-from ..answers.members import ID_CHARS
 from ..answers.plan import ComparePlanRecord, PlanRecord
 from ..answers.power import PowerRecord
-from ..answers.test import Runtime, TestRecord, Versions
+from ..answers.test import ID_CHARS, Runtime, TestRecord, Versions
 from ..inference.paired import ALGORITHM_VERSION
 from ..reports.representations import BY_NAME, JSON, ReportContext
 from ..version import __version__

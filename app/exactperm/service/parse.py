@@ -40,8 +40,8 @@ from ..inputs.reader import Finding, Kind, Reading, UploadedFile
 from ..reports.representations import BY_NAME
 from ..statistics.catalogue import STATISTICS
 from ..statistics.corpus import counting_seconds
+from ..statistics.effects import weights_of
 from ..statistics.names import of_kind
-from ..statistics.numbers import weights_of
 from ..statistics.paired import (
     Counts,
     Effects,

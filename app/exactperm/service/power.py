@@ -12,7 +12,7 @@ from ..engine.plan import Cost
 from ..engine.power.tilted_sum import LevelTest
 from ..errors import Flaw, InvalidTest, PlanTooLarge, relocated
 from ..execution.ipc import UNBOUNDED, Control
-from ..inference.digest import request_digest
+from ..inference.options import request_digest
 from ..inference.paired import ALGORITHM_VERSION, planned_test
 from ..inference.power import (
     BinaryDesign,

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from ..engine.lattice import Integers
 from ..errors import InvalidTest
 from . import formula
+from .effects import Additive, Joint
 from .expression import parse
 from .formula import Node
 from .labels import RETRIEVAL, CodedLabels, coded
 from .paired import Label, Predictions, StatisticSpec
-from .problems import Additive, Joint
 from .reduction import difference_of_scores
 
 # Items times counts of both systems: half a gigabyte each for stay and swap.

@@ -24,10 +24,10 @@ from ..errors import InvalidTest
 from ..extras import missing
 from .catalogue import require_known
 from .counts import beta_of, refuse_excess, require_counts, table
+from .effects import Additive, Joint, clustered, require_items, require_same_length
 from .evaluation import Approximation, Exact, Tangent, ball, combined, minus
 from .expression import parse
 from .paired import Counts, Pairing, Segments, StatisticSpec
-from .problems import Additive, Joint, clustered, require_items, require_same_length
 from .quantity import Quantity, StateCost
 from .reduction import difference_of_scores, observed_score, require_room, totals
 from .sum_function import FunctionOf

@@ -15,11 +15,10 @@ import numpy as np
 from ..engine.lattice import EXACT_DOUBLE, Integers
 from ..errors import InvalidTest, pointer_token
 from . import formula
+from .effects import MAX_INTEGER, Additive, Joint, require_items, require_same_length
 from .expression import POINTER, parse
 from .formula import Node
-from .numbers import MAX_INTEGER
 from .paired import Column, Counts, DataWarning, StatisticSpec, Systems
-from .problems import Additive, Joint, require_items, require_same_length
 from .quantity import Formula
 from .reduction import difference_of_scores, totals
 from .sum_function import score_of

@@ -21,9 +21,9 @@ import numpy as np
 
 from ..engine.lattice import Integers
 from ..errors import InvalidTest
+from .effects import Additive, Joint, clustered, require_items, require_same_length, single_items
 from .expression import parse
 from .paired import DataWarning, Item, Label, Predictions, StatisticSpec
-from .problems import Additive, Joint, clustered, require_items, require_same_length, single_items
 from .reduction import difference_of_scores
 
 

@@ -11,11 +11,20 @@ from ..engine.lattice import Integers, Whole, Wide, largest_size
 from ..errors import InvalidTest
 from . import formula
 from .catalogue import DEFAULT_EXPRESSION
+from .effects import (
+    Additive,
+    Joint,
+    clustered,
+    common_unit,
+    effects_on,
+    in_digits,
+    on_lattices,
+    require_items,
+    require_same_length,
+)
 from .expression import POINTER, parse
 from .formula import Call, Linear, Node
-from .numbers import common_unit, effects_on, in_digits, on_lattices
 from .paired import Column, Effects, Pairing, StatisticSpec
-from .problems import Additive, Joint, clustered, require_items, require_same_length
 from .reduction import function_of_sums
 
 _ITSELF, _ONE = formula.variable(0), Fraction(1)

@@ -23,8 +23,8 @@ import numpy as np
 
 from ..engine.lattice import Integers, Reals
 from ..engine.rademacher import reach, reach_of_squares
+from .effects import Joint
 from .evaluation import NotSmoothError
-from .problems import Joint
 from .reduction import totals
 
 _BITS = 192

@@ -14,10 +14,9 @@ from ..engine.lattice import Integers, Whole, exact_total
 from ..errors import InvalidTest
 from . import formula
 from .catalogue import ENTRIES, require_known
-from .numbers import MAX_INTEGER, MAX_SHARES, common_unit, effects_on, times
+from .effects import MAX_INTEGER, MAX_SHARES, Additive, Joint, common_unit, effects_on, times
 from .paired import Paired, StatisticSpec, kind_of
 from .pairwise.correlation import Correlation
-from .problems import Additive, Joint
 from .quantity import Formula
 from .scores import Quantiles
 from .sum_function import FunctionOf

@@ -16,9 +16,9 @@ from ..engine.lattice import MAX_TOTAL, Integers, exact_total
 from ..errors import InvalidTest
 from . import formula
 from .decisions import exact_value, nearest, require_representable
+from .effects import Additive, Joint, clustered, single_items
 from .formula import Call, Linear, Node, Quotient
 from .paired import Pairing
-from .problems import Additive, Joint, clustered, single_items
 from .quantity import Formula, Quantity, require_small
 from .sum_function import FunctionOf
 

@@ -16,9 +16,9 @@ import numpy as np
 from ..engine.lattice import EXACT_DOUBLE, Integers, Reals
 from . import formula
 from .corpus import BLEU_ORDERS, Bleu, Chrf, Difference
+from .effects import Joint
 from .formula import Call, Linear, Node, Product, Quotient, Sum
 from .midpoint import Reaches, Spread, Strip, spread_of
-from .problems import Joint
 from .quantity import Formula, Quantity
 from .reduction import totals
 

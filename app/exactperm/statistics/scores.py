@@ -12,11 +12,21 @@ import numpy as np
 
 from ..engine.lattice import MAX_TOTAL, Integers, Reals, Whole, exact_total
 from ..errors import InvalidTest
+from .columns import item_scores, per_item, samples_of, unit_of
+from .effects import (
+    MAX_SHARES,
+    Additive,
+    Lattice,
+    Rounding,
+    clustered,
+    effects_on,
+    require_same_length,
+    require_unweighted,
+    single_items,
+    times,
+)
 from .labels import items_right
-from .numbers import MAX_SHARES, Lattice, effects_on, require_unweighted, times
 from .paired import Column, Paired, Predictions, Repeated, Scores, StatisticSpec
-from .problems import Additive, Rounding, clustered, require_same_length, single_items
-from .repeats import item_scores, per_item, samples_of, unit_of
 
 # What a right item scores; a wrong one has 0.
 _RIGHT = (Fraction(1), Fraction(100))

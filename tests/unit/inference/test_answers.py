@@ -17,9 +17,8 @@ from scipy.stats import binom
 
 from exactperm.answers.test import Discordant, EffectSize, Moved, TestRecord
 from exactperm.engine.plan import Budget
-from exactperm.inference.digest import request_digest
 from exactperm.inference.gate import prepare_metric
-from exactperm.inference.options import Options
+from exactperm.inference.options import Options, request_digest
 from exactperm.inference.paired import prepare, run_test
 from exactperm.inference.record import cliffs_delta, cohens_d_z, most_moved
 from exactperm.statistics.paired import (

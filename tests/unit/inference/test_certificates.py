@@ -36,8 +36,8 @@ from exactperm.inference.one_sided import Outcome
 from exactperm.inference.options import Options
 from exactperm.inference.paired import Prepared, engine_errors, plan_record, prepare, request_error, run_test
 from exactperm.inference.verdict import judgements
+from exactperm.statistics.effects import Additive
 from exactperm.statistics.paired import Counts, Effects, Paired, Predictions, Scores, StatisticSpec
-from exactperm.statistics.problems import Additive
 from tests.refusals import refused_alone
 
 # No number leaves without a certificate, whatever a method returns: p-value, bounds, fraction or rubbish.

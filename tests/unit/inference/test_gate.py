@@ -15,9 +15,9 @@ from scipy.special import gammaln
 from exactperm.answers.gate import GateRecord, GateTerms, MetricRecord, Policy, Verdict, deciding
 from exactperm.engine.plan import Budget
 from exactperm.errors import InvalidTest, PlanTooLarge
-from exactperm.inference.digest import members
 from exactperm.inference.gate import Metric, finish_gate, prepare_metric
 from exactperm.inference.one_sided import Question, TangoTest
+from exactperm.inference.options import members
 from exactperm.inference.verdict import holm, holm_log10, short
 from exactperm.statistics.paired import Counts, Effects
 from exactperm.statistics.scores import PairedBinary

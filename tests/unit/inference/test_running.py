@@ -17,8 +17,7 @@ from exactperm.answers.test import MonteCarloRecord, TestRecord
 from exactperm.engine.plan import Budget
 from exactperm.inference import joint
 from exactperm.inference.compare.pairs import GeneralPairs
-from exactperm.inference.digest import request_digest
-from exactperm.inference.options import Options
+from exactperm.inference.options import Options, request_digest
 from exactperm.inference.paired import finish, plan_record, prepare, run_test
 from exactperm.reports.html import groups
 from exactperm.reports.markdown import markdown

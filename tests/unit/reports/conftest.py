@@ -20,7 +20,7 @@ from exactperm.answers.test import (
     TestRecord,
     WarningRecord,
 )
-from exactperm.inference.digest import members
+from exactperm.inference.options import members
 
 RECORD = TestRecord(
     id=f"t_{'9f86d081884c7d65' * 4}",

@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from exactperm import errors
-from exactperm.answers.members import decimal
-from exactperm.answers.test import Method, Runtime
+from exactperm.answers.test import Method, Runtime, decimal
 from exactperm.errors import Flaw, InvalidTest
 from exactperm.execution.ipc import UNBOUNDED, Unbounded
 from exactperm.inference.compare.compare import finish_compare

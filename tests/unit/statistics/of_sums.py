@@ -1,7 +1,7 @@
 """Problems of sums: what every statistic but the quantiles is reduced to."""
 
+from exactperm.statistics.effects import Additive, Joint
 from exactperm.statistics.paired import Paired, StatisticSpec
-from exactperm.statistics.problems import Additive, Joint
 from exactperm.statistics.reducers import reduce as reduce_any
 
 

@@ -18,8 +18,8 @@ from exactperm.engine.probability import Alternative
 from exactperm.inference.joint import JointTest
 from exactperm.inference.options import Options
 from exactperm.inference.paired import prepare, run_test
+from exactperm.statistics.effects import Additive, Joint
 from exactperm.statistics.paired import Counts, Paired, Pairing, Predictions, StatisticSpec
-from exactperm.statistics.problems import Additive, Joint
 from exactperm.statistics.reducers import reduce
 from tests.enumeration import swaps
 from tests.refusals import refused

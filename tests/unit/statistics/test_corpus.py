@@ -20,9 +20,9 @@ from sacrebleu.metrics.ter import TER
 from exactperm.engine.probability import Alternative
 from exactperm.errors import InvalidTest
 from exactperm.statistics.corpus import Bleu, Chrf
+from exactperm.statistics.effects import Additive, Joint
 from exactperm.statistics.evaluation import ball
 from exactperm.statistics.paired import Counts, Pairing, Segments, StatisticSpec
-from exactperm.statistics.problems import Additive, Joint
 from tests.refusals import refused
 from tests.unit.statistics.of_sums import reduce
 

@@ -15,11 +15,10 @@ from exactperm.engine.probability import Alternative
 from exactperm.engine.rademacher import reach, reach_of_squares
 from exactperm.errors import InvalidTest
 from exactperm.statistics.catalogue import STATISTICS
+from exactperm.statistics.effects import Additive, Joint, on_lattice
 from exactperm.statistics.expression import parse
 from exactperm.statistics.local_effects import reduce_effects
-from exactperm.statistics.numbers import on_lattice
 from exactperm.statistics.paired import Counts, Effects, Pairing, Predictions, Scores, StatisticSpec
-from exactperm.statistics.problems import Additive, Joint
 from exactperm.statistics.reducers import reduce as reduce_problem
 from exactperm.statistics.reduction import difference_of_scores
 from exactperm.statistics.remainder import Midpoint, midpoint_of

@@ -16,10 +16,10 @@ from exactperm.engine.probability import Alternative
 from exactperm.errors import InvalidTest
 from exactperm.statistics import formula
 from exactperm.statistics.decisions import exact_value
+from exactperm.statistics.effects import Additive, Joint
 from exactperm.statistics.evaluation import UnresolvedError, approximate, ball, ratios, ratios_on, value_at
 from exactperm.statistics.expression import MAX_CHARS, parse
 from exactperm.statistics.paired import Counts, Effects, StatisticSpec
-from exactperm.statistics.problems import Additive, Joint
 from exactperm.statistics.quantity import Formula, ratio_at
 from exactperm.statistics.reducers import reduce
 from exactperm.statistics.reduction import in_linear_forms

@@ -22,13 +22,13 @@ from exactperm.engine.plan import Budget
 from exactperm.errors import InvalidTest
 from exactperm.inference.options import Options
 from exactperm.inference.paired import run_test
+from exactperm.statistics.effects import Additive, Joint
 from exactperm.statistics.labels import entities, reduce_predictions
 from exactperm.statistics.paired import Pairing, Predictions, StatisticSpec
 from exactperm.statistics.pairwise import blocks, reduce as module
 from exactperm.statistics.pairwise.kernels import Gold, prefix_counts
 from exactperm.statistics.pairwise.order import Placed, placed, sign_of
 from exactperm.statistics.pairwise.reduce import worth_of
-from exactperm.statistics.problems import Additive, Joint
 from exactperm.statistics.reducers import reduce as reduce_problem
 from tests.refusals import refused, refused_alone
 

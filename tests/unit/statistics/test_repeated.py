@@ -16,9 +16,8 @@ from exactperm.engine.plan import Budget
 from exactperm.errors import InvalidTest
 from exactperm.inference.options import Options
 from exactperm.inference.paired import run_test
-from exactperm.statistics.numbers import weights_of
+from exactperm.statistics.effects import Additive, weights_of
 from exactperm.statistics.paired import Repeated, Scores, StatisticSpec
-from exactperm.statistics.problems import Additive
 from exactperm.statistics.reducers import reduce
 from tests.enumeration import share, signed_sums
 from tests.refusals import refused, refused_alone

@@ -15,11 +15,10 @@ from exactperm.engine.plan import Budget
 from exactperm.inference.options import Options
 from exactperm.inference.paired import run_test
 from exactperm.statistics.corpus import Bleu, Chrf, Difference
+from exactperm.statistics.effects import Joint, joined_weights, taken_weights, weights_of
 from exactperm.statistics.expression import parse
 from exactperm.statistics.midpoint import Linearisation, linearise, rounded_line
-from exactperm.statistics.numbers import joined_weights, taken_weights, weights_of
 from exactperm.statistics.paired import Pairing, Repeated, Scores, StatisticSpec
-from exactperm.statistics.problems import Joint
 from exactperm.statistics.quantity import Formula, Quantity
 from exactperm.statistics.reduction import difference_of_scores
 from exactperm.statistics.sum_function import FunctionOf

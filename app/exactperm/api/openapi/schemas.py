@@ -15,12 +15,12 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ...answers.board import CompareRecord
 from ...answers.gate import GateRecord
-from ...answers.members import Form
 from ...answers.plan import ComparePlanRecord, PlannedMethod, PlanRecord
 from ...answers.power import PowerRecord
 from ...answers.test import (
     BinaryFraction,
     ConfidenceInterval,
+    Form,
     Mass,
     Runtime,
     TestRecord,

@@ -15,10 +15,9 @@ from ...answers.test import ReadingRecord, WarningRecord
 from ...engine.lattice import Integers
 from ...engine.plan import Budget
 from ...errors import InvalidTest, pointer_token, relocated
-from ...statistics.numbers import WEIGHTED, require_unweighted
+from ...statistics.effects import WEIGHTED, require_unweighted
 from ...statistics.paired import Repeated, Scores, StatisticSpec, Systems
-from ..digest import canonical, options_by_name
-from ..options import Options
+from ..options import Options, canonical, options_by_name
 from ..paired import ALGORITHM_VERSION
 from ..warnings import planned_dust
 from .adjustment import FEW, Adjusted, adjust_boards

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from ...engine.binomial_tails import Tails, log10_power_of_two, upper_tails
 from ...engine.lattice import EXACT_DOUBLE, Integers, Reals, decimal_lattice, sum_by_cluster
 from ...engine.probability import SMALLEST
+from ...statistics.effects import MAX_INTEGER, is_integral, on_lattice, single_items
 from ...statistics.labels import items_right
-from ...statistics.numbers import MAX_INTEGER, on_lattice
 from ...statistics.paired import Column, Item, StatisticSpec, Systems
-from ...statistics.problems import is_integral, single_items
 from ...statistics.scores import signed_ranks
 from ..options import Options
 from .pair_tests import BinomialValues, PairTests

@@ -13,7 +13,7 @@ from ...engine.lattice import Integers
 from ...engine.plan import Cost
 from ...engine.probability import LN2, LN10
 from ...engine.real.form import RealForm, RealRegion, grouped_problem
-from ...statistics.numbers import MAX_INTEGER, common_unit
+from ...statistics.effects import MAX_INTEGER, common_unit
 from ..brackets import bracket_of_real, price_of_real
 from ..certificate import flaw_of
 from .integer_systems import BinarySystems

@@ -20,8 +20,8 @@ from ...engine.max_t.family import Family, SignedSums, signed_sums
 from ...engine.max_t.unions import exact_seconds
 from ...engine.plan import Budget
 from ...errors import Flaw, InvalidTest, PlanTooLarge, relocated
+from ...statistics.effects import Additive
 from ...statistics.paired import StatisticSpec, Systems
-from ...statistics.problems import Additive
 from ...statistics.reducers import reduce
 from ..options import Options
 from ..paired import engine_errors

@@ -18,8 +18,8 @@ from ...engine.plan import Budget
 from ...engine.probability import SMALLEST
 from ...errors import InvalidTest
 from ...statistics.columns import joined
+from ...statistics.effects import joined_weights
 from ...statistics.labels import is_sequence
-from ...statistics.numbers import joined_weights
 from ...statistics.paired import Pairing, StatisticSpec, SystemColumn, Systems
 from ...statistics.pairwise.data import PAIRWISE
 from ...statistics.reducers import mean_score

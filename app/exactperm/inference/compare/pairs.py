@@ -19,11 +19,11 @@ from ...engine.one_sum.summary import smallest_attainable
 from ...engine.plan import Budget
 from ...engine.probability import LN2, LN10, SMALLEST, UNIT_ROUNDOFF, Probability, region
 from ...errors import InvalidTest, relocated
+from ...statistics.effects import Additive, Joint
 from ...statistics.paired import Predictions, StatisticSpec, Systems
 from ...statistics.pairwise.correlation import Correlation, joined
 from ...statistics.pairwise.data import seconds_of
 from ...statistics.pairwise.reduce import correlation_of
-from ...statistics.problems import Additive, Joint
 from ...statistics.reducers import Problem, mean_of, reduce
 from ...statistics.scores import Quantiles
 from ..additive import AdditiveTest, RoundedTest

@@ -14,7 +14,7 @@ from ...engine.lattice import Integers
 from ...errors import InvalidTest, pointer_token, relocated
 from ...statistics.columns import first_seen, order_of_ids, taken, taken_pairing
 from ...statistics.corpus import counted
-from ...statistics.numbers import taken_weights
+from ...statistics.effects import taken_weights
 from ...statistics.paired import (
     Column,
     Counts,

@@ -11,10 +11,9 @@ import numpy as np
 
 from ...answers.reading import LeftOut, Read
 from ...errors import Choice, Flaw, InvalidTest, relocated
-from ...statistics.columns import taken
-from ...statistics.numbers import weights_of
+from ...statistics.columns import taken, unequal_runs
+from ...statistics.effects import weights_of
 from ...statistics.paired import Column, Counts, Repeated, StatisticSpec
-from ...statistics.repeats import unequal_runs
 from .. import columns
 from ..alignment import BOUNDS, DROP, NAMED_IDS, Aligned, ById, Positions, align, bounded_scores, values_at
 from ..number_text import NumberReader, Value

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...answers.reading import Note, Read, Remark
 from ...errors import InvalidTest, marked, pointer_token, relocated
 from ...statistics.columns import joined
-from ...statistics.numbers import joined_weights
+from ...statistics.effects import joined_weights
 from ...statistics.paired import Counts, Gaps, Paired, Pairing, Predictions, Scores, Segments
 from ..alignment import BOUNDS
 from ..quoting import quoted, some

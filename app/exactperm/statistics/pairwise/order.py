@@ -10,7 +10,7 @@ import numpy as np
 
 from ...engine.lattice import EXACT_DOUBLE, Integers, Reals, Whole, Wide, decimal_lattice, printed
 from ...errors import InvalidTest
-from ..numbers import MAX_INTEGER
+from ..effects import MAX_INTEGER
 from ..paired import Column
 from ..scores import doubled_midranks
 

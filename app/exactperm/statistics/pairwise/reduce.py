@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 
 from ...engine.lattice import Integers, Whole
 from ...errors import InvalidTest
-from ..numbers import MAX_INTEGER, effects_on
+from ..effects import MAX_INTEGER, Additive, clustered, effects_on, require_items, require_same_length
 from ..paired import Predictions, StatisticSpec
-from ..problems import Additive, clustered, require_items, require_same_length
 from . import blocks, kernels
 from .correlation import Correlation
 from .data import gold_of, measure_of, scores_of
