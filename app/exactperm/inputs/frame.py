@@ -37,16 +37,7 @@ from .number_text import (
     plain_numbers,
 )
 from .quoting import escaped, quoted
-from .reader import (
-    DELIMITERS,
-    OTHER_BOMS,
-    UTF8_BOM,
-    ReaderOptions,
-    Source,
-    choose,
-    in_words,
-    parsed_once,
-)
+from .reader import DELIMITERS, OTHER_BOMS, UTF8_BOM, ReaderOptions, Source, choose, in_words, parsed_once
 
 EVENTS = {"1": True, "0": False, "true": True, "false": False, "1.0": True, "0.0": False}
 # Columns of tables that have several rows for an item, or for items of the same id.

@@ -19,23 +19,11 @@ from ..format import FirstLook, Format, Sign
 from ..json_records import value_of
 from ..number_text import NumberReader, Value
 from ..quoting import escaped, quoted
-from ..reader import (
-    Finding,
-    Kind,
-    ReaderOptions,
-    Reading,
-    RoleQuestion,
-    Source,
-    choose,
-    in_words,
-    only_or_chosen,
-    parsed_once,
-)
+from ..reader import Finding, ReaderOptions, Reading, Source, choose, in_words, only_or_chosen, parsed_once
 from .outputs_by_id import MISMATCH, SystemOutputs, require_as_many_runs, scores_reading
 from .roles import metric_of, needed, two_systems
 
 ENTRY_POINTS = "exactperm.formats"
-SCORES: tuple[Kind, ...] = ("scores",)
 USES = frozenset(("metric", "on_missing", "missing_range", "decimals"))
 DESCRIBED = USES | {"on_mismatch"}  # of files that say what their items are
 PAIR_OPTIONS = USES | {"system_u", "system_v"}
@@ -170,7 +158,7 @@ class Shape:
     def format(self) -> Format:
         """The format of these files."""
         return Format(
-            self.name, partial(read, self), self.roles, self.uses, self.summary, kinds=SCORES, aliases=self.aliases,
+            self.name, partial(read, self), self.roles, self.uses, self.summary, kinds=("scores",), aliases=self.aliases,
             sign=lambda look: self.sign if self.marks(look) else Sign.NONE, zero=self.zero,
         )  # fmt: skip
 
@@ -243,16 +231,15 @@ def read(shape: Shape, files: Files, options: ReaderOptions, format_: str) -> Re
     if all(metric not in row.values for row in v.rows) and metric not in v.names:
         why = f"{v.source.label} has no metric {quoted(metric)}. "
         raise choose(v.source.pointer, "metric", "metric", v.names, why, code="no_scores")
-    sides, names, question = _two(u, v, options, notes)
+    sides, known = _two(u, v, options, notes)
     return reading(
-        u, v, sides, (metric, metric), options, notes, format_, join=shape.join, names=names, role_question=question,
-        metric=u.measured or metric_of(metric),
-        higher_is_better=u.higher_is_better if u.higher_is_better == v.higher_is_better else None,
+        u, v, sides, (metric, metric), options, notes, format_, join=shape.join, metric=u.measured or metric_of(metric),
+        higher_is_better=u.higher_is_better if u.higher_is_better == v.higher_is_better else None, **known,
     )  # fmt: skip
 
 
 def reading(
-    u: Rows, v: Rows, sides: tuple[list[Row], list[Row]], metrics: tuple[str, str], options: ReaderOptions, notes: list[Any],
+    u: Rows, v: Rows, sides: Sequence[list[Row]], metrics: tuple[str, str], options: ReaderOptions, notes: list[Any],
     format_: str, *, join: Join | None = None, **known: Any,
 ) -> Reading:  # fmt: skip
     """The reading of the rows of two systems, of which each has its metric; `known` are further fields of `Reading`."""
@@ -396,17 +383,15 @@ def _of_corpus(table: Rows, row: Row, metric: str) -> InvalidTest:
     return table.source.refused(row.place(metric), "corpus_metric", detail)
 
 
-def _two(
-    u: Rows, v: Rows, options: ReaderOptions, notes: list[Any]
-) -> tuple[tuple[list[Row], list[Row]], tuple[str, str] | None, RoleQuestion | None]:
-    """The rows of both systems, their names, and what a gate must ask."""
+def _two(u: Rows, v: Rows, options: ReaderOptions, notes: list[Any]) -> tuple[list[list[Row]], Object]:
+    """The rows of both systems; and their names and what a gate must ask, as fields of `Reading`."""
     options = replace(options, system_u=u.system(options.system_u), system_v=v.system(options.system_v))
     if u is v:
         systems = u.systems()
         labels = {name: each.label for name, each in u.systems_called.items()}
         chosen = two_systems(list(systems), options, u.source, notes, labels)
         shown = None if chosen.names is None else (u.shown(chosen.u), u.shown(chosen.v))
-        return (systems[chosen.u], systems[chosen.v]), shown, chosen.question
+        return [systems[chosen.u], systems[chosen.v]], {"names": shown, "role_question": chosen.question}
     sides, names, of_u, of_v = [], [], u.systems(), v.systems()
     for table, systems, other, role in ((u, of_u, of_v, "u"), (v, of_v, of_u, "v")):
         wanted = getattr(options, f"system_{role}")
@@ -419,7 +404,7 @@ def _two(
         name = only_or_chosen(list(systems), wanted, table.source.pointer, f"system_{role}", "system")
         sides.append(systems[name])
         names.append(table.shown(name) or table.name)
-    return (sides[0], sides[1]), (names[0], names[1]) if all(names) else None, None  # type: ignore[return-value]
+    return sides, {"names": tuple(names) if all(names) else None}
 
 
 def require_same(u: Rows, v: Rows, sides: Sequence[Sequence[Row]], options: ReaderOptions) -> None:
@@ -443,7 +428,7 @@ def require_same(u: Rows, v: Rows, sides: Sequence[Sequence[Row]], options: Read
 
 
 def _checked(
-    u: Rows, v: Rows, sides: tuple[list[Row], list[Row]], options: ReaderOptions
+    u: Rows, v: Rows, sides: Sequence[list[Row]], options: ReaderOptions
 ) -> tuple[list[str], tuple[Finding, ...]]:
     """What the files say of themselves, what could not be compared, and whether they are of two tasks."""
     notes = []
