@@ -359,38 +359,26 @@ class Settings(BaseSettings):
         return wanted
 
 
-_FIXED = "it is fixed now"
 # Removed settings, and what to use instead.
 REMOVED = {
-    "max_name_chars": _FIXED,
-    "max_form_parts": _FIXED,
-    "max_gate_metrics": _FIXED,
-    "max_systems": _FIXED,
-    "max_comparisons": _FIXED,
+    **dict.fromkeys((
+        "max_name_chars", "max_form_parts", "max_gate_metrics", "max_systems", "max_comparisons",
+        "max_batch_tests", "batch_test_seconds", "long_test_seconds", "retry_after_s", "max_header_bytes",
+        "body_bytes_per_second", "job_max_chunks", "job_max_tests", "job_timeout_s", "job_poll_s",
+        "job_beat_s", "job_silent_s",
+    ), "it is fixed now"),
     "max_samples": "it is EXACTPERM_MAX_ITEMS now",
     "bodies_bytes": "it is four times EXACTPERM_MAX_BODY_BYTES now, at most 256 MiB or one body",
-    "max_batch_tests": _FIXED,
-    "batch_test_seconds": _FIXED,
     "batch_answer_bytes": "it is EXACTPERM_MAX_BODY_BYTES now",
     "inplace_body_bytes": "EXACTPERM_INPLACE_SHARE bounds what the web process computes itself",
     "inplace_engine_seconds": "EXACTPERM_INPLACE_SHARE bounds what the web process computes itself",
     "queue_seconds": "it is twice EXACTPERM_DEFAULT_TIMEOUT_S now",
     "queue_bytes": "it is four times EXACTPERM_MAX_BODY_BYTES now, at most 256 MiB or one body",
-    "long_test_seconds": _FIXED,
     "body_timeout_s": "it is twelve times EXACTPERM_HEADER_TIMEOUT_S now",
-    "retry_after_s": _FIXED,
     "cache_entries": "EXACTPERM_CACHE_BYTES bounds the cache",
     "engine_budget_bytes": "it is half of EXACTPERM_WORKER_MEMORY_BYTES now, and at least 512 MiB",
-    "max_header_bytes": _FIXED,
-    "body_bytes_per_second": _FIXED,
-    "job_max_chunks": _FIXED,
-    "job_max_tests": _FIXED,
     "job_result_bytes": "it is a sixteenth of EXACTPERM_JOBS_KEY_BYTES now",
     "jobs_key_seconds": "it is twice EXACTPERM_JOB_MAX_SECONDS now",
     "jobs_waiting_seconds": "it is ten times EXACTPERM_JOB_MAX_SECONDS now",
-    "job_timeout_s": _FIXED,
-    "job_poll_s": _FIXED,
-    "job_beat_s": _FIXED,
-    "job_silent_s": _FIXED,
     "job_streams": "it is a quarter of EXACTPERM_MAX_CONNECTIONS now",
-}
+}  # fmt: skip

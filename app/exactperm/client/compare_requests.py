@@ -207,21 +207,14 @@ def compare(
             boards[str(name)] = board_columns(of_dataset(value), options.get("kind"), at_dataset(str(name)))
     has_gold = any("gold" in board for board in boards.values())
     kind: CompareKind = options.get("kind") or ("predictions" if has_gold else "scores")
-    if kind == "scores":
-        boards, members = _of_numbers(boards, members)
+    if kind == "scores":  # true and false as 1 and 0; fractions as numbers, with the unit of all
+        by_board = {at: one["systems"] for at, one in boards.items() if type(one.get("systems")) is dict}
+        columns = {(at, system): one for at, systems in by_board.items() for system, one in systems.items()}
+        made, unit = as_multiples(columns, members.get("unit"))
+        for (at, system), one in made.items():
+            by_board[at][system] = one
+        members |= {} if unit is None else {"unit": unit}
     return CompareRequest(kind, boards, members)
-
-
-def _of_numbers(
-    boards: dict[str | None, Columns], options: dict[str, Any]
-) -> tuple[dict[str | None, Columns], dict[str, Any]]:
-    """True and false as 1 and 0; fractions as numbers, with the unit of all in the options."""
-    named = {name: own["systems"] for name, own in boards.items() if isinstance(own.get("systems"), Mapping)}
-    columns = {(board, system): one for board, own in named.items() for system, one in own.items()}
-    made, unit = as_multiples(columns, options.get("unit"))
-    for board, own in named.items():
-        boards[board] = {**boards[board], "systems": {system: made[board, system] for system in own}}
-    return boards, options if unit is None else {**options, "unit": unit}
 
 
 def _tables(systems: Any, datasets: Mapping[str, Any] | None) -> Frame | dict[str, Frame] | None:
