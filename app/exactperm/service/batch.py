@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal, get_args
 
 from ..errors import ExactpermError, InvalidTest, MalformedBody, PlanTooLarge, pointer_token
@@ -31,7 +32,7 @@ OF_A_LIST: tuple[str, ...] = get_args(OfAList)
 SPACE = " \t\n\r"
 OF_A_TEST = {"kind", "request"}
 MOST_MEMBERS = 100  # in an object with a few known members: more are not listed
-BLANK = re.compile(f"[{SPACE}]*")
+BLANK, LINE = re.compile(f"[{SPACE}]*"), re.compile(f"[^{SPACE}][^\n]*")
 
 _ignore: Callable[[str], int] = len
 # Numbers are not converted, so that integers of any length cost nothing.
@@ -82,15 +83,9 @@ def elements(tests: str, most: int, pointer: str) -> list[str]:
 
 def lines(text: str, most: int) -> list[str]:
     """The lines of a text that are not empty; raises InvalidTest for none, and for more than `most`."""
-    found: list[str] = []
-    at = _skipped(text, 0)
-    while at < len(text):
-        if len(found) == most:
-            raise _too_many(most, "")
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        found.append(text[at:end])
-        at = _skipped(text, end)
+    found = [line[0] for line in islice(LINE.finditer(text), most + 1)]
+    if len(found) > most:
+        raise _too_many(most, "")
     _require_some(found, "")
     return found
 
@@ -305,8 +300,7 @@ def handle_batch(job: Job, body: bytes | bytearray, control: Control) -> Rendere
     try:
         options_of_query(job.query, ELSEWHERE)
         written, store = _written(job, text_of(inflated(job, body, job.limits.max_body_bytes)))
-        if store is not None:
-            job = asking(job, store)
+        job = asking(job, store)
     except ExactpermError as error:
         wait_s = job.limits.retry_after_s
         return problems.of_error(error, job.request_id, retry_after_s=wait_s, media_type=job.body.media_type)

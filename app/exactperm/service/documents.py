@@ -25,16 +25,7 @@ from ..inputs.reader import UTF8_BOM, UploadedFile
 from ..statistics.catalogue import STATISTICS
 from .messages import CSV, JSON, NDJSON, NPY, Job, TestKind
 from .parse_files import FIELDS, in_form, option_pointer
-from .query import (
-    FIELD,
-    chained,
-    in_query,
-    known_of,
-    option_of,
-    options_of,
-    options_of_query,
-    parameters_of,
-)
+from .query import FIELD, chained, in_query, known_of, option_of, options_of, options_of_query, parameters_of
 from .schema.fields import NO_BOOLEANS, spec_of
 from .schema.requests import REQUEST_MODELS, AnyRequest, GateRequest, WrappedTest
 from .validation import beside_statistic, validated, with_statistic

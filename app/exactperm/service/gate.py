@@ -21,7 +21,7 @@ from typing import Any, get_args
 from pydantic import create_model
 
 from ..answers.gate import GateRecord, GateTerms, OnInconclusive
-from ..answers.test import TestRecord, WarningRecord, reported
+from ..answers.test import WarningRecord, reported
 from ..errors import Flaw, InvalidTest, MalformedBody, pointer_token, relocated
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.gate import Metric, PreparedMetric, finish_gate, prepare_metric
@@ -51,16 +51,7 @@ from .parse import (
     with_picture_data,
 )
 from .parse_files import METRICS, Form, in_form, option_pointer, read_form
-from .query import (
-    ELSEWHERE,
-    chained,
-    in_query,
-    literal,
-    once,
-    option_of,
-    option_value,
-    options_of_query,
-)
+from .query import ELSEWHERE, chained, in_query, literal, once, option_of, option_value, options_of_query
 from .schema.fields import ON_MISSING, CountColumns, LabelColumn, SampleColumn, Wire
 from .schema.requests import REQUEST_MODELS, AnyRequest, GateFields, GateMetric, GateQuery, GateRequest, Terms
 from .validation import beside_statistic, validated
@@ -240,7 +231,7 @@ def _requests_of(
         detail = "Give the baseline as v, or several in against; not both."
         raise InvalidTest.at(f"{inside}/v", "redundant", detail)
     places = {name: f"{against}/{pointer_token(name)}" for name in metric.against}
-    _require_baselines(metric.against, lambda name: f"{against}/{pointer_token(name)}", job)
+    require_names(metric.against, "baseline", lambda name: f"{against}/{pointer_token(name)}", job.limits)
     refusals, tests = Refusals(), list[tuple[str | None, AnyRequest, PointerMap, str]]()
     for name, column in metric.against.items():
         with refusals.of(name, places[name]), relocated(below(places[name])):
@@ -311,10 +302,6 @@ def _named(flaw: Flaw, name: str, where: str) -> Flaw:
     return flaw
 
 
-def _require_baselines(names: Collection[str], pointer: PointerMap, job: Job) -> None:
-    require_names(names, "baseline", pointer, job.limits)
-
-
 @dataclass(frozen=True, slots=True)
 class BaselineFile:
     """The file of one baseline; None if the form has its systems in other roles."""
@@ -370,12 +357,12 @@ def _names_of(
     if names is None:
         inside = [None if one is None or one.names is None else one.names[1] for one in readings]
         names = names_of_files([str(one.called) for one in files], inside)
-    places = {
-        name: at_names if given is not None else one.where for name, one in zip(names, files, strict=True)
-    }
-    _require_baselines(
-        names, lambda name: places.get(name, f"/files/{AGAINST}" if given is None else at_names), job
-    )
+    places = {name: one.where for name, one in zip(names, files, strict=True)}
+
+    def place(name: str) -> str:
+        return places.get(name, f"/files/{AGAINST}") if given is None else at_names
+
+    require_names(names, "baseline", place, job.limits)
     return list(names)
 
 
@@ -567,11 +554,11 @@ def _parse_file(job: Job, file: RequestFile, fields: Fields) -> ParsedGate:
 
 def _with_fields(metric: Any, fields: Fields) -> Any:
     """A metric with the fields in its request; validation refuses anything else."""
-    if type(metric) is not dict or metric.get("kind") not in get_args(TestKind):
-        return metric
-    if type(metric.get("request")) is not dict:
-        return metric
-    return {**metric, "request": with_fields(metric["request"], fields, metric["kind"])}
+    if type(metric) is dict and metric.get("kind") in get_args(TestKind):
+        request = metric.get("request")
+        if type(request) is dict:
+            return {**metric, "request": with_fields(request, fields, metric["kind"])}
+    return metric
 
 
 # The terms of a metric
@@ -702,17 +689,14 @@ def prepare_gate(job: Job, gate: ParsedGate) -> PreparedGate:
 
 
 def run_gate(parsed: ParsedGate, prepared: PreparedGate) -> GateRecord:
-    """Run every metric and decide."""
+    """Run every metric and decide; the tests get the notes of parsing, and lose warnings about unrequested intervals."""
     gate = finish_gate(prepared.metrics, parsed.on_inconclusive, ALGORITHM_VERSION)
-    both = zip(parsed.metrics, gate.metrics, strict=True)
-    return replace(
-        gate, metrics=tuple(replace(metric, test=_test(asked, metric.test)) for asked, metric in both)
-    )
-
-
-def _test(parsed: ParsedMetric, record: TestRecord) -> TestRecord:
-    """The test with the notes of parsing, and without warnings about an unrequested interval."""
-    if not parsed.interval_requested:
-        kept = (warning for warning in record.warnings if warning.code != "interval_not_available")
-        record = replace(record, warnings=tuple(kept))
-    return reported(record, parsed.test.reading_record, parsed.warnings)
+    metrics = []
+    for asked, metric in zip(parsed.metrics, gate.metrics, strict=True):
+        record = metric.test
+        if not asked.interval_requested:
+            kept = (warning for warning in record.warnings if warning.code != "interval_not_available")
+            record = replace(record, warnings=tuple(kept))
+        record = reported(record, asked.test.reading_record, asked.warnings)
+        metrics.append(replace(metric, test=record))
+    return replace(gate, metrics=tuple(metrics))

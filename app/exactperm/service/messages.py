@@ -222,6 +222,8 @@ def asking(job: Job, store: bool | None) -> Job:
 
     Raises JobsOff: answers are not stored here; InvalidTest: the request is part of a list, or a job.
     """
+    if store is None:
+        return job
     if job.keeps == "listed":
         refuse_to_store(store)
     if store and job.keeps != "kept":

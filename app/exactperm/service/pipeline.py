@@ -22,6 +22,7 @@ from ..inference.compare.compare import PreparedCompare, finish_compare
 from ..inference.compare.pair_tests import PairTests
 from ..inference.options import Options
 from ..inference.paired import Prepared, finish, plan_record, prepare, run_test
+from ..inference.power import answer
 from ..inputs.formats import price
 from ..reports.representations import BY_NAME, JSON
 from ..statistics.paired import Counts, Effects, Predictions, Repeated, Scores, StatisticSpec
@@ -67,8 +68,8 @@ def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> Rend
         parsed, prepared, planning = planned(job, body, control)
         if job.kind == "compare":
             assert isinstance(prepared, PreparedCompare)
-            asked = job if parsed.store is None else asking(job, parsed.store)
-            split = boards.split_of(asked, prepared, (run_pairs, join_pairs), started, planning)
+            asked = asking(job, parsed.store)
+            split = boards.split_of(asked, prepared, join_pairs, started, planning)
             if split is not None:
                 return split
         return _run(job, parsed, prepared, planning, control, started)
@@ -111,13 +112,6 @@ def answer_comparison(
             return _answer(job, BOARD, _board(prepared, tests), started, started)
 
     return _never_raising(job, steps)
-
-
-def run_pairs(
-    slices: tuple[boards.Slice, ...], plan: bytes | bytearray, control: Control
-) -> bytes | InputError:
-    """Run the tests of some pairs of a comparison that was planned."""
-    return boards.solved(plan, slices)
 
 
 def join_pairs(
@@ -183,12 +177,8 @@ def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | R
 
 
 def _parsed(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> Parsed:
-    parser = (
-        parse_test
-        if job.kind == "plan" and job.body.media_type != JSON_BODY
-        else PARSERS.get(job.kind, parse_test)
-    )
-    parsed = parser(job, body, control)
+    of_files = job.kind == "plan" and job.body.media_type != JSON_BODY
+    parsed = (parse_test if of_files else PARSERS.get(job.kind, parse_test))(job, body, control)
     if parsed.store:
         asking(job, parsed.store)  # refuse before computing if it cannot be stored
     return parsed
@@ -220,8 +210,7 @@ def _finished(
     job: Job, parsed: Parsed, prepared: Planned, started: float, planning: float
 ) -> RenderedResponse:
     """Run and render. Engine time counts from `planning`: it includes the lattice and the plan."""
-    if parsed.store is not None:
-        job = asking(job, parsed.store)
+    job = asking(job, parsed.store)
     noun = NOUNS[type(parsed)]
     if job.kind == "plan":
         assert noun.plan is not None
@@ -266,7 +255,7 @@ def _run_gate(parsed: ParsedGate, prepared: PreparedGate) -> Ran:
 
 
 def _run_power(parsed: ParsedPower, prepared: PreparedPower) -> Ran:
-    power = prepared.run()
+    power = answer(prepared.question, prepared.design, prepared.digest)
     return Ran(power, ("power", power.solution.n or 0))
 
 

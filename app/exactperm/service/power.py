@@ -6,7 +6,6 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from ..answers.power import PowerRecord
 from ..answers.test import Alternative
 from ..engine.plan import Cost
 from ..engine.power.tilted_sum import LevelTest
@@ -14,15 +13,7 @@ from ..errors import Flaw, InvalidTest, PlanTooLarge, relocated
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.options import request_digest
 from ..inference.paired import ALGORITHM_VERSION, planned_test
-from ..inference.power import (
-    BinaryDesign,
-    Design,
-    NormalDesign,
-    Question,
-    answer,
-    as_written,
-    from_accuracies,
-)
+from ..inference.power import BinaryDesign, Design, NormalDesign, Question, as_written, from_accuracies
 from ..inference.sensitivity import PilotDesign, sizes_of
 from .documents import Document, json_of
 from .messages import INSIDE, MULTIPART, Job, refuse_to_store, store_of
@@ -73,13 +64,9 @@ def parse_power(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED)
     _require_a_set(request.design)
     question = _question(request)
     pilot = _pilot(request.design, job, context) if request.design.kind == "pilot" else None
-    digest, timeout_s = (
-        _digest(request.model_dump(exclude=IRRELEVANT_MEMBERS)),
-        job.deadline_s(request.timeout_s),
-    )
-    return ParsedPower(
-        question, _design(request.design, question), pilot, digest, timeout_s, store_of(request)
-    )
+    digest = _digest(request.model_dump(exclude=IRRELEVANT_MEMBERS))
+    design, timeout_s = _design(request.design, question), job.deadline_s(request.timeout_s)
+    return ParsedPower(question, design, pilot, digest, timeout_s, store_of(request))
 
 
 def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedPower:
@@ -193,10 +180,6 @@ class PreparedPower:
     def longest_seconds(self) -> float:
         """Only single numbers are certain to be quick; a search may take long."""
         return float("inf") if self.question.solve == "n" else self.seconds
-
-    def run(self) -> PowerRecord:
-        """Answer it; raises InvalidTest."""
-        return answer(self.question, self.design, self.digest)
 
 
 def prepare_power(job: Job, parsed: ParsedPower) -> PreparedPower:

@@ -133,7 +133,7 @@ def test_joined_parts_are_the_whole(name: str, wanted: int) -> None:
 
     plan = pickle.dumps(prepare_comparison(asked, parsed))
     parts = slices_of([(board.tests, board.planned.seconds) for board in prepared.boards], wanted)
-    results = [solved(plan, slices) for slices in parts]
+    results = [solved(slices, plan, UNBOUNDED) for slices in parts]
     passed_on = pickle.loads(pickle.dumps(Whole(asked, plan, parts, 0.0, 0.0)))
     there, tests = joined(passed_on, results)
     assert render(finish_compare(there, tests), RUNTIME) == alone
@@ -166,12 +166,12 @@ def test_a_comparison_is_split_when_it_is_long_and_there_are_workers() -> None:
     asked = job(workers=4, long_test_seconds=0.02)
     parsed = parse_compare(asked, json.dumps(request).encode())
     prepared = prepare_comparison(asked, parsed)
-    split: Any = split_of(asked, prepared, (len, len), 0.0, 0.0)  # type: ignore[arg-type]
+    split: Any = split_of(asked, prepared, len, 0.0, 0.0)  # type: ignore[arg-type]
     assert split.at_once == 4
     assert len(split.parts) >= 4
     assert all(part.seconds <= 0.02 for part in split.parts)
     for other in (job(workers=1, long_test_seconds=0.02), job(workers=4, long_test_seconds=60)):
-        assert split_of(other, prepared, (len, len), 0.0, 0.0) is None  # type: ignore[arg-type]
+        assert split_of(other, prepared, len, 0.0, 0.0) is None  # type: ignore[arg-type]
 
 
 def test_what_a_part_is_refused_with_is_what_the_whole_is_refused_with() -> None:
@@ -181,7 +181,7 @@ def test_what_a_part_is_refused_with_is_what_the_whole_is_refused_with() -> None
     refusal = InvalidTest.at("/systems/s01", "some_code", "No.")
     parts = ((Slice(0, 0, 1),), (Slice(0, 1, 780),))
     with pytest.raises(InvalidTest) as caught:
-        joined(Whole(asked, plan, parts, 0.0, 0.0), [solved(plan, parts[0]), refusal])
+        joined(Whole(asked, plan, parts, 0.0, 0.0), [solved(parts[0], plan, UNBOUNDED), refusal])
     assert caught.value.flaws == refusal.flaws
 
 

@@ -373,12 +373,9 @@ class Whole:
 
 
 def split_of(
-    job: Job, prepared: PreparedCompare, calls: tuple[Function, Function], started: float, planning: float
+    job: Job, prepared: PreparedCompare, join: Function, started: float, planning: float
 ) -> Split | None:
-    """The parts; None if one worker is as fast.
-
-    `calls` run one part and join all; decoding and planning began at `started` and `planning`.
-    """
+    """The parts; None if one worker is as fast. Decoding and planning began at `started` and `planning`."""
     boards = [(board.tests, board.planned.seconds) for board in prepared.boards]
     seconds = sum(own for _, own in boards)
     long_s, workers = job.limits.long_test_seconds, job.limits.workers
@@ -393,9 +390,8 @@ def split_of(
     if min(len(parts), at_once) < 2:
         return None
     each = again + seconds / len(parts)
-    function, join = calls
     return Split(
-        function=function,
+        function=solved,
         parts=tuple(Part(slices, each) for slices in parts),
         body=pickled,
         join=join,
@@ -423,7 +419,7 @@ def slices_of(boards: Sequence[tuple[int, float]], wanted: int) -> tuple[tuple[S
     return tuple(tuple(part) for part in parts if part)
 
 
-def solved(plan: bytes | bytearray, slices: Sequence[Slice]) -> bytes | InputError:
+def solved(slices: tuple[Slice, ...], plan: bytes | bytearray, control: Control) -> bytes | InputError:
     """The tests of one part, or its refusal, pickled; the web process does not read them."""
     prepared: PreparedCompare = pickle.loads(plan)  # noqa: S301  (written by `split_of`)
     try:

@@ -176,8 +176,7 @@ class CompareChoices(Wire):
         None, "A statistic for this kind of data, as in /v1/tests/<kind>; by default that of the kind."
     )
     compare: Pairs = option(
-        "all_pairs",
-        "all_pairs; baseline: every system with the system `baseline`; or pairs [u, v] of names.",
+        "all_pairs", "all_pairs; baseline: every system with the system `baseline`; or pairs [u, v] of names."
     )
     baseline: str | None = option(None, "The system that all others are compared with.")
     adjust: Adjust = option(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, LiteralString, TypeAlias, get_args
 
@@ -151,20 +151,19 @@ def _array(value: NDArray[Any], info: ValidationInfo) -> RawColumn:
     return value
 
 
-def _effect_array(value: Any, info: ValidationInfo) -> Any:
-    if type(value) is np.ndarray:
-        return value
-    if type(value) is list:
-        return _column(partial(columns.tuples, may_hold_booleans=_may_hold_booleans(info)), value, info)
-    raise _refusal("not_a_column", "Give a list with one number, or m numbers, per item.")
+def _number_column(
+    check: Callable[..., Any], forms: Collection[type], needed: str
+) -> Callable[[Any, ValidationInfo], RawColumn]:
+    """Numbers of an array, or checked ones of a list or another of these forms."""
 
+    def read(value: Any, info: ValidationInfo) -> RawColumn:
+        if type(value) is np.ndarray:
+            return _array(value, info)
+        if type(value) in forms:
+            return _column(partial(check, may_hold_booleans=_may_hold_booleans(info)), value, info)
+        raise _refusal("not_a_column", f"Give {needed}.")
 
-def _sample_column(value: Any, info: ValidationInfo) -> RawColumn:
-    if type(value) is np.ndarray:
-        return _array(value, info)
-    if type(value) in {dict, list}:
-        return _column(partial(columns.samples, may_hold_booleans=_may_hold_booleans(info)), value, info)
-    raise _refusal("not_a_column", "Give a list with one number per item, or an object with one per id.")
+    return read
 
 
 def _lists(value: dict[str, Any]) -> list[Any]:
@@ -202,7 +201,7 @@ def _output_column(value: Any, info: ValidationInfo) -> RawColumn:
     return _label_column(value, info)
 
 
-def _keyed_column(what: str) -> Callable[[Any], Any]:
+def _keyed_column(what: str) -> PlainValidator:
     """A column that `service.parse` or `statistics.weights` checks once the items are known."""
 
     def check(value: Any) -> Any:
@@ -210,38 +209,31 @@ def _keyed_column(what: str) -> Callable[[Any], Any]:
             return value
         raise _refusal("not_a_column", f"Give a list with {what} per item, or an object with one per id.")
 
-    return check
+    return PlainValidator(check)
 
 
-def _label(value: Any) -> str | int:
-    if type(value) is str or type(value) is int:
-        return value
-    raise _refusal("not_a_label", f"This is {_name(value)}; a label is a string or an integer.")
+def _one_of(types: Collection[type], code: str, needed: str) -> PlainValidator:
+    def check(value: Any) -> Any:
+        if type(value) in types:
+            return value
+        raise _refusal(code, f"This is {columns.NAMES.get(type(value), 'something else')}; {needed}.")
+
+    return PlainValidator(check)
 
 
-def _unit(value: Any) -> str | int | float:
-    if type(value) in {str, int, float}:
-        return value  # type: ignore[no-any-return]
-    raise _refusal("not_a_unit", f'This is {_name(value)}; a unit is a number or a fraction such as "1/30".')
-
-
-def _name(value: Any) -> str:
-    return columns.NAMES.get(type(value), "something else")
-
-
-def _key_list(value: Any) -> list[Any]:
+def _key_list(value: Any) -> Any:
     if type(value) is np.ndarray:  # a long list of integers
-        return value.tolist()  # type: ignore[no-any-return]
+        return value.tolist()
     if type(value) is list:
-        return _checked(columns.keys, value)  # type: ignore[no-any-return]
+        return _checked(columns.keys, value)
     raise _refusal("not_a_column", "Give a list with one string or integer per item.")
 
 
-def _key_column(value: Any) -> list[Any] | Mapping[str, Any]:
-    if type(value) is dict:
-        _checked(columns.keys, list(value.values()), list(value))
-        return value
-    return _key_list(value)
+def _key_column(value: Any) -> Any:
+    if type(value) is not dict:
+        return _key_list(value)
+    _checked(columns.keys, list(value.values()), list(value))
+    return value
 
 
 def _range(value: Any) -> tuple[float, float]:
@@ -281,21 +273,31 @@ _COUNT_COLUMNS = [
     {"type": "object", "description": "By id.", "additionalProperties": _COUNTS},
 ]
 
-Label = Annotated[Any, PlainValidator(_label), WithJsonSchema(_LABEL)]
-Unit = Annotated[Any, PlainValidator(_unit), WithJsonSchema({"type": ["string", "number"]})]
+Label = Annotated[
+    Any, _one_of({str, int}, "not_a_label", "a label is a string or an integer"), WithJsonSchema(_LABEL)
+]
+Unit = Annotated[
+    Any,
+    _one_of({str, int, float}, "not_a_unit", 'a unit is a number or a fraction such as "1/30"'),
+    WithJsonSchema({"type": ["string", "number"]}),
+]
 Range = Annotated[Any, PlainValidator(_range), WithJsonSchema(_items(_NUMBER, 2) | {"maxItems": 2})]
-EffectArray = Annotated[Any, PlainValidator(_effect_array), WithJsonSchema(_items(_SAMPLE))]
-SampleColumn = Annotated[Any, PlainValidator(_sample_column), _column_of(_SAMPLE)]
+_effects = _number_column(columns.tuples, {list}, "a list with one number, or m numbers, per item")
+_samples = _number_column(
+    columns.samples, {list, dict}, "a list with one number per item, or an object with one per id"
+)
+EffectArray = Annotated[Any, PlainValidator(_effects), WithJsonSchema(_items(_SAMPLE))]
+SampleColumn = Annotated[Any, PlainValidator(_samples), _column_of(_SAMPLE)]
 CountColumns = Annotated[Any, PlainValidator(_count_columns), WithJsonSchema({"anyOf": _COUNT_COLUMNS})]
 LabelColumn = Annotated[Any, PlainValidator(_label_column), _column_of({"anyOf": [_LABEL, _LABELS]})]
 OutputColumn = Annotated[
     Any, PlainValidator(_output_column), _column_of({"anyOf": [_LABEL, _NUMBER, _LABELS]})
 ]
 WeightColumn = Annotated[
-    Any, PlainValidator(_keyed_column("one positive number")), _column_of({"type": ["number", "string"]})
+    Any, _keyed_column("one positive number"), _column_of({"type": ["number", "string"]})
 ]
 EventColumn = Annotated[
-    Any, PlainValidator(_keyed_column("1 (event) or 0 (censored)")), _column_of({"enum": [0, 1, False, True]})
+    Any, _keyed_column("1 (event) or 0 (censored)"), _column_of({"enum": [0, 1, False, True]})
 ]
 KeyList = Annotated[Any, PlainValidator(_key_list), WithJsonSchema(_LABELS)]
 KeyColumn = Annotated[Any, PlainValidator(_key_column), _column_of(_LABEL, 0)]
@@ -353,16 +355,11 @@ def _model(kind: TestKind) -> type[NamedStatistic]:
         description = "; ".join(f"Of {', '.join(names)}: {text}" for text, names in of.items()) + "."
         first = takers[0][1]
         type_ = Literal[first.choices] if first.choices else _TYPES[first.type]
-        alone = len(known) == 1 and first.default is not None
-        fields[named] = (
-            (type_, option(first.default, description))
-            if alone
-            else (type_ | None, option(None, description))
-        )
-    model: type[NamedStatistic] = create_model(
+        usual = first.default if len(known) == 1 else None
+        fields[named] = (type_ if usual is not None else type_ | None, option(usual, description))
+    return create_model(
         f"{kind.capitalize()}Statistic", __base__=NamedStatistic, __doc__=_DESCRIPTIONS[kind], **fields
     )
-    return model
 
 
 STATISTIC_MODELS: dict[TestKind, type[NamedStatistic]] = {kind: _model(kind) for kind in _DESCRIPTIONS}

@@ -76,9 +76,7 @@ class SequentialChoice(Wire):
 
     mode: SequentialMode = option("anytime", "anytime: evidence holds at every look, planned or not.")
     scale: float | None = option(
-        None,
-        "The scale of differences, chosen before seeing data; default 1 if all lie in [-1, 1].",
-        gt=0,
+        None, "The scale of differences, chosen before seeing data; default 1 if all lie in [-1, 1].", gt=0
     )
     prior_log_e: float = option(
         0.0, "Natural logarithm of the e-value of earlier, independent batches.", ge=-1e6, le=1e6
@@ -396,8 +394,7 @@ class GateRequest(Terms):
     )
     alpha: Share | None = option(None, "One-sided level. Default: that of the requests (0.05).")
     sequential: SequentialChoice | None = option(
-        None,
-        "A sequential gate, for all metrics. The verdict may be continue (200).",
+        None, "A sequential gate, for all metrics. The verdict may be continue (200)."
     )
     on_inconclusive: OnInconclusive | None = option(None, INCONCLUSIVE)
     store: Store = False
