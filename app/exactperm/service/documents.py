@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -41,6 +42,8 @@ OPTIONAL: dict[TestKind, tuple[str, ...]] = {
     "counts": (),
     "predictions": ("group", "event"),
 }
+# Columns of an array, and of a table without a header.
+COLUMNS_OF: Mapping[str, Sequence[str]] = {"scores": ("u", "v"), "counts": delimited.HEADERLESS_COUNTS}
 ROLE = "file"
 JSON_FORMATS = frozenset({AUTO, "jsonl", *(alias for alias, name in ALIASES.items() if name == "jsonl")})
 MARK = re.compile(rb'"(?:u|stay|request|b)"\s*:')
@@ -150,8 +153,7 @@ def _array(options: Options, body: bytes | bytearray, kind: TestKind) -> Documen
         four = "four columns (tp_u, incorrect_u, tp_v, incorrect_v)"
         detail = f"The array needs {four if kind == 'counts' else 'two columns (u, v)'} here."
         raise InvalidTest.at("", "wrong_shape", detail)
-    names = ("u", "v") if kind == "scores" else delimited.HEADERLESS_COUNTS
-    return Document(kind, {**options, **table}, _in_rows(names, len(body), "/{0}/{1}", 0))
+    return Document(kind, {**options, **table}, _in_rows(COLUMNS_OF[kind], len(body), "/{0}/{1}", 0))
 
 
 def _table(
@@ -162,11 +164,10 @@ def _table(
     columns = plain(body, delimiter)
     if columns is None:
         return None
-    names: Sequence[str] = ("u", "v") if kind == "scores" else delimited.HEADERLESS_COUNTS
     first = b"" if kind == "counts" else bytes(body).partition(b"\n")[0]
     named = [name.strip().lower() for name in first.decode("ascii", "replace").split(delimiter)]
     header = "u" in named
-    place = _in_rows(named if header else names, len(body), "/line/{0}/{1}", 1, header)
+    place = _in_rows(named if header else COLUMNS_OF[kind], len(body), "/line/{0}/{1}", 1, header)
     return Document(kind, {**options, **columns}, place)
 
 
@@ -217,21 +218,16 @@ def request_in(
         return None
     if not (any(b'"%b"' % name.encode() in content for name in names) if names else MARK.search(content)):
         return None
-    if _is_object(content.partition(b"\n")[0]) and b"\n" in content:
-        return None  # JSON Lines
+    first, newline, _ = content.partition(b"\n")
+    with suppress(ValueError):
+        if newline and type(from_json(first)) is dict:
+            return None  # JSON Lines
     try:
         value, context = json_of(content)
     except InputError:
         return None  # the readers report faults
     mine = type(value) is dict and (not set(names).isdisjoint(value) if names else _is_request(value))
     return RequestFile(value, context) if mine else None
-
-
-def _is_object(line: bytes) -> bool:
-    try:
-        return type(from_json(line)) is dict
-    except ValueError:
-        return False
 
 
 def _is_request(value: dict[str, Any]) -> bool:
@@ -283,7 +279,6 @@ def with_fields(value: dict[str, Any], fields: Fields, kind: TestKind) -> dict[s
     Raises InvalidTest: a field is an option of a reader, or contradicts the request.
     """
     options = options_of(fields, FIELDS, option_pointer)
-    options.pop("format", None)
     for name in options.get("statistic", {}):
         if name not in {"name", *parameters_of(kind)}:
             detail = f"The file is a JSON request, which takes no reader's options: leave {marked(name)} out."

@@ -30,6 +30,7 @@ WORDS = frozenset(
 NAMES = {"name_u": "u", "name_v": "v"}
 ELSEWHERE = ("format", "theme", "timeout_s")
 OF_A_BOARD = ("picture", "table")  # of the answer to a comparison
+OF_THE_ANSWER = ("format", "theme", *OF_A_BOARD)  # not members of a request
 _TYPES = {parameter.name: parameter.type for entry in ENTRIES for parameter in entry.parameters}
 
 Query = tuple[tuple[str, str], ...]
@@ -56,10 +57,7 @@ def options_of_query(
     if not query:
         return {}
     known = known_of(kind) if known is None else known
-    options = options_of(query, known, lambda name: f"/?{name[:40]}")
-    for name in ("format", "theme", *OF_A_BOARD):
-        options.pop(name, None)
-    return options
+    return options_of(query, known, lambda name: f"/?{name[:40]}")
 
 
 def options_of(
@@ -74,7 +72,7 @@ def options_of(
             flaws.append(Flaw(pointer(name), "unknown_parameter", no_such(name, known)))
         elif name in seen:
             flaws.append(Flaw(pointer(name), "duplicate_parameter", f"{marked(name)} is given twice."))
-        else:
+        elif name not in OF_THE_ANSWER:
             _put(options, name, text)
         seen.add(name)
     if flaws:
@@ -107,7 +105,7 @@ def _put(options: dict[str, Any], name: str, text: str) -> None:
         options[name] = [literal(part.strip()) for part in text.split(",")]
     elif name in LITERAL or name == "decimals":
         options[name] = literal(text)
-    elif name in TEXT or name in ELSEWHERE or name in OF_A_BOARD:
+    elif name in TEXT:
         options[name] = text
     else:
         options.setdefault("statistic", {})[name] = parameter(name, text)

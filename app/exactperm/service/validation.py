@@ -87,11 +87,8 @@ def beside_statistic(value: Any, prefix: str = "") -> PointerMap:
     """The map for a request whose statistic is a name, or has parameters beside it."""
     if not isinstance(value, Mapping):
         return str
-    inside, name_alone, members = (
-        f"{prefix}/statistic/",
-        isinstance(value.get("statistic"), str),
-        frozenset(value),
-    )
+    inside, members = f"{prefix}/statistic/", frozenset(value)
+    name_alone = isinstance(value.get("statistic"), str)
 
     def pointer_map(pointer: str) -> str:
         name, _, rest = pointer.removeprefix(inside).partition("/")
@@ -177,7 +174,8 @@ def number_hint(value: object, *, whole: bool) -> str:
         exact = Decimal(number) if POINT.fullmatch(number) else None
         return "" if exact is None or exact != int(exact) else f" Write {int(exact)}{_quotes(value, text)}."
     if percent := PERCENT.fullmatch(text):
-        return f" Write {_plain(Decimal(percent[1].replace(',', '.')) / 100)}."
+        share = Decimal(percent[1].replace(",", ".")) / 100
+        return f" Write {share.normalize():f}."
     if THOUSANDS.fullmatch(text):
         return " Write decimals with a point, and nothing between thousands."
     if COMMA.fullmatch(text):
@@ -188,10 +186,6 @@ def number_hint(value: object, *, whole: bool) -> str:
 def _quotes(value: object, text: str) -> str:
     """Mention quotes for JSON only: in a field or a parameter, a number needs none."""
     return ", without quotes" if isinstance(value, str) and re.fullmatch(r"[+-]?\d+(?:\.\d+)?", text) else ""
-
-
-def _plain(number: Decimal) -> str:
-    return f"{number.normalize():f}"
 
 
 # Suggestions for unknown names: of fields, and of statistics of other data

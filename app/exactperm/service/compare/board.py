@@ -47,18 +47,7 @@ from ..parse import (
     weights_for,
 )
 from ..parse_files import PARAMETERS, option_pointer
-from ..query import (
-    ELSEWHERE,
-    OF_A_BOARD,
-    WORDS,
-    listed_in,
-    literal,
-    once,
-    option_of,
-    option_value,
-    options_of,
-    parameters_of,
-)
+from ..query import WORDS, listed_in, literal, once, option_of, option_value, options_of, parameters_of
 from ..schema.compare import CompareChoices, CompareKind
 from ..validation import validated
 
@@ -343,9 +332,6 @@ def options_of_board(
     texts, others = once(given, (*OF_QUERY, SYSTEMS), pointer)
     own = {name: _value(name, text) for name, text in texts.items()}
     rest = options_of(others, (*OF_QUERY, "statistic", *parameters, *extra), pointer)
-    for name in (*ELSEWHERE, *OF_A_BOARD):
-        if name != "timeout_s":
-            rest.pop(name, None)
     if own.get("kind", kinds[0]) not in kinds:
         detail = f"Data of this media type holds {' or '.join(kinds)}; send {quoted(own['kind'])} as JSON."
         raise InvalidTest.at(pointer("kind"), "kind_not_here", detail)
