@@ -97,18 +97,11 @@ TYPES = {kind.code: kind for kind in (
 # fmt: on
 INTERNAL = TYPES["internal"]
 # Problem types for statuses of HTTP itself.
-BY_STATUS = {
-    400: "bad-request",
-    404: "not-found",
-    405: "method-not-allowed",
-    408: "headers-too-slow",
-    429: "too-many-requests",
-    431: "headers-too-large",
-    500: "internal",
-    501: "not-implemented",
-    503: "not-ready",
-    505: "http-version-not-supported",
-}
+OF_HTTP = (
+    "bad-request not-found method-not-allowed headers-too-slow too-many-requests headers-too-large internal "
+    "not-implemented not-ready http-version-not-supported"
+)
+BY_STATUS = {TYPES[code].status: code for code in OF_HTTP.split()}
 
 
 def all_types() -> list[ProblemType]:

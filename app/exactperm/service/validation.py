@@ -270,32 +270,30 @@ def elsewhere(name: object, here: Collection[str] = ()) -> str:
     ours = next((one for one in called if one in here), None)
     if ours is not None:
         return f" {quoted(name)} is {ours} here."
-    if kinds := _all_kinds().get(name, ()):
-        return f" {quoted(name)} is a statistic of {_sent_as(kinds)}"
+    if data := _data_of().get(name):
+        return f" {quoted(name)} is a statistic of {data}"
     if name.lower() in METRICS:
         return f" {quoted(name)} is read from files."
     if called:
-        return f" {quoted(name)} is {called[0]} here, a statistic of {_sent_as(_all_kinds()[called[0]])}"
+        return f" {quoted(name)} is {called[0]} here, a statistic of {_data_of()[called[0]]}"
     near = difflib.get_close_matches(name.lower(), here, 1, LIKENESS)
-    if near or not (near := difflib.get_close_matches(name.lower(), _all_kinds(), 1, LIKENESS)):
+    if near or not (near := difflib.get_close_matches(name.lower(), _data_of(), 1, LIKENESS)):
         return f" Did you mean {near[0]}?" if near else ""
-    return f" Did you mean {near[0]}? That is a statistic of {_sent_as(_all_kinds()[near[0]])}"
-
-
-def _sent_as(kinds: Collection[str]) -> str:
-    gold = ", which have `gold` beside them" if "predictions" in kinds else ""
-    return f"{' and of '.join(kinds)}{gold}."
+    return f" Did you mean {near[0]}? That is a statistic of {_data_of()[near[0]]}"
 
 
 @cache
-def _all_kinds() -> dict[str, tuple[str, ...]]:
+def _data_of() -> dict[str, str]:
     """The kinds of data that have a statistic, as they are sent, by its name."""
-    kinds: dict[str, tuple[str, ...]] = {}
+    kinds: dict[str, dict[str, None]] = {}
     for kind, entries in STATISTICS.items():
         for entry in entries:
-            sent = SENT_AS.get(kind, kind)
-            kinds[entry.name] = tuple(dict.fromkeys((*kinds.get(entry.name, ()), sent)))
-    return kinds
+            kinds.setdefault(entry.name, {})[SENT_AS.get(kind, kind)] = None
+    gold = ", which have `gold` beside them"
+    return {
+        name: f"{' and of '.join(sent)}{gold if 'predictions' in sent else ''}."
+        for name, sent in kinds.items()
+    }
 
 
 @cache
