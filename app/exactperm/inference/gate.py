@@ -58,7 +58,7 @@ from .paired import Prepared, finish, prepare
 from .record import differences_of
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, sensitivity_if_any
 from .sequential import SequentialTest, sequential_test
-from .verdict import Judgement, hypothesis, judgements, overall, overall_reason, reason, verdict_of
+from .verdict import Judgement, hypothesis, judgements, overall, overall_reason, reason, verdict_of, words_of
 from .warnings import refuse_undecidable
 
 # What Tango's test of a margin could have found
@@ -462,7 +462,7 @@ def finish_gate(
     return GateRecord.of(
         digest=_digest(decided, on_inconclusive, algorithm),
         verdict=verdict,
-        reason=overall_reason(decided, verdict, deciding(decided, verdict), on_inconclusive),
+        reason=overall_reason(decided, verdict, deciding(decided, verdict), family, on_inconclusive),
         on_inconclusive=on_inconclusive,
         metrics=decided,
     )
@@ -483,12 +483,13 @@ def _metric_record(
 ) -> MetricRecord:
     same = not outcome.missing and _is_same(metric.test, record)
     verdict = verdict_of(metric.terms.policy, judgement.finding, same=same, waiting=outcome.waiting)
+    words = words_of(metric.terms, metric.against)
     return MetricRecord(
         name=metric.name,
         against=metric.against,
-        hypothesis=hypothesis(metric.terms, record.statistic, metric.against),
+        hypothesis=hypothesis(metric.terms, record.statistic, words),
         verdict=verdict,
-        reason=reason(metric.terms, judgement, record, family, metric.against, same=same),
+        reason=reason(metric.terms, judgement, record, family, words, same=same),
         decision=judgement.decision,
         sensitivity=None if metric.sensitivity is None else metric.sensitivity.solve(),
         test=record,

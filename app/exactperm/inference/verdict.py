@@ -16,7 +16,6 @@ from ..answers.gate import (
     OnInconclusive,
     Policy,
     Verdict,
-    family_of,
 )
 from ..answers.test import StatisticRecord, TestRecord
 from ..engine.probability import SMALLEST
@@ -188,6 +187,8 @@ _NAME_CHARS = 80
 _NAMES = 10
 _SMALLEST_WRITTEN = 1e-300
 
+Words = dict[str, str]
+
 _HYPOTHESES: dict[Policy, str] = {
     "no_regression": "The candidate is not worse than {baseline}{by} ({statistic}), unless shown otherwise.",
     "non_inferior": "The candidate is shown not to be worse than {baseline}{by} ({statistic}).",
@@ -214,10 +215,18 @@ _HEADS: dict[Verdict, str] = {
 }
 
 
-def hypothesis(terms: GateTerms, statistic: StatisticRecord, against: str | None = None) -> str:
+def words_of(terms: GateTerms, against: str | None) -> Words:
+    """The baseline, with its name in quotes, which a name itself cannot close, and the margin, as sentences have them."""
+    name = "" if against is None else short(against).replace('"', "'")
+    margin = exactly(terms.margin)
+    by = f" by more than {margin}" if terms.margin else ""
+    return {"baseline": f'the baseline "{name}"' if name else "the baseline", "by": by, "margin": margin}
+
+
+def hypothesis(terms: GateTerms, statistic: StatisticRecord, words: Words) -> str:
     """What the policy presumes, or wants shown."""
     named = f"{measured(statistic.name, statistic.metric, short)}; {direction(terms.higher_is_better)}"
-    return _HYPOTHESES[terms.policy].format(statistic=named, **_words(terms, against))
+    return _HYPOTHESES[terms.policy].format(statistic=named, **words)
 
 
 def reason(
@@ -225,7 +234,7 @@ def reason(
     judgement: Judgement,
     record: TestRecord,
     family: str | None,
-    against: str | None,
+    words: Words,
     *,
     same: bool = False,
 ) -> str:
@@ -234,11 +243,9 @@ def reason(
     `same`: no item differs.
     """
     outcome = (_SHOWN if judgement.finding == "shown" else _NOT_SHOWN)[terms.policy]
-    outcome = outcome.format(**_words(terms, against))
+    outcome = outcome.format(**words)
     if judgement.finding == "different":
-        return " ".join(
-            [_different(terms, judgement, family, against), *_procedure(terms, judgement, record)]
-        )
+        return " ".join([_different(terms, judgement, family, words), *_procedure(terms, judgement, record)])
     if judgement.finding == "missing_straddle":
         outcome = "undecided, as it depends on what the missing outcomes are"
     if judgement.finding == "bounds_straddle":
@@ -260,11 +267,7 @@ def reason(
     return " ".join(sentences)
 
 
-def _words(terms: GateTerms, against: str | None) -> dict[str, str]:
-    return {"baseline": _baseline(against), "by": _by(terms), "margin": exactly(terms.margin)}
-
-
-def _different(terms: GateTerms, judgement: Judgement, family: str | None, against: str | None) -> str:
+def _different(terms: GateTerms, judgement: Judgement, family: str | None, words: Words) -> str:
     """That a difference of at least the margin is shown, by the p-value of that and not of equivalence."""
     equivalence = judgement.decision.equivalence
     assert equivalence is not None
@@ -273,7 +276,7 @@ def _different(terms: GateTerms, judgement: Judgement, family: str | None, again
     adjusted = f" (Bonferroni-adjusted over {family})" if family is not None else ""
     return (
         f"p = {probability(p, log10_p, terms.alpha)} <= alpha = {exactly(terms.alpha)}{adjusted}: the candidate is shown to "
-        f"differ from {_baseline(against)} by {exactly(terms.margin)} or more."
+        f"differ from {words['baseline']} by {words['margin']} or more."
     )
 
 
@@ -307,11 +310,14 @@ def _procedure(terms: GateTerms, judgement: Judgement, record: TestRecord) -> li
 
 
 def overall_reason(
-    metrics: Sequence[MetricRecord], verdict: Verdict, deciding: MetricRecord, on_inconclusive: OnInconclusive
+    metrics: Sequence[MetricRecord],
+    verdict: Verdict,
+    deciding: MetricRecord,
+    family: str | None,
+    on_inconclusive: OnInconclusive,
 ) -> str:
     """The gate's reason: which metrics decided, and the deciding one's own reason."""
     deciders = [metric.name for metric in metrics if metric.verdict == verdict]
-    family = family_of([metric.against for metric in metrics])
     count = f" ({len(deciders)} of {family})" if family is not None else ""
     head = f"{_HEADS[verdict]} on {_listed(deciders)}{count}"
     tail = f" Counted as a {on_inconclusive}, as asked." if verdict == "inconclusive" else ""
@@ -327,23 +333,8 @@ def short(name: str) -> str:
     return cut or "(unnamed)"
 
 
-def _baseline(against: str | None) -> str:
-    """The baseline, with its name in quotes, which a name itself cannot close."""
-    if against is None:
-        return "the baseline"
-    name = short(against).replace('"', "'")
-    return f'the baseline "{name}"'
-
-
 def _listed(names: Sequence[str]) -> str:
     shown = [short(name) for name in names[:_NAMES]]
     if len(names) > _NAMES:
         shown.append(f"{len(names) - _NAMES} more")
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-
-
-def _by(terms: GateTerms) -> str:
-    return f" by more than {exactly(terms.margin)}" if terms.margin else ""
-
-
-# From the one-sided tests of metrics to verdicts, and to sentences

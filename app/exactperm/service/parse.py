@@ -218,7 +218,7 @@ class ParsedTest:
         """Predicted seconds of a long preparation (sacrebleu's counts of texts, effects of pairs), else 0."""
         if isinstance(self.data, Segments):
             return counting_seconds(self.data, self.spec)
-        return reduction_seconds(self.data, self.spec)
+        return reduction_seconds(self.data, self.spec) if isinstance(self.data, Predictions) else 0.0
 
 
 def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:
