@@ -149,7 +149,7 @@ def _read_tasks(
 
     readings, left = each_task(divided, read_single, drop=COMPLETE, dropped=on_missing == COMPLETE)
     facts = {task: reading.facts for task, reading in readings.items()}
-    notes: list[Note] = [f"{len(facts):,} tasks were read, each a data set: {some(list(facts))}.", *left]
+    notes: list[Note] = [f"{len(facts):,} tasks were read as data sets: {some(list(facts))}.", *left]
     notes += [*totals_read(list(facts.values())), *of_tasks(facts, MOST_NOTES)]
     findings = tuple(finding for reading in readings.values() for finding in reading.findings)
     first = next(iter(readings.values()))
