@@ -120,7 +120,7 @@ def options() -> list[str]:
             if (
                 isinstance(option, click.Option)
                 and not option.hidden
-                and option.opts[0][2:] not in _PARAMETERS
+                and option.opts[0][2:] not in _PARAMETERS | {"option"}
             ):
                 flags = _codes((*option.opts, *option.secondary_opts))
                 users.setdefault((flags, " ".join((option.help or "").split())), []).append(command)
