@@ -87,7 +87,8 @@ def written(record: Any) -> bytes:
     """JSON with the shortest round-trip numbers; raises for NaN, which would be a bug."""
     kind: type = type(record)
     text = _adapter(kind).dump_json(record)
-    if _may_not_be_finite(text):  # a number, or part of a label
+    # Part of a label, or a number. Searching for one byte first is ten times faster.
+    if (b"N" in text and b"NaN" in text) or (b"I" in text and b"Infinity" in text):
         return json.dumps(json.loads(text, parse_constant=_refuse), separators=(",", ":")).encode()
     return text
 
@@ -159,8 +160,3 @@ def runtime_of(job: Job, started: float, planning: float) -> Runtime:
 def milliseconds(seconds: float) -> float:
     """Seconds as milliseconds, to the microsecond."""
     return round(max(seconds, 0.0) * 1e3, 3)
-
-
-def _may_not_be_finite(text: bytes) -> bool:
-    """Whether NaN or Infinity occurs. Searching for one byte first is ten times faster."""
-    return (b"N" in text and b"NaN" in text) or (b"I" in text and b"Infinity" in text)

@@ -485,7 +485,10 @@ def _tests_by_name(
 def _tests_of_files(
     job: Job, files: Mapping[str, UploadedFile], metric: MetricForm, baselines: Sequence[BaselineFile]
 ) -> list[ParsedTest]:
-    """One metric of files, against each baseline; all are read alike, so that u is the same candidate."""
+    """One metric of files, against each baseline; all are read alike, so that u is the same candidate.
+
+    Raises InvalidTest, also with the question where something of the files is uncertain.
+    """
     refusals, tests = Refusals(), []
     for baseline in baselines:
         pointer_map = chained(metric.place, baseline.pointer_map)
@@ -493,7 +496,11 @@ def _tests_of_files(
             beside = {} if baseline.file is None else {"v": baseline.file}
             test = parse_files({**files, **beside}, metric.fields, job)
             assert test.reading is not None
-            _require_certain(test.reading)
+            question = test.reading.role_question
+            if question is not None:  # the candidate is unknown
+                raise InvalidTest.at("/options/system_u", "choose_roles", question.detail, question.choices)
+            for finding in test.reading.findings:
+                raise InvalidTest.at(finding.pointer, finding.code, finding.detail, finding.choices)
             tests.append(replace(test, pointer_map=chained(in_form, pointer_map)))
     refusals.raise_all()
     for test, baseline in zip(tests, baselines, strict=True):
@@ -504,15 +511,6 @@ def _tests_of_files(
             )
             raise InvalidTest.at(baseline.where, "baselines_differ", detail)
     return tests
-
-
-def _require_certain(reading: Reading) -> None:
-    """Refuse files with an unknown candidate or other uncertain choices; raises InvalidTest with the question."""
-    if reading.role_question is not None:
-        question = reading.role_question
-        raise InvalidTest.at("/options/system_u", "choose_roles", question.detail, question.choices)
-    for finding in reading.findings:
-        raise InvalidTest.at(finding.pointer, finding.code, finding.detail, finding.choices)
 
 
 # A JSON request that is a file

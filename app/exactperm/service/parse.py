@@ -95,8 +95,8 @@ def outputs_of(given: Mapping[str, Any], spec: StatisticSpec) -> dict[str, Any]:
     """
     in_pairs, outputs = spec.name in PAIRWISE, dict(given)
     if spec.name in TEXT_STATISTICS:
-        outputs = {pointer: texts(values, pointer) for pointer, values in given.items() if pointer != GOLD}
-        return outputs | {GOLD: references(given[GOLD])}
+        gold_last = sorted(given, key=lambda pointer: pointer == GOLD)
+        return {pointer: texts(given[pointer], pointer) for pointer in gold_last}
     check: Callable[[Any], Any] = columns.numbers if in_pairs else columns.labels
     for pointer, values in given.items():
         are_labels = pointer == GOLD and spec.name == "auc" and float not in set(map(type, values))
@@ -107,37 +107,30 @@ def outputs_of(given: Mapping[str, Any], spec: StatisticSpec) -> dict[str, Any]:
     return outputs
 
 
-def texts(column: Sequence[Any], pointer: str) -> list[str]:
-    """The outputs of one system; raises InvalidTest at the first that is not a text."""
-    for index, item in enumerate(column):
-        if not isinstance(item, str):
-            raise _not_a_text(f"{pointer}/{index}", item, "a text")
-    return list(column)
+def texts(column: Sequence[Any], pointer: str) -> list[Any]:
+    """The outputs of one system, or of gold one or more references of every item.
 
-
-def references(gold: Sequence[Any]) -> list[list[str]]:
-    """One or more references of every item; raises InvalidTest, pointers `/gold/17/1`."""
-    references: list[list[str]] = []
-    for index, item in enumerate(gold):
-        given = item if isinstance(item, list) else [item]
+    Raises InvalidTest at the first that is not a text, pointers `/u/17` and `/gold/17/1`.
+    """
+    gold = pointer == GOLD
+    if not gold and set(map(type, column)) <= {str}:
+        return list(column)
+    listed = [item if gold and isinstance(item, list) else [item] for item in column]
+    for index, (item, given) in enumerate(zip(column, listed, strict=True)):
         if not given:
-            raise InvalidTest.at(f"/gold/{index}", "no_reference", "Every item needs at least one reference.")
+            detail = "Every item needs at least one reference."
+            raise InvalidTest.at(f"{pointer}/{index}", "no_reference", detail)
         for number, text in enumerate(given):
             if not isinstance(text, str):
-                below = f"/{number}" if isinstance(item, list) else ""
-                raise _not_a_text(f"/gold/{index}{below}", text, "a text or a list of texts")
-        references.append(given)
-    return references
+                below, needed = f"/{number}" if given is item else "", " or a list of texts" if gold else ""
+                detail = f"This is {NAMES.get(type(text), 'something else')}; a text{needed} is needed here."
+                raise InvalidTest.at(f"{pointer}/{index}{below}", "not_a_text", detail)
+    return listed if gold else list(column)
 
 
 def as_gold(pointer: str) -> str:
     """The map for texts, whose references are `gold` in a request."""
     return "/gold" + pointer.removeprefix("/references") if pointer.startswith("/references") else pointer
-
-
-def _not_a_text(pointer: str, item: object, needed: str) -> InvalidTest:
-    detail = f"This is {NAMES.get(type(item), 'something else')}; {needed} is needed here."
-    return InvalidTest.at(pointer, "not_a_text", detail)
 
 
 def require_taken(spec: StatisticSpec, groups: object, event: object) -> None:
