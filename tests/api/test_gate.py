@@ -85,7 +85,7 @@ def test_a_status_that_means_success_or_a_fault_of_the_server_is_refused(service
 
 
 def test_the_status_of_a_failure_has_one_place(service: Any) -> None:
-    place = "fail_status is a parameter of the query: ?fail_status=200."
+    place = "fail_status is for HTTP only, in the query: ?fail_status=200."
     form = service.request("POST", "/v1/gate", files=FILES, data={"fail_status": "200"})
     for refused in (ask(service, WORSE, fail_status=200), form):
         assert problem(refused, 422)["detail"].endswith(place)

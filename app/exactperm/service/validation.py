@@ -240,7 +240,7 @@ def no_such(name: str, fields: Collection[str]) -> str:
     ('There is no option "y_true" here; did you mean `gold`?', 'There is no option "zz" here; there are `u`, `v`.')
     """
     if name == "fail_status":
-        return "fail_status is a parameter of the query: ?fail_status=200."
+        return "fail_status is for HTTP only, in the query: ?fail_status=200."
     meant = [OURS[name]] if OURS.get(name) in fields else []
     if not meant and len(name) <= MOST_NAME_CHARS:
         likely = [field for field in fields if field != "store" or name.lower() not in DATA]
