@@ -23,16 +23,7 @@ from ...answers.reading import LeftOut, Remark
 from ...errors import InvalidTest, relocated
 from ...statistics.paired import Predictions, StatisticSpec
 from .. import names
-from ..alignment import (
-    BOUNDS,
-    GOLD,
-    MENDED,
-    Gapped,
-    PairedColumns,
-    RawColumn,
-    system_pointer,
-    values_at,
-)
+from ..alignment import BOUNDS, GOLD, MENDED, Gapped, PairedColumns, RawColumn, system_pointer, values_at
 from ..format import Format
 from ..frame import Frame, named
 from ..names import find, is_one_of

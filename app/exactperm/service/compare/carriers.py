@@ -188,10 +188,7 @@ def of_json(value: Any, context: dict[str, Any]) -> DecodedCompare:
         prefix, given = "", cast("Columns", request)
         detail = "Give systems (a column for each, by name), or datasets that have systems."
         if name is not None:
-            prefix, detail = (
-                f"/datasets/{pointer_token(name[:200])}",
-                "Every data set needs systems.",
-            )
+            prefix, detail = (f"/datasets/{pointer_token(name[:200])}", "Every data set needs systems.")
             given = validated(Dataset, datasets[name], prefix=prefix, context=context)
         with relocated(prefixed(prefix)):
             if given.systems is None:

@@ -18,15 +18,7 @@ from ...answers.test import ReadingRecord
 from ...errors import Choice, InputError, InvalidTest, pointer_token, relocated
 from ...inputs.alignment import ById, OnMissingOnBoard, PairedColumns, system_pointer
 from ...inputs.formats import catalogue
-from ...inputs.formats.tasks import (
-    ITEM,
-    at_most,
-    each_task,
-    in_task,
-    of_tasks,
-    stem,
-    totals_read,
-)
+from ...inputs.formats.tasks import ITEM, at_most, each_task, in_task, of_tasks, stem, totals_read
 from ...inputs.formats.workbook import as_text
 from ...inputs.quoting import quoted, some
 from ...inputs.reader import Finding, ReaderOptions, Reading, Source, UploadedFile, sources
@@ -34,15 +26,7 @@ from ...statistics.columns import taken
 from ...statistics.paired import Counts, NamedCounts, Predictions, Scores, Segments
 from ..parse_files import Form, option_pointer, spec_of_reading
 from ..schema.compare import CompareKind
-from .board import (
-    NAMES,
-    SYSTEMS,
-    DecodedCompare,
-    FormFields,
-    beside_files,
-    in_form,
-    names_of_files,
-)
+from .board import NAMES, SYSTEMS, DecodedCompare, FormFields, beside_files, in_form, names_of_files
 
 # Faults of missing items, which the alignment of all systems reports better.
 MISSING = frozenset(("unmatched_ids", "missing_value"))
