@@ -172,7 +172,7 @@ def test_a_difference_above_one_needs_its_scale_at_its_field(visit: Callable[...
     tab.pick("Decide (gate)")
     tab.page.select_option("#f-looks", "anytime")
     decide(tab, "id,candidate,baseline\n" + "".join(f"q{n},{n % 7},{n % 5}\n" for n in range(30)))
-    assert "Say what differences are measured in" in tab.problem()
+    assert "Give the scale of differences" in tab.problem()
     assert tab.page.get_attribute("#f-look_scale", "aria-invalid") == "true"
     tab.page.fill("#f-look_scale", "7")
     tab.submit("Decide")

@@ -1,1 +1,1 @@
-"""From data, a statistic and options to a record of the answer."""
+"""Inference: from data, a statistic and options to a record of the answer."""

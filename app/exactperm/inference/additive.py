@@ -32,7 +32,7 @@ from .record import (
     times,
 )
 
-# A sum that no 64 bits hold: exact where it is small, else certified for the numbers as they are
+# Sums beyond 64 bits: exact if small, else certified for the original numbers
 
 
 # Nanoseconds per operation, as the planner has them.
@@ -42,9 +42,9 @@ _FRACTION_METHODS = ("meet_in_the_middle", "enumeration")
 
 @dataclass(frozen=True, slots=True)
 class RoundedTest:
-    """An additive problem whose `form` is rounded to 60 bits, and whose answer is not.
+    """An additive problem with a `form` rounded to 60 bits, but an answer for the unrounded numbers.
 
-    `wide` is the sum in exact integers, None where it is of too many doubles to be kept.
+    `wide` is the sum in exact integers, None if it has too many doubles.
     """
 
     options: Options
@@ -80,7 +80,7 @@ class RoundedTest:
         )
 
     def _null(self) -> NullRecord:
-        """The law of the rounded sum, with the range of the sum as it is: next to zero rounding may be all there is."""
+        """The law of the rounded sum, with the range of the unrounded sum: near zero, rounding may dominate."""
         problem, wide = self.problem, self.wide
         null = null_record(self.form, problem.unit, self.options.pmf, absolute=problem.absolute)
         if wide is None:
@@ -101,11 +101,11 @@ class RoundedTest:
 
     @property
     def attainable_at_most(self) -> float:
-        """What the least p-value of all outcomes is at most."""
+        """An upper bound of the least p-value of all outcomes."""
         return self._attainable(items_record(self.problem, *_effects(self.problem)).nonzero)[1]
 
     def _attainable(self, nonzero: int) -> tuple[float, float]:
-        """Bounds of the smallest p-value that any outcome could have, equal where rounding leaves nothing open."""
+        """Bounds of the smallest p-value that any outcome could have, equal if rounding does not matter."""
         alternative, problem = self.options.alternative, self.problem
         one_sided = alternative != "two-sided" and not problem.absolute
         as_they_are = _rounding(problem).exact is not None
@@ -116,12 +116,12 @@ class RoundedTest:
         if as_they_are:
             low = max(math.ldexp(1.0, -nonzero), SMALLEST)
         if one_sided or alternative != "less":
-            # Both ends count at the most, and what rounding made 0 may be another item that swaps.
+            # At most both ends count, and an effect rounded to 0 may be another item that swaps.
             high = max(math.ldexp(1.0, int(not one_sided) - nonzero), SMALLEST) if nonzero else 1.0
         return low, high
 
     def _answer(self, by: Cost) -> Answer:
-        """The answer of one method, not checked yet."""
+        """The unchecked answer of one method."""
         options, problem = self.options, self.problem
         exact = None
         if by.exact or options.exact_fraction:
@@ -169,8 +169,8 @@ class RoundedTest:
 
 
 _ROUNDED = (
-    "The scores take more than 60 bits together. p_value_bounds hold for the scores as they are; the null "
-    "distribution beside them is of scores rounded to 60 bits. Fewer digits (`decimals`) are taken exactly."
+    "The scores take more than 60 bits together. p_value_bounds hold for the original scores; the null "
+    "distribution is for scores rounded to 60 bits. With fewer digits (`decimals`), all is exact."
 )
 
 
@@ -193,7 +193,7 @@ def rounded_test(problem: Additive, form: CanonicalForm, options: Options, budge
 def _costs(
     problem: Additive, form: CanonicalForm, wide: WideForm | None, options: Options
 ) -> tuple[Cost, ...]:
-    """What the methods would cost, in the order in which they are preferred."""
+    """The costs of the methods, in order of preference."""
     candidates = []
     if wide is not None:
         nanoseconds, held = wide.price()
@@ -214,7 +214,7 @@ def _real(problem: Additive, options: Options) -> tuple[RealForm, RealRegion]:
 
 
 def _effects(problem: Additive) -> tuple[Whole, Whole | None]:
-    """The effects as they are, where they are kept."""
+    """The unrounded effects, if kept."""
     exact = _rounding(problem).exact
     if exact is None:
         return problem.stay, problem.swap
@@ -234,7 +234,7 @@ _SECONDS_PER_ITEM = 1e-9
 class AdditiveTest:
     """An additive problem with its canonical form, its region and its plan.
 
-    `tied_by` gives the mass at the observed value where the region is everything, so that p = 1 costs nothing.
+    `tied_by` gives the mass at the observed value if the region is everything, so that p = 1 costs nothing.
     """
 
     options: Options
@@ -275,10 +275,10 @@ class AdditiveTest:
         )
 
     def _methods(self) -> Iterable[Cost]:
-        """What may answer, in turn; before it samples, `auto` brackets, which is priced only when it comes to that."""
+        """The methods that may answer, in turn; `auto` brackets before it samples, and prices brackets only then."""
         samples_first = self.plan.chosen.method == "monte_carlo"
         if not samples_first:
-            yield self.plan.chosen  # mostly the only one, and then the others are not even priced
+            yield self.plan.chosen  # usually the only one, so that the others are not priced
         planned = self.plan.in_turn
         yield from (cost for cost in planned[not samples_first :] if cost.method != "monte_carlo")
         if not self.plan.asked and all(cost.method != "bounds" for cost in planned):
@@ -288,11 +288,11 @@ class AdditiveTest:
         yield from (cost for cost in planned if cost.method == "monte_carlo")
 
     def _settles(self, by: Cost, answer: Answer) -> bool:
-        """Whether a bracket that is run in the place of an exact method decides about alpha."""
+        """Whether a bracket in place of an exact method decides about alpha."""
         return self.plan.asked or by.method != "bounds" or decides(*answer.bounds, self.options.alpha)
 
     def _answer(self, by: Cost) -> Answer:
-        """The answer of one method, not checked yet."""
+        """The unchecked answer of one method."""
         options, problem = self.options, self.problem
         if by.method == "monte_carlo":
             estimate = methods.by_sampling(self.form, self.region, samples=options.samples, seed=options.seed)
@@ -316,14 +316,14 @@ class AdditiveTest:
         return certified(found, self._fraction(), mid)
 
     def _least_log10(self) -> float:
-        """log10 of the observed assignment's own probability, 2**-n; it must be in the region."""
+        """log10 of the probability of the observed assignment, 2**-n; it must be in the region."""
         total, left = divmod(self.observed - self.form.offset, self.form.step)
         if left or not any(low <= total <= high for low, high in self.region.intervals):
             raise ArithmeticError("the observed sum is not among those at least as extreme")
         return -self.form.nonzero * math.log10(2.0)
 
     def _fraction(self) -> Fraction2 | None:
-        """The exact fraction, when it was requested and the method that runs does not give it."""
+        """The exact fraction, if requested and not given by the method that runs."""
         if self.fraction_by is None:
             return None
         return certified(methods.exactly(self.fraction_by, self.form, self.region)).fraction

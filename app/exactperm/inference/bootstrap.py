@@ -29,20 +29,24 @@ from .certificate import MOST_ERROR, Answer, Result, bracketed, certified, certi
 from .options import Options
 from .record import QUANTILES, items_record, joint_items, sampled_null_record, statistic_record
 
-# The null of a bootstrapped sum, to look at: its law where that is affordable, else some resamples
+# The null of a bootstrapped sum for display: its law if affordable, else resamples
 
 
 NANOSECONDS_PER_DRAW = 11.0
 _BINS = 101
-# The null may be looked at for so long, or for as long as the p-value takes; else it is sampled.
+# Seconds for the null, or as long as the p-value takes; else it is sampled.
 _LOOK_S = 0.1
 _LOOK_SAMPLES, _FEW_SAMPLES = 20_000, 1_000
-SAMPLED = "The quantiles and the picture of the null distribution were sampled; `method` is of the p-value."
+SAMPLED = (
+    "The quantiles and the picture of the null distribution were sampled; `method` refers to the p-value."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class NullLook:
-    """How the null is looked at: its law (`samples` is 0), so many resamples, or not at all; and the predicted time."""
+    """How the null is computed: its law (`samples` is 0), this many resamples, or not at all; and the predicted
+    time.
+    """
 
     way: Literal["law", "sampled", "none"]
     seconds: float = 0.0
@@ -50,7 +54,7 @@ class NullLook:
 
 
 def look_at(form: ResampleForm, options: Options, budget: Budget, p_value_seconds: float) -> NullLook:
-    """How to look at the null of a test whose p-value takes `p_value_seconds`, within the budget."""
+    """Plan the null of a test whose p-value takes `p_value_seconds`, within the budget."""
     if options.pmf == "none" or form.range == 0:
         return NullLook("none")
     allowed = max(_LOOK_S, p_value_seconds)
@@ -69,7 +73,7 @@ def _law_looks(form: ResampleForm) -> int:
 
 
 def null_of(form: ResampleForm, unit: Fraction, look: NullLook, options: Options) -> NullRecord:
-    """S* - S in the statistic's units: mean 0, and percentiles with no resampling error where they are affordable."""
+    """S* - S in the statistic's units: mean 0, and percentiles without resampling error if affordable."""
     spread = form.values - float(np.dot(form.values, form.probabilities))
     sd = form.step * math.sqrt(form.draws * float(np.dot(spread * spread, form.probabilities))) * float(unit)
     low = float((form.offset - form.observed) * unit)
@@ -98,20 +102,20 @@ def null_of(form: ResampleForm, unit: Fraction, look: NullLook, options: Options
 
 
 def _shifts(form: ResampleForm, unit: Fraction, samples: int, seed: int) -> Reals:
-    """S* - S of so many resamples, shape (samples,)."""
+    """S* - S of `samples` resamples, shape (samples,)."""
     totals = np.concatenate(
         [monte_carlo.draw_block(form, seed, block)[:size] for block, size in blocks(samples)]
     )
     return np.asarray(((form.offset - form.observed) + form.step * totals).astype(np.float64) * float(unit))
 
 
-# What a joint statistic takes for each unit and each value of a resample, and for each block of them.
+# Cost of a joint statistic: for each unit and each value of a resample, and for each block.
 _NANOSECONDS_PER_UNIT, _NANOSECONDS_PER_VALUE, _CALL = 9, 50, 120_000
-# Values this close to the threshold are decided in fractions; where they are none, they count as reaching it.
+# Values this close to the threshold are decided in fractions, or count as reaching it if they have none.
 _TIE = 1e-12
 _ROUNDED = (
-    "The scores take more than 60 bits together with their resamples. p_value_bounds hold for the scores as they are; "
-    "the distribution beside them is of rounded ones. Fewer digits (`decimals`) are taken exactly."
+    "The scores take more than 60 bits together with their resamples. p_value_bounds hold for the original "
+    "scores; the distribution is for rounded ones. With fewer digits (`decimals`), all is exact."
 )
 
 
@@ -125,7 +129,7 @@ class BootstrapTest:
     unit: Fraction  # of the form's sums
     plan: Plan
     look: NullLook
-    # What a resample's sum, less twice the observed one, is off by at most: where effects were rounded.
+    # The largest error, from rounding effects, of a resample's sum less twice the observed one.
     off: int = 0
 
     @property
@@ -162,7 +166,7 @@ class BootstrapTest:
         )
 
     def _answer(self, region: Region, by: Cost) -> Answer:
-        """The answer of one method, not checked yet."""
+        """The unchecked answer of one method."""
         if by.method != "monte_carlo":
             return self._between(region) if self.off else certified(bootstrap.probability(self.form, region))
         form, samples, seed = self.form, self.options.samples, self.options.seed
@@ -174,7 +178,7 @@ class BootstrapTest:
         return answer
 
     def _between(self, outer: Region) -> Answer:
-        """Of rounded effects: from what is surely extreme to what may be; exact where that is next to the same."""
+        """For rounded effects: from surely extreme to possibly extreme; exact if these nearly agree."""
         inner = shifted_null(self.form, self.options.alternative, -self.off)
         most = bootstrap.probability(self.form, outer)
         least = bootstrap.probability(self.form, inner) if inner.intervals else IMPOSSIBLE
@@ -192,7 +196,7 @@ def bootstrap_test(
         raise InvalidTest.at(
             "/exact_fraction",
             "fraction_not_available",
-            "A bootstrap p-value has no binary fraction: leave it out.",
+            "A bootstrap p-value has no binary fraction: leave `exact_fraction` out.",
         )
     if isinstance(problem, Joint):
         return _joint(problem, options, budget)
@@ -202,7 +206,10 @@ def bootstrap_test(
         raise InvalidTest.at(
             "/statistic/expression",
             "not_bootstrapped",
-            "The bootstrap is of the sum itself: use the expression without abs and alternative two-sided.",
+            (
+                "The bootstrap tests the sum itself: use the expression without abs, with alternative "
+                "two-sided."
+            ),
         )
     units, bits = with_room(problem.stay)
     form = resample_form(units)
@@ -219,14 +226,14 @@ def bootstrap_test(
 def refuse_pairs() -> InvalidTest:
     """The bootstrap of a statistic of pairs is not offered."""
     detail = (
-        "A resample of the items has other pairs, with an item drawn twice among them, so that the statistic is no longer a "
-        "sum of effects: use the permutation test."
+        "A resample of the items has other pairs, so the statistic is no longer a sum of effects: use the "
+        "permutation test."
     )
     return InvalidTest.at("/test", "not_bootstrapped", detail)
 
 
 def _moving(problem: Additive) -> int:
-    """How many units a swap changes; their sums may be larger than any lattice of the permutation test."""
+    """The number of units that a swap changes; their sums may exceed any lattice of the permutation test."""
     return int(np.count_nonzero(problem.stay if problem.swap is None else problem.stay != problem.swap))
 
 
@@ -237,11 +244,11 @@ def _single_resample(draws: int) -> tuple[float, float]:
 
 
 def _impossible(draws: int) -> tuple[Answer, tuple[tuple[str, str], ...]]:
-    """No resample is as far out as the observed sum: one in N**N is reported instead of 0."""
+    """No resample is as extreme as the observed sum: report one in N**N instead of 0."""
     p, log10 = _single_resample(draws)
     detail = (
-        "No resample is as far out as the observed difference; p = 0 is not a p-value, so the probability of "
-        "one resample, n**-n, is given as an upper bound."
+        "No resample is as extreme as the observed difference; p = 0 is not a p-value, so the probability "
+        "of one resample, n**-n, is given as an upper bound."
     )
     return Answer(p, log10, (0.0, p), None), (("bootstrap_empty_tail", detail),)
 
@@ -266,7 +273,7 @@ class JointBootstrap:
         units, function = self.reduced.stay, self.reduced.function
         start = units.sum(axis=0)
         observed = float(values_of(function, [start[k : k + 1] for k in range(len(start))])[0])
-        # Sums that a double holds exactly are added by BLAS.
+        # BLAS adds sums that a double holds exactly.
         exact = _largest_sum(units) < EXACT_DOUBLE
         effects: Integers | Reals = units.astype(np.float64) if exact else units
         shifts: list[Reals] = []
@@ -296,19 +303,21 @@ class JointBootstrap:
 
 
 def _reaches(shift: Reals, observed: float, options: Options) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which shifts are as extreme as the observed value, and which are so near that doubles do not tell; shape (K,) each."""
+    """Which shifts are as extreme as the observed value, and which are too close to tell in doubles; shape (K,)
+    each.
+    """
     size, aim = shift, observed
     if options.alternative == "two-sided":
         size, aim = np.abs(shift), abs(observed)
     reached = size <= aim if options.alternative == "less" else size >= aim
-    # Of both values that the shift is of, so that the unit of the statistic does not matter.
+    # Relative to both values, so that the unit of the statistic does not matter.
     return np.asarray(reached), np.asarray(np.abs(size - aim) <= _TIE * (np.abs(shift) + 2.0 * abs(observed)))
 
 
 def _decided(
     function: FunctionOf, states: Integers, start: Integers, side: Alternative
 ) -> NDArray[np.bool_] | None:
-    """The same of fractions, at each row of `states`, shape (K, k); None where values are no fractions."""
+    """The same in fractions, at each row of `states`, shape (K, k); None if values are not fractions."""
     seen = exact_value(function.quantity, start.tolist())
     if not isinstance(seen, Fraction):
         return None
@@ -341,7 +350,7 @@ def _joint(problem: Joint, options: Options, budget: Budget) -> JointBootstrap:
 
 
 def _largest_sum(effects: Integers) -> int:
-    """The largest |sum| of any resample: of the largest unit as often as there are units."""
+    """The largest |sum| of any resample: the largest unit, as often as there are units."""
     return len(effects) * max(-int(effects.min()), int(effects.max()))
 
 

@@ -1,14 +1,14 @@
-"""Rigorous brackets: how precise they are, how many steps they may take, and when one answers in the place of another method.
+"""Rigorous brackets: their precision, their steps, and when one answers in place of another method.
 
-All that decides so is here; `engine.real` and `engine.joint.linear_part` do what they are told.
+All policy is here; `engine.real` and `engine.joint.linear_part` only compute.
 
-* A bracket that is asked for has the precision of the request. It stops after `most_steps`, as wide as it is then.
+* A requested bracket has the precision of the request. It stops after `most_steps` at its current width.
 * Before `auto` samples one sum it brackets it, as narrowly as the budget allows (`before_samples`).
-* A bracket in the place of an exact method has to decide about alpha (`decides`), else the exact method runs.
-* Of several sums a bracket comes before samples where it says as much as they would (`worth_it`). The less may lie outside of
-  the bounds of the remainder (`statistics.remainder`), the wider these are: several chances are tried, and that with the
-  narrowest bracket by the normal law is taken. Each is tried twice: bounds of all deviations leave open what a thin strip of
-  them does, and bounds of the deviations in that strip are a fraction as wide.
+* A bracket in place of an exact method must decide about alpha (`decides`), else the exact method runs.
+* For several sums, a bracket precedes samples if it is as informative (`worth_it`). The less may lie outside of the
+  bounds of the remainder (`statistics.remainder`), the wider these are: several chances are tried, and that with the
+  narrowest bracket by the normal law is taken. Each is tried twice: bounds of all deviations leave open what a thin
+  strip of them does, and bounds of the deviations in that strip are a fraction as wide.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ from .options import Options
 
 RealProblem = tuple[RealForm, RealRegion]
 
-# A bracket that does not get there stops at so many times its predicted steps, and so many more: some 50 ms.
+# A bracket stops after this many times its predicted steps, and this many more: some 50 ms.
 _MOST_TIMES, _SPARE_STEPS = 4, 10_000_000
 
 
 def most_steps(cost: Cost) -> int:
-    """Elementary steps after which a bracket of this predicted cost is left as wide as it is."""
+    """Elementary steps after which a bracket of this predicted cost stops."""
     return _SPARE_STEPS + _MOST_TIMES * cost.operations
 
 
 def before_samples(form: CanonicalForm, region: Region, options: Options, budget: Budget) -> Cost | None:
-    """The narrowest bracket of one sum that the budget allows, None where there is none: `auto` takes it before it samples."""
+    """The narrowest bracket of one sum within the budget, or None; `auto` tries it before it samples."""
     narrowest = methods.narrowest_bracket(form, region, options.precision, budget)
     return narrowest if narrowest.fits(budget) else None
 
 
 def decides(low: float, high: float, alpha: float) -> bool:
-    """Whether a bracket says on which side of alpha p is."""
+    """Whether a bracket decides on which side of alpha p is."""
     return not low <= alpha <= high
 
 
@@ -70,7 +70,9 @@ def price_of_real(problem: RealProblem, options: Options, nanoseconds: float) ->
 def bracket_of_real(
     problem: RealProblem, options: Options, cost: Cost, fraction: Fraction2 | None = None
 ) -> Answer:
-    """The answer of a bracket of numbers as they are, at the precision of the request or after `most_steps` of its cost."""
+    """The answer of a bracket for the original numbers, at the precision of the request or after `most_steps` of its
+    cost.
+    """
     found = bounds.bracket(*problem, precision=options.precision, steps=most_steps(cost))
     return bracketed(found, options.precision, fraction)
 
@@ -78,14 +80,14 @@ def bracket_of_real(
 # A statistic of several sums: how wide its bracket will be, and the bracket itself
 
 
-# What lies outside, against the p-value: the shares that are tried. The least of them that has bounds bounds all deviations.
+# Shares of the p-value outside the bounds, to try. The least of them that has bounds bounds all deviations.
 _SHARES = (10.0**-4.0, 10.0**-3.0, 10.0**-2.0)
-# Events are some dozens; each has this part of what lies outside at first.
+# Events number some dozens; each first gets this share of the outside.
 _EVENTS = 40.0
-# Below this, probabilities of what lies outside are no doubles.
+# Smaller probabilities of the outside are not doubles.
 _LEAST_LOG_P = -500.0
-# A bracket takes the place of samples up to this width, and no wider than their interval at 99 %, of so many standard
-# errors; or where it is narrow in any case.
+# A bracket replaces samples up to this width, if not wider than their 99 % interval of this many standard errors, or if
+# narrow in any case.
 _TELLING, _INTERVAL = 1.0, 5.15
 # The tails are known to this part of the likely width.
 _FINELY = 0.02
@@ -96,10 +98,10 @@ _U = 2.0**-52
 
 @dataclass(frozen=True, eq=False)
 class JointBracket:
-    """What is bracketed, and how wide the bracket is likely to be, relative to its lower end.
+    """A plan of a bracket, with its likely width relative to its lower end.
 
-    `size` is |t| / 2 as observed, `error` what it is off by, `sign` that of t; `searched` are the steps that were taken
-    to find the bounds, which whoever runs the plan takes again.
+    `size` is the observed |t| / 2, `error` its error, `sign` that of t; `searched` are the steps of finding the
+    bounds, which running the plan repeats.
     """
 
     part: LinearPart
@@ -126,7 +128,7 @@ class JointBracket:
 
     @property
     def precision(self) -> float:
-        """Of the tails: next to nothing beside the width."""
+        """Of the tails: negligible beside the width."""
         return min(max(_FINELY * self.width, 1e-5), 1e-2)
 
     @cached_property
@@ -161,7 +163,9 @@ def joint_bracket(problem: Joint, side: Alternative) -> JointBracket | None:
 
 
 def worth_it(low: float, high: float, options: Options) -> bool:
-    """Whether a bracket is as narrow as asked for, or decides about alpha and is not much wider than samples' interval."""
+    """Whether a bracket has the requested width, or decides about alpha and is not much wider than the samples'
+    interval.
+    """
     if not low > 0.0:
         return False
     width = high / low - 1.0
@@ -206,7 +210,7 @@ def _tried(midpoint: Midpoint, log_p: float, size: float, error: float) -> Itera
 
 
 def _observed(problem: Joint) -> tuple[float, float, int] | None:
-    """|t| / 2, a bound on its error, and the sign of t; None where there is no value, or its sign is not known."""
+    """|t| / 2, a bound on its error, and the sign of t; None without a value, or if its sign is unknown."""
     start = problem.stay.sum(axis=0).tolist()
     value = exact_value(problem.function.quantity, start)
     if value is None or (not isinstance(value, Fraction) and ball(value).contains(0)):

@@ -39,7 +39,7 @@ EXACT_WIDTH = 3 * MOST_ERROR
 EXACT_STEPS = 4 * math.ulp(0.0)
 
 
-# What a method returned, as the p-value part of a record
+# The result of a method as the p-value part of a record
 
 
 SMALLEST_NORMAL = 2.0**-1022
@@ -82,7 +82,7 @@ def significant(answer: Answer, alpha: float, significance: Significance = "p") 
 
 
 def undecided(answer: Answer, alpha: float) -> bool:
-    """Whether alpha lies inside the bounds, so that they do not tell on which side of it p is."""
+    """Whether alpha lies inside the bounds, so that the side of p is open."""
     low, high = answer.bounds
     if answer.monte_carlo is not None:
         return low <= alpha < high or (low <= alpha == high and answer.monte_carlo.control is None)
@@ -94,7 +94,7 @@ def certified(
 ) -> Answer:
     """An exact p-value and the interval that its certificate proves; `fraction` is its value, if known.
 
-    Nothing is checked here: `certificate` does, before the answer is used.
+    `certificate` checks it before the answer is used.
     """
     p, log10_p, bound = probability.p, probability.log10_p, probability.relative_error_bound
     low, high = p, p
@@ -215,7 +215,7 @@ class Result:
 
 
 class PlannedTest(Protocol):
-    """A test that was validated and planned, and has not run."""
+    """A validated and planned test, before its run."""
 
     @property
     def problem(self) -> Problem:
@@ -243,7 +243,7 @@ class PlannedTest(Protocol):
 _LOG10_2 = math.log10(2.0)
 # Rounding of a logarithm, of its exponential, and of log10.
 _ROUNDING = 1e-9
-# Least attainable p-values are known this well.
+# Accuracy of least attainable p-values.
 _ATTAINABLE = 1e-2
 
 
@@ -256,9 +256,9 @@ def certified_by(
 ) -> tuple[Cost, Answer]:
     """The first of `methods` whose answer passes and `settles` the question, and that answer.
 
-    `run` computes the answer by a method; `least_log10` is log10 of the probability of the observed assignment,
-    which is as extreme as itself. An answer that passes and settles nothing is given where no exact one follows.
-    Raises InvalidTest (`not_certified`) when no method passes.
+    `run` computes the answer by a method; `least_log10` is log10 of the probability of the observed assignment, which
+    is as extreme as itself. An answer that passes without settling is returned if no exact one follows. Raises
+    InvalidTest (`not_certified`) when no method passes.
     """
     failed, unsettled = [], None
     for cost in methods:
@@ -275,14 +275,14 @@ def certified_by(
     if unsettled is not None:
         return unsettled
     detail = (
-        f"No method that may run here can prove its answer ({'; '.join(failed)}). Use method auto, dp, rational, "
+        f"No available method can prove its answer ({'; '.join(failed)}). Use method auto, dp, rational, "
         "bounds or monte_carlo where they apply, or raise the server's budget."
     )
     raise InvalidTest.at("/method", "not_certified", detail)
 
 
 def require(answer: Answer, *, exact: bool, attainable: float) -> None:
-    """Raise ArithmeticError, which is a fault of the service, when an answer that is about to leave does not pass."""
+    """Raise ArithmeticError, a fault of the service, if a final answer does not pass."""
     flaw = flaw_of(answer, exact=exact)
     if flaw is None and answer.monte_carlo is None and answer.bounds[1] * (1.0 + _ATTAINABLE) < attainable:
         flaw = "it is below the least p-value that can be attained"
@@ -291,7 +291,7 @@ def require(answer: Answer, *, exact: bool, attainable: float) -> None:
 
 
 def flaw_of(answer: Answer, *, exact: bool, least_log10: float = -math.inf) -> str | None:
-    """What is wrong with an answer, None when nothing is. Comparisons are written so that a NaN fails them."""
+    """The flaw of an answer, or None. NaN fails the comparisons."""
     p, log10, error = answer.p_value, answer.log10_p_value, answer.relative_error_bound
     flaw = flaw_of_numbers(p, log10, answer.bounds)
     if flaw is not None:
@@ -305,16 +305,16 @@ def flaw_of(answer: Answer, *, exact: bool, least_log10: float = -math.inf) -> s
     if answer.monte_carlo is not None:
         return None
     if error is not None and answer.bounds == (0.0, 1.0):
-        return "its bounds say nothing"
+        return "its bounds are not informative"
     if not _upper_log10(answer) >= least_log10 - _ROUNDING * (1.0 - least_log10):
-        return "it is smaller than the observed outcome's own share"
+        return "it is smaller than the observed outcome's probability"
     return _disagreement(answer)
 
 
 def flaw_of_numbers(p: float, log10: float, bounds: tuple[float, float]) -> str | None:
-    """What is wrong with a p-value and its bounds, whether exact or not; None when nothing is."""
+    """The flaw of a p-value and its bounds, exact or not, or None."""
     if not (0.0 < p <= 1.0 and -math.inf < log10 <= 0.0):
-        return "it is no probability"
+        return "it is not a probability"
     if p >= SMALLEST_NORMAL and not abs(math.log10(p) - log10) <= _ROUNDING * (1.0 - log10):
         return "the p-value and its logarithm disagree"
     if not 0.0 <= bounds[0] <= p <= bounds[1] <= 1.0:
@@ -329,24 +329,24 @@ def _upper_log10(answer: Answer) -> float:
 
 
 def _disagreement(answer: Answer) -> str | None:
-    """Whether the fraction of a p-value, by another method perhaps, is another number."""
+    """The flaw of a p-value's fraction, perhaps from another method, or None."""
     if answer.fraction is None:
         return None
     numerator, log2_denominator = answer.fraction.numerator, answer.fraction.log2_denominator
     if not 0 < numerator <= 1 << log2_denominator:
-        return "its fraction is no probability"
+        return "its fraction is not a probability"
     known = math.log10(numerator) - log2_denominator * _LOG10_2
     error, slack = answer.relative_error_bound or 0.0, _ROUNDING * (1.0 - known)
     # The truth is within p (1 - error) and p (1 + error): a wide bracket reaches farther down than up.
     low = answer.log10_p_value + (math.log10(1.0 - error) if error < 1.0 else -math.inf)
     high = answer.log10_p_value + math.log10(1.0 + error)
     if answer.monte_carlo is None and not low - slack <= known <= high + slack:
-        return "its fraction is another number"
+        return "its fraction differs from it"
     return None
 
 
 def proven(methods: Iterable[Cost], form: CanonicalForm, tail: Region) -> Probability | None:
-    """The probability of a tail that holds the observed sum, by the first exact method that proves it; None where none does."""
+    """The probability of a tail that holds the observed sum, by the first exact method that proves it, or None."""
     least = -form.nonzero * math.log10(2.0)
     for cost in methods:
         found = engine_methods.exactly(cost.method, form, tail)

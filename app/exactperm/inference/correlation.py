@@ -22,7 +22,7 @@ from .certificate import Answer, Result, certified, certified_by, controlled, pr
 from .options import Options
 from .record import items_record, sampled_null_record, statistic_record
 
-# More units than these are enumerated under no budget.
+# Never enumerate more units, under any budget.
 _MOST_UNITS = 40
 # Values of items that are looked at at once.
 _AT_ONCE = 1 << 21
@@ -34,7 +34,9 @@ _CALL = 300_000
 # Standard deviations of the linear part in steps, the finest first, and what its law may take: as long as so many samples, seconds.
 _SPREADS = ((1 << 16, 0.5, 0.1), (1 << 12, 4.0, 0.4))
 _LISTED_UNITS, _DRAWN = 10, 1_024
-_SAMPLED = "The moments and the picture of the null distribution were sampled; `method` is of the p-value."
+_SAMPLED = (
+    "The moments and the picture of the null distribution were sampled; `method` refers to the p-value."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,7 @@ def _cost(method: str, swaps: int, each: float, held: int) -> Cost:
 
 
 def _rows(problem: Correlation) -> int:
-    """How many swaps are tried at once, a power of two."""
+    """The number of swaps tried at once, a power of two."""
     width = len(problem.u) + int(problem.cells[-1])
     return int(1 << (max(min(_AT_ONCE // width, SAMPLES_PER_BLOCK), 1).bit_length() - 1))
 

@@ -1,4 +1,4 @@
-"""The gate: whether a candidate may replace its baseline, by one or several metrics.
+"""Gates: whether a candidate may replace its baseline, by one or several metrics.
 
 `prepare_metric` validates and plans; `finish_gate` runs the tests, adjusts them together and decides.
 """
@@ -61,7 +61,7 @@ from .sequential import SequentialTest, sequential_test
 from .verdict import Judgement, hypothesis, judgements, overall, overall_reason, reason, verdict_of, words_of
 from .warnings import refuse_undecidable
 
-# What Tango's test of a margin could have found
+# The differences that Tango's test of a margin could have found
 
 
 # Numbers of discordant items within so many standard deviations of the expected one are looked at.
@@ -198,7 +198,7 @@ def equivalence_test(prepared: Prepared, terms: GateTerms, budget: Budget) -> Eq
     )
 
 
-# Gates that are asked again as items come in: an e-value in the place of the p-value
+# Sequential gates: an e-value in place of the p-value
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,17 +216,17 @@ class AnytimeTest:
 
     @property
     def longest_seconds(self) -> float:
-        """The same where doubles do not decide."""
+        """The exact comparison, if doubles do not decide."""
         return self.seconds + self.test.longest_seconds - self.test.seconds
 
     @property
     def is_complete(self) -> bool:
-        """Whether all items that were planned are there, so that the verdict can wait no longer."""
+        """Whether all planned items are present, so that the verdict must not wait."""
         planned = self.test.asked.planned_n
         return planned is not None and self.test.items >= planned
 
     def record(self) -> SequentialRecord:
-        """The e-value as the answer says it."""
+        """The e-value for the answer."""
         return self.test.record(self.alpha)
 
     def run(self) -> Outcome:
@@ -276,7 +276,7 @@ def anytime_test(prepared: Prepared, terms: GateTerms, question: Question, asked
     return AnytimeTest(question, test, terms.alpha)
 
 
-# Reports say what was found 4 times in 5, unless another power was asked for; seconds that this may take.
+# Default power of reports; seconds that its computation may take.
 _POWER, _LONGEST_S = 0.8, 0.25
 
 
@@ -298,7 +298,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class PreparedMetric:
-    """A metric that was validated and planned, and has not run; `margin` is None without a margin."""
+    """A validated and planned metric; `margin` is None without a margin."""
 
     name: str
     terms: GateTerms
@@ -311,7 +311,7 @@ class PreparedMetric:
 
     @property
     def seconds(self) -> float:
-        """Predicted time of both its tests, and of what else is said of them."""
+        """Predicted time of both its tests and of their sensitivity."""
         parts = (self.test, self.margin, self.sensitivity, self.favoured)
         return sum([part.seconds for part in parts if part is not None])
 
@@ -360,7 +360,7 @@ def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
 def _favoured(
     test: Prepared, margin: MarginTest | EquivalenceTest | AnytimeTest | None, budget: Budget
 ) -> Favoured | None:
-    """What bounds the least p-value of all outcomes, where it may not be known: without it no gate may pass."""
+    """The bound of the least p-value of all outcomes, if that may be unknown: without it no gate may pass."""
     if margin is None:
         return favoured(test.test, budget)
     return favoured(margin.test, budget) if isinstance(margin, ShiftedTest) else None
@@ -389,7 +389,7 @@ def _sensitivity(
         return None
     asked = SensitivityQuestion(power, terms.alpha, options.alternative, options.significance)
     planned = sensitivity_if_any(problem, asked, budget)
-    # A margin's lattice may be fine; nobody waits for a sentence.
+    # A margin's lattice may be fine, and a sentence is not worth a wait.
     return planned if planned is not None and planned.seconds <= _LONGEST_S else None
 
 
@@ -434,8 +434,8 @@ def _require_direction(test: Prepared) -> None:
         even |= (isinstance(root, Call) and root.function == "abs") or is_even(root, width)
     if even:
         detail = (
-            "An expression that has the same value whichever effects change sign does not say which system is better: "
-            "give a gate the expression without abs, and without squares."
+            "An expression that does not change with the effects' signs cannot tell which system is "
+            "better: give the gate an expression without abs and squares."
         )
         raise InvalidTest.at(POINTER, "no_direction", detail)
 

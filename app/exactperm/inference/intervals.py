@@ -52,19 +52,19 @@ class PlannedInterval(Protocol):
 
 
 def level_of(options: Options) -> Fraction | None:
-    """The confidence level as it was written: 0.95 is 19/20 here, and 1 - 0.95 one twentieth."""
+    """The confidence level as written: 0.95 is 19/20, and 1 - 0.95 one twentieth."""
     return None if options.confidence_level is None else Fraction(repr(float(options.confidence_level)))
 
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """There is no interval, and why."""
+    """No interval, and the reason."""
 
     reason: str
     seconds: float = 0.0
 
     def solve(self, result: Result) -> IntervalResult:
-        """None, and the reason."""
+        """No interval, with a warning."""
         return IntervalResult(
             None, (("interval_not_available", f"There is no confidence interval: {self.reason}."),)
         )
@@ -133,7 +133,7 @@ class Inversion:
         assert low is not None
         assert high is not None
         if inside:
-            # Outwards, so that whatever belongs to it stays.
+            # Rounded outwards, so that the interval loses nothing.
             return Ends(min(low, Fraction(0)), max(high, Fraction(0)), width + max(low, -high, Fraction(0)))
         # No subset's mean lies between 0 and this; see `subset_means`.
         least = self.problem.unit * int(np.gcd.reduce(self.problem.stay))
@@ -160,7 +160,7 @@ def _record(ends: Ends, level: Fraction) -> ConfidenceInterval:
 
 
 def pairs_not_shifted(name: str) -> Unavailable:
-    """Why a statistic of pairs has no interval."""
+    """The reason why a statistic of pairs has no interval."""
     return Unavailable(
         f"{name} compares pairs of items: a constant added to one system's scores does not shift it by a constant, "
         "so that no difference can be hypothesised"
@@ -279,7 +279,8 @@ def planned_interval(options: Options, budget: Budget, test: PlannedTest) -> Pla
         return pairs_not_shifted(problem.name)
     if isinstance(problem, Quantiles):
         return Unavailable(
-            f"an interval of {problem.name} would need a test of every shift, which is not offered; mean_difference has one"
+            f"an interval of {problem.name} would need a test of every shift, which is not available; "
+            "mean_difference has one"
         )
     seen = binary_of(problem)
     if seen is not None:

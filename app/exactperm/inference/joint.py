@@ -74,7 +74,7 @@ def planned_control(
         # Both in halves of the line's unit: S - m is half of the sum of signs times differences.
         shift = round(2 * linear.value / line.unit)
         if abs(shift) >= MAX_TOTAL // 2:
-            return None  # what moves is nothing beside what stays
+            return None  # the moving part is negligible
         tail = tail_of(form, line.effects, shift, alternative)
         fitting = tuple(
             cost
@@ -126,7 +126,7 @@ def _fits(cost: Cost, sampling: Cost, budget: Budget) -> bool:
 
 # Wins, ties and losses.
 _SECONDS_PER_ITEM = 4e-8
-# Exact decisions may take this many times what was predicted, and this much in any case.
+# Exact decisions may take this multiple of the prediction, and at least this much.
 _SLACK, _SLACK_NS = 3.0, 2e8
 # A grid may be laid out several times over.
 _ROUNDS = 4
@@ -141,8 +141,8 @@ _UNDEFINED = (
     "square root of a number that has none). They count as extreme, so that the p-value is at least their probability."
 )
 _SAMPLED = (
-    "The moments and the picture of the null distribution were sampled, and its range unless `null.range_exact`; `method` is of "
-    "the p-value."
+    "The moments and the picture of the null distribution were sampled, and its range unless "
+    "`null.range_exact`; `method` refers to the p-value."
 )
 # A grid of no more cells than this is not worth another look for a smaller one.
 _SMALL_BOX = 1 << 18
@@ -223,7 +223,9 @@ class JointTest:
         )
 
     def _methods(self) -> Iterable[Cost]:
-        """What may answer, in turn: no bracket that turned out to say less than samples, unless it was asked for."""
+        """The methods that may answer, in turn; an unrequested bracket that is less informative than samples is
+        skipped.
+        """
         for cost in self.plan.in_turn:
             if cost.method == "bounds" and not self.plan.asked:
                 assert self.bracket is not None
@@ -233,7 +235,7 @@ class JointTest:
             yield cost
 
     def _require_observed(self) -> None:
-        """The observed assignment must be among those that count; exact methods look at it themselves."""
+        """The observed assignment must count; exact methods check that themselves."""
         own = [self.observed[index : index + 1] for index in range(len(self.observed))]
         if not np.asarray(self.decide(own)).all():
             raise ArithmeticError("the observed sums are not among those at least as extreme")
@@ -273,7 +275,7 @@ class JointTest:
         return planned_control(self.reduced, self.form, self.options.alternative, self.plan.budget, by)
 
     def _fraction(self) -> Fraction2 | None:
-        """The exact fraction, when it was requested and the method that runs does not give it."""
+        """The exact fraction, if requested and not given by the method that runs."""
         if self.fraction_by is None:
             return None
         return certified(methods.fraction(self.fraction_by.method, self.form, self.decide)).fraction
@@ -440,7 +442,7 @@ def _quicker(
     plan: Plan,
     found: list[JointBracket],
 ) -> tuple[Plan, PlannedControl | None]:
-    """A bracket that says as much as samples, or these with a control variate; the same plan where neither is quick."""
+    """A bracket as informative as samples, or samples with a control variate; the same plan if neither is fast."""
     bracket = _priced_bracket(problem, options, found)
     if bracket is not None:
         bracketed_plan = impatient(plan, bracket, "a rigorous bracket")
@@ -465,7 +467,7 @@ def _priced_bracket(problem: Joint, options: Options, found: list[JointBracket])
 
 
 def _exact_seconds(form: JointForm, options: Options, chosen: Cost, price: Price) -> tuple[float, float]:
-    """Seconds that exact decisions will take as expected, and at the most, where each of them is long."""
+    """Expected and largest seconds of exact decisions, if each of them is long."""
     if not price.worst_ns:
         return 0.0, 0.0
 

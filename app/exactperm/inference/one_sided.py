@@ -1,4 +1,4 @@
-"""The one-sided tests that a gate puts: of no difference, of a margin, of equivalence."""
+"""The one-sided tests of gates: of no difference, of a margin, of equivalence."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .options import Options, Significance
 from .paired import Prepared, engine_errors
 from .quantile import QuantileTest, quantile_test
 
-# What the one-sided test of a metric found, before policies and adjustments
+# The outcome of a metric's one-sided test, before policies and adjustments
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def greatest_known(*attainable: float | None) -> float | None:
     return max(known) if len(known) == len(attainable) else None
 
 
-# Data with missing outcomes: both extreme fillings, so that the verdict holds under every one
+# Data with missing outcomes: both extreme fillings, so that the verdict holds for every filling
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def over_fillings(prepared: Prepared, put: Callable[[Prepared], MarginTest]) -> 
     return OverFillings(worst, best, math.ldexp(1.0, -prepared.test.form.nonzero))
 
 
-# The one-sided test that a gate's policy asks for, of a difference of 0 or of a margin
+# The one-sided test of a gate's policy, of a difference of 0 or of a margin
 
 
 # Multiples of 2**-52 below 1 are doubles; mid-p-values have one bit more than p.
@@ -132,14 +132,14 @@ _DIGITS_LEFT = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Which difference separates null from alternative, exactly, and on which side a small p-value shows it."""
+    """The exact difference between null and alternative, and the side that a small p-value shows."""
 
     alternative: Alternative
     difference: Fraction
 
 
 def question_of(terms: GateTerms) -> Question:
-    """What the policy puts to the proof. The margin is the decimal that the caller wrote, not its double.
+    """The hypothesis that the policy tests. The margin is the decimal as written, not its double.
 
     U - V is tested against -margin (no_regression, non_inferior) or +margin (improve) where higher is better, and
     everything is mirrored where lower is. Of equivalence there are several questions; this is the one of no difference.

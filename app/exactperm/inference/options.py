@@ -21,7 +21,7 @@ PmfDetail = Literal["none", "summary", "full"]
 
 @dataclass(frozen=True, slots=True)
 class Sequential:
-    """How a test that is asked again and again is to be answered (`inference.sequential`).
+    """The options of a sequential test (`inference.sequential`).
 
     `scale` is what differences of swapping units are measured in, chosen before any data; None for 1 where they lie in
     [-1, 1]. `prior_log_e` is the natural logarithm of the e-value of earlier, independent batches. `planned_n` and
@@ -101,7 +101,7 @@ def request_digest(
 
 def _options_text(options: Options) -> str:
     """The options as JSON: of most requests those of one before, up to the seed."""
-    if options.sequential is not None:  # has numbers of its own
+    if options.sequential is not None:  # contains numbers
         return _SETTINGS.encode(options_by_name(options))
     return _text_of_plain(*members(options).values())
 

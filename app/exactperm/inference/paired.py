@@ -1,4 +1,4 @@
-"""The one entry of inference: data, statistic and options in; a record out."""
+"""The entry of inference: data, statistic and options in; a record out."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def request_error(error: EngineError) -> InvalidTest | PlanTooLarge:
         case TooManySteps():
             return _too_large("/method", f"{error.reason} {_fitting(error.fitting)}")
         case NothingFits():
-            # The last resort is sampling, whose cost grows with the samples.
+            # The last resort is sampling, whose cost grows with the number of samples.
             planned = _planned(error.cost, error.budget)
             advice = "Ask for fewer samples, or give fewer items."
             return _too_large("/samples", f"No method fits: {planned} {advice}")
@@ -100,7 +100,7 @@ def _too_large(pointer: str, detail: str) -> PlanTooLarge:
 
 
 def _planned(cost: Cost, budget: Budget) -> str:
-    """A sentence with the four numbers that decide."""
+    """A sentence with the four deciding numbers."""
     return (
         f"{cost.method} is planned at {cost.operations} operations and {cost.bytes} bytes; "
         f"{budget.operations} and {budget.bytes} are allowed."
@@ -117,8 +117,9 @@ def _no_fraction(error: FractionOverBudget) -> str:
         f"{cost.method} ({cost.operations} operations, {cost.bytes} bytes)" for cost in error.costs
     )
     return (
-        f"An exact fraction comes from {' or '.join(error.methods)} alone: {needs or 'each of them'} would go over "
-        f"the budget of {budget.operations} operations and {budget.bytes} bytes. Leave `exact_fraction` out."
+        f"Only {' or '.join(error.methods)} gives an exact fraction: {needs or 'each of them'} would go "
+        f"over the budget of {budget.operations} operations and {budget.bytes} bytes. Leave "
+        "`exact_fraction` out."
     )
 
 
@@ -175,12 +176,12 @@ def planned_fillings(data: Scores, spec: StatisticSpec, options: Options, budget
 
 
 def missing_warning(missing: MissingRecord, complete: int, alpha: float) -> WarningRecord:
-    """That the p-value beside it is not of all items."""
+    """The warning that the p-value does not cover all items."""
     low, high = missing.p_value
     detail = (
-        f"{missing.n:,} outcomes are missing: everything but `missing` is of the {complete:,} items that both systems have. "
-        f"Whatever the missing ones are, p lies in "
-        f"[{number(low, alpha, 1.0)}, {number(high, alpha, 1.0)}], and `significant` holds for all of it."
+        f"{missing.n:,} outcomes are missing: everything except `missing` is for the {complete:,} items "
+        f"that both systems have. Whatever the missing outcomes are, p lies in [{number(low, alpha, 1.0)}, "
+        f"{number(high, alpha, 1.0)}], and `significant` holds for all of it."
     )
     return WarningRecord("missing_outcomes", detail)
 
@@ -221,13 +222,13 @@ def measured(statistic: StatisticRecord, options: Options) -> StatisticRecord:
 
 
 def reason_of(plan: Plan, by: Cost) -> str:
-    """Why this method answered: as planned, or because what was planned could not."""
+    """Why this method answered: as planned, or because the planned one could not."""
     if by.method == plan.chosen.method:
         return plan.reason
     if plan.chosen.method == "bounds" and by.exact:
         return f"alpha lies inside the bracket that was planned: {by.method}"
     if plan.chosen.method == "bounds" and by.method == "monte_carlo":
-        return "the bracket that was planned turned out to say less than samples: monte_carlo, sampled"
+        return "the planned bracket turned out less informative than samples: monte_carlo, sampled"
     kind = "" if by.exact else ", a rigorous bracket" if by.method == "bounds" else ", sampled"
     return f"{plan.chosen.method} was planned, but could not prove its answer here: {by.method}{kind}"
 
@@ -246,7 +247,7 @@ Planned = PlannedTest | PlannedInterval | Dust | Fillings | PlannedSensitivity |
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A test that was validated and planned, and has not run."""
+    """A validated and planned test, before its run."""
 
     data: Paired
     spec: StatisticSpec
@@ -273,7 +274,7 @@ class Prepared:
 
     @property
     def _others(self) -> list[Planned]:
-        """What was planned besides the test itself; mostly nothing."""
+        """The plans beside the test; usually none."""
         others = (
             self.item_level,
             self.interval,
@@ -286,7 +287,7 @@ class Prepared:
 
     @property
     def longest_seconds(self) -> float:
-        """What it takes at the most, where states may have to be decided exactly one by one.
+        """Its time at most, if all states must be decided exactly one by one.
 
         A bracket may take a multiple of its planned steps, which is too long for the event loop.
         """
@@ -322,10 +323,10 @@ def prepare(
 ) -> Prepared:
     """Validate and plan; nothing larger than the data itself is allocated.
 
-    A test that is `only_planned` is never run: segments of texts are then sampled, not counted.
+    An `only_planned` test is never run: segments of texts are then sampled, not counted.
     """
     as_sent = data.pairing
-    # A sequential test looks again at items in the order in which they came.
+    # A sequential test re-reads the items in their original order.
     if options.sequential is None and data.pairing.ids is not None:
         data = in_order_of_ids(data)
     given, given_spec, item_level, counting = data, spec, None, 0.0
@@ -353,7 +354,7 @@ def prepare(
     test = planned_test(data, spec, options, budget)
     interval = planned_interval(options, budget, test)
     dust = planned_dust(data, spec, options, partial(planned_test, budget=budget))
-    # Rows of averages are told by standing at the end, or on top.
+    # Averages are recognised at the end or at the top.
     warned = data_warnings(replace(data, pairing=as_sent), spec)
     sensitivity = None if options.power is None else _planned_sensitivity(test, options, budget)
     sequential = None if options.sequential is None else _sequential(test, options, fillings, given)
@@ -389,10 +390,13 @@ def _sequential(
 ) -> SequentialTest:
     assert options.sequential is not None
     if options.test == "bootstrap" or options.significance == "mid_p" or fillings is not None:
-        detail = "E-values are of the permutation test of complete data: leave `test`, `significance` and `on_missing=bounds` out."
+        detail = (
+            "E-values are for the permutation test of complete data: leave `test`, `significance` and "
+            "`on_missing=bounds` out."
+        )
         raise InvalidTest.at("/sequential", "not_available", detail)
     if isinstance(data, Scores) and data.weights is not None:
-        detail = "Items of different weights have no e-value: leave weights or sequential out."
+        detail = "Weighted items have no e-value: leave weights or sequential out."
         raise InvalidTest.at("/sequential", "not_available", detail)
     return sequential_test(test.problem, options.sequential, options.alternative)
 
@@ -401,8 +405,8 @@ def planned_test(data: Paired, spec: StatisticSpec, options: Options, budget: Bu
     """The test of the statistic alone: no interval, and no look at what is odd about the data."""
     if isinstance(data, Scores) and data.weights is not None and options.test == "bootstrap":
         detail = (
-            "A bootstrap draws items with equal chances, and would draw other weights with them: leave weights out, or set test "
-            "to permutation."
+            "A bootstrap draws items with equal probability, which would change the weights: leave weights "
+            "out, or set test to permutation."
         )
         raise InvalidTest.at("/weights", "no_weights", detail)
     return planned_problem(reduce(data, spec), options, budget)
@@ -427,7 +431,7 @@ def planned_problem(problem: Problem, options: Options, budget: Budget) -> Plann
 
 
 def plan_record(prepared: Prepared) -> PlanRecord:
-    """What `finish` would do and cost, without doing it."""
+    """The plan and cost of `finish`."""
     plan = prepared.test.plan
     chosen = plan.chosen
     others = tuple(
@@ -440,7 +444,7 @@ def plan_record(prepared: Prepared) -> PlanRecord:
 
 
 def finish(prepared: Prepared) -> TestRecord:
-    """Run a prepared test and reduce what comes out to a record."""
+    """Run a prepared test and make its record."""
     options, plan = prepared.options, prepared.test.plan
     result = solved(prepared.test)
     answer, exact = result.answer, result.exact
@@ -514,7 +518,7 @@ def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
         return None, None
     problem, lower = prepared.test.problem, prepared.options.higher_is_better is False
     if isinstance(data, Scores) and data.weights is not None:
-        # Effect sizes count all items alike; what moved most is what moved the statistic.
+        # Effect sizes count all items alike; the moved items are those that moved the statistic.
         return None, most_moved(
             differences_of(prepared.item_level.problem if prepared.item_level else problem),
             data.pairing,
@@ -528,7 +532,7 @@ def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
 
 
 def _item_level(prepared: Prepared) -> ItemLevel | None:
-    """What the test would say if the items of a cluster were independent."""
+    """The test as if the items of a cluster were independent."""
     if prepared.item_level is None:
         return None
     result = solved(prepared.item_level)

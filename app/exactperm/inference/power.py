@@ -1,4 +1,4 @@
-"""Planning: what a test of so many items can find, and how many items a difference needs."""
+"""Power: the differences that a test of n items detects, and the items that a difference needs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..engine.power.paired_binary import OutOfReachError, PairedBinary, detectab
 from ..engine.root import root
 from ..errors import InvalidTest
 
-# What is known before a test: a design that says how likely a true difference is to be found
+# Designs: what is known before a test, and the power that follows
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of a design. Effects are U - V; `alpha` is that of one of the `comparisons`, of all of them together.
+    """A question about a design. Effects are U - V; the `comparisons` share `alpha`.
 
     `n` are numbers of items, the first is the one that `solution` is about.
     """
@@ -42,35 +42,35 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """A number of items that has the power, and the one from which on all have, None where that is not proven."""
+    """A number of items with the power, and the least one from which all have it; None if not proven."""
 
     n: int
     always: int | None
 
 
 class Design(ABC):
-    """How likely a difference is found. Sizes of effects are at least 0, in the direction that the test looks in."""
+    """The power of a design. Sizes of effects are at least 0, in the direction of the test."""
 
     __slots__ = ()
 
     @property
     def pilot_n(self) -> int | None:
-        """The number of items that it brings along, if it does."""
+        """The pilot's number of items, or None."""
         return None
 
     @property
     def stated_effect(self) -> float | None:
-        """U - V, if it says so itself."""
+        """U - V, if the design states it."""
         return None
 
     @property
     def rough(self) -> Design:
-        """The same, for a curve: quick, and right to the eye."""
+        """A fast version for curves, accurate enough to draw."""
         return self
 
     @abstractmethod
     def method_at(self, n: int) -> PowerMethod:
-        """How it is computed for n items."""
+        """The method for n items."""
 
     @abstractmethod
     def power(self, n: int, size: float) -> float:
@@ -78,19 +78,19 @@ class Design(ABC):
 
     @abstractmethod
     def detectable(self, n: int, power: float) -> float | None:
-        """The size that n items find with this power; None where there is none."""
+        """The size that n items detect with this power, or None."""
 
     @abstractmethod
     def needed(self, size: float, power: float) -> Needed | None:
-        """The items that this size needs; None where more than can be searched."""
+        """The items that this size needs; None if more than can be searched."""
 
     @abstractmethod
     def critical(self, n: int) -> float | None:
-        """The least observed |difference| that is significant; None where none is."""
+        """The least significant observed |difference|, or None."""
 
     @abstractmethod
     def actual_alpha(self, n: int) -> float:
-        """The probability that the test of n items rejects where there is no difference."""
+        """The probability that the test of n items rejects if there is no difference."""
 
 
 # Nothing known but a standard deviation: the normal approximation
@@ -265,14 +265,17 @@ def from_accuracies(
 
 
 def sentence_of(question: Question, solution: Solution, method: PowerMethod) -> str:
-    """What was found, with how sure one can be."""
+    """The solution in a sentence, with its certainty."""
     at = f"at alpha {question.alpha:g}, {question.alternative}"
     if question.comparisons > 1:
         at += f", {question.comparisons} comparisons"
     about = "" if method.exact else " (approximate)"
     if question.solve == "n":
         if solution.n is None:
-            return f"No number of items that was searched finds a difference of {solution.effect:g} so often ({at})."
+            return (
+                f"No number of items within the search finds a difference of {solution.effect:g} so "
+                f"often ({at})."
+            )
         after = ""
         if solution.n_always is not None and solution.n_always != solution.n:
             after = f", and every number from {solution.n_always:,} on has it"
@@ -294,7 +297,7 @@ _POINTS = 16
 
 
 def answer(question: Question, design: Design, digest: str) -> PowerRecord:
-    """Answer a question; raises InvalidTest where the design does not say enough, or where there is nothing to find."""
+    """Answer a question; raises InvalidTest if the design is incomplete, or there is nothing to find."""
     sign = -1.0 if question.alternative == "less" else 1.0
     size = _size(question, design)
     wanted = question.power
@@ -306,7 +309,7 @@ def answer(question: Question, design: Design, digest: str) -> PowerRecord:
         needed = design.needed(size, wanted)
         numbers = () if needed is None else (needed.n,)
     elif not numbers:
-        raise InvalidTest.at("/n", "missing", "Say how many items there are: a number, or a list of numbers.")
+        raise InvalidTest.at("/n", "missing", "Give the number of items: a number, or a list of numbers.")
     points = [_point(question, design, n, size) for n in numbers]
     first = points[0] if points else None
     solution = Solution(
@@ -343,12 +346,12 @@ Point = tuple[int, float | None, float | None]
 
 
 def _size(question: Question, design: Design) -> float | None:
-    """The size of the effect, in the direction of the alternative; None where it is what is asked for."""
+    """The size of the effect, in the direction of the alternative; None if it is to be solved."""
     if question.solve == "effect":
         return None
     effect = design.stated_effect if question.effect is None else question.effect
     if effect is None:
-        detail = "Say which true difference is to be found: the least that would matter to you."
+        detail = "Give the true difference to find: the least that would matter to you."
         raise InvalidTest.at("/effect", "missing", detail)
     if question.alternative == "two-sided":
         return abs(effect)
@@ -392,9 +395,9 @@ def _warnings(solution: Solution, critical: float | None) -> Iterable[WarningRec
         yield WarningRecord("alpha_unattainable", detail)
     elif solution.effect is None or solution.n is None or solution.power is None:
         detail = (
-            "No difference is found so often with these items."
+            "No difference reaches this power with these items."
             if solution.effect is None
-            else ("So small a difference needs more items than are searched.")
+            else ("Such a small difference needs more items than the search covers.")
         )
         yield WarningRecord("out_of_reach", detail)
 

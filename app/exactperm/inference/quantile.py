@@ -27,8 +27,8 @@ _MOST_LISTED = 1 << 20  # values
 _MOST_DRAWN, _LEAST_DRAWN, _LOOK_S = 4096, 64, 0.1
 _SECONDS_PER_VALUE = 4.2e-8
 _SAMPLED = (
-    "The moments and the picture of the null distribution were sampled, and its range unless `null.range_exact`; `method` is of "
-    "the p-value."
+    "The moments and the picture of the null distribution were sampled, and its range unless "
+    "`null.range_exact`; `method` refers to the p-value."
 )
 
 
@@ -102,7 +102,7 @@ class QuantileTest:
         return sampled(estimate, self._fraction())
 
     def _fraction(self) -> Fraction2 | None:
-        """The exact fraction, when it was requested and the method that runs does not give it."""
+        """The exact fraction, if requested and not given by the method that runs."""
         if self.fraction_by is None:
             return None
         by = self.fraction_by.method

@@ -45,7 +45,7 @@ _NAMES = tuple(map(str, QUANTILES))
 MAX_FULL_PMF = 200_000
 # A full null distribution is listed at about this rate.
 _SECONDS_PER_MASS = 2e-6
-# A picture that would take longer is drawn from weights rounded to 1/2048 of a standard deviation.
+# Slower pictures are drawn from weights rounded to 1/2048 of a standard deviation.
 MAX_PICTURE_NANOSECONDS = 50_000_000
 
 
@@ -58,7 +58,7 @@ def null_seconds(form: CanonicalForm, detail: PmfDetail) -> float:
 
 
 def require_listable(form: CanonicalForm) -> None:
-    """Refuse a full null distribution that has too many values to be listed; raises InvalidTest at /pmf."""
+    """Refuse a full null distribution with too many values; raises InvalidTest at /pmf."""
     if points_listed(form) is None:
         raise _too_many()
 
@@ -67,7 +67,7 @@ def _too_many() -> InvalidTest:
     return InvalidTest.at(
         "/pmf",
         "pmf_too_large",
-        f"The full null distribution has more than {MAX_FULL_PMF} points: ask for pmf 'summary'.",
+        f"The full null distribution has more than {MAX_FULL_PMF} points: set `pmf=summary`.",
     )
 
 
@@ -213,7 +213,7 @@ def effect_size(
 ) -> EffectSize:
     """The effect sizes that are defined for this data; `level` is that of the odds' interval.
 
-    An item that one system alone got right is one where that system's 0 or 1 is the better of the two.
+    Only one system got an item right if its score, 0 or 1, is the better of the two.
     """
     if scores is not None:
         units = clustered(scores[0] - scores[1], data.pairing)
@@ -239,7 +239,7 @@ def cohens_d_z(units: Whole, dust: int = 0) -> float | None:
     n = len(units)
     if n < 2 or int(units.max()) - int(units.min()) <= dust:
         return None
-    # M times each difference less the mean: whole numbers, so that nothing is left of a spread that is none.
+    # M times each difference less the mean: integers, so that a zero spread is exactly zero.
     total: int = sum(units.tolist())
     if n * int(np.abs(units).max()) > MAX_TOTAL // 2:
         units = units.astype(object)
@@ -380,7 +380,7 @@ def additive_differences(problem: Additive) -> Whole:
 def most_moved(differences: Whole | Reals, pairing: Pairing, *, lower_is_better: bool = False) -> Moved:
     """The ten largest of `differences`, shape (N,), by size, then in their order; zeros are left out.
 
-    An item moved toward the system that it favours: the one with more, or with less where lower is better.
+    An item moved toward the system that it favours: the one with more, or with less if lower is better.
     """
     sizes = np.abs(differences)
     order = _largest(sizes, min(MOST, int(np.count_nonzero(sizes))))

@@ -1,7 +1,7 @@
-"""Tests and gates that may be looked at after every item: e-values, and verdicts that stay right however often they are asked.
+"""Sequential tests and gates: e-values, and verdicts that hold for any number of looks.
 
-See `engine.e_value` for the mathematics. Whoever looks at a test of fixed size again and again rejects a true null far more
-often than alpha; an e-value of at least 1 / alpha at any look is evidence at level alpha. The price is power: at one size
+See `engine.e_value` for the mathematics. Repeated looks at a test of fixed size reject a true null far more often
+than alpha; an e-value of at least 1 / alpha at any look is evidence at level alpha. The price is power: at one size
 a fixed test finds smaller differences.
 """
 
@@ -29,7 +29,7 @@ POINTER = "/sequential"
 # Statistics whose effects are differences of items, u - v over the number of items, or the differences themselves.
 _MEANS = frozenset({"mean_difference", "accuracy", "exact_match", "token_accuracy"})
 _DIFFERENCES = _MEANS | {"sum_difference", "sign"}
-# Beyond so many scales logarithms of e-values are no doubles.
+# Beyond this many scales, logarithms of e-values are not doubles.
 _MOST_SCALES = 10**100
 # Seventeen tilts of every size, in doubles and in ball arithmetic.
 _SECONDS, _SECONDS_PER_SIZE, _BALL_SECONDS_PER_SIZE = 5e-4, 1e-6, 1e-4
@@ -37,7 +37,7 @@ _SECONDS, _SECONDS_PER_SIZE, _BALL_SECONDS_PER_SIZE = 5e-4, 1e-6, 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The items that are still to come: how many, and the lowest and highest that each can differ, less the margin."""
+    """The items still to come: their number, and the range of their differences, less the margin."""
 
     items: int
     low: Fraction
@@ -65,7 +65,7 @@ class SequentialTest:
 
     @property
     def longest_seconds(self) -> float:
-        """The same where doubles do not tell on which side of 1 / alpha the e-value is."""
+        """The exact comparison, if doubles do not tell on which side of 1 / alpha the e-value is."""
         return self.seconds + _BALL_SECONDS_PER_SIZE * len(self.form.weights)
 
     def e_value(self, observed: int | None = None) -> EValue:
@@ -76,7 +76,7 @@ class SequentialTest:
         return EValue(log_e, found.error + abs(log_e) * 2.0**-52)
 
     def rejects(self, alpha: float) -> bool:
-        """Whether the e-value is at least 1 / alpha, certainly; alpha is the decimal that was written."""
+        """Whether the e-value is certainly at least 1 / alpha; alpha is the decimal as written."""
         return reaches(
             self.form,
             self.observed,
@@ -87,7 +87,7 @@ class SequentialTest:
         )
 
     def record(self, alpha: float) -> SequentialRecord:
-        """What an answer says."""
+        """The record for the answer."""
         found = self.e_value()
         log10_p = min(-found.log10, 0.0)
         return SequentialRecord(
@@ -145,9 +145,9 @@ def _p_bounds(form: CanonicalForm, total: int, side: Alternative) -> tuple[float
 def sequential_test(
     problem: Problem, asked: Sequential, alternative: Alternative, difference: Fraction = Fraction(0)
 ) -> SequentialTest:
-    """The test behind an e-value, `difference` taken off every item first.
+    """The test behind an e-value, with `difference` subtracted from every item.
 
-    Raises InvalidTest where the statistic has no e-value, where a scale is needed, and where the plan does not fit the data.
+    Raises InvalidTest if the statistic has no e-value, a scale is needed, or the plan does not fit the data.
     """
     additive = _differences(problem, difference)
     try:
@@ -159,37 +159,39 @@ def sequential_test(
     largest = int(np.abs(additive.stay).max(initial=0)) * unit
     if asked.scale is None and (additive.clusters is not None or difference or largest > 1):
         detail = (
-            "Say what differences are measured in, chosen before there was any data: with clusters or a margin, and where a "
-            "difference can be more than 1. The largest that can be, such as 100 for percentages, is a good choice."
+            "Give the scale of differences, chosen before seeing data: it is needed with clusters or a "
+            "margin, or if a difference can exceed 1. The largest possible difference, such as 100 for "
+            "percentages, is a good choice."
         )
         raise InvalidTest.at(f"{POINTER}/scale", "missing", detail)
     if asked.scale is not None and largest > _MOST_SCALES * Fraction(repr(asked.scale)):
         detail = (
-            f"A difference is more than {_MOST_SCALES:.0e} times the scale: give the largest that can be."
+            f"A difference is more than {_MOST_SCALES:.0e} times the scale: give the largest possible "
+            "difference."
         )
         raise InvalidTest.at(f"{POINTER}/scale", "out_of_range", detail)
     if asked.planned_n is not None and asked.planned_n < additive.items:
-        detail = f"There are {additive.items:,} items already, more than were planned."
+        detail = f"There are already {additive.items:,} items, more than planned."
         raise InvalidTest.at(f"{POINTER}/planned_n", "exceeded", detail)
     rest = _rest(additive, unit, asked, difference)
     return SequentialTest(form, exact_total(additive.stay), unit, additive.items, alternative, asked, rest)
 
 
 def _rest(additive: Additive, unit: Fraction, asked: Sequential, difference: Fraction) -> Rest | None:
-    """What is still to come, where it was said; raises InvalidTest where that contradicts what is there."""
+    """The items still to come, if given; raises InvalidTest if that contradicts the data."""
     if asked.planned_n is None or asked.max_difference is None:
         return None
     pointer = f"{POINTER}/max_difference"
     alike = additive.sizes is None or bool((additive.sizes == 1).all())
     if additive.clusters is not None or not alike:
-        detail = "How many items the clusters or sequences to come will have is not known: leave max_difference out."
+        detail = "The number of items in future clusters or sequences is unknown: leave max_difference out."
         raise InvalidTest.at(pointer, "not_available", detail)
     most = Fraction(repr(asked.max_difference))
     rest = Rest(asked.planned_n - additive.items, -most - difference, most - difference)
     stay = additive.stay
     if len(stay) and not (rest.low <= int(stay.min()) * unit and int(stay.max()) * unit <= rest.high):
         detail = (
-            "An item differs by more than max_difference: give the largest difference that an item can have."
+            "An item differs by more than max_difference: give the largest possible difference of an item."
         )
         raise InvalidTest.at(pointer, "exceeded", detail)
     fine = max(rest.low / unit, rest.high / unit, key=lambda step: step.denominator).denominator
@@ -202,10 +204,13 @@ def _rest(additive: Additive, unit: Fraction, asked: Sequential, difference: Fra
 
 def _differences(problem: Problem, difference: Fraction) -> Additive:
     if not isinstance(problem, Additive) or problem.name not in _DIFFERENCES or problem.swap is not None:
-        detail = "E-values are of differences of items: mean_difference, sum_difference, sign, accuracy, exact_match, token_accuracy."
+        detail = (
+            "E-values are for differences of items: mean_difference, sum_difference, sign, accuracy, "
+            "exact_match, token_accuracy."
+        )
         raise _refusal("not_available", detail)
     if difference and problem.name == "sum_difference":
-        detail = "A margin of a sum is another one for every number of items: use mean_difference."
+        detail = "A margin of a sum changes with the number of items: use mean_difference."
         raise _refusal("not_available", detail)
     if difference:
         try:

@@ -1,4 +1,4 @@
-"""From the one-sided tests of metrics to verdicts, and to sentences."""
+"""Verdicts and sentences from the one-sided tests of metrics."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ Finding = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What one test found at its alpha, after Holm.
+    """The judgement of one test at its alpha, after Holm.
 
     `shown`: the conservative end of the p-value's bounds is at most alpha. `bounds_straddle`: alpha lies between the
     bounds, which are `bounds` after Holm. `unattainable`: not shown, and no outcome on these items could have shown it;
@@ -107,7 +107,7 @@ def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[
         if finding == "bounds_straddle" and outcome.missing:
             finding = "missing_straddle"
         if _is_different(outcome, len(outcomes), alpha):
-            # Both cannot be true: an alpha so large that both are shown decides nothing.
+            # Both cannot be true: if alpha is so large that both are shown, nothing is decided.
             finding = "not_shown" if finding == "shown" else "different"
         judged.append(Judgement(decision, finding, (low, high), attainable, len(outcomes)))
     return judged
@@ -155,11 +155,12 @@ def _finding(low: float, high: float, attainable: float, alpha: float, *, known:
 def verdict_of(policy: Policy, finding: Finding, *, same: bool = False, waiting: bool = False) -> Verdict:
     """The policy's verdict.
 
-    non_inferior and improve pass only when shown. no_regression fails only when a regression is shown; it cannot
-    tell when the bounds straddle alpha, and when no outcome on these items could have shown one, or that is not known,
-    unless the systems are the `same` on every item: then nothing has become worse. equivalent passes when both its tests
-    are shown, fails when a difference of at least the margin is, and is inconclusive between the two. Whatever depends on
-    what missing outcomes are is inconclusive. A gate that is asked again is `waiting` until all planned items are there: what is not shown yet continues.
+    non_inferior and improve pass only when shown. no_regression fails only when a regression is shown; it cannot tell
+    when the bounds straddle alpha, and when no outcome on these items could have shown one, or that is not known,
+    unless the systems are the `same` on every item: then nothing has become worse. equivalent passes when both its
+    tests are shown, fails when a difference of at least the margin is, and is inconclusive between the two. If missing
+    outcomes could change it, the verdict is inconclusive. A sequential gate is `waiting` until all planned items are
+    present: claims not yet shown continue.
     """
     if waiting and finding != "shown":
         return "continue"
@@ -180,7 +181,7 @@ def overall(verdicts: Sequence[Verdict]) -> Verdict:
     return next((verdict for verdict in worst if verdict in verdicts), "pass")
 
 
-# What a gate says in words. Systems are "candidate" and "baseline"; names are cut and made harmless
+# The sentences of a gate. Systems are "candidate" and "baseline"; names are shortened and escaped
 
 
 _NAME_CHARS = 80
@@ -224,7 +225,7 @@ def words_of(terms: GateTerms, against: str | None) -> Words:
 
 
 def hypothesis(terms: GateTerms, statistic: StatisticRecord, words: Words) -> str:
-    """What the policy presumes, or wants shown."""
+    """The hypothesis of the policy, in a sentence."""
     named = f"{measured(statistic.name, statistic.metric, short)}; {direction(terms.higher_is_better)}"
     return _HYPOTHESES[terms.policy].format(statistic=named, **words)
 
@@ -247,7 +248,7 @@ def reason(
     if judgement.finding == "different":
         return " ".join([_different(terms, judgement, family, words), *_procedure(terms, judgement, record)])
     if judgement.finding == "missing_straddle":
-        outcome = "undecided, as it depends on what the missing outcomes are"
+        outcome = "undecided, because it depends on the missing outcomes"
     if judgement.finding == "bounds_straddle":
         outcome = f"undecided, so {outcome}" if terms.policy in {"non_inferior", "improve"} else "undecided"
     sentences = [f"{_comparison(terms, judgement, family)}: {outcome}."]
@@ -292,12 +293,12 @@ def _comparison(terms: GateTerms, judgement: Judgement, family: str | None) -> s
 
 
 def _procedure(terms: GateTerms, judgement: Judgement, record: TestRecord) -> list[str]:
-    """What a margin's test rests on; nothing to say of the ordinary one."""
+    """The basis of a margin's test; empty for the ordinary one."""
     decision = judgement.decision
     if decision.procedure == "bootstrap":
         return ["By the paired bootstrap."]
     if decision.procedure == "e_value":
-        return ["By an e-value, which holds however often it is looked at; p is its inverse."]
+        return ["By an e-value, which holds for any number of looks; p is its inverse."]
     if decision.procedure == "tango_score":
         return ["By Tango's score test of paired proportions, which is asymptotic."]
     if not terms.margin:

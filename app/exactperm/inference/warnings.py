@@ -1,4 +1,4 @@
-"""What the reader of a p-value should know: warnings with a code and a sentence."""
+"""Warnings about a p-value: code and sentence."""
 
 from __future__ import annotations
 
@@ -201,11 +201,11 @@ def _mapped(data: Scores, change: Callable[[Reals], Reals]) -> Scores:
     return replace(data, u=changed(data.u), v=changed(data.v))
 
 
-# What makes the data of a test look like a mistake: warnings of a test, refusals of a gate
+# Signs of a mistake in the data: warnings of a test, refusals of a gate
 
 
 def data_warnings(data: Paired, spec: StatisticSpec) -> tuple[DataWarning, ...]:
-    """Few items left, rows of averages among them, labels that never match gold; raises InvalidTest where that is certain."""
+    """Few items left, averages among the items, labels that never match gold; raises InvalidTest if that is certain."""
     of_items = [mostly_dropped(data.pairing)]
     if data.pairing.ids is not None:
         of_items.append(summary_warning(data.pairing))
@@ -231,7 +231,7 @@ def mostly_dropped(pairing: Pairing) -> DataWarning | None:
 
 
 def refuse_undecidable(warnings: tuple[DataWarning, ...]) -> None:
-    """Refuse what no gate should decide by; raises InvalidTest."""
+    """Refuse data that no gate should decide by; raises InvalidTest."""
     for warning in warnings:
         if warning.undecidable:
             detail = f"{warning.detail} A gate does not decide on such data."
@@ -272,8 +272,8 @@ def warnings_of(
         warnings.append(
             WarningRecord(
                 "mid_p_not_known",
-                "The mid-p-value is not known here: it is between half of p_value and p_value, and `significant` says only what "
-                "is certain of it.",
+                "The mid-p-value is not known here: it is between half of p_value and p_value, and "
+                "`significant` holds for certain.",
             )
         )
     warnings.extend(WarningRecord(code, detail) for code, detail in result.warnings)
@@ -288,13 +288,13 @@ def _wider(width: float, precision: float) -> WarningRecord:
     size = f"{width:.2g} times its lower end" if width < 1e6 else "of no known lower end"
     return WarningRecord(
         "precision_not_reached",
-        f"The bracket is {size} wide, not {precision:g} as requested; the true p-value is inside p_value_bounds nevertheless. "
-        "Ask for another method where one fits.",
+        f"The bracket is {size} wide, not {precision:g} as requested; the true p-value is still inside "
+        "p_value_bounds. Choose another method if one fits.",
     )
 
 
 def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[WarningRecord]:
-    """What it means that the p-value is an estimate or a bracket."""
+    """Warnings about an estimated or bracketed p-value."""
     answer = result.answer
     low, high = answer.bounds
     if answer.monte_carlo is not None:
@@ -306,7 +306,7 @@ def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[War
                 "confidence. `method.reason` says why it was sampled.",
             )
         ]
-        advice = "ask for more samples to decide"
+        advice = "request more samples to decide"
     elif answer.relative_error_bound is None:
         return []  # an upper bound for p = 0 has a warning of its own
     elif exact:
@@ -314,7 +314,7 @@ def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[War
     else:
         warnings = [] if answer.wider is None else [_wider(answer.wider, options.precision)]
         wanted = abs(options.alpha - answer.p_value) / options.alpha
-        advice = f"ask for a precision below {max(wanted, 1e-12):.1g} to decide"
+        advice = f"request a precision below {max(wanted, 1e-12):.1g} to decide"
         if answer.wider is not None:
             advice = "it gets no narrower; samples (method monte_carlo) tell with 99 % confidence where p is"
     if undecided(answer, options.alpha):

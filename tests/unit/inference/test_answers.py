@@ -146,7 +146,7 @@ def test_a_verdict_that_depends_on_them_says_so() -> None:
         of_data(data_of([1] * 5 + [None] * 3, [0] * 8), "mean_difference", policy="improve", alpha=0.01)
     )
     assert gate.verdict == "inconclusive"
-    assert "depends on what the missing outcomes are" in gate.reason
+    assert "depends on the missing outcomes" in gate.reason
 
 
 def test_graded_scores_clusters_and_a_margin_by_listing_a_grid_of_fillings() -> None:

@@ -1,1 +1,1 @@
-"""Leaderboards: the tests of many pairs of systems, adjusted, and what follows from them."""
+"""Leaderboards: the tests of many pairs of systems, adjustments, and conclusions."""

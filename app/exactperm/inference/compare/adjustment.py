@@ -1,4 +1,4 @@
-"""Adjusted p-values of a family of tests: values, certified bounds, and what they say at alpha."""
+"""Adjusted p-values of a family of tests: values, certified bounds, and decisions at alpha."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ class Adjusted:
     p, low, high
         The adjusted p-value and certified bounds, doubles; with a sampled test in the family, at its confidence.
     log10_p
-        Its logarithm, right where `p` underflows.
+        Its logarithm, accurate even if `p` underflows.
     rejected, open
-        Whether it is at most alpha for certain; whether its bounds do not tell.
+        Whether it is at most alpha for certain; whether alpha lies within its bounds.
     hopeless
         Whether it would be above alpha whatever the outcomes of all tests.
     size
         The number of tests of the whole family.
     sampled
-        Whether `low` and `high` hold with 99 % confidence; else they are certified. None: not told yet.
+        Whether `low` and `high` hold with 99 % confidence; else they are certified. None: not set yet.
     """
 
     p: Reals
@@ -245,9 +245,9 @@ def decide(
 
     `low` and `high` bound the raw p-values, shape (m,); `fraction` gives an exact one, or None. Fractions are asked for
     where they matter alone: first for the tests whose own term may be on either side of alpha, then for all that are
-    still open. That settles all if all fractions are known: an adjusted p-value is monotone in rank, so that a test that
-    is not open is on the same side of alpha as all below it (rejected) or above it (not), and where its p-value lies
-    among them does not matter to the others.
+    still open. This settles all if all fractions are known: an adjusted p-value is monotone in rank, so that a test
+    that is not open is on the same side of alpha as all below it (rejected) or above it (not), and where its p-value
+    lies among them does not matter to the others.
     """
     low, high = low.copy(), high.copy()
     known: dict[int, Fraction] = {}
@@ -282,7 +282,7 @@ _ROUNDOFF = 2.0**-53
 
 
 def holm_discrete(tests: PairTests, alpha: Fraction) -> Adjusted:
-    """The adjusted p-values; raises InvalidTest where a null distribution is not known exactly."""
+    """The adjusted p-values; raises InvalidTest if a null distribution is not known exactly."""
     fractions, attained = _exact_nulls(tests)
     values, place = _distinct(fractions)
     classes = _classes(tests, place, len(values), attained)
@@ -309,7 +309,7 @@ def holm_discrete(tests: PairTests, alpha: Fraction) -> Adjusted:
 
 
 class _Null:
-    """Tests with one null distribution, and how many of them have at least the d-th distinct p-value."""
+    """Tests with the same null distribution, and how many have at least the d-th distinct p-value."""
 
     def __init__(
         self,
@@ -466,7 +466,7 @@ FEW = 2_000
 
 
 def adjust_boards(boards: Sequence[PairTests], adjust: Adjust, alpha: Fraction) -> list[Adjusted]:
-    """The adjusted p-values of one family, by board; raises InvalidTest where `adjust` does not apply."""
+    """The adjusted p-values of one family, by board; raises InvalidTest if `adjust` does not apply."""
     adjuster = ADJUSTERS.get(adjust)
     if adjuster is None:
         names = ", ".join(ADJUSTERS)

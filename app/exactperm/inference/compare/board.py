@@ -1,4 +1,4 @@
-"""One board from the tests of its pairs: systems best first, pairs in their order, groups, the family and warnings."""
+"""One board from the tests of its pairs: systems best first, pairs in order, groups, the family and warnings."""
 
 from __future__ import annotations
 
@@ -39,22 +39,23 @@ from .adjustment import HOLM_ONE_SIDED, Adjusted, Procedure, adjust_boards, deci
 from .pair_tests import Flags, PairTests, exact_alpha, raw_bounds, smallest_p, untestable
 from .systems import Comparison
 
-# What the reader of a board should know: warnings with a code and a sentence
+# Warnings of a board: code and sentence
 
 
 def left_out(size: int, most: int) -> list[WarningRecord]:
-    """Of a board that lists `most` of its pairs, unless the request asks for more."""
+    """For a board that lists only `most` of its pairs."""
     if size <= most:
         return []
     detail = (
-        f"{size - most:,} of {_counted_pairs(size)} are not listed in JSON and CSV, but those of the best systems are. They are tested, and part of "
-        "the adjustment, ranks and groups. The option pairs lists them: all, or significant for those that differ."
+        f"{size - most:,} of {_counted_pairs(size)} are not listed in JSON and CSV; those of the best "
+        "systems are. Unlisted pairs are tested, and count in the adjustment, ranks and groups. The option "
+        "pairs lists them: all, or significant for those that differ."
     )
     return [WarningRecord(LEFT_OUT, detail)]
 
 
 def test_warnings(tests: PairTests, adjusted: Adjusted, adjust: Adjust, alpha: float) -> list[WarningRecord]:
-    """Of the tests: those that could not be significant, those left open, those sampled."""
+    """Warnings about tests that could not be significant, are undecided, or are sampled."""
     estimated = adjusted.sampled if adjust == "max_t" and adjusted.sampled is not None else np.zeros(0, bool)
     rows = (
         (
@@ -82,8 +83,8 @@ def test_warnings(tests: PairTests, adjusted: Adjusted, adjust: Adjust, alpha: f
             "alpha_within_bounds",
             adjusted.open,
             (
-                f"are undecided: alpha = {alpha} lies inside p_adjusted_bounds. They count as not significant; ask for more precision or "
-                "samples to decide."
+                f"are undecided: alpha = {alpha} lies inside p_adjusted_bounds. They count as not "
+                "significant; request more precision or samples to decide."
             ),
         ),
     )
@@ -105,8 +106,8 @@ def letters_too_many(limit: int) -> WarningRecord:
 
 
 def pairwise_circular(against: int, *, circle: bool) -> WarningRecord:
-    """Pairs tested on other items than the scores are of."""
-    also = " There are even circles, each system better than the next." if circle else ""
+    """For pairs tested on other items than the scores cover."""
+    also = " There are even cycles, each system better than the next." if circle else ""
     return WarningRecord(
         "pairwise_circular",
         f"In {_counted_pairs(against)} the system with the worse score is significantly better: a score is over all items that a "
@@ -133,7 +134,7 @@ def _tests(count: int) -> str:
     return "1 test" if count == 1 else f"{count:,} tests"
 
 
-# Notes of single tests, once for a board: each code with one sentence and its pairs
+# Notes of single tests, merged for a board: each code with one sentence and its pairs
 
 
 _SHOWN = 3
@@ -158,7 +159,7 @@ def about_pairs(
 
 
 def _pairs(names: Sequence[str], tests: PairTests, positions: Sequence[int]) -> str:
-    """Which pairs, by the names of their systems; the first few of many."""
+    """The names of pairs, the first few of many."""
     shown = [
         " and ".join(
             json.dumps(names[at], ensure_ascii=False) for at in sorted(map(int, (tests.u[i], tests.v[i])))
@@ -169,14 +170,14 @@ def _pairs(names: Sequence[str], tests: PairTests, positions: Sequence[int]) -> 
     return f"{'; '.join(shown)}{more}"
 
 
-# What a test says about a pair: better, worse, tied, undecided or untestable
+# The relation of a pair: better, worse, tied, undecided or untestable
 
 
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 BETTER, WORSE, TIED, UNDECIDED, UNTESTABLE = range(5)
 # `greater` means that u is better.
 _SIDES: dict[Alternative, int] = {"greater": 1, "less": -1}
-# What a relation is from the other side.
+# The relation from the other side.
 TURNED = np.array([WORSE, BETTER, TIED, UNDECIDED, UNTESTABLE])
 
 
@@ -189,7 +190,7 @@ def relations(tests: PairTests, adjusted: Adjusted, alternative: Alternative, al
     return np.where(adjusted.rejected, rejected, found)
 
 
-# How certain the adjusted p-values of a board are
+# The certainty of a board's adjusted p-values
 
 
 def certainty_codes(tests: PairTests, adjusted: Adjusted) -> npt.NDArray[np.int64]:
@@ -200,7 +201,7 @@ def certainty_codes(tests: PairTests, adjusted: Adjusted) -> npt.NDArray[np.int6
 
 
 def certainty(tests: PairTests, adjusted: Adjusted) -> CertaintyRecord:
-    """How many adjusted p-values are exact, bracketed and sampled, over all tests, whether they are listed or not."""
+    """The numbers of exact, bracketed and sampled adjusted p-values over all tests, listed or not."""
     codes = certainty_codes(tests, adjusted)
     return CertaintyRecord(*np.bincount(codes, minlength=len(CERTAINTIES)).tolist())
 
@@ -209,13 +210,13 @@ def certainty(tests: PairTests, adjusted: Adjusted) -> CertaintyRecord:
 
 
 _KINDS: dict[bool, BoundsKind] = {False: "certified", True: "confidence"}
-# The confidence interval of the i-th test's difference, as the test has u and v.
+# The confidence interval of the i-th test's difference, with the test's u and v.
 Intervals = Callable[[int], ConfidenceInterval | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """The tests of a board as they are listed.
+    """The listed tests of a board.
 
     Attributes
     ----------
@@ -230,8 +231,9 @@ class Turned:
 
 
 def listed_order(tests: PairTests, place: Integers, design: Design) -> Turned:
-    """All pairs: the better placed is u, by the places of both. With a baseline: by the place of u. Else as given.
+    """The order of pairs.
 
+    All pairs: u is the better ranked, sorted by both ranks. With a baseline: by the rank of u. Else as given.
     `place` of each system, 0 the best, shape (K,).
     """
     u, v = place[tests.u], place[tests.v]
@@ -320,7 +322,7 @@ def _turned(interval: ConfidenceInterval | None) -> ConfidenceInterval | None:
     return replace(interval, low=low, high=high)
 
 
-# Ranks of systems by their scores, and the ranks that they may truly have
+# Ranks of systems by score, and their possible true ranks
 
 
 Score = Fraction | float
@@ -331,7 +333,7 @@ def best_first(names: Sequence[str], scores: Sequence[Score], *, higher_is_bette
     by_name = sorted(range(len(names)), key=names.__getitem__)
     return sorted(
         by_name, key=scores.__getitem__, reverse=higher_is_better
-    )  # sorts are stable, reversed ones too
+    )  # sorts are stable, also when reversed
 
 
 def competition_ranks(order: Sequence[int], scores: Sequence[Score]) -> list[int]:
@@ -359,7 +361,7 @@ def rank_ranges(size: int, tests: PairTests, alpha: Fraction) -> tuple[Integers,
 
 
 def best_set(size: int, tests: PairTests, alpha: Fraction) -> Flags:
-    """Whether each system may be the best, with confidence 1 - alpha; shape (K,). Circular tests may leave out all.
+    """Whether each system may be the best, with confidence 1 - alpha; shape (K,). Cyclic results may leave out all.
 
     Hsu (1996), *Multiple Comparisons*, chapter 4 (constrained comparisons with the best), with Bonferroni: a system is
     left out iff K - 1 times the smallest one-sided p-value of another one being better is at most alpha.
@@ -389,10 +391,10 @@ LETTERS = ascii_lowercase + ascii_uppercase
 def letter_groups(significant: Flags) -> list[tuple[int, ...]] | None:
     """Maximal sets without a significant difference, ordered by best member, then by the next; None beyond 52.
 
-    Piepho (2004), *An algorithm for a letter-based representation of all-pairwise comparisons*, Journal of Computational
-    and Graphical Statistics 13:456-466: the maximal cliques of the graph of the pairs that do not differ. Found by adding
-    one system after the other. A graph never has fewer maximal cliques than the graph of some of its systems, so we
-    can stop as soon as there are too many: at most 52 K steps, though a graph may have 3**(K/3) maximal cliques.
+    Piepho (2004), *An algorithm for a letter-based representation of all-pairwise comparisons*, Journal of
+    Computational and Graphical Statistics 13:456-466: the maximal cliques of the graph of the pairs that do not differ.
+    Systems are added one by one. A graph never has fewer maximal cliques than a subgraph, so we can stop as soon as
+    there are too many: at most 52 K steps, although a graph may have 3**(K/3) maximal cliques.
     """
     cliques: set[int] = set()  # as bits
     for place, row in enumerate(~significant):
@@ -409,7 +411,7 @@ def letter_groups(significant: Flags) -> list[tuple[int, ...]] | None:
 
 
 def _largest(sets: set[int]) -> set[int]:
-    """Those that are in no other."""
+    """The maximal sets."""
     return {one for one in sets if not any(one != other and one & other == one for other in sets)}
 
 
@@ -443,7 +445,7 @@ def tiers(better: Flags) -> list[tuple[int, ...]]:
 
 
 def circular(better: Flags) -> bool:
-    """Whether systems are better than each other in a circle, so that no order agrees with all pairs."""
+    """Whether systems are better than each other in a cycle, so that no order agrees with all pairs."""
     left = np.arange(len(better))
     while left.size:
         beaten = better[np.ix_(left, left)].any(axis=0)
@@ -458,7 +460,7 @@ def _runs(starts: Sequence[int], size: int) -> list[tuple[int, ...]]:
     return [tuple(range(start, end)) for start, end in zip(starts, ends, strict=True)]
 
 
-_PROMISE = ", which pairs of systems do not promise"
+_PROMISE = ", which pairs of systems do not guarantee"
 CONTROLS: dict[Adjust, str] = {
     "bonferroni": "familywise error under any dependence",
     "holm": "familywise error under any dependence",
@@ -526,7 +528,7 @@ def board_record(
 
 
 class _Findings:
-    """What follows from the tests of all pairs, by place: 0 is the best system."""
+    """The conclusions from the tests of all pairs, by place: 0 is the best system."""
 
     def __init__(
         self, tests: PairTests, relation: Integers, order: Sequence[int], place: Integers, alpha: Fraction

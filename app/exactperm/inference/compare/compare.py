@@ -1,4 +1,4 @@
-"""The one entry of a comparison: boards are planned, tested, adjusted and recorded, as `paired_test` does it for two."""
+"""The entry to comparisons: plans, tests, adjusts and records boards, as `paired_test` does for two systems."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from .pairs import (
 )
 from .systems import Comparison, Score, ordered_pairs, sorted_by_id, system_sizes
 
-# A planned comparison: its price, and where its errors point to
+# A planned comparison: its cost, and the pointers of its errors
 
 
 _OF_DATA = ("/systems", "/gold", "/clusters", "/ids", "/scores", "/weights")
-# What any board takes, however small: its tests' arrays, groups and record. A thousand small data sets are mostly this.
+# Fixed cost of a board: its tests' arrays, groups and record. It dominates a thousand small data sets.
 _SECONDS_PER_BOARD = 8e-4
 # Adjustment, groups and records of one test, and more where its family is adjusted as fractions; and one attainable p-value,
 # where these are listed.
@@ -52,8 +52,8 @@ _SECONDS_PER_TEST, _SECONDS_PER_FRACTION, _SECONDS_PER_VALUE = 6e-6, 8e-6, 2.5e-
 class PreparedBoard:
     """The systems of one data set, `name` (None for the only one), and the planned tests of their pairs.
 
-    `pairs`, shape (m, 2), are positions in `systems.names`. `intervals` is there when a confidence level was given, `sums`
-    for max_t. The `overall` board has no name either, and is of the items of all data sets.
+    `pairs`, shape (m, 2), are positions in `systems.names`. `intervals` is set if there is a confidence level, `sums`
+    for max_t. The `overall` board also has no name, and has the items of all data sets.
     """
 
     name: str | None
@@ -83,20 +83,20 @@ class PreparedBoard:
 
     @property
     def longest_seconds(self) -> float:
-        """What these take at the most."""
+        """Their time at most."""
         return self.planned.longest_seconds + (0.0 if self.intervals is None else self.intervals.seconds)
 
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
-        """The tests of the pairs from `start` to `stop`; raises what they raise, with pointers into the request."""
+        """The tests of the pairs from `start` to `stop`; their errors have pointers into the request."""
         with relocated(of_overall if self.overall else partial(inside, prefix_of(self.name))):
             return self.planned.solve(start, stop)
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedCompare:
-    """A comparison that was validated and planned, and has not run; `max_t` its families, where these are adjusted so.
+    """A validated and planned comparison; `max_t` are its families if adjusted so.
 
-    `reading` is how files were read, for the record.
+    `reading` tells how files were read, for the record.
     """
 
     comparison: Comparison
@@ -107,7 +107,7 @@ class PreparedCompare:
 
     @property
     def tests(self) -> int:
-        """How many tests there are on all boards."""
+        """The number of tests on all boards."""
         return sum(board.tests for board in self.boards)
 
     @property
@@ -117,7 +117,7 @@ class PreparedCompare:
 
     @property
     def longest_seconds(self) -> float:
-        """What it takes at the most, infinite where that is not known."""
+        """Its time at most, infinite if unknown."""
         return sum(board.longest_seconds for board in self.boards) + self._adjusting
 
     @property
@@ -130,7 +130,7 @@ class PreparedCompare:
         if self.comparison.adjust == "holm_discrete":
             for board in self.boards:
                 items = max(system_sizes(board.systems), default=0)
-                # Pairs that differ on as many items have the same; about half of half the items.
+                # Pairs that differ on equally many items share it; about half of half the items.
                 listed += min(board.tests, items) * items / 4.0
         return (
             _SECONDS_PER_BOARD * len(sizes)
@@ -147,7 +147,7 @@ def prefix_of(name: str | None) -> str:
 
 
 def of_overall(pointer: str) -> str:
-    """The data of an overall board is that of all data sets: what is wrong with it is that it is put together."""
+    """The pointer of an overall board's data: it comes from all data sets, so errors point to /aggregate."""
     return "/aggregate" if pointer.startswith(_OF_DATA) else pointer
 
 
@@ -165,7 +165,7 @@ def comparison_digest(comparison: Comparison, algorithm: str) -> str:
     Systems and data sets are in the order of their names already, items in that of their ids (`sorted_by_id`).
     Columns enter by value, ids not at all: they only pair.
     """
-    # A pair's own names are no part of a comparison.
+    # The names of a pair are not part of a comparison.
     options = replace(comparison.options, name_u="", name_v="")
     settings = {
         "compare": [comparison.design, comparison.baseline, [list(pair) for pair in comparison.pairs]],
@@ -196,7 +196,7 @@ def _add(digest: hashlib._Hash, systems: Systems) -> None:
             for chunk in canonical(part):
                 digest.update(chunk)
     beside: list[tuple[str, object]] = [("gold", systems.gold), ("clusters", systems.pairing.clusters)]
-    # Ids are as old as comparisons without them.
+    # Without these options, ids must stay as before.
     later = (("weights", systems.weights), ("groups", systems.groups), ("event", systems.event))
     beside += [(role, value) for role, value in later if value is not None]
     for role, value in beside:
@@ -209,7 +209,7 @@ def _add(digest: hashlib._Hash, systems: Systems) -> None:
 
 
 def board_dust(systems: Systems, spec: StatisticSpec, options: Options) -> tuple[WarningRecord, ...]:
-    """The warning about dust in the scores, as single tests have it; nothing for other data."""
+    """The warning about dust in scores, as for single tests; none for other data."""
     if systems.kind != "scores":
         return ()
     sides = [column.values if isinstance(column, Repeated) else column for column in systems.columns.values()]
@@ -272,7 +272,7 @@ def _prepared(name: str | None, systems: Systems, comparison: Comparison, budget
     intervals = None
     if options.confidence_level is not None and comparison.listed != "none":
         intervals = PairIntervals(GeneralPairs(systems, spec, options, pairs, budget))
-    # With two values there is nothing that dust could hide.
+    # Two values cannot hide dust.
     dust = () if isinstance(once, BinarySystems) else board_dust(systems, spec, options)
     sums = None
     if comparison.adjust == "max_t":
@@ -283,7 +283,7 @@ def _prepared(name: str | None, systems: Systems, comparison: Comparison, budget
 def _prepared_overall(
     comparison: Comparison, boards: Sequence[PreparedBoard], budget: Budget
 ) -> tuple[PreparedBoard | None, tuple[WarningRecord, ...]]:
-    """The overall board, None where there is none, and what to say about it."""
+    """The overall board or None, and notes about it."""
     overall, warnings = overall_systems(comparison, [board.scores for board in boards])
     if overall is None:
         return None, warnings
@@ -294,8 +294,8 @@ def _prepared_overall(
     if comparison.adjust == "max_t":
         if comparison.aggregate == "macro":
             detail = (
-                "max_t is not available where data sets weigh the same: set aggregate to micro or null, or use another "
-                "adjustment."
+                "max_t is not available with equal weights for data sets: set aggregate to micro or null, "
+                "or use another adjustment."
             )
             raise InvalidTest.at("/adjust", "not_available", detail)
         sums = PairSums(overall.systems, own.spec, pairs, None, _is_turned(own))
@@ -306,7 +306,7 @@ def _prepared_overall(
 
 
 def _is_turned(comparison: Comparison) -> bool:
-    """Whether effects count for v and not for u."""
+    """Whether effects favour v instead of u."""
     options = comparison.options
     return (options.alternative == "less") != (options.higher_is_better is False)
 
@@ -336,7 +336,7 @@ def _pairs(systems: Systems, scores: Sequence[Score], comparison: Comparison) ->
 def finish_compare(prepared: PreparedCompare, tests: Sequence[PairTests] | None = None) -> CompareRecord:
     """Run the tests, unless others have: their `tests` by board, in the order of `prepared.boards`. Adjust and group.
 
-    Raises InvalidTest where the adjustment does not apply to the tests, and what `GeneralPairs.solve` raises.
+    Raises InvalidTest if the adjustment does not apply to the tests, and the errors of `GeneralPairs.solve`.
     """
     comparison, options = prepared.comparison, prepared.comparison.options
     tests = [board.solve() for board in prepared.boards] if tests is None else tests
@@ -378,9 +378,9 @@ def _recorded(
 
 
 def _adjusted(prepared: PreparedCompare, tests: Sequence[PairTests]) -> Sequence[Adjusted | None]:
-    """The adjusted p-values by board; None where they follow from those of the board alone.
+    """The adjusted p-values by board; None if they follow from the board alone.
 
-    The overall board is a family of its own, and comes last.
+    The overall board is a separate family, and comes last.
     """
     comparison = prepared.comparison
     alpha = exact_alpha(comparison.options.alpha)

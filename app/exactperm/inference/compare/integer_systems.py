@@ -45,7 +45,7 @@ class BinarySystems:
     right
         Shape (K, N), false also where a system has no value; `there` says where it has, None for everywhere.
     wrong_value, right_value
-        What the two are worth: exact, wrong is the smaller one.
+        The two values, exactly; wrong is the smaller one.
     mean
         Whether a score is a mean over items, not a sum.
     counted
@@ -61,7 +61,7 @@ class BinarySystems:
 
     @cached_property
     def sizes(self) -> Integers:
-        """How many items each system has, shape (K,)."""
+        """The number of items of each system, shape (K,)."""
         if self.there is None:
             return np.full(len(self.right), self.right.shape[1], dtype=np.int64)
         return np.asarray(self.there.sum(axis=1), dtype=np.int64)
@@ -114,9 +114,9 @@ class BinarySystems:
 
 
 def binary_systems(systems: Systems, spec: StatisticSpec) -> BinarySystems | None:
-    """The systems as right or wrong; None where they are not, or the statistic is another one.
+    """The systems as right or wrong; None if they are not, or for other statistics.
 
-    Columns of different lengths, without `present`, are another room's to refuse: None.
+    None also for columns of different lengths without `present`, which are refused elsewhere.
     """
     if not single_items(systems.pairing) or systems.weights is not None:
         return None
@@ -308,14 +308,14 @@ class IntegerSystems:
 
     @cached_property
     def sizes(self) -> Integers:
-        """How many items each system has, shape (K,)."""
+        """The number of items of each system, shape (K,)."""
         if self.there is None:
             return np.full(len(self.values), self.values.shape[1], dtype=np.int64)
         return np.asarray(self.there.sum(axis=1), dtype=np.int64)
 
     @cached_property
     def swapping(self) -> Integers:
-        """What differences are taken of, shape (K, M): for means and sums clusters are added up before."""
+        """The values to subtract, shape (K, M); for means and sums, clusters are added up first."""
         if self.clusters is None or self.n_clusters is None or not self.linear:
             return self.values
         return np.ascontiguousarray(sum_by_cluster(self.values.T, self.clusters, self.n_clusters).T)
@@ -358,7 +358,7 @@ class IntegerSystems:
         return self.spec.name == "sign" and self.clusters is None
 
     def step(self, items: int) -> Fraction:
-        """What one unit of an effect adds to the statistic of a pair with so many items."""
+        """The change of a pair's statistic per unit of an effect, for this many items."""
         if self.spec.name == "sign":
             return Fraction(1)
         if self.spec.name == "signed_rank":
@@ -367,7 +367,7 @@ class IntegerSystems:
 
 
 def integer_systems(systems: Systems, spec: StatisticSpec) -> IntegerSystems | None:
-    """The systems on one lattice; None where they are not scores, or where no 64-bit lattice holds all of them."""
+    """The systems on one lattice; None if they are not scores, or no 64-bit lattice holds them."""
     pairing = systems.pairing
     if systems.kind != "scores" or spec.name not in _STATISTICS or spec.parameters.get("unit") is not None:
         return None
@@ -378,7 +378,7 @@ def integer_systems(systems: Systems, spec: StatisticSpec) -> IntegerSystems | N
         return None
     clusters = None if single_items(pairing) else pairing.clusters
     if clusters is not None and systems.present:
-        return None  # whom a cluster consists of differs from pair to pair
+        return None  # the members of a cluster differ from pair to pair
     lattice = _common_lattice(cast("list[Column]", columns))
     size = _size(systems)
     if lattice is None or size is None:

@@ -171,7 +171,7 @@ def _effects_of(lattice: Reduced, u: int, v: int) -> PairSums:
 
 
 def macro_pairs(general: GeneralPairs) -> GeneralPairs | MacroSums:
-    """Pairs of a mean over data sets in the quickest way there is."""
+    """Pairs of a mean over data sets, by the fastest way."""
     options, spec = general.options, general.spec
     if options.method != "auto" or options.exact_fraction or spec.name not in _STATISTICS:
         return general

@@ -1,7 +1,7 @@
 """Westfall and Young's step-down max T over the pairs of one or several boards.
 
 Westfall & Young 1993, *Resampling-Based Multiple Testing*, algorithm 2.8: each p-value is adjusted by the law of the
-largest statistic |S| / sqrt(sum d**2) of the tests that are not more extreme, all swaps being common to all pairs.
+largest statistic |S| / sqrt(sum d**2) of the tests that are not more extreme, with the same swaps for all pairs.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from .pair_tests import PairTests, columns_of, concatenated, raw_bounds, smalles
 from .pairs import Reduced
 from .systems import common_items, pair_data, pointers, system_sizes
 
-# The pairs of a board as sums with one sign for each swapping unit: what `max_t` looks at together
+# The pairs of a board as sums with one sign for each swapping unit, for joint analysis by `max_t`
 
 
-# Right-or-wrong systems whose units are sure to repeat: as many different ones as there are subsets of the systems.
+# Right-or-wrong systems whose units must repeat: at most one distinct unit for each subset of the systems.
 _REPEATING = 20
 
 

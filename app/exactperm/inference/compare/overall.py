@@ -33,7 +33,7 @@ from .systems import Comparison, Score
 
 
 _LN10 = math.log(10.0)
-# What the functions and sums of logarithms may be off by, relative to 1 + |log p|: some thousand roundings.
+# The error of functions and sums of logarithms, relative to 1 + |log p|: some thousand roundings.
 _MARGIN = 1e-11
 # Differences that cancel to less than this part of their sizes count as none.
 _NOTHING = 1e-12
@@ -136,7 +136,7 @@ def combined(tests: Sequence[PairTests], method: Combine) -> PairTests:
 def doubled(above: PairTests, below: PairTests) -> PairTests:
     """The two-sided tests of `above`, to the greater side, and `below`, to the lesser: twice the smaller one, and its side.
 
-    p is 1 where neither is smaller, beyond what rounding may do: no side could be claimed.
+    p is 1 if neither is smaller beyond rounding: no side could be claimed.
     """
     up = above.log10_p < below.log10_p
     none = np.abs(above.log10_p - below.log10_p) <= 2.0 * _MARGIN * (1.0 + np.abs(above.log10_p))
@@ -179,7 +179,7 @@ def _fisher(log10_p: Reals) -> Reals:
 def _stouffer(log10_p: Reals) -> Reals:
     """log10 P(Z >= sum z / sqrt(D)), z the normal quantiles of 1 - p; shapes as in `_fisher`."""
     z = special.ndtri_exp(np.minimum(log10_p * _LN10, 0.0))
-    # One p-value of 1 is an infinite z: no evidence is stronger.
+    # A p-value of 1 is an infinite z, the strongest possible evidence.
     certain = np.any(np.isposinf(z), axis=0)
     with np.errstate(invalid="ignore"):
         logs = special.log_ndtr(z.sum(axis=0) / math.sqrt(len(z))) / _LN10
@@ -207,7 +207,7 @@ def _bounded(log10_p: Reals, low: Reals, high: Reals) -> dict[str, Any]:
     }
 
 
-# The items of several data sets as those of one: what micro averages are of
+# The items of several data sets as one, for micro averages
 
 
 def only(systems: Systems, names: Sequence[str]) -> Systems:
@@ -286,11 +286,11 @@ def _present(
 
 
 _SHOWN = 5
-# What has no value for one item that could be averaged within a data set first.
+# Statistics without a value per item to average within a data set.
 _OF_PAIRS = ("sign", "signed_rank")
 # Means of one value per item; `accuracy` of sequences is that of their tokens.
 _OF_ITEMS = ("mean_difference", "exact_match", "accuracy")
-# Order statistics: their means are none.
+# Order statistics: means of them are not order statistics.
 _ORDERED = ("median_difference", "quantile_difference")
 
 
@@ -316,9 +316,9 @@ class OverallSystems:
 def overall_systems(
     comparison: Comparison, scores: Sequence[Sequence[Score]]
 ) -> tuple[OverallSystems | None, tuple[WarningRecord, ...]]:
-    """What the overall board is of, None where there is none; `scores` are the systems' by data set.
+    """The data of the overall board, or None; `scores` are the systems' by data set.
 
-    A system that a data set lacks is left out, and a warning says so. Raises InvalidTest at /aggregate or /combine.
+    Systems missing from a data set are left out, with a warning. Raises InvalidTest at /aggregate or /combine.
     """
     datasets = tuple(comparison.datasets.values())
     if comparison.aggregate is None or None in comparison.datasets:
@@ -350,20 +350,21 @@ def _require_sense(comparison: Comparison) -> None:
         raise InvalidTest.at("/combine", "combine_needs_macro", detail)
     if combine is None and comparison.aggregate == "macro" and name in _OF_PAIRS:
         detail = (
-            f"{name} has no value of a data set that means over data sets could be taken of: set aggregate to micro (all items "
-            "together), or to null (no overall board), or combine the data sets' p-values (combine: fisher or stouffer)."
+            f"{name} has no value per data set to average: set aggregate to micro (all items together), or "
+            "to null (no overall board), or combine the data sets' p-values (combine: fisher or stouffer)."
         )
         raise InvalidTest.at("/aggregate", "no_macro", detail)
     if combine is None and comparison.aggregate == "macro" and name in _ORDERED:
         detail = (
-            f"The mean over data sets of {name} is no statistic that is tested here: set aggregate to micro (all items together), "
-            "or to null (no overall board), or combine the data sets' p-values (combine: fisher or stouffer)."
+            f"The mean over data sets of {name} cannot be tested: set aggregate to micro (all items "
+            "together), or to null (no overall board), or combine the data sets' p-values (combine: fisher "
+            "or stouffer)."
         )
         raise InvalidTest.at("/aggregate", "no_macro", detail)
     if comparison.aggregate == "micro" and name in PAIRWISE:
         detail = (
-            f"{name} compares items with each other, and those of different data sets are not to be compared: set aggregate to "
-            "macro, or combine the data sets' p-values (combine: fisher or stouffer)."
+            f"{name} compares items with each other, and items of different data sets are not comparable: "
+            "set aggregate to macro, or combine the data sets' p-values (combine: fisher or stouffer)."
         )
         raise InvalidTest.at("/aggregate", "no_micro", detail)
     if combine is not None and comparison.adjust in {"holm_discrete", "max_t"}:
@@ -372,7 +373,7 @@ def _require_sense(comparison: Comparison) -> None:
 
 
 def _pairs_left(comparison: Comparison, names: Sequence[str]) -> bool:
-    """Whether there is any pair to compare on the overall board."""
+    """Whether the overall board has any pair to compare."""
     if comparison.design == "baseline" and comparison.baseline not in names:
         return False
     if comparison.design == "pairs":
@@ -389,8 +390,9 @@ def _left_out(datasets: Sequence[Systems], names: Sequence[str]) -> tuple[Warnin
     detail = f"The overall board is of the {len(names):,} systems that all {len(datasets):,} data sets have, without {shown}{more}."
     if len(names) < 2:
         detail = (
-            f"There is no overall board: it would be of systems that all {len(datasets):,} data sets have, and there "
-            f"{'is one' if names else 'is none'}. Write the systems' names the same way in all data sets."
+            f"There is no overall board: it needs at least two systems that all {len(datasets):,} data sets "
+            f"have; there {'is one' if names else 'is none'}. Write the systems' names the same way in all "
+            "data sets."
         )
     return (WarningRecord("not_in_all_datasets", detail),)
 
@@ -427,7 +429,7 @@ def plan_overall(
         planned = plan_pairs(systems, spec, options, pairs, budget, with_nulls=nulls)
         return planned, PairIntervals(everything) if wanted else None
     if comparison.combine is not None:
-        # An interval would be that of another test, of the mean itself.
+        # An interval would belong to another test, that of the mean.
         return combined_pairs(comparison.combine, overall.parts, spec, options, pairs, budget), None
     means = replace(everything, sets=overall.parts, with_nulls=nulls)
     intervals = PairIntervals(means) if wanted else None

@@ -22,7 +22,7 @@ from ..certificate import Answer
 
 Flags = NDArray[np.bool_]
 
-# What is known exactly of many tests, kept as data: tests cross between processes by pickling
+# Exact properties of many tests, as data: tests are pickled between processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ class Joined:
     starts: tuple[int, ...]
 
     def __call__(self, test: int, *rest: Any) -> Any:
-        """What the test's own run says of it."""
+        """The answer of the test's run."""
         part = bisect_right(self.starts, test) - 1
         return self.parts[part](test - self.starts[part], *rest)
 
 
-# All attainable p-values of sums on a small lattice: what `holm_discrete` asks for
+# All attainable p-values of sums on a small lattice, for `holm_discrete`
 
 
 # Distinct weights and their counts: what a null distribution depends on.
@@ -175,7 +175,7 @@ class BinomialValues:
 # Tests one by one, and parts of them, as the columns of `PairTests`
 
 
-# Rounding of a logarithm and of what it is the logarithm of.
+# Rounding of a logarithm and of its argument.
 _LOGARITHM_ROUNDING = 2.0**-51
 
 
@@ -320,7 +320,7 @@ def _log10(p: float) -> float:
 
 
 def require_all(tests: PairTests) -> None:
-    """Raise ArithmeticError, which is a fault of the service, when a p-value is none, or not within its bounds."""
+    """Raise ArithmeticError, a fault of the service, if a p-value is invalid or outside its bounds."""
     inside = (
         (tests.p > 0.0)
         & (tests.p_low <= tests.p)
@@ -421,7 +421,7 @@ def smallest_p(tests: PairTests) -> tuple[Reals, Flags]:
 
 
 def untestable(tests: PairTests, alpha: Fraction) -> Flags:
-    """Whether no outcome of a test has p <= alpha for certain; decided exactly, false where that is not possible."""
+    """Whether certainly no outcome of a test has p <= alpha; decided exactly, false if that is impossible."""
     smallest, exact = smallest_p(tests)
     limit = float(alpha)
     above = smallest > limit
@@ -463,11 +463,11 @@ class PairTests:
         For `holm_discrete`: F_k of the i-th test, the largest attainable p-value that is at most x, as a fraction (0 if
         there is none); None where its null distribution is not known exactly.
     null_key
-        Tests with the same key have the same null distribution: what was found for one of them holds for all.
+        Tests with the same key have the same null distribution, so that results for one hold for all.
     support
-        All attainable p-values of the i-th test, ascending, where they are few; None where `attained` is quicker.
+        All attainable p-values of the i-th test, ascending, where they are few; None if `attained` is faster.
     notes
-        What the reader of single tests should know: the test's position, a code and a sentence.
+        Notes of single tests: the test's position, a code and a sentence.
     """
 
     u: Integers

@@ -1,4 +1,4 @@
-"""Which pairs of systems are tested, and the quickest way to do it."""
+"""The tests of pairs of systems, by the fastest way."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ BRACKETED = (
         "rigorous bracket for the weights as they are, and narrower with a smaller precision."
     ),
 )
-# What it takes to plan a pair, besides what its test takes: reduction, canonical form, prices.
+# Cost of planning a pair, besides its test: reduction, canonical form, prices.
 _SECONDS_PER_GENERAL_PAIR = 1.5e-3
 _SECONDS_PER_ITEM = 4e-7
-# And more for corpus scores, whose prices are found by trying: BLEU took 7 ms a pair of 4 items, chrF 10.
+# And more for corpus scores, which are priced by trials: BLEU took 7 ms a pair of 4 items, chrF 10.
 _SECONDS_PER_CORPUS_SCORE = 7e-3
 _CORPUS_SCORES = ("bleu", "chrf")
-# Exact methods of all pairs together, and of a pair at the least, before quicker ones that are not exact take their place.
+# Time for exact methods of all pairs together, and at least of a pair, before faster inexact ones replace them.
 _PATIENCE_S, _LEAST_PATIENCE_S = 20.0, 0.1
 # So many pairs are planned before the others: the price of all follows from theirs.
 _SAMPLED_GENERAL_PAIRS = 6
-# Floats whose difference is this small a part of them may be equal: that is decided exactly.
+# Floats with a relative difference this small may be equal: that is decided exactly.
 _NEARLY = 1e-6
 _FLIPPED: dict[Alternative, Alternative] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
 
@@ -94,7 +94,7 @@ class GeneralPairs:
 
     @property
     def longest_seconds(self) -> float:
-        """What it takes at the most if no pair takes longer than the longest of those that were planned."""
+        """Its time at most, if no pair takes longer than the longest planned one."""
         each = [_longest(plan) for plan in self._sampled]
         return len(self.pairs) * (self.planning_seconds + max(each, default=0.0))
 
@@ -157,7 +157,7 @@ class GeneralPairs:
         planned = self.planned(u, v)
         lower = self.options.higher_is_better is False
         if planned is None:
-            # Nothing was observed that could differ, so that p is 1.
+            # Without an observed difference, p is 1.
             certain = Answer(1.0, 0.0, (1.0, 1.0), 0.0, Fraction2(1, 0))
             by, null = ("enumeration", True), ((), ())
             return pair_test(
@@ -276,7 +276,7 @@ _FARTHEST, _SURE = 4.0, 1e-8
 def at_once(effects: Sequence[Integers], quick_fraction: int) -> list[Probability | None]:
     """The two-sided p-values that are proven without a tilt, None for the others; `effects` of shape (M,) each.
 
-    Nor for those whose fraction takes no more than `quick_fraction` coefficients times limbs: they get it.
+    None also if the fraction takes at most `quick_fraction` coefficients times limbs: it is computed instead.
     """
     answers: list[Probability | None] = [None] * len(effects)
     sizes = [np.abs(each) for each in effects]

@@ -1,4 +1,4 @@
-"""What is to be compared: systems, their pairs and the data of each pair."""
+"""Systems, their pairs and the data of each pair."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Comparison:
     datasets
         The systems of each data set, by name in code-point order; a single board has the one name None.
     options
-        Those of each test. `higher_is_better` is known: it has been settled before.
+        Those of each test. `higher_is_better` is already settled.
     design, baseline, pairs
         All pairs; each system against the baseline; or the given pairs (u, v) by name, in their order.
     aggregate, combine
@@ -214,7 +214,7 @@ def ordered_pairs(scores: Sequence[Score], *, higher_is_better: bool) -> Integer
 
 
 def pointers(u: str, v: str) -> Callable[[str], str]:
-    """Where the parts of a pair's test are in a comparison: `/u` is the first system."""
+    """The pointers of a pair's test in a comparison: `/u` is the first system."""
 
     def moved(pointer: str) -> str:
         for role, name in (("/u", u), ("/v", v)):
@@ -225,4 +225,4 @@ def pointers(u: str, v: str) -> Callable[[str], str]:
     return moved
 
 
-# What is to be compared: systems, their pairs and the data of each pair
+# Systems, their pairs and the data of each pair
