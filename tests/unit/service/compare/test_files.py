@@ -57,6 +57,22 @@ def test_conllu_of_two_taggers() -> None:
     assert not any(str(note).startswith(("u: ", "v: ")) for note in comparison.reading.notes)
 
 
+def test_a_guessed_file_of_each_system_obeys_the_column_of_gold() -> None:
+    parts = [
+        ("system", f"{name}.csv", f"item,truth,guess\np,a,{first}\nq,b,b\n".encode())
+        for name, first in (("good", "a"), ("bad", "b"))
+    ]
+    columns = {"gold_column": "truth", "score_column": "guess", "id_column": "item"}
+    comparison: Any = of_form(parts, statistic="accuracy", **columns)
+    systems: Any = only(comparison)
+    assert comparison.reading.format == "labels"
+    assert list(systems.gold) == ["a", "b"]
+    assert {name: list(column) for name, column in systems.columns.items()} == {
+        "good": ["a", "b"],
+        "bad": ["b", "b"],
+    }
+
+
 def test_tables_in_any_order_of_files_and_rows() -> None:
     parts = [("system", "late.csv", LATE), ("system", "early.csv", EARLY), ("system", "c.csv", LATE)]
     comparison = of_form(parts, names="L,E,C", adjust="bh", higher_is_better="false")
