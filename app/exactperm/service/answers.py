@@ -59,10 +59,7 @@ def signature(record: Record) -> str:
 
 
 def render(record: Record, runtime: Runtime) -> Content:
-    """The JSON answer: the record, its runtime, and the versions and the signature after it.
-
-    Everything but the runtime is a function of the request.
-    """
+    """The JSON answer: record, runtime, versions and signature; everything but the runtime is a function of the request."""
     line = signature(record)
     if isinstance(record, CompareRecord):
         record = record.as_listed()
@@ -104,9 +101,7 @@ def content_of(
     started: float,
     planning: float,
 ) -> Content:
-    """The record in the requested representation; JSON has the runtime, and a line of text before it if the job asks
-    for one.
-    """
+    """The record in the requested representation; JSON has the runtime, and before it a line of text if the job asks for one."""
     reported = b""
     if report is not None:
         context = ReportContext(answer_id(record), signature(record), job.theme, job.picture, job.table)

@@ -69,10 +69,7 @@ def call_of(head: dict[str, Any], limits: Limits, name: str) -> Job:
 
 
 def elements(tests: str, most: int, pointer: str) -> list[str]:
-    """The elements of a JSON list, byte for byte.
-
-    Raises InvalidTest: it is not a list, is empty, or is longer than `most`; MalformedBody: it is not JSON.
-    """
+    """The elements of a JSON list, byte for byte; raises InvalidTest (no list, empty, more than `most`) and MalformedBody."""
     if not tests.startswith("["):
         detail = 'A list of tests is {"tests": [{"kind": …, "request": …}, …]}.'
         raise InvalidTest.at(pointer, "missing", detail)
@@ -156,10 +153,7 @@ def members_of(
 
 
 def _inside(text: str, start: int, most: int, excess: InvalidTest) -> tuple[list[tuple[str, str]], int]:
-    """Keys ("" in a list) and unparsed values of the object or list at `start`, and its end.
-
-    Raises MalformedBody, and `excess` for more than `most`.
-    """
+    """Keys ("" in a list) and unparsed values of the object or list at `start`, and its end; raises MalformedBody, and `excess` after `most`."""
     closing = "}" if text[start] == "{" else "]"
     found: list[tuple[str, str]] = []
     at = _skipped(text, start + 1)
@@ -209,10 +203,7 @@ def chunk_count(seconds: float, chunk_seconds: float, most: int) -> int:
 
 
 def runs_of(costs: Sequence[float], chunk_seconds: float, most: int) -> list[int]:
-    """The lengths of consecutive runs of about the same predicted seconds, at most `most`; they add up to all.
-
-    A test that is longer than a chunk ends its run.
-    """
+    """The lengths of at most `most` consecutive runs of about the same predicted seconds; a test longer than a chunk ends its run."""
     if not costs:
         return []
     share = max(chunk_seconds, sum(costs) / most)
@@ -283,10 +274,7 @@ class Priced:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The response to one request, and whether it is an answer, such as that of a failed gate.
-
-    `size` is the size of the answer, even if there was no room for it (`full`); 0 if nothing was computed.
-    """
+    """The response to one request; `ok` for an answer, as of a failed gate; the answer's size, even without room for it (`full`), else 0."""
 
     content: bytes
     ok: bool
@@ -346,11 +334,7 @@ def run_some(known: tuple[Run, list[str]], body: bytes | bytearray, control: Con
 def join_runs(
     known: tuple[tuple[Job, float], tuple[bytes, ...]], body: bytes | bytearray, control: Control
 ) -> RenderedResponse:
-    """All answers, in the order of the requests.
-
-    Each run has a share of the room. If a share was too small, what fits is decided again for the whole list, so that
-    answers do not depend on the number of workers.
-    """
+    """All answers, in order; if a run's share of the room was too small, what fits is decided anew, whatever the number of workers."""
     (job, started), results = known
     answered = [one for result in results for one in pickle.loads(result)]  # noqa: S301  (written by `run_some`)
     if any(one.full for one in answered):

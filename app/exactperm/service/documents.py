@@ -70,9 +70,7 @@ class Document:
 
     @property
     def place(self) -> PointerMap:
-        """The map of pointers into the validated request, whose statistic may have been a name with parameters beside
-        it.
-        """
+        """The map of pointers into the validated request, whose statistic may have been a name with parameters beside it."""
         inside = beside_statistic(self.value)
         return inside if self.carried is str else chained(inside, self.carried)
 
@@ -114,10 +112,7 @@ def test_kind(job: Job) -> TestKind:
 
 
 def _refuse_contradictions(options: Options, request: AnyRequest, kind: TestKind) -> None:
-    """Refuse a query that contradicts the body, or the default of a missing member.
-
-    A JSON body holds all its options; a page may still repeat its defaults in the query.
-    """
+    """Refuse a query that contradicts a JSON body, or the default of a missing member; a page may repeat its defaults in the query."""
     statistic = spec_of(request.statistic, kind)
     parameters = {"name": statistic.name, **request.statistic.model_dump(), **statistic.parameters}
     nested = {"statistic": parameters, "names": request.names.model_dump()}
@@ -207,10 +202,7 @@ class RequestFile:
 def request_in(
     files: Mapping[str, UploadedFile], fields: Fields, names: Collection[str] = ()
 ) -> RequestFile | None:
-    """The request if the only file of a form is one; None for evaluation files.
-
-    It is a test's or a gate's, or has one of these `names`.
-    """
+    """The request of a test or a gate, or with one of these `names`, if the only file of a form is one; None for evaluation files."""
     if set(files) != {ROLE} or dict(fields).get("format", AUTO).lower() not in JSON_FORMATS:
         return None
     content = files[ROLE].content.removeprefix(UTF8_BOM).strip()
@@ -251,11 +243,7 @@ def _is_column(value: Any) -> bool:
 
 
 def document_of_file(file: RequestFile, fields: Fields) -> Document:
-    """The test in a file, with the options sent as fields.
-
-    Raises InvalidTest: the request is invalid, a field contradicts it, or it is for a gate; pointers are `/files/file/…`
-    and `/options/<name>`.
-    """
+    """The test in a file, with options sent as fields; raises InvalidTest, also for a gate's, at `/files/file/…` and `/options/<name>`."""
     value, below = file.value, ""
     if file.wrapped:
         if not OF_A_GATE.isdisjoint(value):
@@ -274,10 +262,7 @@ def document_of_file(file: RequestFile, fields: Fields) -> Document:
 
 
 def with_fields(value: dict[str, Any], fields: Fields, kind: TestKind) -> dict[str, Any]:
-    """A test's request with the options sent as fields.
-
-    Raises InvalidTest: a field is an option of a reader, or contradicts the request.
-    """
+    """A test's request with the options sent as fields; raises InvalidTest: one is a reader's option, or contradicts the request."""
     options = options_of(fields, FIELDS, option_pointer)
     for name in options.get("statistic", {}):
         if name not in {"name", *parameters_of(kind)}:
@@ -304,9 +289,7 @@ def put_once(members: dict[str, Any], name: str, value: Any, pointer: str) -> No
 
 
 def kind_of(value: Mapping[str, Any]) -> TestKind:
-    """The kind of test, by the columns of the request. Raises InvalidTest: ambiguous, scores by id or counts by
-    name.
-    """
+    """The kind of test, by the columns of the request; raises InvalidTest: they may be scores by id or counts by name."""
     if "stay" in value:
         return "effects"
     if "gold" in value:

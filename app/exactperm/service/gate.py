@@ -204,13 +204,9 @@ def _but(pointer_map: PointerMap, names: Collection[str], others: PointerMap) ->
 def _requests_of(
     job: Job, metric: GateMetric, prefix: str, context: dict[str, Any]
 ) -> list[tuple[str | None, AnyRequest, PointerMap, str]]:
-    """The request of a metric, or one for each baseline by name; the map of its pointers, and the place of its
-    baseline.
+    """The request of a metric, or one for each baseline (they differ in v alone): name, request, map of pointers, place of the baseline.
 
-    Requests of several baselines share everything but v.
-
-    Raises InvalidTest: a request is invalid, or gives its baseline twice; pointers are `<prefix>/request/…` and
-    `<prefix>/against/<name>/…`.
+    Raises InvalidTest at `<prefix>/request/…` and `<prefix>/against/<name>/…`: a request is invalid, or has its baseline twice.
     """
     inside, model, given = f"{prefix}/request", REQUEST_MODELS[metric.kind], metric.request
 
@@ -342,11 +338,7 @@ def _files_of(form: Form) -> list[BaselineFile]:
 def _names_of(
     given: str | None, baselines: Sequence[BaselineFile], readings: Sequence[Reading | None], job: Job
 ) -> list[str | None]:
-    """The baselines' names: from the field `names`, else from the files' contents if all have one, else from the files'
-    names.
-
-    Raises InvalidTest: a name is empty or too long, or two look the same; at `/options/names` or the file.
-    """
+    """The baselines' names: from the field `names`, else from the files' contents if all have one, else the files' names; raises InvalidTest."""
     files, at_names = [one for one in baselines if one.file is not None], option_pointer(NAMES)
     names = None if given is None else listed(NAMES, given, at_names)
     if names is not None and len(names) != len(files):
@@ -485,10 +477,7 @@ def _tests_by_name(
 def _tests_of_files(
     job: Job, files: Mapping[str, UploadedFile], metric: MetricForm, baselines: Sequence[BaselineFile]
 ) -> list[ParsedTest]:
-    """One metric of files, against each baseline; all are read alike, so that u is the same candidate.
-
-    Raises InvalidTest, also with the question where something of the files is uncertain.
-    """
+    """One metric of files against each baseline, all read alike, so that u is the same candidate; raises InvalidTest where one is uncertain."""
     refusals, tests = Refusals(), []
     for baseline in baselines:
         pointer_map = chained(metric.place, baseline.pointer_map)
@@ -517,10 +506,7 @@ def _tests_of_files(
 
 
 def _parse_file(job: Job, file: RequestFile, fields: Fields) -> ParsedGate:
-    """The request of a gate or of a test, sent as a file.
-
-    Fields of the gate become members next to `request` or `metrics`; all others go into the request of every metric.
-    """
+    """The request of a gate or a test, sent as a file; the gate's fields go beside `request` or `metrics`, all others into every request."""
     value: dict[str, Any] = (
         dict(file.value) if file.wrapped else {"kind": kind_of(file.value), "request": file.value}
     )
@@ -612,10 +598,7 @@ def _name(test: ParsedTest) -> str:
 
 
 def _require_items(test: ParsedTest) -> None:
-    """Refuse a gate over one item, which could never fail; a sequential one may wait.
-
-    Raises InvalidTest at the candidate's data.
-    """
+    """Refuse a gate over one item, which could never fail, unless it is sequential; raises InvalidTest at the candidate's data."""
     dropped = (test.data.pairing.largest or 0) > MOST_DROPPED  # the test itself refuses, and says why
     if n_items(test.data) == 1 and test.options.sequential is None and not dropped:
         detail = (
@@ -629,11 +612,7 @@ def _require_items(test: ParsedTest) -> None:
 def _direction(
     requested: bool | None, test: ParsedTest, pointer_map: PointerMap
 ) -> tuple[bool, tuple[WarningRecord, ...]]:
-    """Whether higher is better: as requested, else by the metric's name or the statistic, else the default of scores.
-
-    Higher is better for scores without a name and for plain effects, as documented. Raises InvalidTest: nothing decides
-    it, at `higher_is_better`.
-    """
+    """Whether higher is better: as requested, by the metric's name or the statistic, else for plain scores and effects; raises InvalidTest."""
     options, reading = test.options, test.reading
     if isinstance(test.data, Effects):
         plain = str(test.spec.parameters.get("expression", DEFAULT_EXPRESSION)) == DEFAULT_EXPRESSION

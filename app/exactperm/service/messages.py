@@ -218,10 +218,7 @@ def store_of(request: BaseModel) -> bool | None:
 
 
 def asking(job: Job, store: bool | None) -> Job:
-    """The job with the flag of its body, which travels with the answer.
-
-    Raises JobsOff: answers are not stored here; InvalidTest: the request is part of a list, or a job.
-    """
+    """The job with the flag of its body, which travels with the answer; raises JobsOff, and InvalidTest within a list or a job."""
     if store is None:
         return job
     if job.keeps == "listed":

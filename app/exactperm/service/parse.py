@@ -76,10 +76,7 @@ TEXT_STATISTICS = frozenset(entry.name for entry in STATISTICS["segments"])
 
 
 def typed(data: Predictions, spec: StatisticSpec) -> Predictions | Segments:
-    """The outputs in the statistic's form: texts beside references, numbers, or labels.
-
-    Raises InvalidTest with pointers such as `/u/17`, and at `/groups` and `/event` if the statistic takes none.
-    """
+    """The outputs in the statistic's form: texts beside references, numbers, or labels; raises InvalidTest at `/u/17`, `/groups`, `/event`."""
     require_taken(spec, data.groups, data.event)
     made = outputs_of({GOLD: data.gold, "/u": data.u, "/v": data.v}, spec)
     if spec.name in TEXT_STATISTICS:
@@ -88,11 +85,7 @@ def typed(data: Predictions, spec: StatisticSpec) -> Predictions | Segments:
 
 
 def outputs_of(given: Mapping[str, Any], spec: StatisticSpec) -> dict[str, Any]:
-    """Outputs and gold by pointer: texts with one or more references each, a number each if the statistic compares
-    scores, else labels.
-
-    Gold of auc may be labels. Raises InvalidTest at `<pointer>/<item>`.
-    """
+    """Outputs and gold by pointer: texts, numbers if the statistic compares scores (gold of auc may be labels), or labels; raises InvalidTest."""
     in_pairs, outputs = spec.name in PAIRWISE, dict(given)
     if spec.name in TEXT_STATISTICS:
         gold_last = sorted(given, key=lambda pointer: pointer == GOLD)
@@ -108,10 +101,7 @@ def outputs_of(given: Mapping[str, Any], spec: StatisticSpec) -> dict[str, Any]:
 
 
 def texts(column: Sequence[Any], pointer: str) -> list[Any]:
-    """The outputs of one system, or of gold one or more references of every item.
-
-    Raises InvalidTest at the first that is not a text, pointers `/u/17` and `/gold/17/1`.
-    """
+    """The texts of one system, or of gold one or more references of every item; raises InvalidTest at `/u/17`, `/gold/17/1`."""
     gold = pointer == GOLD
     if not gold and set(map(type, column)) <= {str}:
         return list(column)
@@ -145,10 +135,7 @@ def require_taken(spec: StatisticSpec, groups: object, event: object) -> None:
 
 
 def weights_for(given: Any, items: Items) -> Weights | None:
-    """The weight of each item, from a list or an object keyed by id; None without weights.
-
-    Raises InvalidTest, with pointers such as `/weights/17` and `/weights/q17`.
-    """
+    """The weight of each item, from a list or an object by id; None without weights. Raises InvalidTest at `/weights/17`, `/weights/q17`."""
     if given is None:
         return None
     values, place = items.of(given, "weights")
@@ -215,20 +202,14 @@ class ParsedTest:
 
 
 def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:
-    """The body without its content coding.
-
-    Raises MalformedBody: the compressed data is truncated or damaged; BodyTooLarge: it has more than `most` bytes.
-    """
+    """The body without its content coding; raises MalformedBody (truncated or damaged) and BodyTooLarge (more than `most` bytes)."""
     if job.body.coding is None:
         return body
     return encodings.decode(body, job.body.coding, max_bytes=most)
 
 
 def parse_test(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedTest:
-    """Decode, validate and pair a body without content coding; `control` learns of a form before its files are read.
-
-    Raises InputError for any fault of the request.
-    """
+    """Decode, validate and pair a body without content coding; `control` learns of a form before its files are read. Raises InputError."""
     if job.body.media_type == MULTIPART:
         options_of_query(job.query, ELSEWHERE)
         form = read_form(job, body, control)
@@ -251,10 +232,7 @@ def read_from_file(parsed: ParsedTest) -> ParsedTest:
 
 
 def with_picture_data(parsed: ParsedTest, representation: str) -> ParsedTest:
-    """The same test with the summary of the null distribution for a picture, whatever `pmf` is.
-
-    A full distribution would have bars narrower than a dot, and a hundred thousand take seconds to draw.
-    """
+    """The test, for a picture with the summary of the null distribution: bars of a full one are narrower than a dot, and take seconds to draw."""
     if not BY_NAME[representation].is_drawn:
         return parsed
     if BY_NAME[representation].needs_extra:
@@ -348,11 +326,10 @@ DIRECTIONS = choices_of("higher_is_better", {"true": "Higher is better", "false"
 def settled(
     requested: bool | None, known: bool | None, what: str, of: str, pointer: str, *, plain: bool, question: str | None = None
 ) -> tuple[bool, tuple[WarningRecord, ...]]:  # fmt: skip
-    """Whether more is better for a metric or statistic, `what`: as requested, else as known; and a warning if these
-    differ.
+    """Whether more is better for a metric or statistic, `what`: as requested, else as known; and a warning if these differ.
 
-    `of` is a gate or a board; `plain` are scores without a metric's name, for which higher is better, as
-    documented; `question` is the reader's question. Raises InvalidTest at the pointer: nothing decides it.
+    `of` is a gate or a board; `plain` scores, without a metric's name, are better when higher; `question` is the reader's. Raises
+    InvalidTest at the pointer: nothing decides it.
     """
     if requested is None:
         if known is None and (question is not None or not plain):
@@ -424,10 +401,7 @@ def chosen_of(request: BaseModel, *others: str) -> dict[str, Any]:
 
 
 def _options(request: Choices, data: Paired, spec: StatisticSpec, reading: Reading | None = None) -> Options:
-    """The options, with names, metric and direction from the files as defaults.
-
-    Counts have a metric only with their format's statistic: errors / words is a WER, errors alone are not.
-    """
+    """The options, with defaults from files; counts have a metric only with their format's statistic: errors / words is a WER, errors are not."""
     names, metric, higher = (request.names.u, request.names.v), None, None
     if reading is not None:
         if reading.names is not None and "names" not in request.model_fields_set:
@@ -450,10 +424,7 @@ def refuse_too_many(what: str, n: int, limits: Limits) -> None:
 
 
 def paired(request: AnyRequest, limits: Limits) -> tuple[Paired, PointerMap]:
-    """The data in one order; and the map of pointers to its items to where they are in the request.
-
-    Raises InvalidTest, and BodyTooLarge for too many items.
-    """
+    """The data in one order, and the map from pointers to its items to those into the request; raises InvalidTest and BodyTooLarge."""
     bounds = request.on_missing == BOUNDS
     if bounds:
         _require_scores(request)

@@ -71,11 +71,10 @@ class Part:
 
 
 def read_form(job: Job, body: bytes | bytearray, control: Control, repeated: str | None = None) -> Form:
-    """The files and fields of a multipart body, with several files in the role `repeated`.
+    """The files and fields of a multipart body; `control` learns the deadline and the time for reading before files are read.
 
-    `control` learns the deadline and the time for reading before the files are read. Raises MalformedBody: the form
-    is incomplete, has another boundary, or a compressed file is damaged; BodyTooLarge: too many parts, or too many
-    bytes when inflated; InvalidTest: a name is repeated, at `/files/<role>` or `/options/<name>`.
+    Several files may have the role `repeated`. Raises MalformedBody: incomplete, another boundary, or damaged; BodyTooLarge: too many
+    parts, or bytes when inflated; InvalidTest: a name is repeated, at `/files/<role>` or `/options/<name>`.
     """
     limits = job.limits
     form = _form(job, body, repeated)
@@ -295,10 +294,7 @@ def as_read(parameters: dict[str, Any], gold: Collection[Any]) -> dict[str, Any]
 def spec_of_kind(
     read_as: Kind, default: StatisticSpec, name: str | None, parameters: dict[str, Any]
 ) -> StatisticSpec:
-    """The statistic `name` for a kind of data, or the `default` one, with the requested parameters.
-
-    Raises InvalidTest: unknown statistic; pointers are those of a JSON request.
-    """
+    """The statistic `name` for a kind of data, or the `default`, with the requested parameters; raises InvalidTest: an unknown one."""
     if name is None:
         name = default.name
         merged = {**default.parameters, **parameters}

@@ -86,10 +86,7 @@ def _run(
 
 
 def planned(job: Job, body: bytes | bytearray, control: Control) -> tuple[Parsed, Planned, float]:
-    """A decoded and planned request, and when planning began; `control` learns its deadline and its predicted time.
-
-    First the time for reading, once the inflated bytes and the files' declared sizes are known.
-    """
+    """A decoded and planned request, and when planning began; `control` learns the time for reading, the deadline and the predicted time."""
     plain = inflated(job, body, job.limits.max_body_bytes)
     if job.body.media_type != MULTIPART:
         control.plan(price.of_body(plain))

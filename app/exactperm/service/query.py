@@ -50,10 +50,7 @@ def known_of(kind: TestKind) -> tuple[str, ...]:
 def options_of_query(
     query: Query, known: tuple[str, ...] | None = None, *, kind: TestKind = "scores"
 ) -> dict[str, Any]:
-    """The query as members of a JSON body, with the parameters of `kind`, or those in `known`.
-
-    Raises InvalidTest: a parameter is unknown or given twice; pointers are `/?name`.
-    """
+    """The query as members of a JSON body, with the parameters of `kind`, or those in `known`; raises InvalidTest at `/?name`."""
     if not query:
         return {}
     known = known_of(kind) if known is None else known
@@ -132,9 +129,7 @@ def option_value(name: str, text: str) -> Any:
 
 
 def literal(text: str) -> Any:
-    """A JSON number or boolean; anything else, including numbers too small for a double, stays text for the model to
-    refuse.
-    """
+    """A JSON number or boolean; anything else, also a number too small for a double, stays text for the model to refuse."""
     try:
         return text if is_tiny(text) else from_json(text, allow_inf_nan=False)
     except ValueError:
@@ -142,10 +137,7 @@ def literal(text: str) -> Any:
 
 
 def timeout_of_query(query: Query) -> float | None:
-    """The deadline in seconds of `?timeout_s=`, which holds before the body is read.
-
-    Raises InvalidTest: not a number, or too small.
-    """
+    """The deadline in seconds of `?timeout_s=`, which holds before the body is read; raises InvalidTest: no number, or too small."""
     given = [value for name, value in query if name == "timeout_s"]
     if not given:
         return None

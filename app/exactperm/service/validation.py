@@ -40,10 +40,7 @@ OBJECTS = {"statistic": '{"name": "sign"}', "sequential": '{"mode": "anytime"}',
 def validated(
     model: type[Model], value: Any, *, prefix: str = "", context: dict[str, Any] | None = None
 ) -> Model:
-    """Validate a decoded value; pointers get `prefix`.
-
-    Raises InvalidTest: the value does not fit the model.
-    """
+    """Validate a decoded value, with `prefix` before pointers; raises InvalidTest: it does not fit the model."""
     if type(value) is not dict:
         raise InvalidTest.at(prefix, "not_an_object", "A request is a JSON object.")
     with relocated(lambda pointer: prefix + pointer):
@@ -65,10 +62,7 @@ def validated(
 
 
 def with_statistic(value: dict[str, Any], parameters: Collection[str], prefix: str = "") -> dict[str, Any]:
-    """A request whose statistic is an object: a name becomes one, and parameters beside it become its members.
-
-    Raises InvalidTest at the inner pointer: a parameter has different values in both places.
-    """
+    """A request with an object as statistic: from a name, with the parameters beside it; raises InvalidTest: one has two values."""
     statistic = value.get("statistic", {})
     beside = {name: one for name, one in value.items() if name in parameters}
     inside = {"name": statistic} if type(statistic) is str else statistic

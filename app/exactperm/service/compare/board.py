@@ -168,11 +168,7 @@ class Board:
 
 
 def require_systems(board: PairedColumns, kind: CompareKind, limits: Limits) -> None:
-    """Refuse too few or too many systems, bad names, and missing or unneeded gold.
-
-    Raises InvalidTest: pointers are `/systems`, `/systems/<name>` and `/gold`. BodyTooLarge: a column has more items than the
-    server accepts.
-    """
+    """Refuse too few or too many systems, bad names, missing or unneeded gold (at `/systems[/<name>]`, `/gold`), and too many items."""
     n = len(board.systems)
     if n < 2:
         detail = f"A comparison needs at least two systems; there {'is one' if n else 'is none'}."
@@ -196,11 +192,7 @@ def require_systems(board: PairedColumns, kind: CompareKind, limits: Limits) -> 
 def board_of(
     given: PairedColumns, kind: CompareKind, spec: StatisticSpec, on_missing: OnMissingOnBoard, decimals: int | None
 ) -> Board:  # fmt: skip
-    """Align and check the systems of one data set.
-
-    Raises InvalidTest: as `inputs.alignment.align`; or the names of counts differ, texts are not texts, or labels have
-    another type than gold's. Pointers are into the data set as sent.
-    """
+    """Align and check the systems of a data set; raises InvalidTest as `align` does, and for counts, texts and labels, at places as sent."""
     with relocated(given.whole):
         aligned = given.aligned(on_missing)
     pointer_map, items = given.pointer_map(aligned), aligned.items
@@ -324,10 +316,7 @@ def options_of_board(
     kinds: tuple[CompareKind, ...] = ("scores",),
     extra: tuple[str, ...] = (),
 ) -> tuple[dict[str, Any], list[str] | None]:
-    """The members of `CompareChoices`, and the names in `systems` if it is there.
-
-    Raises InvalidTest: a name is unknown or given twice, or the kind is not one of `kinds`.
-    """
+    """The members of `CompareChoices`, and the names in `systems`, if any; raises InvalidTest: an unknown or repeated name, or another kind."""
     parameters = tuple(dict.fromkeys(name for kind in kinds for name in parameters_of(kind)))
     texts, others = once(given, (*OF_QUERY, SYSTEMS), pointer)
     own = {name: _value(name, text) for name, text in texts.items()}

@@ -1,6 +1,4 @@
-"""Turns JSON requests, arrays and tables (bodies or one file) into boards; files of single systems are in
-`system_files`.
-"""
+"""Turns JSON requests, arrays and tables (bodies or one file) into boards; `system_files` reads files of single systems."""
 
 from __future__ import annotations
 
@@ -275,10 +273,7 @@ def _columns(rows: list[Any], n: int) -> list[RawColumn]:
 
 
 def of_array(job: Job, body: bytes | bytearray) -> DecodedCompare:
-    """An N x K array with the options in the query; raises InputError with pointers `/<row>/<column>`, from zero.
-
-    NaN is a missing value if `on_missing` is set.
-    """
+    """An N x K array with the options in the query, NaN missing if `on_missing` is set; raises InputError at `/<row>/<column>`, from zero."""
     with relocated(in_query):
         known = (SYSTEMS, *ELSEWHERE, *OF_A_BOARD)
         members, systems = options_of_board(job.query, lambda name: f"/?{name[:40]}", extra=known)

@@ -1,6 +1,4 @@
-"""A comparison of many systems: from a body and its query to the input of inference, and to parts for several
-workers.
-"""
+"""A comparison of many systems: from a body and its query to the input of inference, and to parts for several workers."""
 
 from __future__ import annotations
 
@@ -202,13 +200,9 @@ def _aggregate_of(choices: CompareChoices) -> Aggregate | None:
 def _designed(
     choices: CompareChoices, names: Names, limits: Limits
 ) -> tuple[Design, tuple[Pair, ...], Aggregate | None, int]:
-    """The design, its explicit pairs, the overall board, and the number of tests over all boards.
+    """The design, its explicit pairs, the overall board (none by default if data sets share too few systems), and the number of tests.
 
-    If the overall board was not requested and the data sets share too few systems, there is none, and the answer says
-    so.
-
-    Raises InvalidTest: there is no overall board, no baseline, or a data set lacks the baseline or a paired system; or
-    there are too many tests.
+    Raises InvalidTest: a requested overall board, the baseline or a paired system is not everywhere, or there are too many tests.
     """
     aggregate = None if None in names else _aggregate_of(choices)
     common = sorted(set.intersection(*map(set, names.values())))

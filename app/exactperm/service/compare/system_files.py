@@ -146,10 +146,9 @@ def _read_tasks(
 def read_each(
     files: Files, others: Files, format_: str, options: ReaderOptions, on_missing: OnMissingOnBoard, *, named: bool
 ) -> tuple[PairedColumns, Reading]:  # fmt: skip
-    """The board of a file for each system, with gold, references or judgements in `others`; and the reading of the
-    first two, with the notes and uncertain choices of all. `named` are the systems' names for display.
+    """The board of a file for each system, and the reading of the first two, with the notes and uncertain choices of all.
 
-    Raises MalformedBody, InvalidTest: as the format's reader does; pointers are `/files/<system>/…`.
+    `others` are gold, references or judgements; `named`: by names for display. Raises as the format's reader, at `/files/<system>/…`.
     """
     every = [Source(who, file.name, file.content) for who, file in (*files.items(), *others.items())]
     numbered = {str(at): source for at, source in enumerate(every)}
@@ -344,9 +343,7 @@ def _listed(column: Any) -> list[Any]:
 
 
 def _named_after(note: Note, of: Mapping[str, str], on_missing: str, *, first: bool) -> Note | None:
-    """A note about u or v under the system's name; None if it does not concern all files, or is about v and not the
-    `first`.
-    """
+    """A note about u or v under the system's name; None if it is not about all files, or is about v and not the `first`."""
     if isinstance(note, str | Guessed):
         return note
     if isinstance(note, LeftOut) and note.lacks == "likeness":
