@@ -18,24 +18,13 @@ from numpy.typing import NDArray
 
 from ..errors import Choice, InvalidTest
 from ..statistics.paired import Column
-from . import delimited
+from . import delimited, number_text
 from .alignment import BOUNDS, numbered
 from .columns import MAX_COLUMNS, numbers
 from .format import FirstLook
 from .json_records import Records, key_of, read_records, value_of
 from .names import DATASET, INDEX, RUN, SYSTEM, find, is_one_of
-from .number_text import (
-    TRUTH,
-    Number,
-    NumberReader,
-    Value,
-    are_data,
-    is_missing,
-    is_numeric,
-    number_reader,
-    plain_column,
-    plain_numbers,
-)
+from .number_text import NumberReader, Value, are_data, is_missing, plain_column, plain_numbers
 from .quoting import escaped, quoted
 from .reader import DELIMITERS, OTHER_BOMS, UTF8_BOM, ReaderOptions, Source, choose, in_words, parsed_once
 
@@ -192,7 +181,9 @@ class Frame:
         if name not in self._is_text:
             if self.is_table:
                 values = self.column(name)
-                self._is_text[name] = not any(map(is_numeric, values)) and not all(map(is_missing, values))
+                self._is_text[name] = not any(map(number_text.is_numeric, values)) and not all(
+                    map(is_missing, values)
+                )
             else:
                 cells = (self.cell(row, name) for row in range(self.n))
                 first = next((value for value in cells if value is not None), None)
@@ -236,7 +227,7 @@ class Frame:
         names, reader = list(names), NumberReader.of(options)
         if not reader.comma and all(self._plain(name) is not None for name in names):
             return reader
-        return number_reader(map(self.column, names), options, self.source.label, notes)
+        return number_text.number_reader(map(self.column, names), options, self.source.label, notes)
 
     def _plain(self, name: str) -> Column | None:
         """The numbers of a column that writes them as JSON does, None for any other; looked at once."""
@@ -267,7 +258,7 @@ class Frame:
         """`values` of a column of counts, in which true and false are none; raises InvalidTest."""
         values = self.values(name, reader)
         for row, value in enumerate(self.column(name)) if isinstance(values, list) else ():
-            if str(value).strip().lower() in TRUTH:
+            if str(value).strip().lower() in number_text.TRUTH:
                 detail = "this is a boolean; a count is a whole number."
                 raise self.refused(row, name, "not_a_number", detail)
         return values
@@ -293,7 +284,7 @@ class Frame:
             raise InvalidTest.at(self.place(row, name), "missing_field", detail)
         return value_of(value, reader, self.place(row, name))
 
-    def numbers(self, name: str, options: ReaderOptions, notes: list[str]) -> list[Number | None]:
+    def numbers(self, name: str, options: ReaderOptions, notes: list[str]) -> list[number_text.Number | None]:
         """Numbers, None where there is none; texts of records are read as those of tables. Raises InvalidTest."""
         values = self.column(name)
         reader = NumberReader.of(options)
@@ -301,7 +292,7 @@ class Frame:
             plain = plain_numbers(values) if reader.changes_nothing else None
             if plain is not None:
                 return list(plain)
-            reader = number_reader([values], options, f"{self.source.label}, {name[:40]}", notes)
+            reader = number_text.number_reader([values], options, f"{self.source.label}, {name[:40]}", notes)
         numbers = []
         for row, value in enumerate(values):
             number = reader.plain_text(value.strip()) if isinstance(value, str) else reader.plain(value)

@@ -18,20 +18,8 @@ from ..format import FirstLook, Format, Sign
 from ..outcomes import refuse_metrics_for_ids
 from ..quoting import quoted
 from ..reader import UTF8_BOM, Kind, ReaderOptions, Reading, Source, UploadedFile, no_bounds, sources
-from . import (
-    asr,
-    beside_gold as gold_formats,
-    conll,
-    eval_logs,
-    labels,
-    mt,
-    numpy_files,
-    sample_logs,
-    tables,
-    tasks,
-    tool_shapes,
-    trec,
-)
+from . import asr, beside_gold, conll, labels, mt, numpy_files, sample_logs, tables, tasks, tool_shapes, trec
+from .eval_logs import LOGS
 from .roles import only
 from .workbook import as_text
 
@@ -48,10 +36,10 @@ KINDS: Mapping[Kind, str] = {
 }
 # In the order in which they are listed; of equal signs the first decides.
 _ALL: tuple[Format, ...] = (
-    asr.FORMAT, mt.COUNTS, gold_formats.OF_LABELS, mt.METRICS, gold_formats.OF_SCORES,
+    asr.FORMAT, mt.COUNTS, beside_gold.OF_LABELS, mt.METRICS, beside_gold.OF_SCORES,
     tables.MQM, tables.TSV, tables.CSV, tables.JSONL,
     tool_shapes.JSON_OBJECT.format, numpy_files.FORMAT, sample_logs.LM_EVAL,
-    *(shape.format for shape in (sample_logs.INSPECT, *eval_logs.LOGS, *tool_shapes.SHAPES)),
+    *(shape.format for shape in (sample_logs.INSPECT, *LOGS, *tool_shapes.SHAPES)),
     conll.CONLLU, conll.CONLL, trec.FORMAT, mt.FAIRSEQ, mt.TEXTS,
 )  # fmt: skip
 FORMATS: Mapping[str, Format] = {format_.name: format_ for format_ in _ALL}
@@ -67,7 +55,7 @@ OF_LABELS = frozenset(
     for entry in STATISTICS["predictions"]
     if not {"tags", "rankings"} & set(entry.data) or "labels" in entry.data
 )
-RANKED, LABELLED = gold_formats.OF_SCORES.name, gold_formats.OF_LABELS.name
+RANKED, LABELLED = beside_gold.OF_SCORES.name, beside_gold.OF_LABELS.name
 # Formats of a table or of lines that may have a column of gold.
 TABLES = frozenset(("csv", "tsv", "jsonl"))
 # `statistic` may also name the statistic to compute, which readers do not check.

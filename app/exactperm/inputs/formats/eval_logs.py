@@ -20,25 +20,10 @@ from ..format import FirstLook
 from ..json_records import cluster_of, key_of, lines_of, read_records
 from ..quoting import escaped, quoted
 from ..reader import Finding, ReaderOptions, Source, choose, only_or_chosen
+from . import shapes
 from .outputs_by_id import SystemOutputs
 from .roles import metric_of
-from .shapes import (
-    DESCRIBED,
-    PAIR_OPTIONS,
-    PAIR_ROLES,
-    USES,
-    Files,
-    Object,
-    Row,
-    Rows,
-    RowsOf,
-    Shape,
-    System,
-    has,
-    inner_object,
-    numbers_in,
-    refuse_incomplete,
-)
+from .shapes import USES, Files, Object, Row, Rows, RowsOf, Shape, System, has, inner_object
 from .tasks import task_in
 
 T = TypeVar("T")
@@ -204,11 +189,11 @@ def _oaieval(source: Source, options: ReaderOptions, notes: list[Any], files: Fi
             for name in {"expected", "prompt"} & data.keys():
                 context.setdefault(name, data[name])
             if kind in events:
-                events[kind].append(Row(key, numbers_in(data), path, "data"))
+                events[kind].append(Row(key, shapes.numbers_in(data), path, "data"))
     if not samples:
         raise source.empty()
     if not finished:
-        refuse_incomplete(source, f"the log has no {REPORT}: the run did not finish", options, notes)
+        shapes.refuse_incomplete(source, f"the log has no {REPORT}: the run did not finish", options, notes)
     if any("expected" in row.context for row in samples.values()):
         for row in samples.values():
             row.context.pop("prompt", None)  # type: ignore[attr-defined]
@@ -462,10 +447,10 @@ def _first_times(u: Rows, v: Rows, systems: Sequence[SystemOutputs], notes: list
 
 
 LOGS = (
-    Shape("every-eval-ever", "Every Eval Ever, instance level", lambda look: {"evaluation", "sample_id"} <= (look.record or {}).keys(), _eee, uses=DESCRIBED | {"task", "clusters"}, aliases=("eee",)),
+    Shape("every-eval-ever", "Every Eval Ever, instance level", lambda look: {"evaluation", "sample_id"} <= (look.record or {}).keys(), _eee, uses=shapes.DESCRIBED | {"task", "clusters"}, aliases=("eee",)),
     Shape("helm", "HELM, per_instance_stats.json of a run", _is_helm, _helm, uses=USES | {"filter"}, aliases=("per_instance_stats",)),
     Shape("lighteval", "lighteval, details of a task: parquet or JSON lines", _is_lighteval, _lighteval),
-    Shape("openai-evals", "OpenAI evals, the log of a run", _is_oaieval, _oaieval, uses=DESCRIBED | {"allow_incomplete"}, aliases=("oaieval",)),
+    Shape("openai-evals", "OpenAI evals, the log of a run", _is_oaieval, _oaieval, uses=shapes.DESCRIBED | {"allow_incomplete"}, aliases=("oaieval",)),
     Shape(
         "evalsig", "RunFrame {model_id, items: [{item_id, score}]}", has("items", "item_id"), _run_frame,
         uses=USES - {"metric"} | {"clusters"}, aliases=("runframe",),
@@ -478,5 +463,5 @@ LOGS = (
         "hyperfine", "hyperfine --export-json", has("results", "command", "mean"),
         _benchmarks("results", "", TIMES, (*NUMBERS, "user", "system")), uses=USES, join=_first_times,
     ),
-    Shape("promptfoo", "promptfoo eval -o results.json", _is_promptfoo, _promptfoo, PAIR_ROLES, PAIR_OPTIONS | {"clusters", "on_mismatch"}),
+    Shape("promptfoo", "promptfoo eval -o results.json", _is_promptfoo, _promptfoo, shapes.PAIR_ROLES, shapes.PAIR_OPTIONS | {"clusters", "on_mismatch"}),
 )  # fmt: skip

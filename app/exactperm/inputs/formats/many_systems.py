@@ -18,51 +18,17 @@ from ...errors import InvalidTest, choices_of
 from ...statistics.columns import is_summary
 from ...statistics.names import of_name
 from ...statistics.paired import StatisticSpec
+from .. import roles
 from ..alignment import Gapped, PairedColumns, Positions, RawColumn, system_pointer
 from ..frame import Frame, Rows
 from ..names import INDEX, SCORE, gold_among, is_cost, is_one_of
 from ..number_text import NumberReader
 from ..quoting import quoted, some
 from ..reader import Finding, ReaderOptions, Source, choose, in_words
-from ..roles import (
-    Cells,
-    Key,
-    Places,
-    Side,
-    cluster_of,
-    keys_of,
-    note_index,
-    others_of,
-    score_of,
-    sets_of,
-    system_of,
-    systems_shown,
-    weight_of,
-)
-from . import eval_logs, shapes, tool_shapes
-from .outputs_by_id import (
-    PAIRED_BY_ORDER,
-    WEIGHTED,
-    SystemOutputs,
-    by_id,
-    clusters_of,
-    column_of,
-    known_of,
-    other_items,
-    written_weights,
-)
+from ..roles import Cells, Key, Places, Side
+from . import eval_logs, outputs_by_id, shapes, tables, tool_shapes
+from .outputs_by_id import SystemOutputs, by_id, clusters_of, column_of, known_of, written_weights
 from .roles import metric_of, metric_of_columns
-from .tables import (
-    frame_in,
-    ids_of,
-    key_of_long,
-    of_outcomes,
-    outputs_of,
-    refuse_averages,
-    refuse_metrics,
-    rows_by_system,
-    samples_finding,
-)
 
 SHAPES = {shape.name: shape for shape in (*eval_logs.LOGS, *tool_shapes.SHAPES) if "file" in shape.roles}
 FORMATS = ("csv", "tsv", "mqm", "jsonl", *SHAPES)
@@ -107,13 +73,13 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
         systems = {name: systems[name] for name in _chosen(list(systems), systems, wanted, "systems", notes)}
         found = _ReadBoards({None: systems}, metric, ())
     else:
-        frame = frame_in(source, format_, options, notes)
+        frame = tables.frame_in(source, format_, options, notes)
         if not frame.has_header:
             detail = "a header is needed with the names of the columns: id and the systems, or id, system and score."
             raise frame.refused(0, "", "no_header", detail)
-        system = system_of(frame, options)
+        system = roles.system_of(frame, options)
         if system is None:
-            found = _wide(of_outcomes(frame, options, notes), options, wanted, notes)
+            found = _wide(tables.of_outcomes(frame, options, notes), options, wanted, notes)
         else:
             found = _long(frame, system, options, wanted, notes)
     if not source.is_body:
@@ -122,9 +88,9 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
     notes += NumberReader.of(options).note()
     boards = {name: _board(own, source) for name, own in found.outputs.items()}
     if any(board.weights is not None for board in boards.values()):
-        notes.append(WEIGHTED)
+        notes.append(outputs_by_id.WEIGHTED)
     if any(each.by_order and isinstance(each.paths, list) for each in found.outputs.get(None, {}).values()):
-        notes.append(PAIRED_BY_ORDER)
+        notes.append(outputs_by_id.PAIRED_BY_ORDER)
     return ManySystems(boards, tuple(notes), found.metric, better, found.findings)
 
 
@@ -147,25 +113,25 @@ def _long(
     frame: Frame, system: str, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
 ) -> _ReadBoards:
     before = len(notes)
-    score, dataset = score_of(frame, options), sets_of(frame, options, OF_A_BOARD)
-    cluster, weight = cluster_of(frame, options), weight_of(frame, options)
-    rows = rows_by_system(frame, [name for name in (system, dataset) if name is not None])
+    score, dataset = roles.score_of(frame, options), roles.sets_of(frame, options, OF_A_BOARD)
+    cluster, weight = roles.cluster_of(frame, options), roles.weight_of(frame, options)
+    rows = tables.rows_by_system(frame, [name for name in (system, dataset) if name is not None])
     systems = list(dict.fromkeys(name for name, *_ in rows))
     chosen = frozenset(_chosen(systems, systems, wanted, "systems", notes))
     rows = {names: own for names, own in rows.items() if names[0] in chosen}
     taken = frozenset((system, score, cluster, weight, dataset))
-    key = key_of_long(frame, taken, rows.values(), options, notes)
+    key = tables.key_of_long(frame, taken, rows.values(), options, notes)
     reader = frame.reader_of([score], options, notes)
     if not frame.is_table or score.lower() != "score":
         notes.append(f"The score of an item is its {quoted(score)}.")
     boards: Boards = {}
     for names, own in sorted(rows.items(), key=lambda item: item[0]):
         called = " of ".join(map(quoted, names))
-        (outputs,) = outputs_of(frame, [score], Places(key, cluster, weight), reader, own, called)
+        (outputs,) = tables.outputs_of(frame, [score], Places(key, cluster, weight), reader, own, called)
         boards.setdefault(names[1] if dataset else None, {})[names[0]] = outputs
-    findings, unlike = samples_finding(frame, key), 0
+    findings, unlike = tables.samples_finding(frame, key), 0
     for name in sorted(boards, key=str):
-        keys, found = other_items(list(boards[name].values()), options, WHO, _place)
+        keys, found = outputs_by_id.other_items(list(boards[name].values()), options, WHO, _place)
         findings += found
         if keys and options.on_mismatch == "drop":
             unlike += len(keys)
@@ -185,31 +151,31 @@ def _place(outputs: SystemOutputs, at: int, name: str) -> str:
 def _wide(
     frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
 ) -> _ReadBoards:
-    cluster, weight = cluster_of(frame, options), weight_of(frame, options)
-    dataset = sets_of(frame, options, OF_A_BOARD)
+    cluster, weight = roles.cluster_of(frame, options), roles.weight_of(frame, options)
+    dataset = roles.sets_of(frame, options, OF_A_BOARD)
     parts: dict[str | None, Rows | None] = {None: None}
     if dataset is not None:
-        parts = {name: own for (name,), own in sorted(rows_by_system(frame, [dataset]).items())}
+        parts = {name: own for (name,), own in sorted(tables.rows_by_system(frame, [dataset]).items())}
     taken = frozenset((cluster, weight, dataset, *(wanted or ())))
-    (key,) = keys_of([Side(frame, taken, next(iter(parts.values())))], options, notes)
-    note_index(frame, key, notes)
+    (key,) = roles.keys_of([Side(frame, taken, next(iter(parts.values())))], options, notes)
+    roles.note_index(frame, key, notes)
     runs, sets = [key.run] if key.run else [], [dataset] if dataset else []
-    others = others_of(frame, options, [*key.columns, *runs, *sets], least=2)
+    others = roles.others_of(frame, options, [*key.columns, *runs, *sets], least=2)
     empty = [name for name in frame.names if name and name not in others and frame.is_empty(name)]
     if empty and wanted is None:
         notes.append(f"Columns without a value were left out: {some(empty)}.")
     texts = [name for name in others if frame.is_text(name)]
     if others:
-        refuse_metrics(frame, key, next((name for name in others if name not in texts), others[0]))
+        tables.refuse_metrics(frame, key, next((name for name in others if name not in texts), others[0]))
     chosen = _columns(frame, others, texts, key.columns, wanted, notes)
     if wanted is None:
         refuse_no_systems(frame, chosen)
     if not key.columns:
-        refuse_averages(frame, (*chosen, cluster))
+        tables.refuse_averages(frame, (*chosen, cluster))
     reader, names = frame.reader_of(chosen, options, notes), sorted(chosen)
     boards: Boards = {}
     for part, rows in parts.items():
-        systems = outputs_of(frame, names, Places(key, cluster, weight), reader, rows, "")
+        systems = tables.outputs_of(frame, names, Places(key, cluster, weight), reader, rows, "")
         # A system without any value on a data set was not run on it.
         boards[part] = {
             name: outputs
@@ -235,7 +201,7 @@ def _wide(
                 f"{some([*odd])} holds whole numbers, the others shares: it was taken for a system, too (`systems` says which are)."
             )
     metric = _metric_of(frame, chosen, wanted)
-    return _ReadBoards(boards, metric, samples_finding(frame, key))
+    return _ReadBoards(boards, metric, tables.samples_finding(frame, key))
 
 
 def _metric_of(frame: Frame, names: Sequence[str], wanted: Sequence[str] | None) -> str | None:
@@ -272,7 +238,7 @@ def _columns(
     if len(numbers) > 1 and not any(is_one_of(name, SCORE) for name in numbers):
         notes.append(f"Columns of texts are no systems and were left out: {some(texts)}.")
         return numbers
-    if len(numbers) < 2 and (systems := systems_shown(frame, key)):  # a row for each system of an item
+    if len(numbers) < 2 and (systems := roles.systems_shown(frame, key)):  # a row for each system of an item
         raise choose(frame.top, "system_column", "column of systems", systems)
     named = choose(frame.top, SYSTEMS, "columns of the systems", numbers or names, why, values=())
     only = (
@@ -397,4 +363,4 @@ def _items_by_first_row(systems: Sequence[Cells]) -> tuple[list[str], list[Posit
     used = used[np.argsort(first[used], kind="stable")]
     position = np.zeros(len(first), dtype=np.int64)
     position[used] = np.arange(len(used))
-    return ids_of(frame, key, first[used]), [position[codes[cells.rows]] for cells in systems]
+    return tables.ids_of(frame, key, first[used]), [position[codes[cells.rows]] for cells in systems]

@@ -25,22 +25,10 @@ from ..number_text import parsed
 from ..outcomes import refuse_metrics_for_ids
 from ..quoting import escaped, quoted
 from ..reader import Finding, ReaderOptions, Source
+from . import shapes
 from .outputs_by_id import SystemOutputs
 from .roles import needed
-from .shapes import (
-    PAIR_OPTIONS,
-    PAIR_ROLES,
-    USES,
-    Files,
-    Object,
-    Row,
-    Rows,
-    Shape,
-    first_of,
-    has,
-    installed,
-    numbers_in,
-)
+from .shapes import PAIR_OPTIONS, PAIR_ROLES, USES, Files, Object, Row, Rows, Shape, has, numbers_in
 
 # SWE-bench: ids of what was resolved, of what was submitted. An older file does not name all that was not resolved.
 
@@ -213,7 +201,7 @@ def _opencompass(source: Source, options: ReaderOptions, notes: list[Any], files
     details, below = _opencompass_details(source.document(notes))
     rows = []
     for key, one in details.items():
-        same = {"gold": first_of(one, below + key, "references", "gold", "answer", "refr")}
+        same = {"gold": shapes.first_of(one, below + key, "references", "gold", "answer", "refr")}
         rows.append(Row(key, numbers_in(one), below + key, same=same))
     return Rows(source, rows, metric="correct", higher_is_better=True)
 
@@ -543,5 +531,5 @@ SHAPES: tuple[Shape, ...] = (
     Shape("pyterrier", "PyTerrier, perquery.csv of an experiment: name,qid,measure,value", lambda look: look.columns == PER_QUERY, _per_query, PAIR_ROLES, PAIR_OPTIONS),
     Shape("squad", "SQuAD and HotpotQA, predictions with the data set as gold", _is_squad, _squad, ("u", "v", "gold"), USES),
     Shape("seg-score", "mt-metrics-eval, a metric's scores of many systems (SYSTEM SCORE per line)", _is_seg_score, _seg_scores, PAIR_ROLES, PAIR_OPTIONS),
-    *installed(),
+    *shapes.installed(),
 )  # fmt: skip
