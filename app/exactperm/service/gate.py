@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, get_args
 
 from pydantic import create_model
@@ -211,7 +211,7 @@ def _requests_of(
     inside, model, given = f"{prefix}/request", REQUEST_MODELS[metric.kind], metric.request
 
     def below(of_v: str) -> PointerMap:
-        return lambda pointer: _moved(pointer, "/v", of_v) or inside + pointer
+        return lambda pointer: of_v + pointer[2:] if _is_in("/v", pointer) else inside + pointer
 
     if metric.against is None:
         request = validated(model, given, prefix=inside, context=context)
@@ -251,9 +251,9 @@ def _column_model(kind: str) -> type[Wire]:
     return create_model("Baseline", __base__=Wire, v=(COLUMNS[kind], ...))
 
 
-def _moved(pointer: str, inside: str, to: str) -> str | None:
-    """A pointer to `inside`, or below it, as one to `to`; None for others."""
-    return to + pointer.removeprefix(inside) if f"{pointer}/".startswith(f"{inside}/") else None
+def _is_in(outer: str, pointer: str) -> bool:
+    """Whether a pointer is one to `outer`, or below it."""
+    return f"{pointer}/".startswith(f"{outer}/")
 
 
 # Several baselines
@@ -290,7 +290,7 @@ class Refusals:
 
 def _named(flaw: Flaw, name: str, where: str) -> Flaw:
     """The flaw with the baseline's name; missing ids are the baseline's flaw, not the candidate's."""
-    if _moved(flaw.pointer, where, "") is not None:
+    if _is_in(where, flaw.pointer):
         return replace(flaw, detail=f"{flaw.detail} (v is {quoted(name)})")
     if flaw.code == "unmatched_ids" and flaw.pointer.endswith(("/request/u", "/files/u")):
         _, _, ids = flaw.detail.partition("Without a counterpart:")
@@ -298,28 +298,14 @@ def _named(flaw: Flaw, name: str, where: str) -> Flaw:
     return flaw
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineFile:
-    """The file of one baseline; None if the form has its systems in other roles."""
-
-    file: UploadedFile | None = None
-    where: str = ""
-
-    def pointer_map(self, pointer: str) -> str:
-        """The map into the form for a baseline's file that was read as v."""
-        moved = None if self.file is None else _moved(pointer, "/files/v", self.where)
-        return pointer if moved is None else moved
-
-    @property
-    def called(self) -> str | None:
-        """The name of the file."""
-        return None if self.file is None else stem(self.file.name)
+# The file of a baseline, and the pointer to it; None if the form has its systems in other roles.
+BaselineFile = tuple[UploadedFile | None, str]
 
 
 def _files_of(form: Form) -> list[BaselineFile]:
     """The baselines' files in order, or one that stands for v; raises InvalidTest if v is given as well."""
     if not form.repeated:
-        return [BaselineFile()]
+        return [(None, "/files/v")]
     for role in ("v", "file"):
         if role in form.files:
             detail = (
@@ -332,14 +318,15 @@ def _files_of(form: Form) -> list[BaselineFile]:
         raise InvalidTest.at(option_pointer(NAME_V), "redundant", detail)
     if len(form.repeated) > 1:  # the candidate is read with each
         form.files.update({role: replace(file, memo={}) for role, file in form.files.items()})
-    return [BaselineFile(file, f"/files/{AGAINST}/{index}") for index, file in enumerate(form.repeated)]
+    return [(file, f"/files/{AGAINST}/{index}") for index, file in enumerate(form.repeated)]
 
 
 def _names_of(
     given: str | None, baselines: Sequence[BaselineFile], readings: Sequence[Reading | None], job: Job
 ) -> list[str | None]:
     """The baselines' names: from the field `names`, else from the files' contents if all have one, else the files' names; raises InvalidTest."""
-    files, at_names = [one for one in baselines if one.file is not None], option_pointer(NAMES)
+    files = [(file, where) for file, where in baselines if file is not None]
+    at_names = option_pointer(NAMES)
     names = None if given is None else listed(NAMES, given, at_names)
     if names is not None and len(names) != len(files):
         detail = f"`names` has {len(names):,} names for {len(files):,} files {AGAINST}: give one for each, in their order."
@@ -348,8 +335,8 @@ def _names_of(
         return [None]
     if names is None:
         inside = [None if one is None or one.names is None else one.names[1] for one in readings]
-        names = names_of_files([str(one.called) for one in files], inside)
-    places = {name: one.where for name, one in zip(names, files, strict=True)}
+        names = names_of_files([stem(file.name) for file, _ in files], inside)
+    places = {name: where for name, (_, where) in zip(names, files, strict=True)}
 
     def place(name: str) -> str:
         return places.get(name, f"/files/{AGAINST}") if given is None else at_names
@@ -380,13 +367,6 @@ class MetricForm:
         """The fields of its test."""
         fields = [(name, text) for name, text in self.common if name not in self.own]
         return fields + [(name, text) for name, text in self.own.items() if name not in OF_A_METRIC]
-
-    @property
-    def by_metric(self) -> MetricForm | None:
-        """The form with a name taken as a metric of the files instead of a statistic; None if it is neither."""
-        name = self.own.get("name", "")
-        alone = self.own == {"name": name, "statistic": name}
-        return replace(self, own={"name": name, "metric": name}) if alone else None
 
     def place(self, pointer: str) -> str:
         """The map for pointers into the form; fields set by the metric are in `metrics`."""
@@ -461,15 +441,16 @@ def _tests_by_name(
     try:
         return metric, _tests_of_files(job, files, metric, baselines)
     except InvalidTest as refused:
-        named = metric.by_metric
-        if named is None:
+        name = metric.own.get("name", "")
+        if metric.own != {"name": name, "statistic": name}:
             raise
+        named = replace(metric, own={"name": name, "metric": name})
         try:
             tests = _tests_of_files(job, files, named, baselines)
         except InvalidTest as error:
             lists_metrics = bool(error.flaws) and error.flaws[0].code == "choose_metric"
             raise (error if lists_metrics else refused) from None
-        if not all(named.own["metric"].lower() in (test.options.metric or "").lower() for test in tests):
+        if not all(name.lower() in (test.options.metric or "").lower() for test in tests):
             raise  # the files have no such metric
         return named, tests
 
@@ -479,10 +460,11 @@ def _tests_of_files(
 ) -> list[ParsedTest]:
     """One metric of files against each baseline, all read alike, so that u is the same candidate; raises InvalidTest where one is uncertain."""
     refusals, tests = Refusals(), []
-    for baseline in baselines:
-        pointer_map = chained(metric.place, baseline.pointer_map)
-        with refusals.of(baseline.called, baseline.where), relocated(pointer_map):
-            beside = {} if baseline.file is None else {"v": baseline.file}
+    for file, where in baselines:
+        pointer_map = chained(metric.place, partial(_of_baseline, where))
+        name = None if file is None else stem(file.name)
+        with refusals.of(name, where), relocated(pointer_map):
+            beside = {} if file is None else {"v": file}
             test = parse_files({**files, **beside}, metric.fields, job)
             assert test.reading is not None
             question = test.reading.role_question
@@ -492,14 +474,19 @@ def _tests_of_files(
                 raise InvalidTest.at(finding.pointer, finding.code, finding.detail, finding.choices)
             tests.append(replace(test, pointer_map=chained(in_form, pointer_map)))
     refusals.raise_all()
-    for test, baseline in zip(tests, baselines, strict=True):
+    for test, (_, where) in zip(tests, baselines, strict=True):
         if _read_as(test) != _read_as(tests[0]):
             detail = (
                 "This file and the candidate's were read with another format, metric or direction than the "
                 "first baseline: set format, metric or statistic."
             )
-            raise InvalidTest.at(baseline.where, "baselines_differ", detail)
+            raise InvalidTest.at(where, "baselines_differ", detail)
     return tests
+
+
+def _of_baseline(where: str, pointer: str) -> str:
+    """The map into the form for a baseline's file that was read as v."""
+    return where + pointer.removeprefix("/files/v") if _is_in("/files/v", pointer) else pointer
 
 
 # A JSON request that is a file

@@ -58,7 +58,7 @@ WARM_UP_BOARD = b'{"kind": "scores", "systems": {"A": [1, 1, 1], "B": [1, 0, 0],
 
 def handle(job: Job, body: bytes | bytearray, control: Control) -> RenderedResponse:
     """Answer one request, errors included; raises nothing but MemoryError."""
-    return _never_raising(job, lambda started: _run(job, *planned(job, body, control), control, started))
+    return _never_raising(job, lambda started: _finished(job, *planned(job, body, control), started, control))
 
 
 def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> RenderedResponse | Split:
@@ -72,17 +72,9 @@ def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> Rend
             split = boards.split_of(asked, prepared, join_pairs, started, planning)
             if split is not None:
                 return split
-        return _run(job, parsed, prepared, planning, control, started)
+        return _finished(job, parsed, prepared, planning, started, control)
 
     return _never_raising(job, steps)
-
-
-def _run(
-    job: Job, parsed: Parsed, prepared: Planned, planning: float, control: Control, started: float
-) -> RenderedResponse:
-    if job.kind != "plan":
-        control.plan(prepared.seconds)
-    return _finished(job, parsed, prepared, started, planning)
 
 
 def planned(job: Job, body: bytes | bytearray, control: Control) -> tuple[Parsed, Planned, float]:
@@ -153,7 +145,7 @@ def handle_in_place(
         prepared = _prepared(job, parsed)
         if job.kind != "plan" and prepared.longest_seconds > engine_seconds:
             return Later(prepared.seconds, parsed.timeout_s)
-        return _finished(job, parsed, prepared, started, planning)
+        return _finished(job, parsed, prepared, planning, started)
 
     try:
         return _never_raising(job, steps)
@@ -204,9 +196,11 @@ def _prepared(job: Job, parsed: Parsed) -> Planned:
 
 
 def _finished(
-    job: Job, parsed: Parsed, prepared: Planned, started: float, planning: float
+    job: Job, parsed: Parsed, prepared: Planned, planning: float, started: float, control: Control = UNBOUNDED
 ) -> RenderedResponse:
     """Run and render. Engine time counts from `planning`: it includes the lattice and the plan."""
+    if job.kind != "plan":
+        control.plan(prepared.seconds)
     job = asking(job, parsed.store)
     noun = NOUNS[type(parsed)]
     if job.kind == "plan":

@@ -201,15 +201,14 @@ def _output_column(value: Any, info: ValidationInfo) -> RawColumn:
     return _label_column(value, info)
 
 
-def _keyed_column(what: str) -> PlainValidator:
+def _keyed_column(what: LiteralString) -> PlainValidator:
     """A column that `service.parse` or `statistics.weights` checks once the items are known."""
-
-    def check(value: Any) -> Any:
-        if type(value) is np.ndarray or (type(value) in {list, dict} and value):
-            return value
-        raise _refusal("not_a_column", f"Give a list with {what} per item, or an object with one per id.")
-
-    return PlainValidator(check)
+    sentence = "Give a list with " + what + " per item, or an object with one per id"
+    return fitting(
+        lambda value: type(value) is np.ndarray or (type(value) in {list, dict} and value),
+        "not_a_column",
+        sentence,
+    )
 
 
 def _one_of(types: Collection[type], code: str, needed: str) -> PlainValidator:
