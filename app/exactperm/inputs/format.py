@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from .delimited import declared_delimiter, fields_of, guessed_delimiter
 from .json_records import holds_lists
+from .json_text import object_in
 from .reader import UTF8_BOM, ZIP_MAGIC, Kind, ReaderOptions, Reading, Source
 
 START_BYTES = 65_536
@@ -50,7 +51,7 @@ class FirstLook:
     @cached_property
     def record(self) -> dict[str, Any] | None:
         """The JSON object on the first line, if that is a record of its own and not a whole document."""
-        line = _object(self._first_line) if self.is_json else None
+        line = object_in(self._first_line) if self.is_json else None
         if line is None or not self._is_single_line:
             return line
         inner = [line.get(name) for name in ("eval", "results", "items", "benchmarks")]
@@ -87,7 +88,7 @@ class FirstLook:
         """The JSON object that is the whole file; empty if it is none, or if its first line is a record."""
         if not self.is_json or self.text.lstrip().startswith("[") or self.record is not None:
             return {}
-        return _object(self.source.content.removeprefix(UTF8_BOM).decode("utf-8", "replace")) or {}
+        return object_in(self.source.content.removeprefix(UTF8_BOM).decode("utf-8", "replace")) or {}
 
     @cached_property
     def whole(self) -> dict[str, Any]:
@@ -124,19 +125,8 @@ class FirstLook:
         return cells[:-1] if len(self.text) >= START_BYTES and len(cells) > 1 else cells
 
 
-def _object(text: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-class Read(Protocol):
-    """A reader: files by role and options in, a reading or an InputError out."""
-
-    def __call__(self, files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
-        """Read, under the format's name."""
+# A reader: files by role, options and the format's name in, a reading or an InputError out.
+Read = Callable[[Mapping[str, Source], ReaderOptions, str], Reading]
 
 
 @dataclass(frozen=True, slots=True)

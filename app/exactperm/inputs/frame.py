@@ -303,15 +303,19 @@ class Frame:
         return numbers
 
     def keys(self, name: str) -> list[str]:
-        """Ids, groups or clusters as text; raises InvalidTest."""
-        values = self.column(name)
-        keys = []
-        for row, value in enumerate(values):
-            if isinstance(value, str) and not value.strip():
-                raise self.refused(row, name, "missing", f"there is no {name[:40]}.")
-            text = value if isinstance(value, str) else key_of(value, self.source, self.path(row), name)
-            keys.append(text.strip())
+        """Ids, groups or clusters as text, of which none is empty; raises InvalidTest."""
+        keys = list(map(str.strip, self.texts(name)))
+        if "" in keys:
+            raise self.refused(keys.index(""), name, "missing", f"there is no {name[:40]}.")
         return keys
+
+    def texts(self, name: str, rows: Rows | None = None) -> list[str]:
+        """Ids or clusters of these rows, or of all, as text; raises InvalidTest where one is neither a text nor an integer."""
+        known = self.keys_known(name)
+        if known is not None:
+            return known if rows is None or len(rows) == self.n else taken_rows(known, rows)
+        values, places = self.column(name), range(self.n) if rows is None else rows.tolist()
+        return [key_of(values[row], self.source, self.path(row), name) for row in places]
 
     def events(self, name: str) -> list[bool]:
         """Which times are of events; raises InvalidTest."""

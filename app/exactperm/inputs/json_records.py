@@ -7,7 +7,6 @@ orient="split", wandb.Table, MLflow), `{column: {row: value}}` (pandas' default)
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -320,10 +319,7 @@ def _table(source: Source, text: str, path: str | None) -> Records | None:
     """The table in a document that is the whole file; None where the file has an object on each line, or an array."""
     stripped = text.lstrip()
     first, _, rest = stripped.partition("\n")
-    try:
-        is_record = bool(rest.strip()) and isinstance(json.loads(first), dict)
-    except (ValueError, RecursionError):
-        is_record = False
+    is_record = bool(rest.strip()) and json_text.object_in(first) is not None
     if is_record or not stripped.startswith("{"):
         return None
     try:

@@ -283,6 +283,15 @@ def decoded(text: str, pointer: str, what: str) -> Any:
     raise MalformedBody(detail, flaws=(Flaw(pointer, "not_json", detail),))
 
 
+def object_in(text: str) -> dict[str, Any] | None:
+    """The JSON object that a text is; None of any other text."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
 def at_once(text: str) -> list[dict[str, Any]] | None:
     """The objects of plain lines, parsed together; None where a line is no object, is wide, or a key may be there twice."""
     whole = text.rstrip("\r\n")

@@ -215,19 +215,10 @@ def _row(file: CountFile, row: int, value: dict[str, int | float]) -> tuple[int 
 # Transcripts
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
-    """The words of every utterance, and its line."""
-
-    source: Source
-    words: dict[str, list[str]]
-    lines: dict[str, int]
-
-
 @parsed_once
-def _transcript(source: Source, notes: list[Any]) -> Transcript:
-    """Read a file; raises InvalidTest naming a line without an id, or with one that was there before."""
-    read = Transcript(source, {}, {})
+def _transcript(source: Source, notes: list[Any]) -> SystemOutputs:
+    """The words of every utterance; raises InvalidTest naming a line without an id, or with one that was there before."""
+    read = SystemOutputs(source)
     filled = [(number, line) for number, line in enumerate(source.lines(notes), 1) if line.strip()]
     texts, pattern = [line for _, line in filled], UTTERANCE
     if not any(map(UTTERANCE.fullmatch, texts)) and ids_in_front([texts]) is not None:
@@ -237,43 +228,37 @@ def _transcript(source: Source, notes: list[Any]) -> Transcript:
         if match is None:
             detail = "there is no (utterance-id) at the end, and none in front of every line."
             raise source.refused(number, "no_id", detail)
-        key = match["id"]
-        if key in read.lines:
-            detail = f"the utterance {quoted(key)} is already on line {read.lines[key]:,}."
-            raise source.refused(number, "duplicate_id", detail)
-        read.words[key], read.lines[key] = match["words"].split(), number
+        read.add(match["id"], match["words"].split(), f"line/{number}")
     if not filled:
         raise source.empty()
     if source.role in ("ref", "gold"):
-        notes.append(f"{len(read.words):,} references read from {source.label}.")
+        notes.append(f"{len(read):,} references read from {source.label}.")
     return read
 
 
 def _system(
-    reference: Transcript, hypothesis: Transcript, options: ReaderOptions, notes: list[Any]
+    reference: SystemOutputs, hypothesis: SystemOutputs, options: ReaderOptions, notes: list[Any]
 ) -> SystemOutputs:
     source = hypothesis.source
-    extra = [key for key in hypothesis.lines if key not in reference.lines]
+    extra = [key for key in hypothesis.ids if key not in reference.index]
     if extra:
         detail = f"the utterance {quoted(extra[0])} is not in the references ({len(extra):,} are not)."
-        raise source.refused(hypothesis.lines[extra[0]], "unmatched_ids", detail)
-    mine, theirs = (
-        {word for words in one.words.values() for word in words} for one in (hypothesis, reference)
-    )
+        raise source.refused(hypothesis.paths[hypothesis.index[extra[0]]], "unmatched_ids", detail)
+    mine, theirs = ({word for words in one.values for word in words} for one in (hypothesis, reference))
     if mine and theirs and mine.isdisjoint(theirs):  # its spelling or its text differs
         detail = f"no word of this file occurs in the references: here is {quoted(min(mine))}, there {quoted(min(theirs))}. "
         detail += "Capitals and punctuation count: write both the same way."
-        raise source.refused(min(hypothesis.lines.values()), "labels_never_match", detail)
-    shared = [key for key in reference.words if key in hypothesis.words]
-    texts = ([one.words[key] for key in shared] for one in (reference, hypothesis))
+        raise source.refused(hypothesis.paths[0], "labels_never_match", detail)
+    shared = [key for key in reference.ids if key in hypothesis.index]
+    texts = ([one.values[one.index[key]] for key in shared] for one in (reference, hypothesis))
     errors = dict(zip(shared, word_errors(*texts), strict=True))
     outputs = SystemOutputs(source)
-    for key, words in reference.words.items():
-        path = f"line/{hypothesis.lines[key]}" if key in hypothesis.lines else f"utterance/{key[:40]}"
+    for key, words in zip(reference.ids, reference.values, strict=True):
+        path = hypothesis.paths[hypothesis.index[key]] if key in errors else f"utterance/{key[:40]}"
         match = SPEAKER.match(key)
         cluster = match[0] if match and options.clusters is not None else None
         outputs.add(key, (errors[key], len(words)) if key in errors else None, path, cluster)
-    silent = sum(not words for words in hypothesis.words.values())
+    silent = hypothesis.values.count([])
     if silent:
         said = f"{silent:,} utterances have an empty hypothesis, which is all deletions."
         notes.append(Remark(source.role, said))

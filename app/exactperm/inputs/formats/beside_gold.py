@@ -33,7 +33,7 @@ from ..reader import OnMissingOutcome, ReaderOptions, Reading, Source, choose, n
 from ..roles import Key, Side, keys_of, note_index, others_of, refuse_unknown_key
 from .labels import labels_of, refuse_untold, sign_of_labels, sign_of_scores
 from .many_systems import SYSTEMS, ManySystems, refuse_index, refuse_no_systems
-from .outputs_by_id import PAIRED_BY_ORDER, ValuesById, column_of, known_values
+from .outputs_by_id import PAIRED_BY_ORDER, ValuesById, column_of, known_of, known_values
 from .roles import Systems, needed, two_systems
 from .tables import ids_of
 
@@ -250,10 +250,9 @@ def read_systems(
 
 def _present_column(outputs: Outputs, values: list[Any], role: str) -> RawColumn:
     """A column, and which rows have a value, where not all have."""
-    at = [row for row, value in enumerate(values) if value is not None] if None in values else None
-    own = values if at is None else [values[row] for row in at]
+    own, at = known_of(values)
     column: Any = own if outputs is LABELS else column_of(own, role)
-    return column if at is None else Gapped(column, np.array(at, dtype=np.int64), len(values))
+    return column if at is None else Gapped(column, at, len(values))
 
 
 def _values(
@@ -403,11 +402,10 @@ def _agreed(golds: Sequence[Column], what: str, columns: Sequence[Any]) -> dict[
 
 def _raw_column(outputs: ValuesById, role: str, on_missing: OnMissingOutcome, notes: list[Any]) -> RawColumn:
     """The items that have a value; raises InvalidTest for the others, unless they are dropped."""
-    known = known_values(outputs, role, on_missing, notes)
+    known, at = known_values(outputs, role, on_missing, notes), known_of(outputs.values)[1]
     if outputs.ids is not None:
         return known
-    at = np.array([int(number) - 1 for number in known.ids], dtype=np.int64)
-    return Gapped(known.values, at, len(outputs.values)) if len(at) < len(outputs.values) else known.values
+    return known.values if at is None else Gapped(known.values, at, len(outputs.values))
 
 
 def predictions_by_id(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -38,6 +38,7 @@ OF_A_BOARD = ("dataset", "dataset_name", "benchmark")
 LEAST_COUNTED = 5
 WHO = ("one row", "another")
 Boards = dict[str | None, dict[str, SystemOutputs]]
+_Read = tuple[Boards, str | None, tuple[Finding, ...]]  # with the metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +57,16 @@ class ManySystems:
     default: StatisticSpec | None = None
 
 
-class _ReadBoards(NamedTuple):
-    """The outputs of systems by data set, and what they measure."""
-
-    outputs: Boards
-    metric: str | None
-    findings: tuple[Finding, ...]
-
-
 def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[str] | None) -> ManySystems:
     """The systems of a file, those that are `wanted`, where that is given; raises as the format's reader does, and InvalidTest at `/systems`."""
     notes: list[Any] = []
+    outputs: Boards
+    findings: tuple[Finding, ...] = ()
     better = None
     if format_ in SHAPES:
         systems, metric, better = shapes.board(SHAPES[format_], source, options, notes)
         systems = {name: systems[name] for name in _chosen(list(systems), systems, wanted, "systems", notes)}
-        found = _ReadBoards({None: systems}, metric, ())
+        outputs = {None: systems}
     else:
         frame = tables.frame_in(source, format_, options, notes)
         if not frame.has_header:
@@ -79,19 +74,21 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
             raise frame.refused(0, "", "no_header", detail)
         system = roles.system_of(frame, options)
         if system is None:
-            found = _wide(tables.of_outcomes(frame, options, notes), options, wanted, notes)
+            outputs, metric, findings = _wide(
+                tables.of_outcomes(frame, options, notes), options, wanted, notes
+            )
         else:
-            found = _long(frame, system, options, wanted, notes)
+            outputs, metric, findings = _long(frame, system, options, wanted, notes)
     if not source.is_body:
-        counts = [len(known_of(each.values)[0]) for own in found.outputs.values() for each in own.values()]
+        counts = [len(known_of(each.values)[0]) for own in outputs.values() for each in own.values()]
         notes.append(f"{sum(counts):,} values of {len(counts):,} systems read from {source.label}.")
     notes += NumberReader.of(options).note()
-    boards = {name: _board(own, source) for name, own in found.outputs.items()}
+    boards = {name: _board(own, source) for name, own in outputs.items()}
     if any(board.weights is not None for board in boards.values()):
         notes.append(outputs_by_id.WEIGHTED)
-    if any(each.by_order and isinstance(each.paths, list) for each in found.outputs.get(None, {}).values()):
+    if any(each.by_order and isinstance(each.paths, list) for each in outputs.get(None, {}).values()):
         notes.append(outputs_by_id.PAIRED_BY_ORDER)
-    return ManySystems(boards, tuple(notes), found.metric, better, found.findings)
+    return ManySystems(boards, tuple(notes), metric, better, findings)
 
 
 def _chosen(
@@ -111,7 +108,7 @@ def _chosen(
 
 def _long(
     frame: Frame, system: str, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
-) -> _ReadBoards:
+) -> _Read:
     before = len(notes)
     score, dataset = roles.score_of(frame, options), roles.sets_of(frame, options, OF_A_BOARD)
     cluster, weight = roles.cluster_of(frame, options), roles.weight_of(frame, options)
@@ -139,7 +136,7 @@ def _long(
     if unlike:
         notes.insert(before, LeftOut("their rows", unlike, "likeness"))
     boards = {name: boards[name] for name in sorted(boards, key=str)}
-    return _ReadBoards(boards, metric_of(score), findings)
+    return boards, metric_of(score), findings
 
 
 def _place(outputs: SystemOutputs, at: int, name: str) -> str:
@@ -148,9 +145,7 @@ def _place(outputs: SystemOutputs, at: int, name: str) -> str:
     return cells.place(at, cells.frame.find((name,)))
 
 
-def _wide(
-    frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]
-) -> _ReadBoards:
+def _wide(frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, notes: list[Any]) -> _Read:
     cluster, weight = roles.cluster_of(frame, options), roles.weight_of(frame, options)
     dataset = roles.sets_of(frame, options, OF_A_BOARD)
     parts: dict[str | None, Rows | None] = {None: None}
@@ -201,7 +196,7 @@ def _wide(
                 f"{some([*odd])} holds whole numbers, the others shares: it was taken for a system, too (`systems` says which are)."
             )
     metric = _metric_of(frame, chosen, wanted)
-    return _ReadBoards(boards, metric, tables.samples_finding(frame, key))
+    return boards, metric, tables.samples_finding(frame, key)
 
 
 def _metric_of(frame: Frame, names: Sequence[str], wanted: Sequence[str] | None) -> str | None:

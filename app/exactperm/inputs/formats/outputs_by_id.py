@@ -54,7 +54,7 @@ class SystemOutputs:
         return self._index
 
     def add(
-        self, key: str, value: Value, path: str, cluster: str | None = None, weight: str | None = None
+        self, key: str, value: Any, path: str, cluster: str | None = None, weight: str | None = None
     ) -> None:
         """One more item; `weight` as it is written. Raises InvalidTest where the key has been there before."""
         before = self._index.setdefault(key, len(self.ids))

@@ -25,7 +25,7 @@ from ..columns import whole
 from ..delimited import HEADERLESS_COUNTS, is_quoted
 from ..format import FirstLook, Format, Sign
 from ..frame import NO_HEADER, Frame, Rows, of_records, table, taken_rows
-from ..json_records import holds_table, key_of, read_records
+from ..json_records import holds_table, read_records
 from ..names import RUN, SCORE, folded, is_one_of
 from ..number_text import NumberReader, Value, are_data, is_missing, is_numeric
 from ..outcomes import MOST_METRICS, refuse_summaries
@@ -131,7 +131,7 @@ def outputs_of(
         refuse_metrics(frame, key, score)
     if not key.columns:
         refuse_averages(frame, (*scores, places.cluster))
-    clusters: Any = None if places.cluster is None else texts_of(frame, places.cluster, own)
+    clusters: Any = None if places.cluster is None else frame.texts(places.cluster, own)
     weights: Any = None if places.weight is None else _weights(frame, places.weight, own, reader)
     if key.columns and not key.numbered and not frame.is_unique(key.columns, rows):
         if not key.repeats:
@@ -187,7 +187,7 @@ def ids_of(frame: Frame, key: Key, rows: Rows) -> list[str]:
     """The ids of rows: their keys, or their numbers; raises InvalidTest."""
     if not key.columns:
         return list(map(str, range(len(rows))))
-    parts = [texts_of(frame, name, rows) for name in key.columns]
+    parts = [frame.texts(name, rows) for name in key.columns]
     if key.numbered:
         times: dict[str, Iterator[int]] = {}
         return [f"{one}/{next(times.setdefault(one, itertools.count(1)))}" for one in parts[0]]
@@ -197,15 +197,6 @@ def ids_of(frame: Frame, key: Key, rows: Rows) -> list[str]:
     if len(set(joined)) == len(set(zip(*parts, strict=True))):
         return joined
     return [", ".join(map(quoted, each)) for each in zip(*parts, strict=True)]
-
-
-def texts_of(frame: Frame, name: str, rows: Rows) -> list[str]:
-    """Ids or clusters of rows as text; raises InvalidTest where one is neither a text nor an integer."""
-    known = frame.keys_known(name)
-    if known is not None:
-        return known if len(rows) == frame.n else taken_rows(known, rows)
-    values = frame.column(name)
-    return [key_of(values[row], frame.source, frame.path(row), name) for row in rows.tolist()]
 
 
 def _weights(frame: Frame, name: str, rows: Rows, reader: NumberReader) -> list[str | None]:
@@ -505,7 +496,7 @@ def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str
 
 def rows_by_system(frame: Frame, columns: Sequence[str]) -> dict[tuple[str, ...], Rows]:
     """The rows of each system of a long table, or of each data set and system, in the order of the first ones."""
-    texts = [texts_of(frame, name, np.arange(frame.n)) for name in columns]
+    texts = [frame.texts(name) for name in columns]
     codes = numbered(texts[0] if len(texts) == 1 else zip(*texts, strict=True))[0]
     order = np.argsort(codes, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
@@ -574,7 +565,7 @@ def _counts(frame: Frame, options: ReaderOptions, notes: list[str], format_: str
     ids = ids_of(frame, key, rows) if key.columns else None
     if ids is not None and len(set(ids)) < len(ids):
         raise _twice(frame, ids, rows, key)
-    clusters = None if cluster is None else texts_of(frame, cluster, rows)
+    clusters = None if cluster is None else frame.texts(cluster)
     pairing = align({"/u": rows, "/v": rows}, ids=ids, clusters=clusters).pairing
     notes.append(f"{frame.n:,} items read from {frame.source.label}.")
     spec = next((spec for each, spec in COUNT_STATISTICS if each <= set(names)), StatisticSpec("expression"))
