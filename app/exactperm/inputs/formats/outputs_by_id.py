@@ -16,7 +16,7 @@ from ...statistics.effects import weights_of
 from ...statistics.paired import Column, Counts, Repeated, StatisticSpec
 from .. import columns
 from ..alignment import BOUNDS, DROP, NAMED_IDS, Aligned, ById, Positions, align, bounded_scores, values_at
-from ..number_text import NumberReader, Value
+from ..number_text import NumberReader
 from ..quoting import quoted
 from ..reader import Finding, OnMissingOutcome, ReaderOptions, Reading, Source, in_words, no_bounds
 from .roles import NAMED_APART, UNSURE, described, differing

@@ -284,12 +284,12 @@ def outputs_of(
     role = table.source.role
     who = table.shown(rows[0].system)[:80] if role == "file" and rows[0].system else role
     grouped: dict[str, list[Row]] = {}
-    numbers: list[Any]
     several = left_out = 0
     keys = [row.key for row in rows]
-    if (
-        len(set(keys)) == len(keys) and not table.most and all(row.runs == 1 for row in rows)
-    ):  # nothing to join
+    joins = len(set(keys)) < len(keys) or table.most or any(row.runs != 1 for row in rows)
+    for row in rows if joins else ():
+        grouped.setdefault(row.key, []).append(row)
+    if not joins:
         read_of = [_value(table, row, metric, reader) for row in rows]
         outputs.ids, outputs.weights = keys, [None] * len(keys)
         outputs.values = [
@@ -297,49 +297,35 @@ def outputs_of(
         ]
         outputs.paths = [row.path if table.at_rows else row.place(metric) for row in rows]
         outputs.clusters = [row.cluster for row in rows]
-    else:
-        for row in rows:
-            grouped.setdefault(row.key, []).append(row)
     for key, every in grouped.items():
         own = every if len(every) == 1 else [row for row in every if metric in row.values] or every[:1]
-        first = own[0]
-        if len(own) == 1:
-            value = _value(table, first, metric, reader)
-            numbers, missing = list(value) if type(value) is tuple else [value], value is None
-        else:
-            runs = own if table.repeats else own[:1]
-            has_order = all(row.run is not None for row in runs)
-            if has_order:
-                runs = sorted(runs, key=lambda row: (type(row.run).__name__, row.run))
-            read = [_value(table, row, metric, reader) for row in runs]
-            lacking = [row for row, value in zip(runs, read, strict=True) if value is None]
-            known = [value if isinstance(value, tuple) else (value,) for value in read if value is not None]
-            numbers = [number for value in known for number in value]
-            if len(runs) > 1 and not has_order:
-                numbers.sort()
-            missing = not numbers or len(lacking) > 0
-            if numbers and table.partial and options.on_missing == "drop":
-                left_out, missing = left_out + len(lacking), False
-            first = lacking[0] if missing and lacking else first
-            several += len(runs) > 1
+        runs = own if table.repeats else own[:1]
+        has_order = all(row.run is not None for row in runs)
+        if has_order:
+            runs = sorted(runs, key=lambda row: (type(row.run).__name__, row.run))
+        read = [_value(table, row, metric, reader) for row in runs]
+        lacking = [row for row, value in zip(runs, read, strict=True) if value is None]
+        known = [value if isinstance(value, tuple) else (value,) for value in read if value is not None]
+        numbers = [number for value in known for number in value]
+        if len(runs) > 1 and not has_order:
+            numbers.sort()
+        missing = not numbers or len(lacking) > 0
+        if numbers and table.partial and options.on_missing == "drop":
+            left_out, missing = left_out + len(lacking), False
+        first = lacking[0] if missing and lacking else own[0]
+        several += len(runs) > 1
         path = first.path if table.at_rows else first.place(metric)
         joined: Any = tuple(numbers) if len(numbers) > 1 and not table.most else max(numbers, default=None)
         outputs.add(key, None if missing else joined, path, first.cluster)
         if len(own) > 1 and not table.repeats:
             outputs.add(key, None, own[1].path)  # refused, as the id is there twice
-        n = first.runs if len(own) == 1 else 0
-        if type(n) is not int or n == 0:
-            n = sum(row.runs if isinstance(row.runs, int) else row.runs.get(metric, 1) for row in own)
+        n = sum(row.runs if isinstance(row.runs, int) else row.runs.get(metric, 1) for row in own)
         if table.most or n > max(1, len(numbers)):
             outputs.runs[key] = len(numbers) if table.partial else n
     firsts = [every[0] for every in grouped.values()] or list(rows)
-    is_described = any(row.context or row.same for row in firsts)
-    described: list[Mapping[str, Any]] = [row.context for row in firsts] if is_described else []
+    described: list[Mapping[str, Any]] = [row.context for row in firsts]
     if options.on_mismatch != "error":  # what must be the same is compared as the rest
-        described = [
-            {**context, **{name: value for name, (value, _) in row.same.items()}}
-            for context, row in zip(described, firsts, strict=False)
-        ]
+        described = [{**row.context, **{name: one for name, (one, _) in row.same.items()}} for row in firsts]
     for name in dict.fromkeys(name for each in described for name in each):
         outputs.context[name] = [each.get(name) for each in described]
     if left_out:
