@@ -252,7 +252,7 @@ def _aligned(columns: Items, clusters: Any, on_missing: Way) -> Aligned:
         raise InvalidTest.at(first, "no_items", "There is no item to compare; give at least one.")
     lacking = [name for name in columns.positions if columns.size(name) < n]
     if lacking and on_missing == "error":
-        _refuse_missing(columns, lacking)
+        _refuse_missing(columns)
     kept = np.ones(n, dtype=bool)
     if len(lacking) == len(columns.positions) and on_missing == "pairwise":
         kept = np.logical_or.reduce([columns.has(name) for name in lacking])  # an item of no system is none
@@ -318,38 +318,32 @@ def _lacking(columns: Items, kept: NDArray[np.bool_], clusters: Any) -> Gaps:
     return Gaps(places[0], places[1], int(rest.sum()), *DEFAULT_RANGE, codes, n_clusters)
 
 
-def _refuse_missing(columns: Items, lacking: Sequence[str]) -> None:
-    """Name the systems that lack items, and the first ids; of a test, those whose items have no counterpart."""
+def _refuse_missing(columns: Items) -> None:
+    """Name the systems of a board that lack items, or those of a test whose items have no counterpart, and the first ids."""
     has = {name: columns.has(name) for name in columns.positions}
-    if not any(name.startswith("/systems/") for name in has):
-        _refuse_alone(columns, has)
-    flaws: list[Flaw] = []
-    for name in lacking:
-        absent = np.flatnonzero(~has[name]).tolist()
-        detail = f"{_called(name)} lacks {len(absent):,} of {len(columns.ids):,} items: {some([columns.ids[at] for at in absent])}."
-        flaws.append(Flaw(name, "unmatched_ids", detail, () if flaws else MENDED))
-    several = f"; {len(lacking) - 1:,} more columns lack items" if len(lacking) > 1 else ""
-    detail = (
-        f"{flaws[0].detail[:-1]}{several}. {_forms_of(columns.ids)}Add them; or set `on_missing=pairwise` (each pair on the items that both have) or "
-        "`on_missing=complete` (the items that all have)."
+    of_board, common = (
+        any(name.startswith("/systems/") for name in has),
+        np.logical_and.reduce([*has.values()]),
     )
-    raise InvalidTest(detail, flaws=tuple(flaws))
-
-
-def _refuse_alone(columns: Items, has: Mapping[str, NDArray[np.bool_]]) -> None:
-    common = np.logical_and.reduce(list(has.values()))
     flaws: list[Flaw] = []
     counts = []
     for name, mask in has.items():
-        alone = np.flatnonzero(mask & ~common).tolist()
-        if alone:
-            detail = f"Without a counterpart: {some([columns.ids[at] for at in alone])}."
-            flaws.append(Flaw(name, "unmatched_ids", detail, () if flaws else DROP))
-            counts.append(f"{len(alone):,} of {columns.size(name):,} ids in {_called(name)}")
-    detail = (
-        f"The ids do not match: {' and '.join(counts)} have no counterpart. {_forms_of(columns.ids)}"
-        "Add them, or set `on_missing=drop` to test only the items that match."
-    )
+        at = np.flatnonzero(~mask if of_board else mask & ~common).tolist()
+        if at:
+            ids = some([columns.ids[index] for index in at])
+            lacks = f"{_called(name)} lacks {len(at):,} of {len(columns.ids):,} items: {ids}."
+            detail = lacks if of_board else f"Without a counterpart: {ids}."
+            choices = MENDED if of_board else DROP
+            flaws.append(Flaw(name, "unmatched_ids", detail, () if flaws else choices))
+            counts.append(f"{len(at):,} of {columns.size(name):,} ids in {_called(name)}")
+    forms = _forms_of(columns.ids)
+    if of_board:
+        several = f"; {len(flaws) - 1:,} more columns lack items" if len(flaws) > 1 else ""
+        detail = f"{flaws[0].detail[:-1]}{several}. {forms}Add them; or set `on_missing=pairwise` (each pair on the items that both have) or "
+        detail += "`on_missing=complete` (the items that all have)."
+    else:
+        detail = f"The ids do not match: {' and '.join(counts)} have no counterpart. {forms}"
+        detail += "Add them, or set `on_missing=drop` to test only the items that match."
     raise InvalidTest(detail, flaws=tuple(flaws))
 
 
