@@ -328,15 +328,13 @@ class Frame:
         return [bool(known[text]) for text in texts]
 
 
-def frame_of(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
-    """Read a table, or JSON records; raises MalformedBody, InvalidTest."""
-    if FirstLook({source.role: source}).is_json:
-        return of_records(read_records(source, notes, options.path))
-    return table(source, options, notes)
-
-
-def of_records(data: Records) -> Frame:
-    """The fields of JSON records."""
+def frame_of(
+    source: Source, options: ReaderOptions, notes: list[str], *, is_json: bool | None = None
+) -> Frame:
+    """Read a table, or JSON records, as its first byte says where nothing else does; raises MalformedBody, InvalidTest."""
+    if not (FirstLook({source.role: source}).is_json if is_json is None else is_json):
+        return table(source, options, notes)
+    data = read_records(source, notes, options.path)
     top = f"{data.source.pointer}/{data.paths[0]}"
     return Frame(
         data.source, data.fields, len(data.values), data.column, data.paths.__getitem__, top=top, records=data

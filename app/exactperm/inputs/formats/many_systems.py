@@ -20,7 +20,7 @@ from ...statistics.names import of_name
 from ...statistics.paired import StatisticSpec
 from .. import roles
 from ..alignment import Gapped, PairedColumns, Positions, RawColumn, system_pointer
-from ..frame import Frame, Rows
+from ..frame import Frame, Rows, frame_of
 from ..names import INDEX, SCORE, gold_among, is_cost, is_one_of
 from ..number_text import NumberReader
 from ..quoting import quoted, some
@@ -68,7 +68,7 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
         systems = {name: systems[name] for name in _chosen(list(systems), systems, wanted, "systems", notes)}
         outputs = {None: systems}
     else:
-        frame = tables.frame_in(source, format_, options, notes)
+        frame = frame_of(source, options, notes, is_json=format_ == tables.JSON_LINES)
         if not frame.has_header:
             detail = "a header is needed with the names of the columns: id and the systems, or id, system and score."
             raise frame.refused(0, "", "no_header", detail)

@@ -30,6 +30,7 @@ from .beside_gold import predictions_by_id
 from .conll import DOCUMENT, from_file
 from .outputs_by_id import ValuesById, scores_reading
 from .roles import metric_of, needed
+from .tool_shapes import SEG_SCORE
 
 ROLES = ("u", "v", "ref", "ref2", "ref3", "ref4", "gold", "documents")
 USES = frozenset(("clusters",))
@@ -222,7 +223,6 @@ METRIC_ROLES = ("u", "v", "gold", "documents")
 METRIC_USES = frozenset(("clusters", "decimals", "groups", "on_missing"))
 GROUPS = ("segment", "system", "none")
 METRIC_CLUSTERS = ("segment", "system", "document")
-ENDING = re.compile(r"\.seg\.score(\.gz|\.zst)?\Z")
 NO_SCORE = "None"
 
 SegmentScores = dict[str, list[tuple[Number | None, int]]]
@@ -274,7 +274,7 @@ def read_metrics(files: Mapping[str, Source], options: ReaderOptions, format_: s
     compared = f"Scores of {other} are compared within each {groups} (groups: {groups})."
     notes.append(compared if other else "All segments of all systems are compared (groups: none).")
     notes += NumberReader.of(options).note()
-    names = [ENDING.sub("", source.name) for source in (u, v) if ENDING.search(source.name)]
+    names = [SEG_SCORE.sub("", source.name) for source in (u, v) if SEG_SCORE.search(source.name)]
     different = len(names) == 2 and names[0] != names[1] and all(names)
     return Reading(
         "predictions", data, StatisticSpec("kendall"), tuple(notes), format_,
@@ -363,7 +363,7 @@ def _sign_of_metrics(look: FirstLook) -> Sign:
     complete = look.rows[: -1 if len(look.rows) > 1 else None]
     fields = [line.split() for line in itertools.islice(complete, 50)]
     scored = all(len(row) == 2 and (row[1] == NO_SCORE or parsed(row[1]) is not None) for row in fields)
-    named = ENDING.search(look.source.name) is not None
+    named = SEG_SCORE.search(look.source.name) is not None
     return (Sign.MARK if named else Sign.SHAPE) if scored else Sign.NONE
 
 

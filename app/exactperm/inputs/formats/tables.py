@@ -24,8 +24,8 @@ from ..alignment import Positions, align, numbered
 from ..columns import whole
 from ..delimited import HEADERLESS_COUNTS, is_quoted
 from ..format import FirstLook, Format, Sign
-from ..frame import NO_HEADER, Frame, Rows, of_records, table, taken_rows
-from ..json_records import holds_table, read_records
+from ..frame import NO_HEADER, Frame, Rows, frame_of, taken_rows
+from ..json_records import holds_table
 from ..names import RUN, SCORE, folded, is_one_of
 from ..number_text import NumberReader, Value, are_data, is_missing, is_numeric
 from ..outcomes import MOST_METRICS, refuse_summaries
@@ -36,7 +36,7 @@ from .outputs_by_id import MEAN, PAIRED_BY_ORDER, SystemOutputs, scores_reading
 from .roles import Measured, Systems, both, by_names, is_context, measured, metric_of, two_systems
 
 ROLES = ("u", "v", "file")
-JSON_LINES, TABLE = "jsonl", "csv"
+JSON_LINES = "jsonl"
 USES = frozenset((
     "id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "on_missing", "missing_range", "decimals",
     "metric", "on_mismatch",
@@ -69,14 +69,16 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     if first is not second:
         are_json = [FirstLook({source.role: source}).is_json for source in (first, second)]
         mixed = are_json[0] != are_json[1]  # one is JSON beside a table
-        formats = [(JSON_LINES if is_json else TABLE) if mixed else format_ for is_json in are_json]
-        frames = [frame_in(*each, options, notes) for each in zip((first, second), formats, strict=True)]
+        frames = [
+            frame_of(source, options, notes, is_json=is_json if mixed else format_ == JSON_LINES)
+            for source, is_json in zip((first, second), are_json, strict=True)
+        ]
         roles.refuse_unknown_key(frames, options)
         return _two_files(frames, options, notes, format_)
     quick = _plain(first, options, format_)
     if quick is not None:
         return quick
-    frame = frame_in(first, format_, options, notes)
+    frame = frame_of(first, options, notes, is_json=format_ == JSON_LINES)
     roles.refuse_unknown_key([frame], options)
     if not frame.has_header:
         items = of_outcomes(frame, options, notes)
@@ -88,12 +90,6 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     # A column `<count>_u` that has its `<count>_v`.
     counted = any(f"{name[:-2]}_v" in names for name in names if name.endswith("_u") and len(name) > 2)
     return (_counts if counted else _wide)(frame, options, notes, format_)
-
-
-def frame_in(source: Source, format_: str, options: ReaderOptions, notes: list[str]) -> Frame:
-    """A file as a frame."""
-    is_json = format_ == JSON_LINES
-    return of_records(read_records(source, notes, options.path)) if is_json else table(source, options, notes)
 
 
 def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | None:

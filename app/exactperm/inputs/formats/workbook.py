@@ -48,20 +48,12 @@ INDEX = "__index_level_0__"  # what pandas calls an index without a name
 def csv_of_parquet(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
     """All columns; raises as `workbook.as_text` does."""
     most = options.max_inflated_bytes
-    try:
-        opened = _opened(source, options)
-        opened, rows = _measured(source, opened, most)
-        if _kind(opened) == "records":
-            return _json_lines(source, opened, most, rows), "Parquet, whose rows are read as JSON objects."
-        if _kind(opened) == "integers":
-            return _of_integers(source, opened, most), "Parquet."
-        return written(source, _rows_of_parquet(opened, rows), most), "Parquet."
-    except (InputError, MemoryError):
-        raise
-    except Exception:  # noqa: BLE001  (pyarrow raises errors of its own, and others)
-        raise source.malformed(
-            1, "not_parquet", "the Parquet file is damaged or of a kind that is not read."
-        ) from None
+    opened, rows = _measured(source, _opened(source, options), most)
+    if _kind(opened) == "records":
+        return _json_lines(source, opened, most, rows), "Parquet, whose rows are read as JSON objects."
+    if _kind(opened) == "integers":
+        return _of_integers(source, opened, most), "Parquet."
+    return written(source, _rows_of_parquet(opened, rows), most), "Parquet."
 
 
 def seconds_of_parquet(
@@ -322,7 +314,12 @@ def as_text(files: Mapping[str, Source], options: ReaderOptions) -> tuple[dict[s
         if not is_installed(EXTRA):
             detail = f"{source.label}: {missing(EXTRA)}. Or save the table as CSV, and give that."
             raise InvalidTest.at(source.pointer, "missing_extra", detail)
-        content, note = (csv_of_parquet if is_parquet else csv_of)(source, options)
+        try:
+            content, note = (csv_of_parquet if is_parquet else csv_of)(source, options)
+        except (InputError, MemoryError):
+            raise
+        except Exception:  # noqa: BLE001  (pyarrow and openpyxl raise errors of their own, and others)
+            raise _damaged(source) from None
         notes.append(f"{source.label}: {note}")
         read[role] = replace(source, content=content)
     if options.sheet is not None and not any(
@@ -361,26 +358,24 @@ def csv_of(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
     _check(source, options.max_inflated_bytes)
     import openpyxl
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what it does not support: validation, extensions
-            book = openpyxl.load_workbook(
-                io.BytesIO(source.content), read_only=True, data_only=True, keep_links=False
-            )
-            names = [sheet.title for sheet in book.worksheets if sheet.sheet_state == "visible"]
-            name = _chosen(source, book, names, options)
-            content = written(source, _rows(source, book[name]), options.max_inflated_bytes)
-    except (InputError, MemoryError):
-        raise
-    except Exception:  # noqa: BLE001  (openpyxl raises what it happens to meet)
-        raise _damaged(source) from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what it does not support: validation, extensions
+        book = openpyxl.load_workbook(
+            io.BytesIO(source.content), read_only=True, data_only=True, keep_links=False
+        )
+        names = [sheet.title for sheet in book.worksheets if sheet.sheet_state == "visible"]
+        name = _chosen(source, book, names, options)
+        content = written(source, _rows(source, book[name]), options.max_inflated_bytes)
     return content, f'the sheet "{name[:40]}" was read; line n is its row n.'
 
 
 def _damaged(source: Source) -> InputError:
-    return source.malformed(
-        1, "not_a_workbook", "the workbook is damaged. Save its sheet as CSV, and give that."
-    )
+    if source.content.startswith(PARQUET):
+        return source.malformed(
+            1, "not_parquet", "the Parquet file is damaged or of a kind that is not read."
+        )
+    why = "the workbook is damaged. Save its sheet as CSV, and give that."
+    return source.malformed(1, "not_a_workbook", why)
 
 
 def _check(source: Source, max_bytes: int) -> None:
