@@ -164,10 +164,8 @@ def align(
 ) -> Aligned:  # fmt: skip
     """Bring two columns or more, by their pointers, into one order; the systems of a board by name, in code-point order.
 
-    `distinct` promises that no id is there twice, which saves a pass over the ids.
-
-    Raises InvalidTest: lengths differ, ids repeat or do not match, there is nothing to compare, or the columns are not all of
-    one form. Pointers are those of the columns, `/ids` and `/clusters`.
+    `distinct` promises that no id is there twice, which saves a pass. Raises InvalidTest, at the columns, `/ids` and `/clusters`: lengths
+    differ, ids repeat or do not match, there is nothing to compare, or the columns are not all of one form.
     """
     keyed = {name: column for name, column in columns.items() if isinstance(column, ById)}
     if 0 < len(keyed) < len(columns):

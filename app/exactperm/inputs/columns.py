@@ -43,10 +43,8 @@ NAMES = {
 def numbers(values: list[Any], *, may_hold_booleans: bool = True) -> Column:
     """A column of shape (n,): int64 when every value is an integer, float64 otherwise.
 
-    `may_hold_booleans=False` promises that there are none, which saves a pass over the values.
-
-    Raises InvalidTest: something is not a finite number, or not one the column can hold exactly. Pointers are relative to
-    the column (`/17`).
+    `may_hold_booleans=False` promises that there are none, which saves a pass over the values. Raises InvalidTest, relative to the column
+    (`/17`): something is not a finite number, or not one the column can hold exactly.
     """
     try:
         column: Column = np.frombuffer(array("q", values), dtype=np.int64)
@@ -96,11 +94,9 @@ def _flaw_of(value: Any, pointer: str) -> Flaw | None:
 
 
 def labels(values: list[Any]) -> list[Any]:
-    """A column of items for predictions: every item one label, or every item a list of labels.
+    """A column of items for predictions: every item one label (a string or an integer; `1` and `"1"` differ), or every item a list of labels.
 
-    A label is a string or an integer; `1` and `"1"` are different labels.
-
-    Raises InvalidTest: something else is there. Pointers are relative to the column (`/17` or `/17/2`).
+    Raises InvalidTest, relative to the column (`/17` or `/17/2`): something else is there.
     """
     kinds = set(map(type, values))
     if kinds <= LABELS:

@@ -235,10 +235,9 @@ class Run:
 
 @dataclass(slots=True)
 class Priced:
-    """The control of requests that share a call: those predicted to take long are refused.
+    """The control of requests that share a call: it refuses long ones, and asks for a long call if all plans exceed a short one.
 
-    If their plans together exceed a short call, the call asks to run as a long one. `most` are the seconds allowed
-    for the current request.
+    `most` are the seconds allowed for the current request.
     """
 
     control: Control

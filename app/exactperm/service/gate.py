@@ -70,10 +70,7 @@ COLUMNS: dict[str, Any] = {"scores": SampleColumn, "counts": CountColumns, "pred
 
 @dataclass(frozen=True, slots=True)
 class ParsedMetric:
-    """One metric of a gate: its terms and its test, whose map also covers pointers to terms.
-
-    `interval_requested` is false if the interval is only for reports; `warnings` are about roles and direction.
-    """
+    """One metric of a gate: its terms, its test (whose map covers terms), whether an interval was requested, warnings of roles and direction."""
 
     asked: Metric
     test: ParsedTest

@@ -121,10 +121,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class WorkStats:
-    """The work behind an answer, for logs and metrics: method, items, seconds of waiting and computing.
-
-    `compute_s` is None if another request computed it: `kept` in the cache, or `shared`.
-    """
+    """The work behind an answer, for logs and metrics; `compute_s` is None if another request computed it (`kept` in the cache, or `shared`)."""
 
     method: str
     n: int

@@ -127,8 +127,7 @@ def handle_in_place(
 ) -> RenderedResponse | Later:
     """Answer one small request; or return `Later` when that would block the event loop longer than `engine_seconds`.
 
-    Its seconds are 0 if unknown: for files, for a body of more than `small_bytes` when inflated, and if even the
-    preparation may be long.
+    Its seconds are 0 if unknown: of files, of more than `small_bytes` inflated, and if even the preparation may be long.
     """
     if job.body.media_type == MULTIPART:
         return Later()

@@ -43,10 +43,7 @@ ACCURACY = StatisticSpec("accuracy")
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What systems give: a label or a score; and how the columns of gold and of systems are called.
-
-    `otherwise` are names of a system's column where gold is in a file of its own; `stems` stand before u and v.
-    """
+    """What systems give, and names of columns: of gold, of a system, of one where gold is in a file of its own; `stems` stand before u and v."""
 
     what: str
     gold: tuple[str, ...]

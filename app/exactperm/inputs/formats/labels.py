@@ -32,9 +32,7 @@ def labels_of(
     """The labels of gold and systems, each a column of a file; None is missing.
 
     Numbers where all of them are, which are `whole` unless they may be scores of gold (1.0 is 1); 1 and 0 where all are true or
-    false, else texts as written: so that a table's 1 and JSON's 1 are one label.
-
-    Raises InvalidTest: one is a list, an object or, where they are whole, a number with decimals, which is a score.
+    false, else texts as written: so that a table's 1 and JSON's 1 are one label. Raises InvalidTest: a list, an object, a score.
     """
     if not whole:
         written = {role: data.column(name) for role, (data, name) in columns.items()}

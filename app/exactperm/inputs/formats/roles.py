@@ -274,9 +274,7 @@ def measured(
     """What the scores of two sides measure, by the names of their columns or fields.
 
     `both` finds the columns of numbers that both sides have. In `one_table` a column may be named after its system. Columns
-    that were `chosen`, each by its name, may be of two metrics.
-
-    Raises InvalidTest: in two files, higher is better for one and lower for the other: these are two metrics.
+    that were `chosen`, each by its name, may be of two metrics. Raises InvalidTest: of two files one is better when lower.
     """
     if _folded(u) == _folded(v):
         return Measured(metric_of(u))

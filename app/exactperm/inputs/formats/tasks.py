@@ -118,10 +118,7 @@ Codes = NDArray[np.int64]
 
 
 def read(files: Files, options: ReaderOptions, read_single: ReadFiles, *, drops: bool) -> Reading:
-    """Read the files of each task with `read_single`, and join them; raises MalformedBody, InvalidTest at `/files/<role>/<task>/…`.
-
-    `drops` says whether the format knows on_missing itself: else it is about tasks alone.
-    """
+    """Read the files of each task with `read_single`, and join them; `drops`: the format knows on_missing. Raises at `/files/<role>/<task>/…`."""
     for role in SYSTEMS:
         if role not in files:
             detail = f"With several files give both systems, u and v, as many as there are tasks; {role} is missing."
@@ -148,11 +145,9 @@ def each_task(
 ) -> tuple[dict[str, Reading], list[Note]]:  # fmt: skip
     """The readings of the tasks in their order, and which were left out.
 
-    `divided` are names and files by the tokens of their pointers; `read_single` reads those of one task. Unless tasks are `dropped`, by the
-    value `drop` of on_missing, all names have the same.
-
-    Raises InvalidTest: two files of a name are of one task, there is no file of a task that another name has, no task is one of all, or
-    tasks differ in what they measure.
+    `divided` are names and files by the tokens of their pointers; `read_single` reads those of one task. Raises InvalidTest: two files of a
+    name are of one task, tasks differ in what they measure, none is one of all; or, unless they are `dropped` (`drop` of on_missing), one
+    has no file of a name.
     """
     by_name = {token: _by_task(files, f"/files/{token}") for token, (_, files) in divided.items()}
     common, every = set.intersection(*map(set, by_name.values())), set().union(*by_name.values())
@@ -202,10 +197,7 @@ def in_task(task: str, divided: Collection[str]) -> Callable[[str], str]:
 
 
 def joined_readings(readings: Mapping[str, Reading], notes: Sequence[Note], swap: str | None) -> Reading:
-    """One reading of all tasks, in their order; `notes` come first. Raises InvalidTest at `/files/u/<task>` where they do not hold the same.
-
-    What swaps as a whole are the items' own clusters, where they have any, or else the tasks; `swap` task or item says otherwise.
-    """
+    """One reading of all tasks, `notes` first; clusters are the items' own, or else the tasks, unless `swap` says. Raises InvalidTest."""
     tasks, first = list(readings), next(iter(readings.values()))
     every = list(readings.values())
     names, score_names = {each.names for each in every}, {each.score_names for each in every}

@@ -59,10 +59,7 @@ def csv_of_parquet(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
 def seconds_of_parquet(
     source: Source, options: ReaderOptions, most_bytes: int | None, *, board: bool
 ) -> float:
-    """Predicted seconds of reading a file and its table, by the footer alone; raises as `csv_of_parquet` does.
-
-    Rows that are certain to take more memory than `most_bytes` are refused: the bytes of a row are the least that were measured.
-    """
+    """Predicted seconds of reading a file, by the footer alone; refuses rows that are certain to take more memory than `most_bytes`."""
     opened = _opened(source, options)
     names, n = opened.schema_arrow.names, opened.metadata.num_rows
     if most_bytes is not None and n * _row_bytes(opened, source.role, board=board) > most_bytes:
@@ -298,11 +295,7 @@ MAX_GAP = 10_000
 
 
 def as_text(files: Mapping[str, Source], options: ReaderOptions) -> tuple[dict[str, Source], tuple[str, ...]]:
-    """The files, those of them that are tables in another form as CSV, and notes of which sheet was read.
-
-    Raises MalformedBody, BodyTooLarge, InvalidTest: a file is damaged, too large as CSV, or of a kind that is not read; or a sheet must
-    be chosen.
-    """
+    """The files, with tables in another form as CSV, and notes of which sheet was read; raises MalformedBody, BodyTooLarge, InvalidTest."""
     _refuse_others(files)
     read: dict[str, Source] = {}
     notes: list[str] = []
