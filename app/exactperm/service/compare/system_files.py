@@ -98,10 +98,6 @@ def _by_name(files: Sequence[UploadedFile], names: Sequence[str] | None) -> dict
     return called
 
 
-def _pointer(name: str) -> str:
-    return f"/files/{pointer_token(name)}"
-
-
 # Several files for each system
 
 
@@ -281,7 +277,7 @@ def _of_all(choice: Choice) -> Choice:
 
 def _board(own: Mapping[str, Side], unlike: set[str], on_missing: OnMissingOnBoard) -> PairedColumns:
     first = next(iter(own.values()))
-    pointers = {system_pointer(name): _pointer(name) for name in own}
+    pointers = {system_pointer(name): f"/files/{pointer_token(name)}" for name in own}
     pointers |= {"/weights": "/files", "/gold": "/files/gold"}
 
     def place(column: str, _: int | None, __: Sequence[str]) -> str:
@@ -327,19 +323,17 @@ def _by_id(own: Mapping[str, Side], what: str) -> dict[str, Any] | None:
         return None
     if lacking:
         detail = f"The file of {quoted(lacking[0])} has no column weight, but others have one."
-        raise InvalidTest.at(_pointer(lacking[0]), "no_weight", detail)
+        raise InvalidTest.at(f"/files/{pointer_token(lacking[0])}", "no_weight", detail)
     known: dict[str, Any] = {}
     for name, side in own.items():
-        for key, value in zip(side.ids or (), _listed(side.of_items[what]), strict=True):
+        column = side.of_items[what]
+        values = column.tolist() if isinstance(column, np.ndarray) else column
+        for key, value in zip(side.ids or (), values, strict=True):
             if known.setdefault(key, value) != value and what in ("gold", "weights"):
                 one = what.removesuffix("s")
                 detail = f"The {one} of the item {quoted(key)} is {quoted(value)} in the file of {quoted(name)} and {quoted(known[key])} in another."
-                raise InvalidTest.at(_pointer(name), f"{one}_mismatch", detail)
+                raise InvalidTest.at(f"/files/{pointer_token(name)}", f"{one}_mismatch", detail)
     return known
-
-
-def _listed(column: Any) -> list[Any]:
-    return column.tolist() if isinstance(column, np.ndarray) else list(column)
 
 
 def _named_after(note: Note, of: Mapping[str, str], on_missing: str, *, first: bool) -> Note | None:
