@@ -340,7 +340,7 @@ def test_the_command_line_takes_a_new_statistic(copy: Path, answers: dict[str, A
     assert answer["p_value"] == answers["bennett"][1]["p_value"]
     shown = run(copy, "-m", "exactperm.cli", "test", "--help")
     assert "--chance NAME" in shown
-    assert "Of scott_pi: which frequencies" in shown
+    assert "For scott_pi: which frequencies" in " ".join(shown.split())
     assert "|tap" in shown.replace("\n", "").replace(" ", "")
 
 
