@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from pydantic import BaseModel
 
 from exactperm.api.openapi.schemas import CompareAnswer, ComparePlanAnswer, GateAnswer, PlanAnswer, TestAnswer
-from exactperm.errors import MAX_CHOICES, MAX_FLAWS, ExactpermError
+from exactperm.errors import MAX_CHOICE_CHARS, MAX_CHOICES, MAX_FLAWS, ExactpermError
 from exactperm.main import create_app
 from exactperm.service.problems import (
     MAX_DETAIL_CHARS,
@@ -84,11 +84,11 @@ def judge_problem(body: bytes, status: int | None) -> None:
     assert len(said["detail"]) <= MAX_DETAIL_CHARS
     for flaw in flaws:
         assert {"pointer", "code", "detail"} <= set(flaw) <= {"pointer", "code", "detail", "choices"}
-        _judge_choices(flaw.get("choices"))
+        _judge_choices(flaw.pop("choices", None))
         assert len(flaw["pointer"]) <= MAX_POINTER_CHARS
         assert len(flaw["detail"]) <= MAX_DETAIL_CHARS
         assert flaw["pointer"] == "" or flaw["pointer"].startswith("/")
-    assert echoed(body.decode()) <= LONGEST_ECHO, body[:500]
+    assert echoed(json.dumps(said)) <= LONGEST_ECHO, body[:500]
 
 
 def _judge_choices(choices: list[dict[str, Any]] | None) -> None:
@@ -100,7 +100,10 @@ def _judge_choices(choices: list[dict[str, Any]] | None) -> None:
         assert set(choice) == {"title", "fields"}
         assert 0 < len(choice["title"]) <= MAX_TITLE_CHARS
         assert choice["fields"]
-        assert all(isinstance(value, str) for value in choice["fields"].values())
+        # Values are whole: cut, they could not be sent.
+        assert all(
+            isinstance(value, str) and len(value) <= MAX_CHOICE_CHARS for value in choice["fields"].values()
+        )
 
 
 def judge_certified(answer: dict[str, Any], truth: Fraction, about: object) -> None:
