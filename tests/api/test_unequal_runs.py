@@ -137,7 +137,7 @@ def test_files(service: Any) -> None:
     files = {"u": ("u.jsonl", lines(U)), "v": ("v.jsonl", lines(V))}
     answered = service.post("/v1/tests/files", files=files)
     assert flaws(answered) == [("/files/v/line/3", CODE)]
-    assert "leave out those that one has more of" in answered.json()["detail"]
+    assert "leave out the surplus" in answered.json()["detail"]
     three = [("system", (f"{name}.jsonl", lines(side))) for name, side in (("A", U), ("B", EQUAL), ("C", V))]
     assert flaws(service.post("/v1/compare", files=three)) == [("/files/A/line/3", CODE)]
     frames = {
@@ -188,4 +188,4 @@ def test_the_command_line(tmp_path: Path) -> None:
         refused = run(*command, *map(str, paths))
         assert refused.exit_code == 2, refused.output
         assert 'the item "c" at line 3 has 1' in refused.output
-        assert "give both as many runs of every item" in refused.output
+        assert "give both systems the same number of runs of every item" in refused.output

@@ -245,7 +245,7 @@ def test_an_auc_of_a_dropped_table(visit: Callable[..., Tab], server: Server) ->
     tab.page.select_option("#f-statistic", "auc")
     had = tab.page.locator("optgroup", has=tab.page.locator("option[value=auc]")).get_attribute("label")
     assert had == "Scores, with human scores or gold labels"
-    assert tab.page.locator("#h-statistic").inner_text().startswith("How far does the order of scores agree")
+    assert tab.page.locator("#h-statistic").inner_text().startswith("How well does the order of scores agree")
     tab.page.get_by_text("More options").click()
     chosen = {"gold_column": "truth", "system_u": "A", "system_v": "B", "groups": "day"}
     for name, value in chosen.items():

@@ -1,1 +1,1 @@
-"""What is tested: named statistics become additive effects on an integer lattice."""
+"""Statistics: reduce named statistics of paired data to effects on an integer lattice."""

@@ -1,4 +1,4 @@
-"""The registry of statistics: the wire, `/v1/meta`, the page, the command line and the reports follow from it.
+"""The registry of statistics, from which the API, `/v1/meta`, the page, the command line and the reports are built.
 
 To add one, write its reducer and an entry here. The first of a kind is the default. Nothing here imports numpy.
 """
@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 from ..errors import InvalidTest
 
 Kind = Literal["effects", "scores", "counts", "predictions", "segments"]
-# What one has, and what one asks: `DATA` and `QUESTIONS` say them in words.
+# The kinds of data and of questions; `DATA` and `QUESTIONS` describe them in words.
 Data = Literal[
     "outcomes", "scores", "times", "labels", "tags", "rankings", "texts", "counts", "segments", "effects"
 ]
@@ -35,9 +35,10 @@ DATA_OF_KIND: Mapping[Kind, tuple[Data, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a statistic. `choices` is empty where any value of its type may be meant.
+    """A parameter of a statistic.
 
-    `default` is as it would be written in a query; None where there is none.
+    `choices` is empty where any value of its type is allowed. `default` is written as in a query; None where there
+    is none.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Parameter:
     default: str | None = None
 
     def described(self) -> dict[str, Any]:
-        """As `GET /v1/meta` shows it."""
+        """Return the entry as `GET /v1/meta` shows it."""
         return {
             "name": self.name,
             "meaning": self.meaning,
@@ -62,11 +63,11 @@ class Statistic:
     """A statistic of one kind of data.
 
     `reducer` is "module:function" within this package: `function(data, spec)` gives the additive or the joint problem.
-    `title` is what a sentence calls it, `hint` what it measures in plain words, `meaning` its definition.
-    `higher_is_better` is None where that depends on what was measured. `needs` is a package beyond the usual ones.
-    `data` is what one may have (that of its kind, if none is named), and `question` what one asks of it. `known_as` has the
-    names of the same score, or of the test of its difference, in SciPy, scikit-learn, imbalanced-learn, statsmodels, seqeval,
-    sacrebleu, jiwer and WMT's metrics task.
+    `title` is its name in a sentence, `hint` describes it in plain words, `meaning` defines it. `higher_is_better` is
+    None where that depends on what was measured. `needs` names an optional package. `data` lists the data it accepts
+    (by default those of its kind), and `question` is the question it answers. `known_as` lists the names of the same
+    score, or of the test of its difference, in SciPy, scikit-learn, imbalanced-learn, statsmodels, seqeval, sacrebleu,
+    jiwer and WMT's metrics task.
     """
 
     name: str
@@ -84,7 +85,7 @@ class Statistic:
     known_as: tuple[str, ...] = ()
 
     def described(self) -> dict[str, Any]:
-        """As `GET /v1/meta` shows it; the title by itself is "Jaccard index", "BLEU" or "chrF"."""
+        """Return the entry as `GET /v1/meta` shows it; the title stands alone: "Jaccard index", "BLEU" or "chrF"."""
         title = self.title.removeprefix("the ")
         return {
             "name": self.name,
@@ -114,23 +115,25 @@ DATA: Mapping[Data, str] = {
     "texts": "Texts, with references",
     "counts": "Counts per item",
     "segments": "Counts per segment, of texts and references",
-    "effects": "What each item adds, stayed and swapped",
+    "effects": "The effect of each item, unswapped and swapped",
 }
 QUESTIONS: Mapping[Question, str] = {
     "mean": "How large is the difference on average?",
     "order": "Which system is ahead, and how often?",
     "share": "What share is right?",
     "rate": "How many errors or edits are there per unit?",
-    "overlap": "How far do the predicted and the true overlap?",
-    "agreement": "How far do labels agree with gold, fairly to rare classes?",
-    "quantile": "What is the usual, or nearly the worst, value?",
-    "correlation": "How far does the order of scores agree with that of humans or of gold?",
-    "formula": "What does a formula of your own say?",
+    "overlap": "How far do predictions and truth overlap?",
+    "agreement": "How well do labels agree with gold, with rare classes counted fairly?",
+    "quantile": "What is the typical value, or a value near the worst?",
+    "correlation": "How well does the order of scores agree with that of humans or gold?",
+    "formula": "How do the systems differ by your own formula?",
 }
 
 
 def by_data_and_question(entries: Iterable[Statistic]) -> dict[tuple[Data, Question], list[Statistic]]:
-    """The statistics by what one has and what one asks, in the order of both; one that is for several data is in each."""
+    """Group the statistics by data and question, in the order of both; a statistic of several kinds of data is in
+    each.
+    """
     known = list(entries)
     grouped = {
         (data, question): [
@@ -150,14 +153,20 @@ def by_data_and_question(entries: Iterable[Statistic]) -> dict[tuple[Data, Quest
 DEFAULT_EXPRESSION = "x1"
 OPERATORS = "arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0"
 UNIT = Parameter(
-    "unit", 'what printed scores are rounded multiples of, such as "1/30" for thirds of tenths', "unit"
+    "unit",
+    'the unit of which printed scores are rounded multiples, such as "1/30" for thirds of tenths',
+    "unit",
 )
 ZERO_METHOD = Parameter(
-    "zero_method", "zero differences, in SciPy's meaning", "text", ("wilcox", "pratt", "zsplit"), "wilcox"
+    "zero_method",
+    "treatment of zero differences, as in SciPy",
+    "text",
+    ("wilcox", "pratt", "zsplit"),
+    "wilcox",
 )
 INTERPOLATION = Parameter(
     "interpolation",
-    "between two values, in numpy.quantile's meaning",
+    "interpolation between two values, as in numpy.quantile",
     "text",
     ("linear", "inverted_cdf"),
     "linear",
@@ -173,16 +182,17 @@ LOWERCASE = Parameter("lowercase", "ignore upper and lower case", "boolean", def
 AVERAGED = (
     Parameter(
         "average",
-        "over classes, in scikit-learn's meaning",
+        "averaging over classes, as in scikit-learn",
         "text",
         ("binary", "micro", "macro", "weighted"),
         "binary",
     ),
     Parameter("positive", "the positive class of average binary", "label", default="1"),
-    Parameter("labels", "the classes that micro, macro and weighted take, instead of all", "labels"),
+    Parameter("labels", "the classes that micro, macro and weighted average over, instead of all", "labels"),
 )
 _SCHEME = (
-    "BIO as conlleval and seqeval read it, E- and S- too; IOB2, IOBES and BILOU as seqeval's strict mode"
+    "BIO as conlleval and seqeval read it, including E- and S-; IOB2, IOBES and BILOU as in seqeval's "
+    "strict mode"
 )
 TYPED = (
     Parameter("scheme", _SCHEME, "text", ("BIO", "IOB2", "IOBES", "BILOU"), "BIO"),
@@ -190,28 +200,33 @@ TYPED = (
 )
 POSITIVE = (Parameter("positive", "the positive class; all others are negative", "label", default="1"),)
 HARMONIC = "Harmonic mean of precision and recall, from the sums over all items."
-PRECISE, RECALLED = "How much of what was predicted is right.", "How much of what is right was predicted."
+PRECISE, RECALLED = (
+    "The share of predictions that are right.",
+    ("The share of true cases that were predicted."),
+)
 BLEU, CHRF = "Corpus BLEU, not the average of sentences.", "Corpus chrF: character n-grams."
 TER = "Translation edit rate; less is better."
-FAIR = "A score of classes that is fair to rare ones."
-KAPPA = "Agreement with gold beyond what the frequencies of the classes give by chance."
+FAIR = "A score over classes that counts rare ones fairly."
+KAPPA = "Agreement with gold beyond that expected by chance from the class frequencies."
 BALANCED = "Recall, averaged over the classes: rare ones weigh as much as frequent ones."
 G_MEAN = "Geometric mean of sensitivity and specificity: neither class may be neglected."
 SPECIFIC, NEGATIVE = (
-    "How much of what is negative was found so.",
-    "How much of what was called negative is so.",
+    "The share of negative cases that were labelled negative.",
+    "The share of negative predictions that are right.",
 )
 NUMBERS: tuple[Data, ...] = ("scores", "times")
 
 GROUP_AVERAGE = Parameter(
     "group_average",
-    "of groups: the mean of their own values, or all pairs together",
+    "of groups: the mean of their values, or all pairs together",
     "text",
     ("mean", "sum"),
     "mean",
 )
 SCALES = ("ranks", "raw", "standardized")
-SCALE = Parameter("scale", "of the scores, on which the systems are exchanged", "text", SCALES, "ranks")
+SCALE = Parameter(
+    "scale", "the scale of the scores on which the systems are exchanged", "text", SCALES, "ranks"
+)
 PAIRED = (SCALE, GROUP_AVERAGE)
 
 
@@ -262,12 +277,13 @@ ENTRIES = (
         data=NUMBERS, question="order", known_as=("scipy.stats.wilcoxon",),
     ),
     _quantile(
-        "median_difference", "the median", "Compares the middle scores, whatever the outliers are.",
+        "median_difference", "the median", "Compares the middle scores; robust to outliers.",
         "median of U minus median of V", (INTERPOLATION, UNIT),
         data=NUMBERS, question="quantile", known_as=("numpy.median",),
     ),
     _quantile(
-        "quantile_difference", "the quantile", "Compares a quantile: the latency that 95 % stay below, for example.",
+        "quantile_difference", "the quantile", ("Compares a quantile: for example, the latency below which "
+                                               "95 % of items stay."),
         "a quantile of U minus that of V",
         (Parameter("q", "which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95", "number"), INTERPOLATION, UNIT),
         data=NUMBERS, question="quantile", known_as=("numpy.quantile",),
@@ -290,7 +306,7 @@ ENTRIES = (
         question="share", known_as=("sklearn.metrics.recall_score",),
     ),
     _count(
-        "accuracy", "accuracy", "How much is right, over all units.", "accuracy from correct, total; or correct, incorrect",
+        "accuracy", "accuracy", "The share of units that are right.", "accuracy from correct, total; or correct, incorrect",
         question="share", known_as=("sklearn.metrics.accuracy_score",),
     ),
     _count(
@@ -351,7 +367,7 @@ ENTRIES = (
         question="rate", known_as=("sacrebleu.corpus_ter",),
     ),
     _label(
-        "accuracy", "accuracy", "How much is right, over all labels or tokens.",
+        "accuracy", "accuracy", "The share of labels or tokens that are right.",
         "labels that equal gold; of sequences, their tokens",
         data=("labels", "tags"), question="share", known_as=("sklearn.metrics.accuracy_score",),
     ),
@@ -360,7 +376,7 @@ ENTRIES = (
         data=("labels", "tags", "texts"), question="share",
     ),
     _label(
-        "token_accuracy", "token accuracy", "How many tokens are right; the items swap as a whole.", "tokens that equal gold",
+        "token_accuracy", "token accuracy", "The share of tokens that are right; items swap as a whole.", "tokens that equal gold",
         data=("tags",), question="share",
     ),
     _class(
@@ -405,12 +421,12 @@ ENTRIES = (
         question="overlap", known_as=("seqeval.metrics.f1_score",),
     ),
     _span(
-        "span_precision", "entity precision", "Of the entities that were predicted, how many are wholly right.",
+        "span_precision", "entity precision", "The share of predicted entities that are wholly right.",
         "precision of entities in sequences of tags", TYPED,
         question="share", known_as=("seqeval.metrics.precision_score",),
     ),
     _span(
-        "span_recall", "entity recall", "Of the entities there are, how many were wholly found.",
+        "span_recall", "entity recall", "The share of true entities that were predicted exactly.",
         "recall of entities in sequences of tags", TYPED,
         question="share", known_as=("seqeval.metrics.recall_score",),
     ),
@@ -476,12 +492,14 @@ STATISTICS: Mapping[Kind, tuple[Statistic, ...]] = {
 
 
 def statistic_of(kind: Kind, name: str) -> Statistic | None:
-    """The entry of a statistic; None where there is no such statistic of this kind of data."""
+    """Return the entry of a statistic; None where this kind of data has no such statistic."""
     return next((entry for entry in STATISTICS[kind] if entry.name == name), None)
 
 
 def require_known(kind: Kind, name: str, parameters: Mapping[str, Any]) -> Statistic:
-    """The entry of a statistic; refuses an unknown one, parameters of others, and what is none of the choices."""
+    """Return the entry of a statistic; refuse an unknown name, parameters of other statistics, and values outside the
+    choices.
+    """
     entry = statistic_of(kind, name)
     if entry is None:
         detail = f"The statistic must be one of: {', '.join(entry.name for entry in STATISTICS[kind])}."
@@ -493,7 +511,7 @@ def require_known(kind: Kind, name: str, parameters: Mapping[str, Any]) -> Stati
         pointer = f"/statistic/{key}"
         if key not in known:
             takes = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
-            detail = f"{key} is no parameter of {name}: {takes}.{_of_others(kind, key)}"
+            detail = f"{key} is not a parameter of {name}: {takes}.{_of_others(kind, key)}"
             raise InvalidTest.at(pointer, "unknown_parameter", detail)
         choices = known[key].choices
         if choices and value not in choices:
@@ -504,6 +522,6 @@ def require_known(kind: Kind, name: str, parameters: Mapping[str, Any]) -> Stati
 
 
 def _of_others(kind: Kind, parameter: str) -> str:
-    """Which statistics take a parameter; one without a name is the first of its kind."""
+    """Say which statistics take a parameter; a request without a name means the first of its kind."""
     names = [entry.name for entry in STATISTICS[kind] if any(p.name == parameter for p in entry.parameters)]
-    return f" It is one of {', '.join(names)}: name the statistic that is meant." if names else ""
+    return f" It is a parameter of {', '.join(names)}: name the statistic." if names else ""

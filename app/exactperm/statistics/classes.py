@@ -1,10 +1,10 @@
-"""Scores of labels by class: precision, recall and F1, averaged; Matthews' correlation, Cohen's kappa, balanced accuracy;
-and of a positive class against all others specificity, negative predictive value and geometric mean.
+"""Scores of labels by class: precision, recall and F1, averaged; Matthews' correlation, Cohen's kappa, balanced
+accuracy; and, for a positive class against all others, specificity, negative predictive value and geometric mean.
 
-What they mean is scikit-learn's (`precision_recall_fscore_support` with zero_division=0; `matthews_corrcoef`, Gorodkin 2004;
-`cohen_kappa_score` with replace_undefined_by=0; `balanced_accuracy_score`) and imbalanced-learn's (`specificity_score`,
-`geometric_mean_score`, of average binary); 0/0 is 0. Gold is the same of both systems, so that whatever is linear given gold is
-additive. Items may be sequences of labels, which then swap as a whole.
+They are defined as in scikit-learn (`precision_recall_fscore_support` with zero_division=0; `matthews_corrcoef`,
+Gorodkin 2004; `cohen_kappa_score` with replace_undefined_by=0; `balanced_accuracy_score`) and imbalanced-learn's
+(`specificity_score`, `geometric_mean_score` with average binary); 0/0 is 0. Both systems share gold, so that any score
+that is linear for fixed gold is additive. Items may be sequences of labels, which then swap as a whole.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ Score = tuple[Node, Callable[[Integers], Integers]]
 
 
 def reduce_classes(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
-    """The test of a score of labels by class; raises InvalidTest."""
+    """Return the test of a score of labels by class; raises InvalidTest."""
     codes = coded(data)
     node, counts = _SCORES.get(spec.name, _averaged)(codes, spec)
     return difference_of_scores(spec.name, node, counts(codes.u), counts(codes.v), data.pairing)
 
 
 def by_item(codes: CodedLabels, mask: NDArray[np.bool_]) -> Integers:
-    """How many labels of each item are in the mask, shape (N,)."""
+    """Count the labels of each item that are in the mask, shape (N,)."""
     return np.bincount(codes.unit[mask], minlength=codes.items).astype(np.int64)
 
 
 def by_class(
     codes: CodedLabels, labels: Integers, mask: NDArray[np.bool_], columns: Sequence[int]
 ) -> Integers:
-    """How often each item has each of the classes `columns` where `mask`, shape (N, len(columns)); may raise InvalidTest."""
+    """Count each of the classes `columns` in each item where `mask`, shape (N, len(columns)); may raise InvalidTest."""
     if codes.items * len(columns) * 4 > MAX_CELLS:
         raise InvalidTest.at(
             "/gold",
             "too_many_classes",
             f"{codes.items:,} items times {len(columns):,} classes are more counts than fit into memory: "
-            "restrict the classes by labels.",
+            "restrict the classes with labels.",
         )
     position = np.full(len(codes.labels), -1, dtype=np.int64)
     position[list(columns)] = np.arange(len(columns))
@@ -65,7 +65,7 @@ def by_class(
 
 
 def gold_sizes(codes: CodedLabels) -> list[int]:
-    """How often gold has each class."""
+    """Count each class in gold."""
     sizes: list[int] = np.bincount(codes.gold, minlength=len(codes.labels)).tolist()
     return sizes
 
@@ -83,8 +83,8 @@ def _averaged(codes: CodedLabels, spec: StatisticSpec) -> Score:
     if average == "micro":
         return _pooled(codes, spec.name, _chosen(codes, spec))
     detail = (
-        f"There are {len(codes.labels)} classes: average binary is for two of them. Choose micro, macro or weighted, or "
-        "one class by micro and labels."
+        f"There are {len(codes.labels)} classes, but average binary needs two. Choose micro, macro or "
+        "weighted, or select one class with micro and labels."
     )
     return _pooled(codes, spec.name, [_positive(codes, spec, "average", detail)])
 
@@ -92,23 +92,24 @@ def _averaged(codes: CodedLabels, spec: StatisticSpec) -> Score:
 def _average(spec: StatisticSpec) -> str:
     average = spec.parameters.get("average") or "binary"
     if average != "binary" and spec.parameters.get("positive") is not None:
-        detail = f"positive belongs to average binary; with {average}, restrict the classes by labels."
+        detail = f"positive applies only to average binary; with {average}, restrict the classes with labels."
         raise InvalidTest.at("/statistic/positive", "unknown_parameter", detail)
     if average == "binary" and spec.parameters.get("labels") is not None:
         detail = (
-            "labels belongs to the averages micro, macro and weighted; with binary, name the positive class."
+            "labels applies only to the averages micro, macro and weighted; with binary, name the positive "
+            "class."
         )
         raise InvalidTest.at("/statistic/labels", "unknown_parameter", detail)
     return str(average)
 
 
 def _chosen(codes: CodedLabels, spec: StatisticSpec) -> list[int] | None:
-    """Codes of `labels`, -1 for one that never occurs; None when all classes are meant."""
+    """Return the codes of `labels`, -1 for one that never occurs; None for all classes."""
     labels = spec.parameters.get("labels")
     if labels is None:
         return None
     if not isinstance(labels, list | tuple) or not labels or len(set(labels)) < len(labels):
-        detail = "labels must be a list of at least one class, each of them once."
+        detail = "labels must be a list of at least one class, without repeats."
         raise InvalidTest.at("/statistic/labels", "not_labels", detail)
     code_of: dict[Label, int] = {label: code for code, label in enumerate(codes.labels)}
     chosen = [code_of.get(label, -1) for label in labels]
@@ -118,13 +119,16 @@ def _chosen(codes: CodedLabels, spec: StatisticSpec) -> list[int] | None:
     texts = {str(label) for label in codes.labels}
     for label, code in zip(labels, chosen, strict=True):
         if code < 0 and str(label) in texts:
-            detail = "A label is text here and an integer in gold, u and v, or vice versa: they never match."
+            detail = (
+                "These labels and those of gold, u and v have different types (text and integer): "
+                "they never match."
+            )
             raise InvalidTest.at("/statistic/labels", "other_label_type", detail)
     return chosen
 
 
 def _positive(codes: CodedLabels, spec: StatisticSpec, pointer: str, not_binary: str) -> int:
-    """The code of the positive class; refuses more than two classes with `not_binary`."""
+    """Return the code of the positive class; refuse more than two classes with `not_binary`."""
     positive = spec.parameters.get("positive")
     if len(codes.labels) > 2 and (positive is None or pointer == "average"):
         raise InvalidTest.at(f"/statistic/{pointer}", "not_binary", not_binary)
@@ -136,7 +140,7 @@ def _positive(codes: CodedLabels, spec: StatisticSpec, pointer: str, not_binary:
 
 
 def _pooled(codes: CodedLabels, name: str, chosen: list[int] | None) -> Score:
-    """Counts of the chosen classes added up, then one score."""
+    """Score the summed counts of the chosen classes."""
     every = list(range(len(codes.labels))) if chosen is None else chosen
     gold = np.isin(codes.gold, every)
 
@@ -148,10 +152,10 @@ def _pooled(codes: CodedLabels, name: str, chosen: list[int] | None) -> Score:
 
 
 def _macro(codes: CodedLabels, name: str, chosen: list[int] | None) -> Score:
-    """The mean of each class's score. Without `labels`, over the classes of gold and of that system.
+    """Average the scores of the classes.
 
-    A class that gold never has scores 0, and counts in the mean of a system as soon as it is predicted:
-    min(1, predicted).
+    Without `labels`, the mean is over the classes of gold and of that system. A class absent from gold scores 0,
+    and counts in the mean of a system once it is predicted: min(1, predicted).
     """
     totals = gold_sizes(codes)
     named = range(len(codes.labels)) if chosen is None else [code for code in chosen if code >= 0]
@@ -167,7 +171,7 @@ def _macro(codes: CodedLabels, name: str, chosen: list[int] | None) -> Score:
 
 
 def _weighted(codes: CodedLabels, name: str, chosen: list[int] | None) -> Score:
-    """The mean of each class's score, weighed by how often gold has it: weighted recall is accuracy."""
+    """Average the scores of the classes, weighted by their frequency in gold: weighted recall is accuracy."""
     totals = gold_sizes(codes)
     named = range(len(codes.labels)) if chosen is None else chosen
     inside = [code for code in named if code >= 0 and totals[code]]
@@ -180,7 +184,9 @@ def _weighted(codes: CodedLabels, name: str, chosen: list[int] | None) -> Score:
 
 
 def _of_classes(codes: CodedLabels, node: Node, inside: list[int], outside: list[int]) -> Score:
-    """The formula over how often each class `inside` is right, then how often each of both lists is predicted."""
+    """Build the formula over the counts of right labels of each class `inside`, then the counts of predictions of both
+    lists.
+    """
     everywhere = np.ones(len(codes.gold), dtype=bool)
 
     def counts(system: Integers) -> Integers:
@@ -192,7 +198,7 @@ def _of_classes(codes: CodedLabels, node: Node, inside: list[int], outside: list
 
 
 def _class_scores(name: str, sizes: list[int]) -> list[Node]:
-    """The score of each class that gold has `sizes` times, over the sums of `_of_classes`."""
+    """Score each class, of frequency `sizes` in gold, over the sums of `_of_classes`."""
     width = len(sizes)
     return [
         _class_score(name, formula.variable(at), formula.variable(width + at), size)
@@ -215,13 +221,13 @@ _NAMES = ("tp", "tn", "negative", "gold_positive", "gold_negative")
 _OF_A_CLASS = {
     "specificity": "tn / gold_negative",
     "npv": "tn / negative",
-    # Roots of whole numbers one by one are sure to doubles at 0 as well; the root of a rounded product is not.
+    # Roots of single whole numbers have bounded errors in doubles, even at 0; the root of a rounded product does not.
     "g_mean": "sqrt(tp) * sqrt(tn) / (sqrt(max(1, gold_positive)) * sqrt(max(1, gold_negative)))",
 }
 
 
 def _of_a_class(codes: CodedLabels, spec: StatisticSpec) -> Score:
-    """Of the positive class against all others."""
+    """Score the positive class against all others."""
     detail = (
         f"There are {len(codes.labels)} classes: name the positive one; all others are taken as negative."
     )
@@ -239,7 +245,7 @@ def _of_a_class(codes: CodedLabels, spec: StatisticSpec) -> Score:
 def _mcc(codes: CodedLabels, _: StatisticSpec) -> Score:
     """(c s - sum p_k t_k) / sqrt((s^2 - sum p_k^2)(s^2 - sum t_k^2)): Gorodkin 2004, eq. 8 in counts.
 
-    c labels right of s; p_k and t_k how often class k is predicted and true. 0 where the root is.
+    c labels right of s; p_k and t_k how often class k is predicted and true. 0 where the root is 0.
     """
     classes = range(len(codes.labels))
     truth = gold_sizes(codes)
@@ -266,9 +272,9 @@ def _mcc(codes: CodedLabels, _: StatisticSpec) -> Score:
 
 
 def _kappa(codes: CodedLabels, _: StatisticSpec) -> Score:
-    """(s c - e) / (s^2 - e), e = sum p_k t_k (Cohen 1960): two sums, however many classes there are.
+    """(s c - e) / (s^2 - e), e = sum p_k t_k (Cohen 1960): two sums for any number of classes.
 
-    A label that is predicted adds to e how often gold has it. The names are those of `_mcc`.
+    A predicted label adds its frequency in gold to e. The names are those of `_mcc`.
     """
     size, truth = len(codes.gold), np.array(gold_sizes(codes), dtype=np.int64)
     right, chance = formula.variable(0), formula.variable(1)
@@ -284,9 +290,9 @@ def _kappa(codes: CodedLabels, _: StatisticSpec) -> Score:
 
 
 def _balanced_accuracy(codes: CodedLabels, _: StatisticSpec) -> Score:
-    """The mean of the recalls of gold's classes; a class that gold never has does not count.
+    """Average the recalls of gold's classes; a class absent from gold does not count.
 
-    Classes of one size share a sum, and weigh 1 / size.
+    Classes of equal size share a sum, with weight 1 / size.
     """
     truth = gold_sizes(codes)
     sizes = sorted({size for size in truth if size})

@@ -1,4 +1,4 @@
-"""Columns of items: some of them, in another order, of several data sets; missing outcomes, rows that are not items, repeated samples."""
+"""Columns of items: selection, order and concatenation; missing outcomes, rows that are not items, repeated samples."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ AnyColumn = TypeVar("AnyColumn")
 
 
 def taken(column: AnyColumn, items: Integers) -> AnyColumn:
-    """The values of a column of any kind at some positions, in their order; None stays None."""
+    """Select the values of a column of any kind at the given positions, in their order; None stays None."""
     values: Any = column
     if values is None:
         return column
@@ -56,7 +56,7 @@ def taken(column: AnyColumn, items: Integers) -> AnyColumn:
     if isinstance(values, Repeated):
         starts = np.cumsum(values.lengths) - values.lengths
         kept = values.lengths[items]
-        # Sample i of an item stands i places behind the first one.
+        # Sample i of an item is i places after the first.
         first = np.repeat(starts[items] - (np.cumsum(kept) - kept), kept)
         return Repeated(values.values[first + np.arange(len(first))], kept)  # type: ignore[return-value]
     if isinstance(values, NamedCounts):
@@ -67,9 +67,10 @@ def taken(column: AnyColumn, items: Integers) -> AnyColumn:
 
 
 def joined(columns: Sequence[Any], refusal: InvalidTest) -> Any:
-    """Columns of one kind end to end; integers beside decimals become those, or are refused where one would change.
+    """Concatenate columns of one kind; integers beside decimals become decimals, or are refused where that would change
+    one.
 
-    Of counts only those that all have are joined.
+    Only counts that all columns have are joined.
     """
     first = columns[0]
     if isinstance(first, Mapping):
@@ -78,7 +79,7 @@ def joined(columns: Sequence[Any], refusal: InvalidTest) -> Any:
             name: joined([column[name] for column in columns], refusal) for name in first if name in common
         }
     if any(isinstance(column, Repeated) for column in columns):
-        # One score for an item is one sample.
+        # A single score counts as one sample.
         lengths = np.concatenate([lengths_of(column) for column in columns])
         return Repeated(joined([samples_in(column) for column in columns], refusal), lengths)
     if not isinstance(first, np.ndarray):
@@ -124,12 +125,12 @@ def order_of_ids(ids: Sequence[str | int] | None) -> Integers | None:
 
 
 def _is_whole(key: Any) -> bool:
-    """Whether an id is a whole number as counting writes it."""
+    """Return whether an id is a whole number in canonical form."""
     return len(key) <= _DIGITS and key.isdecimal() and key.isascii()
 
 
 def in_order_of_ids(data: Paired) -> Paired:
-    """The same data with the items in the order of their ids, where they have any: nothing may depend on another one."""
+    """Sort the items by their ids, where they have any, so that nothing depends on the order of the input."""
     order = order_of_ids(data.pairing.ids)
     if order is None:
         return data
@@ -137,7 +138,7 @@ def in_order_of_ids(data: Paired) -> Paired:
     for name in (column.name for column in fields(data) if column.name != "pairing"):
         value = getattr(data, name)
         if isinstance(value, Gaps):
-            # The complete items come first.
+            # Complete items come first.
             if value.clusters is not None:
                 clusters = np.concatenate([value.clusters[order], value.clusters[len(order) :]])
                 value = replace(value, clusters=first_seen(clusters))
@@ -148,16 +149,15 @@ def in_order_of_ids(data: Paired) -> Paired:
     return replace(data, **changed)
 
 
-# Outcomes that are missing, each of them anything in a range: the fillings that are best and worst for U.
-#
-# With high for U's gaps and low for V's every effect of an item is as large as it can be, and the other way round as small.
-# P(sum of signed effects >= observed) is P(the effects whose sign is turned add up to at most 0), which no effect raises: the
-# one-sided p-values of the two fillings bound that of every other one. Under signs a two-sided p-value is the smaller of
-# 1 and twice the smaller one-sided one, so that those of the two fillings bound it as well, from above where zero does not
-# lie between their differences. Both ends are attained.
+# Missing outcomes, each of which may be anything in a range: the best and the worst filling for U. With high values for
+# U's gaps and low ones for V's, every effect of an item is as large as possible; the reverse makes it as small as
+# possible. P(sum of signed effects >= observed) is P(the effects whose sign is flipped add up to at most 0), which no
+# effect raises: the one-sided p-values of the two fillings bound that of every other filling. Under sign flips a
+# two-sided p-value is the smaller of 1 and twice the smaller one-sided one, so that those of the two fillings bound it
+# as well, from above where zero does not lie between their differences. Both bounds are attained.
 
 
-# Statistics that no outcome of U lowers, item by item.
+# Statistics that are monotone in the outcome of each item.
 MONOTONE = ("mean_difference", "sum_difference", "sign")
 
 
@@ -166,8 +166,8 @@ def require_bounded(data: Scores, spec: StatisticSpec) -> None:
     assert data.gaps is not None
     if spec.name not in MONOTONE:
         detail = (
-            "The ranks of all items change with a missing outcome, so that no two fillings bound the p-value: use "
-            f"{', '.join(MONOTONE)}, or `on_missing=drop`."
+            "The ranks of all items change with a missing outcome, so no two fillings bound the p-value: "
+            f"use {', '.join(MONOTONE)}, or `on_missing=drop`."
         )
         raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
     low, high = data.gaps.low, data.gaps.high
@@ -176,21 +176,21 @@ def require_bounded(data: Scores, spec: StatisticSpec) -> None:
             values = samples_in(side)
             if len(values) and not (low <= float(values.min()) and float(values.max()) <= high):
                 detail = (
-                    f"{name} has scores outside of [{low:g}, {high:g}], which a missing outcome is taken to lie in: set "
-                    "`missing_range` to the least and the largest score that there can be."
+                    f"{name} has scores outside of [{low:g}, {high:g}], the range assumed for a missing "
+                    "outcome: set `missing_range` to the least and the largest possible score."
                 )
                 raise InvalidTest.at("/missing_range", "scores_outside_range", detail)
 
 
 def filled(data: Scores, *, best: bool) -> Scores:
-    """All items, the gaps filled as well for U as can be (`best`), or as badly; complete items come first."""
+    """Return all items with the gaps filled in favour of U (`best`) or against it; complete items come first."""
     gaps = data.gaps
     assert gaps is not None
     of_u, of_v = (gaps.high, gaps.low) if best else (gaps.low, gaps.high)
     n_u, n_v = len(gaps.u), len(gaps.v)
     u = _joined(data.u, gaps.u, of_u, lengths_of(gaps.v), gaps.neither)
     v = _joined(data.v, gaps.v, of_v, lengths_of(gaps.u), gaps.neither)
-    # U's own items come before the gaps, V's behind them.
+    # U's items come before the gaps, V's after them.
     order = np.arange(len(data.u) + n_u + n_v + gaps.neither)
     first, start = len(data.v), len(data.v) + n_v
     behind = np.concatenate(
@@ -203,7 +203,9 @@ def filled(data: Scores, *, best: bool) -> Scores:
 def _joined(
     complete: Column | Repeated, own: Column | Repeated, fill: float, others: Integers, neither: int
 ) -> Column | Repeated:
-    """One system's column: complete items, those it alone has, and its gaps, with as many samples as the other has."""
+    """Build the column of a system: complete items, those it alone has, and its gaps, with as many samples as the other
+    has.
+    """
     lengths = np.concatenate(
         [lengths_of(complete), lengths_of(own), others, np.ones(neither, dtype=np.int64)]
     )
@@ -213,7 +215,7 @@ def _joined(
     if not whole and any(
         len(side) and side.dtype == np.int64 and np.abs(side).max() >= EXACT_DOUBLE for side in known
     ):
-        detail = "Such large whole numbers have no fractions beside them: give `missing_range` whole numbers."
+        detail = "Scores this large are whole numbers only: give `missing_range` as whole numbers."
         raise InvalidTest.at("/missing_range", "scores_too_large", detail)
     filling = np.full(number, int(fill), dtype=np.int64) if whole else np.full(number, fill)
     values = np.concatenate([*(side for side in known if len(side)), filling])
@@ -221,12 +223,12 @@ def _joined(
 
 
 def missing_outcomes(data: Scores) -> int:
-    """How many outcomes are missing; two for an item that neither system has."""
+    """Count the missing outcomes; two for an item that neither system has."""
     gaps = data.gaps
     return 0 if gaps is None else len(gaps.u) + len(gaps.v) + 2 * gaps.neither
 
 
-# Rows of averages or totals among the items: tools and spreadsheets write them at the end of a table, or on top
+# Rows of averages or totals among the items, which tools and spreadsheets write at the end or the top of a table
 
 
 OF_ROWS = (
@@ -246,7 +248,7 @@ SUMMARY = re.compile(
     r"(?:(?:macro|micro|weighted|samples?|overall|grand|unweighted|global)[ -]*)?"
     rf"(?:{'|'.join(OF_ROWS)}|score)(?:[ -]*score)?|all|overall|combined|macro|micro|aggregate|summary|accuracy"
 )
-# Next to such a row these are summaries, too (mean, std, min, max); alone they may be the names of items.
+# Next to such a row these are summaries as well (mean, std, min, max); alone they may be names of items.
 WEAK = re.compile(
     r"sd|sem|se|s\.?d|std\.? ?(?:dev(?:iation)?|err(?:or)?)|standard (?:deviation|error)|var|variance|min|max|minimum|maximum"
     r"|range|count|n|num|nan|mode|iqr|ci|p(?:25|50|75|90|95|99|99\.9|999)|\d{1,2}(?:\.\d+)? ?%"
@@ -260,7 +262,7 @@ SHOWN_NAMES = 5
 
 
 def is_summary(name: object) -> bool:
-    """Whether an id is one that tools give to a row of averages or totals; blank is one as well.
+    """Return whether tools give this id to a row of averages or totals; a blank id counts.
 
     >>> [is_summary(name) for name in ("Mean", "macro avg", "(all)", "average (10 items)", "q12", "meaning", 3)]
     [True, True, True, True, False, False, False]
@@ -270,7 +272,9 @@ def is_summary(name: object) -> bool:
 
 
 def _plain(name: object) -> str | None:
-    """A name without capitals, marks, brackets around it and a remark in brackets after it; None for what is no name."""
+    """Normalise a name: drop capitals, punctuation, enclosing brackets and a remark in brackets; None where it is not a
+    name.
+    """
     if not isinstance(name, str) or len(name) > SHOWN_CHARS:
         return None
     text = " ".join(name.replace("_", " ").split()).strip(MARKS).casefold()
@@ -284,14 +288,14 @@ def _is_weak(name: object) -> bool:
 
 
 def summary_rows(ids: Sequence[object]) -> list[int]:
-    """Where such rows stand: at the end or on top, several in a row, with the like of `std` and `max` among them."""
+    """Find such rows at the end or the top, several in a row, including names such as `std` and `max`."""
     last = _run(ids, range(len(ids) - 1, -1, -1))
     first = _run(ids, range(len(ids) - last))
     return [*range(first), *range(len(ids) - last, len(ids))]
 
 
 def _run(ids: Sequence[object], positions: range) -> int:
-    """How many of these rows, from the first one on, are of averages; none where there are only names of the weaker kind."""
+    """Count the leading rows of averages; 0 where only ambiguous names occur."""
     count, known = 0, False
     for position in positions:
         strong = is_summary(ids[position])
@@ -302,7 +306,7 @@ def _run(ids: Sequence[object], positions: range) -> int:
 
 
 def summary_warning(pairing: Pairing) -> DataWarning | None:
-    """The warning about such a row among the items, if there is one."""
+    """Warn about such rows among the items, if there are any."""
     ids = pairing.ids
     rows = [] if ids is None else summary_rows(ids)
     if ids is None or not rows:
@@ -319,7 +323,7 @@ def summary_warning(pairing: Pairing) -> DataWarning | None:
 # Repeated samples of items: their means, and how they vary
 
 
-# Farther from a multiple of the unit than this share of it is not rounding.
+# A distance of more than this share of the unit from its nearest multiple is not rounding.
 TOLERANCE = Fraction(1, 4)
 MAX_UNIT_PART = 10**15
 # Of the least common multiple of the numbers of samples.
@@ -331,10 +335,9 @@ _ZERO = re.compile(r"/0+$")
 def item_scores(data: Scores, unit: Fraction | None = None, *, exactly: bool = False) -> Lattice:
     """The columns u and v with one score per item, shape (N,) each.
 
-    Means of repeated samples are exact on the lattice of the values over the least common multiple of the
-    numbers of samples; only of many items, and when that outgrows 60 bits, are they doubles, correctly rounded,
-    instead. `unit` puts every value on its nearest multiple of it first; `exactly` says that single scores are
-    not to be rounded, however many. Raises InvalidTest.
+    Means of repeated samples are exact on the lattice of the values over the least common multiple of the numbers of
+    samples; with many items that outgrow 60 bits they are correctly rounded doubles instead. `unit` first moves every
+    value to its nearest multiple; `exactly` forbids rounding of single scores, however many. Raises InvalidTest.
     """
     require_items(len(data.u), "/u")
     require_same_length(len(data.u), len(data.v), "/v", ("u", "v"))
@@ -347,32 +350,32 @@ def item_scores(data: Scores, unit: Fraction | None = None, *, exactly: bool = F
 
 
 def samples_of(data: Scores) -> tuple[int, int] | None:
-    """How many samples u and v have in all; None when there is one score per item."""
+    """Count the samples of u and v in all; None when there is one score per item."""
     if not isinstance(data.u, Repeated) and not isinstance(data.v, Repeated):
         return None
     return len(samples_in(data.u)), len(samples_in(data.v))
 
 
 def unit_of(given: Any) -> Fraction | None:
-    """The parameter `unit`: a positive number, or text such as "1/30"."""
+    """Parse the parameter `unit`: a positive number, or text such as "1/30"."""
     if given is None:
         return None
     text = repr(given) if isinstance(given, int | float) and not isinstance(given, bool) else str(given)
-    # The pattern keeps exponents, and so enormous powers of ten, out of texts.
+    # The pattern rejects exponents in texts, and with them enormous powers of ten.
     written = isinstance(given, float) or (_UNIT.fullmatch(text) is not None and not _ZERO.search(text))
     unit = Fraction(text) if written and text not in {"nan", "inf", "-inf"} else Fraction(0)
     if not 0 < unit.numerator <= MAX_UNIT_PART or unit.denominator > MAX_UNIT_PART:
         detail = (
-            'unit must be a positive number or fraction such as "1/30": what all scores are multiples of.'
+            'unit must be a positive number, or a fraction such as "1/30", of which all scores are multiples.'
         )
         raise InvalidTest.at("/statistic/unit", "not_a_unit", detail)
     return unit
 
 
 def _multiples(side: Column | Repeated, unit: Fraction, pointer: str) -> Integers:
-    """The nearest multiple of the unit to each value; refuses values that are not near one."""
+    """Return the multiple of the unit nearest to each value; refuse values that are not near one."""
     values = samples_in(side).astype(np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):  # beyond all doubles is beyond EXACT_DOUBLE
+    with np.errstate(over="ignore", invalid="ignore"):  # a value beyond all doubles is beyond EXACT_DOUBLE
         scaled = values * float(unit.denominator) / float(unit.numerator)
         nearest = np.rint(scaled)
         off = (np.abs(scaled - nearest) > float(TOLERANCE)) | (np.abs(nearest) >= EXACT_DOUBLE)
@@ -381,7 +384,10 @@ def _multiples(side: Column | Repeated, unit: Fraction, pointer: str) -> Integer
         raise InvalidTest.at(
             f"{pointer}/{_item_pointer(side, index)}",
             "off_unit",
-            f"That score is farther than unit/4 from every multiple of the unit {unit}: it is not a rounded multiple.",
+            (
+                f"The score is farther than unit/4 from every multiple of the unit {unit}: it is not a rounded "
+                "multiple."
+            ),
         )
     return nearest.astype(np.int64)
 
@@ -408,7 +414,7 @@ def _means(data: Scores, lattice: Lattice) -> Lattice:
             _sums(column.astype(kind), sizes, common)
             for column, sizes in zip(lattice.columns, lengths, strict=True)
         )
-        # A mean is off by no more than its samples are.
+        # The error of a mean is at most that of its samples.
         return Lattice(lattice.unit / common, columns, lattice.error * common)
     rounded = [
         _rounded_means(column, sizes, lattice.unit)
@@ -420,13 +426,13 @@ def _means(data: Scores, lattice: Lattice) -> Lattice:
 
 
 def _ulps(columns: list[Column], unit: Fraction) -> int:
-    """The last place of the largest number, in units, rounded up: what rounding to doubles is off by at most."""
+    """Return the last place of the largest number, in units, rounded up: it bounds the error of rounding to doubles."""
     largest = max(float(np.abs(column).max(initial=0.0)) for column in columns)
     return math.ceil(Fraction(math.ulp(largest)) / unit)
 
 
 def _sums(values: Whole, lengths: Integers | None, common: int) -> Whole:
-    """common * mean of each item."""
+    """Return common * mean of each item."""
     if lengths is None:
         return values * common
     starts = np.cumsum(lengths) - lengths
@@ -436,7 +442,7 @@ def _sums(values: Whole, lengths: Integers | None, common: int) -> Whole:
 
 
 def _rounded_means(values: Whole, lengths: Integers | None, unit: Fraction) -> Column:
-    """The double nearest to each item's mean."""
+    """Return the double nearest to each item's mean."""
     sizes = np.ones(len(values), dtype=np.int64) if lengths is None else lengths
     starts = np.cumsum(sizes) - sizes
     sums = np.add.reduceat(values, starts).tolist()
@@ -446,18 +452,17 @@ def _rounded_means(values: Whole, lengths: Integers | None, unit: Fraction) -> C
 # Samples of right-or-wrong items: right every time (pass^k), right at least once (pass@k)
 
 
-# What a right sample scores; a wrong one has 0.
+# The scores of a right sample; a wrong one scores 0.
 _RIGHT = (1, 100)
 
 
 def per_item(data: Scores, spec: StatisticSpec) -> Scores:
-    """The data with one score per item where `repeats` is all or any; as it is for the mean, or without repeated samples.
+    """Reduce repeated samples to one score per item where `repeats` is all or any; return other data unchanged.
 
-    An item is right where all (the least), or any (the largest) of its samples is: no arithmetic, hence exact.
-
-    Raises InvalidTest for samples that are not right or wrong, and for unequal numbers of them, whatever they become:
-    more samples are less often all right, more often right at all, and vary less about their mean, so that exchanging
-    them would change the law though the systems are the same.
+    An item is right where all (the least) or any (the largest) of its samples are: no arithmetic, hence exact.
+    Raises InvalidTest for samples that are not right or wrong, and for unequal numbers of samples: more samples are
+    less often all right and more often right at least once, so that exchanging unequal numbers would change the
+    distribution even of identical systems.
     """
     if len(data.u) == len(data.v):
         _require_as_many({"/u": data.u, "/v": data.v}, {})
@@ -472,7 +477,7 @@ def per_item(data: Scores, spec: StatisticSpec) -> Scores:
 def per_item_systems(
     columns: Mapping[str, Column | Repeated], present: Mapping[str, Integers], spec: StatisticSpec
 ) -> Mapping[str, Column | Repeated]:
-    """The same for the columns of many systems, by name; `present` as `Systems` has it.
+    """Reduce repeated samples in the columns of many systems, by name; `present` as in `Systems`.
 
     Raises InvalidTest with pointers `<name>/<item of its column>`.
     """
@@ -485,7 +490,7 @@ def per_item_systems(
 
 
 def _require_as_many(columns: Mapping[str, Column | Repeated], present: Mapping[str, Integers]) -> None:
-    """Refuse an item of which one column has more samples than another; raises InvalidTest at `<name>/<item>`."""
+    """Refuse an item with more samples in one column than in another; raises InvalidTest at `<name>/<item>`."""
     if not any(isinstance(column, Repeated) for column in columns.values()):
         return
     last = max(int(own[-1]) for own in present.values()) if present else -1
@@ -504,24 +509,24 @@ def _require_as_many(columns: Mapping[str, Column | Repeated], present: Mapping[
 def unequal_runs(
     pointer: str, here: int, other: int, item: str = "This item", choices: tuple[Choice, ...] = ()
 ) -> InvalidTest:
-    """The refusal of an item that was run `here` times, and `other` times by another system."""
+    """Return the refusal of an item that was run `here` times here and `other` times by another system."""
     detail = (
-        f"{item} has {here:,} {'run' if here == 1 else 'runs'} here and {other:,} in another system. Results of more runs "
-        "follow another law, so that even a system and itself would differ: give both as many runs of every item, and "
-        "leave out those that one has more of."
+        f"{item} has {here:,} {'run' if here == 1 else 'runs'} here and {other:,} in another system. "
+        "Results of more runs have another distribution, so that even identical systems would differ: give "
+        "both systems the same number of runs of every item, and leave out the surplus."
     )
     return InvalidTest.at(pointer, "unequal_repeats", detail, choices)
 
 
 def _rule_of_repeats(spec: StatisticSpec, columns: Sequence[Column | Repeated]) -> str | None:
-    """`all` or `any`, where there is something to ask it of."""
+    """Return `all` or `any` where there are repeated samples."""
     asked = spec.parameters.get("repeats")
     several = any(isinstance(column, Repeated) for column in columns)
     return str(asked) if asked in {"all", "any"} and several else None
 
 
 def _require_right_or_wrong(sides: Sequence[Column | Repeated], asked: str) -> None:
-    """Refuse samples that are neither 0 nor what a right one scores."""
+    """Refuse samples that are neither 0 nor the score of a right one."""
     columns = [samples_in(side) for side in sides]
     for right in _RIGHT:
         if all(bool(((column == 0) | (column == right)).all()) for column in columns):
@@ -541,11 +546,11 @@ def _reduced(side: Column | Repeated, asked: str) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How the samples of one system's items vary.
+    """The variation of samples within the items of a system.
 
-    `variance` is the mean square about the items' own means, pooled over the items with degrees of freedom k - 1; None
-    where no item has two samples. `flips` is the share of the items with two samples or more whose samples are not all
-    the same; None where there is no such item.
+    `variance` is the mean square about the items' means, pooled over the items with k - 1 degrees of freedom; None
+    where no item has two samples. `flips` is the share of items with two or more samples whose samples are not all
+    equal; None where there is no such item.
     """
 
     samples: int
@@ -554,7 +559,7 @@ class Spread:
 
 
 def spread_of(side: Column | Repeated) -> Spread | None:
-    """The spread of a system's samples; None where every item has a single score."""
+    """Return the spread of a system's samples; None where every item has a single score."""
     if not isinstance(side, Repeated):
         return None
     starts = np.cumsum(side.lengths) - side.lengths
@@ -566,7 +571,7 @@ def spread_of(side: Column | Repeated) -> Spread | None:
     values = side.values.astype(np.float64)
     means = np.add.reduceat(values, starts) / side.lengths
     off = values - np.repeat(means, side.lengths)
-    # Items whose samples agree have no variance, whatever the rounding of their mean.
+    # Items whose samples agree have no variance, even if their mean is rounded.
     off[np.repeat(low == high, side.lengths)] = 0.0
     with np.errstate(over="ignore"):
         squares = off * off

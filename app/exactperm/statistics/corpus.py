@@ -1,7 +1,7 @@
-"""BLEU, chrF and TER of two systems' segments, or of statistics of segments that were counted elsewhere.
+"""BLEU, chrF and TER of the segments of two systems, or of segment statistics counted elsewhere.
 
-Swapping a segment swaps its row of sufficient statistics; the corpus score is a function of their sums, as sacrebleu computes it
-(Post 2018), on its scale of 0 to 100. Texts are counted by sacrebleu, which is imported only then.
+Swapping a segment swaps its row of sufficient statistics; the corpus score is a function of their sums, as sacrebleu
+computes it (Post 2018), on its scale of 0 to 100. Texts are counted by sacrebleu, which is imported only when needed.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Bleu(Quantity):
         product: Reals = np.asarray(1.0)
         smoothing: Reals = np.asarray(1.0)
         for matched, possible in zip(correct, total, strict=True):
-            # A box has rows that no corpus can have, with negative counts: they score 0, as in `value_at`.
+            # A box may hold rows that no corpus can have, with negative counts: they score 0, as in `value_at`.
             scored = scored & (matched >= 0) & (possible > 0)
             smoothing = np.where(matched == 0, 2.0 * smoothing, smoothing)
             numerator = np.where(matched == 0, 1.0 / smoothing, matched)
@@ -184,7 +184,7 @@ class Chrf(Quantity):
         scored = below > 0.0
         value = 100.0 * (1.0 + factor) * precision * recall / np.where(scored, below, 1.0)
         value = np.where(scored, value, 0.0)
-        # Sums of positive terms: every operation adds one rounding at most.
+        # Sums of positive terms: every operation adds at most one rounding.
         return Approximation(value, np.abs(value) * (_U * (2.0 * n + 16.0)) + 1e-300)
 
     def value_at(self, row: Sequence[int], *, last: bool) -> Exact | None:
@@ -230,21 +230,21 @@ def _cost(orders: int) -> StateCost:
     return StateCost(_FILTER_NS + _FILTER_ORDER_NS * orders, None, (first, first + _LAST_BALL_NS))
 
 
-# How long sacrebleu will take to count the segments of a test, before it does
+# Predicted time of sacrebleu for the segments of a test
 
 
 _SECONDS_PER_CHAR = {"bleu": 1.2e-6, "chrf": 3e-6, "ter": 5e-7}
 _SECONDS_PER_SEGMENT = 5e-5
-# Of lib_ter: how far words are shifted, how wide its edit distance is, how many shifts it tries in all, and how long
-# the longest shifted phrase is.
+# Limits of lib_ter: the distance of shifts, the width of the edit distance, the total number of shifts tried, and the
+# length of a shifted phrase.
 _DISTANCE, _BEAM, _SHIFTS, _PHRASE = 50, 50, 1000, 10
 _CELL_S, _COPIED_S, _SHIFT_S = 6.5e-7, 4e-8, 2e-5
-# Longer segments are taken to need every shift.
+# Longer segments are assumed to need every shift.
 _ALIGNED_WORDS = 300
 
 
 def predicted_seconds(data: Segments, name: str, words: Callable[[str], Sequence[str]]) -> float:
-    """Predicted seconds for the statistics of both systems' segments under bleu, chrf or ter, whose words those are."""
+    """Predict the seconds for the statistics of both systems' segments under bleu, chrf or ter."""
     references = sum(len(text) for texts in data.references for text in texts)
     chars = sum(map(len, data.u)) + sum(map(len, data.v)) + 2 * references
     seconds = 2 * _SECONDS_PER_SEGMENT * len(data.u) + _SECONDS_PER_CHAR[name] * chars
@@ -259,7 +259,7 @@ def predicted_seconds(data: Segments, name: str, words: Callable[[str], Sequence
 
 
 def edit_seconds(words: Sequence[str], reference: Sequence[str]) -> float:
-    """Predicted seconds for the TER of one segment against one reference."""
+    """Predict the seconds for the TER of one segment against one reference."""
     n, m = len(words), len(reference)
     distance = _CELL_S * n * min(m, _BEAM) + _COPIED_S * n * m
     if list(words) == list(reference):
@@ -268,7 +268,9 @@ def edit_seconds(words: Sequence[str], reference: Sequence[str]) -> float:
 
 
 def _shifts(words: Sequence[str], reference: Sequence[str]) -> int:
-    """About how many shifts will be tried: pairs of equal words that are both out of place, and how they repeat."""
+    """Estimate the number of shifts that will be tried, from pairs of equal words that are both out of place, and their
+    repetitions.
+    """
     if max(len(words), len(reference)) > _ALIGNED_WORDS:
         return _SHIFTS if set(words) & set(reference) else 0
     wrong, wanted = _unmatched(words, reference)
@@ -292,12 +294,12 @@ def _shifts(words: Sequence[str], reference: Sequence[str]) -> int:
             phrases += 1
             if tried >= _SHIFTS:
                 return _SHIFTS
-    # Every shift that helps is followed by another round.
+    # Every successful shift is followed by another round.
     return min(_SHIFTS, tried * (1 + min(phrases, len(wrong)) // 2))
 
 
 def _unmatched(words: Sequence[str], reference: Sequence[str]) -> tuple[list[int], list[int]]:
-    """The places of words and of reference words outside a longest-blocks alignment."""
+    """Return the places of words and of reference words outside a longest-blocks alignment."""
     wrong, wanted = set(range(len(words))), set(range(len(reference)))
     for block in SequenceMatcher(None, words, reference, autojunk=False).get_matching_blocks():
         wrong -= set(range(block.a, block.a + block.size))
@@ -306,14 +308,16 @@ def _unmatched(words: Sequence[str], reference: Sequence[str]) -> tuple[list[int
 
 
 def roughly_edits(words: Sequence[str], reference: Sequence[str]) -> int:
-    """Edits as far as the words alone tell, whatever their order: for plans, which must not cost what they predict."""
+    """Estimate the edits from the words alone, regardless of order: for plans, which must not cost as much as the
+    test.
+    """
     missing = sum((Counter(words) - Counter(reference)).values())
     return max(missing, abs(len(words) - len(reference)))
 
 
 CHAR_ORDERS = 6
 MAX_WORD_ORDERS = 4
-# What a plan looks at: so many segments, so much of each.
+# The number of segments, and of characters of each, that a plan examines.
 _ESTIMATED_SEGMENTS, _ESTIMATED_CHARS = 50, 1000
 # Above this, edits times the common multiple of the numbers of references might be rounded.
 MAX_COMMON_REFERENCES = 10**6
@@ -324,12 +328,14 @@ BLEU_NAMES = ("sys_len", "ref_len", *(c for c, _ in _BLEU_PAIRS), *(t for _, t i
 
 
 def reduce_segments(data: Segments, spec: StatisticSpec) -> Additive | Joint:
-    """The test of corpus BLEU, chrF or TER of texts; raises InvalidTest, also when sacrebleu is not installed."""
+    """Return the test of corpus BLEU, chrF or TER of texts; raises InvalidTest, also when sacrebleu is not
+    installed.
+    """
     return reduce_corpus_counts(*counted(data, spec))
 
 
 def counting_seconds(data: Segments, spec: StatisticSpec) -> float:
-    """Predicted seconds of `counted`; none for what it refuses."""
+    """Predict the seconds of `counted`; 0 for data it refuses."""
     if spec.name != "ter":
         return predicted_seconds(data, spec.name, str.split)
     try:
@@ -340,9 +346,10 @@ def counting_seconds(data: Segments, spec: StatisticSpec) -> float:
 
 
 def counted(data: Segments, spec: StatisticSpec, *, estimated: bool = False) -> tuple[Counts, StatisticSpec]:
-    """The segments' statistics under the names that `reduce_corpus_counts` takes, and what to test of them.
+    """Count the segments under the names that `reduce_corpus_counts` takes; return the counts and the statistic to
+    test.
 
-    `estimated` statistics cost next to nothing, whatever the texts: they serve plans. Raises InvalidTest, also when
+    `estimated` statistics cost next to nothing for any texts: they serve plans. Raises InvalidTest, also when
     sacrebleu is not installed.
     """
     _require_segments(data)
@@ -354,7 +361,9 @@ def counted(data: Segments, spec: StatisticSpec, *, estimated: bool = False) -> 
         # The reference length of an item is a mean over its references.
         common = math.lcm(*{len(references) for references in data.references})
         if common > MAX_COMMON_REFERENCES:
-            detail = "The numbers of references differ too much for their mean lengths to be added exactly."
+            detail = (
+                "The numbers of references differ too much for mean reference lengths to be added exactly."
+            )
             raise InvalidTest.at("/references", "too_many_references", detail)
         names, rows = TER_NAMES, [np.rint(row * common) for row in rows]
     elif spec.name == "chrf":
@@ -367,7 +376,7 @@ def counted(data: Segments, spec: StatisticSpec, *, estimated: bool = False) -> 
 
 
 def reduce_corpus_counts(data: Counts, spec: StatisticSpec) -> Additive | Joint:
-    """The test of a corpus score from rows of segment statistics under their names; raises InvalidTest."""
+    """Return the test of a corpus score from rows of segment statistics under their names; raises InvalidTest."""
     require_counts(data)
     score: Quantity
     if spec.name == "chrf":
@@ -390,7 +399,7 @@ def reduce_corpus_counts(data: Counts, spec: StatisticSpec) -> Additive | Joint:
 
 
 def _orders(data: Counts) -> int:
-    """How many orders of chrF there are counts for: hyp_1, hyp_2, ... without a gap; at least one."""
+    """Count the orders of chrF that have counts: hyp_1, hyp_2, ... without a gap; at least one."""
     orders = 0
     while f"hyp_{orders + 1}" in data.u:
         orders += 1
@@ -418,7 +427,7 @@ def _require_segments(data: Segments) -> None:
 
 
 def _metric(spec: StatisticSpec) -> Any:
-    """sacrebleu's metric with its own defaults, and the parameters that were given."""
+    """Create sacrebleu's metric from its defaults and the parameters of the statistic."""
     require_known("segments", spec.name, spec.parameters)
     try:
         metrics: Any = importlib.import_module("sacrebleu.metrics")
@@ -435,12 +444,12 @@ def _metric(spec: StatisticSpec) -> Any:
     if isinstance(words, bool) or not isinstance(words, int) or not 0 <= words <= MAX_WORD_ORDERS:
         detail = f"`word_order` must be an integer from 0 to {MAX_WORD_ORDERS}; 2 is chrF++."
         raise InvalidTest.at("/statistic/word_order", "out_of_range", detail)
-    # Which of several references is best for a segment depends on beta.
+    # The best of several references for a segment depends on beta.
     return metrics.CHRF(**given | {"beta": float(beta_of(spec, default=2))}, char_order=CHAR_ORDERS)
 
 
 def _statistics(metric: Any, system: Sequence[str], data: Segments) -> list[list[float]]:
-    """sacrebleu's sufficient statistics, a row for each segment."""
+    """Return sacrebleu's sufficient statistics, a row for each segment."""
     # sacrebleu takes one document for each reference, None where an item has fewer of them.
     documents = list(itertools.zip_longest(*data.references))
     rows: list[list[float]] = metric._extract_corpus_statistics(list(system), documents)  # noqa: SLF001 -- no public way
@@ -448,13 +457,17 @@ def _statistics(metric: Any, system: Sequence[str], data: Segments) -> list[list
 
 
 def _words(ter: Any, text: str) -> list[str]:
-    """As TER compares them: in lower case, and with `normalized` punctuation apart, unless the parameters change that."""
+    """Split words as TER compares them: in lower case, and with `normalized` punctuation apart, unless the parameters
+    change that.
+    """
     words: list[str] = ter._preprocess_segment(text).split()  # noqa: SLF001 -- no public way
     return words
 
 
 def _estimated(metric: Any, system: Sequence[str], data: Segments) -> list[list[float]]:
-    """Rows like `_statistics`, from the beginnings of a few segments, again and again; TER's by words alone."""
+    """Return rows like those of `_statistics`, repeated from the beginnings of a few segments; those of TER by words
+    alone.
+    """
     if type(metric).__name__ == "TER":
         return [
             _estimated_edits(metric, text, references)

@@ -26,7 +26,7 @@ from .sum_function import score_of
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One set of counts that gives a statistic: their names, the score, and which cannot exceed which."""
+    """A set of counts that gives a statistic: their names, the score, and which count cannot exceed which."""
 
     names: tuple[str, ...]
     expression: str
@@ -36,14 +36,14 @@ class Variant:
 _RETRIEVED = (("tp", "predicted"), ("tp", "gold"))
 _CONFUSION = ("tp", "fp", "fn", "tn")
 _ALL = "(tp + fp + fn + tn)"
-# The square of all times the agreement that is expected by chance: Cohen 1960. Of the same gold it is linear.
+# The square of all times the agreement that is expected by chance: Cohen 1960. It is linear where gold is shared.
 _CHANCE = "((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn))"
 
 
 def _root(sizes: str) -> str:
-    """The root of a count of parts; where there are none, what is divided is 0 and so is the score.
+    """The root of a count, at least 1: where the count is 0 the numerator is 0, and so is the score.
 
-    Roots of whole numbers one by one are sure to doubles at 0 as well; the root of a rounded product is not.
+    Roots of single whole numbers have bounded errors in doubles, even at 0; the root of a rounded product does not.
     """
     return f"sqrt(max(1, {sizes}))"
 
@@ -89,12 +89,12 @@ VARIANTS: Mapping[str, tuple[Variant, ...]] = {
     "npv": (Variant(("tn", "fn"), "tn / (tn + fn)"),),
 }
 MIN_BETA, MAX_BETA = 1e-6, 1e6
-# Trees of named scores that are kept; each beta has its own.
+# The number of cached trees of named scores; each beta has a tree.
 _CACHE_SIZE = 32
 
 
 def reduce_counts(data: Counts, spec: StatisticSpec) -> Additive | Joint:
-    """The test of f(sums of U's counts) - f(sums of V's); additive where every denominator is shared.
+    """Return the test of f(sums of U's counts) - f(sums of V's); additive where every denominator is shared.
 
     Raises InvalidTest when counts are missing, not whole or negative, or a parameter is wrong.
     """
@@ -105,7 +105,7 @@ def reduce_counts(data: Counts, spec: StatisticSpec) -> Additive | Joint:
 
 
 def require_counts(data: Counts) -> None:
-    """Refuse counts that cannot be paired: none at all, other names in u than in v, other lengths."""
+    """Refuse counts that cannot be paired: no counts, different names in u and v, different lengths."""
     if not data.u:
         raise InvalidTest.at("/u", "empty", "There are no counts: give at least one named count per item.")
     if set(data.u) != set(data.v):
@@ -120,12 +120,12 @@ def require_counts(data: Counts) -> None:
 
 
 def table(system: Mapping[str, Column], names: tuple[str, ...], pointer: str) -> Integers:
-    """The named counts as integers, shape (N, m); refuses what is negative or not whole."""
+    """Return the named counts as integers, shape (N, m); refuse negative and fractional counts."""
     return np.stack([whole(system[name], f"{pointer}/{pointer_token(name)}") for name in names], axis=1)
 
 
 def whole(column: Column, pointer: str) -> Integers:
-    """A column of counts as integers; refuses the first that is negative or not whole."""
+    """Return a column of counts as integers; refuse the first that is negative or not whole."""
     wrong = (column < 0) | (column > MAX_INTEGER)
     if column.dtype != np.int64:
         wrong |= (column != np.rint(column)) | (np.abs(column) > EXACT_DOUBLE)
@@ -147,7 +147,7 @@ def _named(data: Counts, spec: StatisticSpec) -> Score:
 
 
 def _fitting(data: Counts, name: str, variants: tuple[Variant, ...]) -> Score:
-    """The first variant whose counts are all there; others that are there too must agree with it."""
+    """Choose the first variant whose counts are all present; other complete variants must agree with it."""
     present = [variant for variant in variants if set(variant.names) <= set(data.u)]
     if not present:
         sets = "; or ".join(", ".join(variant.names) for variant in variants)
@@ -162,7 +162,7 @@ def _fitting(data: Counts, name: str, variants: tuple[Variant, ...]) -> Score:
         scores = {score_of(Formula(node), row) for node, row in zip(nodes, sums, strict=True)}
         if len(scores) > 1:
             sets = " and ".join(f"({', '.join(variant.names)})" for variant in present)
-            detail = f"The counts {sets} give different values of {name}: give only those that count."
+            detail = f"The counts {sets} give different values of {name}: give only one set."
             raise InvalidTest.at(pointer, "ambiguous_counts", detail)
     return present[0].names, nodes[0], ""
 
@@ -173,7 +173,7 @@ def _parsed(variant: Variant) -> Node:
 
 
 def refuse_excess(data: Counts, pairs: tuple[tuple[str, str], ...]) -> None:
-    """Refuse items whose first count of a pair is more than the second."""
+    """Refuse items where the first count of a pair exceeds the second."""
     for pointer, system in (("/u", data.u), ("/v", data.v)):
         for part, total in pairs:
             excess = system[part] > system[total]
@@ -185,7 +185,7 @@ def refuse_excess(data: Counts, pairs: tuple[tuple[str, str], ...]) -> None:
                 )
 
 
-# What an item's results are out of, which a system does not choose: its questions, or those of a class.
+# Totals that a system does not choose: the questions of an item, or those of a class.
 _OUT_OF = (("total",), ("correct", "incorrect"), _CONFUSION, ("gold",), ("tp", "fn"), ("tn", "fp"))
 _WITH_TOTALS = {name: sets for name, sets in VARIANTS.items() if name not in {"precision", "npv"}}
 _WITH_TOTALS["fbeta"] = VARIANTS["f1"]
@@ -193,9 +193,9 @@ _LEAST_TOTALS = 10
 
 
 def totals_warning(data: Counts, spec: StatisticSpec) -> DataWarning | None:
-    """The warning that nearly all items have a larger total in one system, as sums over more runs have, if they do.
+    """Warn if nearly all items have a larger total in one system, as sums over more runs do.
 
-    A ratio's denominator may be a part of the result, such as a time, so that a gate decides on it all the same.
+    A ratio's denominator may be part of the result, such as a time, so that a gate still decides.
     """
     names = _out_of(set(data.u), spec)
     if names is None:
@@ -209,12 +209,12 @@ def totals_warning(data: Counts, spec: StatisticSpec) -> DataWarning | None:
 
 
 def board_totals_warning(systems: Systems, spec: StatisticSpec) -> DataWarning | None:
-    """The same of the systems of a board: the first pair of which one has the larger totals, if there is one."""
+    """Warn about the first pair of a board's systems of which one has the larger totals, if there is one."""
     columns = cast("Mapping[str, Mapping[str, Column]]", systems.columns)
     names = _out_of(set(next(iter(columns.values()))), spec)
     if names is None:
         return None
-    # Most systems have the same totals, so that few are left to compare.
+    # Most systems have the same totals, so few remain to compare.
     distinct: dict[bytes, tuple[str, Integers, Integers]] = {}
     for name, column in columns.items():
         total = np.sum([column[count] for count in names], axis=0)
@@ -234,27 +234,29 @@ def board_totals_warning(systems: Systems, spec: StatisticSpec) -> DataWarning |
 
 
 _MORE_RUNS = (
-    "Sums over more runs, or over other questions, vary less, so that even a system and itself would differ: count as many runs "
-    "of each item in both."
+    "Sums over more runs, or over other questions, vary differently, so that even identical systems would "
+    "differ: count the same number of runs of each item in both."
 )
-_MOST_TOTALS = 50  # distinct ones, of which each two are compared
+_MOST_TOTALS = 50  # distinct totals, compared pair by pair
 
 
 def _out_of(counted: set[str], spec: StatisticSpec) -> tuple[str, ...] | None:
-    """The counts that an item's results are out of."""
+    """Return the totals among the counts."""
     if spec.name == "ratio":
         names = (str(spec.parameters["denominator"]),)
         return names if set(names) <= counted else None
     fitting = [
         set(variant.names) for variant in _WITH_TOTALS.get(spec.name, ()) if set(variant.names) <= counted
     ]
-    # Other counts that were sent say nothing of the statistic.
+    # Other counts do not bear on the statistic.
     taken = set().union(*fitting)
     return next((names for names in _OUT_OF if set(names) <= taken), None)
 
 
 def _larger(u: Integers, v: Integers) -> tuple[int, int]:
-    """Which of two has the larger totals on nearly all items where they differ (1, -1, or 0 for none), and on how many."""
+    """Return which system has the larger totals on nearly all items where they differ (1, -1, or 0 for neither), and on
+    how many.
+    """
     more, less = int((u > v).sum()), int((v > u).sum())
     if more + less < _LEAST_TOTALS or 20 * min(more, less) > more + less:
         return 0, 0
@@ -262,7 +264,7 @@ def _larger(u: Integers, v: Integers) -> tuple[int, int]:
 
 
 def beta_of(spec: StatisticSpec, default: int = 1) -> Fraction:
-    """The parameter beta: recall weighs beta times as much as precision (van Rijsbergen 1979)."""
+    """Read the parameter beta: recall weighs beta times as much as precision (van Rijsbergen 1979)."""
     given = spec.parameters.get("beta")
     if given is None:
         return Fraction(default)
@@ -290,7 +292,7 @@ def _fbeta(data: Counts, spec: StatisticSpec) -> Score:
 
 
 def _ratio(data: Counts, spec: StatisticSpec) -> Score:
-    """numerator / denominator, two of the counts: WER, CER and TER from errors and reference length."""
+    """Build numerator / denominator of two counts: WER, CER and TER from errors and reference length."""
     names: list[str] = []
     for role in ("numerator", "denominator"):
         name = spec.parameters.get(role)

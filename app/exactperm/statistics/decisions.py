@@ -1,13 +1,14 @@
-"""Exact decisions on the states that double precision leaves open: each once, within an allowance of work.
+"""Exact decisions on the states that double precision leaves open, each made once and within an allowance of work.
 
-Integers for a rational formula; balls of 256, then 4096 bits for the others. Two irrational values that agree to 4096
-bits count as tied; where the allowance ends before that is known, nothing is claimed.
+Integers for a rational formula; balls of 256, then 4096 bits otherwise. Two irrational values that agree to 4096 bits
+count as tied; where the allowance runs out first, the test is refused.
 
-For G-mean and Matthews' correlation such agreement is a proof, as long as the sums are below 2^30 (of G-mean 2^60). What is
-compared is x = +-z_1 +- z_2 +- z_3 +- z_4, z_i the root of n_i / d_i <= 1 with d_i < 2^120. With L = d_1 d_2 d_3 d_4 < 2^480,
-L x is an algebraic integer, a sum of four integer multiples of roots of integers, and its conjugates are among the sums with
-other signs, each below 2^482. If x is not 0 the product of its conjugates is a whole number and not 0. There are at most eight,
-or sixteen that are eight and their negatives; so |L x| > 2^-(7 * 482), and |x| > 2^-3854.
+For G-mean and Matthews' correlation such agreement is a proof, as long as the sums are below 2^30 (of G-mean 2^60). The
+sign to be decided is that of x = +-z_1 +- z_2 +- z_3 +- z_4, z_i the root of n_i / d_i <= 1 with d_i < 2^120. With L =
+d_1 d_2 d_3 d_4 < 2^480, L x is an algebraic integer, a sum of four integer multiples of roots of integers, and its
+conjugates are among the sums with other signs, each below 2^482. If x is not 0 the product of its conjugates is a whole
+number and not 0. There are at most eight, or sixteen that are eight and their negatives; so |L x| > 2^-(7 * 482), and
+|x| > 2^-3854.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ from .quantity import PRECISIONS, Quantity, StateCost
 
 _U = 2.0**-52
 _LARGEST = sys.float_info.max
-# A ball of no larger a part of its middle has one nearest double, but for the rarest middles.
+# A ball of at most this relative radius has a single nearest double, except for very rare midpoints.
 _SURE = 2.0**-120
-# Decisions that are remembered; a state that comes again in another block costs nothing then.
+# Cached decisions: a state that recurs in another block costs nothing.
 _REMEMBERED = 1 << 16
 
 
 class Decisions:
-    """Which states are at least as extreme as the observed one, shape (k,).
+    """Decides which states are at least as extreme as the observed one, shape (k,).
 
-    `allowance_ns` bounds the work, counted by `cost` and not by a clock, so that the same test always ends alike.
-    Without a `cost` nothing is counted.
+    `allowance_ns` bounds the work, counted by `cost` and not by a clock, so that the same test always has the same
+    outcome. Without a `cost` nothing is counted.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Decisions:
         self._targets: dict[int, Exact | UnresolvedError | None] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but balls, which do not pickle: another process computes the target again."""
+        """Pickle everything except balls, which do not pickle: another process recomputes the target."""
         return {**self.__dict__, "target": None, "_targets": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -70,12 +71,12 @@ class Decisions:
         self.target = exact_value(self.quantity, self.observed)
 
     def of(self, states: Integers) -> NDArray[np.bool_]:
-        """The decision on each state, shape (P, k).
+        """Decide each state, shape (P, k).
 
         Raises
         ------
-            PlanTooLarge: more states have to be decided exactly than was allowed for.
-            InvalidTest: a value is too large to be computed at all.
+            PlanTooLarge: more states need exact decisions than the allowance covers. InvalidTest: a value is too large
+            to be computed at all.
         """
         if isinstance(self.target, Fraction):
             room = _room(self.target)
@@ -85,15 +86,15 @@ class Decisions:
             if found is not None:
                 self.met_undefined |= bool((found.denominator == 0).any())
                 return compared(found, self.target, self.side)
-        # A state that comes twice is worked out once.
+        # A repeated state is decided once.
         rows, where = np.unique(states, axis=0, return_inverse=True)
         decided = [self._decided(row) for row in rows]
         return np.asarray(decided, dtype=bool)[where.reshape(-1)]
 
     def of_few(self, sums: Sequence[Integers]) -> NDArray[np.bool_] | None:
-        """The decision where the k `sums` broadcast against each other, in int64; None where that cannot be.
+        """Decide where the k `sums` broadcast against each other, in int64; None where that is impossible.
 
-        Without a look in double precision before it: it costs no more than one, and so nothing of the allowance.
+        No filter in double precision comes first: this costs no more than one, and so nothing of the allowance.
         """
         if not isinstance(self.target, Fraction):
             return None
@@ -113,7 +114,7 @@ class Decisions:
         return known
 
     def reaches(self, row: list[int]) -> bool:
-        """Whether t(row) is as extreme as t(observed), at as many bits as it takes."""
+        """Return whether t(row) is as extreme as t(observed), at as many bits as needed."""
         if row == self.observed:
             return True
         for index in range(len(PRECISIONS)):
@@ -124,7 +125,7 @@ class Decisions:
         raise uncomputable()
 
     def at_precision(self, row: list[int], index: int) -> bool:
-        """The decision at PRECISIONS[index]; raises UnresolvedError where that does not tell."""
+        """Decide at PRECISIONS[index]; raises UnresolvedError where that precision is not enough."""
         if self._cost is not None and self._cost.balls:
             self._spend(self._cost.balls[index])
         last = index == len(PRECISIONS) - 1
@@ -154,15 +155,16 @@ class Decisions:
         self._left_ns -= nanoseconds
         if self._left_ns < 0.0:
             detail = (
-                "So many outcomes have nearly or exactly the observed value that telling them apart would take much "
-                "longer than was planned. Write the statistic so that equal values are equal fractions (without "
-                "sqrt, log and exp where they cancel), or ask for method monte_carlo with fewer samples."
+                "Too many outcomes have nearly or exactly the observed value: telling them apart would "
+                "take much longer than planned. Write the statistic so that equal values are equal "
+                "fractions (without sqrt, log and exp where they cancel), or ask for method monte_carlo "
+                "with fewer samples."
             )
             raise PlanTooLarge(detail)
 
 
 def exact_value(quantity: Quantity, row: Sequence[int]) -> Exact | None:
-    """The value at one state, as a Fraction or a ball of 256 bits or more; None where undefined.
+    """Return the value at one state, as a Fraction or a ball of 256 bits or more; None where undefined.
 
     Raises InvalidTest for a value too large to be computed.
     """
@@ -176,7 +178,8 @@ def exact_value(quantity: Quantity, row: Sequence[int]) -> Exact | None:
 
 
 def nearest(quantity: Quantity, row: Sequence[int]) -> float | None:
-    """The double nearest to the value at one state, None where undefined; 0 for what 4096 bits do not tell from it.
+    """Return the double nearest to the value at one state, None where undefined; 0 for a value that 4096 bits do not
+    distinguish from 0.
 
     Raises InvalidTest as `exact_value` does.
     """
@@ -196,12 +199,12 @@ def nearest(quantity: Quantity, row: Sequence[int]) -> float | None:
 
 
 def _room(target: Fraction) -> int:
-    """By how much `compared` multiplies, twice over."""
+    """Return the square of the factor by which `compared` multiplies."""
     return 2 * max(abs(target.numerator), target.denominator)
 
 
 def uncomputable() -> InvalidTest:
-    """The refusal of a value that no precision here holds: exp of exp of something large."""
+    """Return the refusal of a value that no precision holds: exp of exp of a large number."""
     detail = (
         "A value of this expression is too large to be computed under some assignment of the items: make the argument "
         "of exp smaller, or use its logarithm."
@@ -210,7 +213,7 @@ def uncomputable() -> InvalidTest:
 
 
 def compared(ratios: Ratios, target: Fraction, side: Alternative) -> NDArray[np.bool_]:
-    """Which fractions are at least as extreme as the target; undefined ones are."""
+    """Return which fractions are at least as extreme as the target; undefined ones count as extreme."""
     numerator = ratios.numerator if side != "two-sided" else np.abs(ratios.numerator)
     aim = abs(target) if side == "two-sided" else target
     left = numerator * aim.denominator
@@ -220,7 +223,7 @@ def compared(ratios: Ratios, target: Fraction, side: Alternative) -> NDArray[np.
 
 
 def as_float(value: Exact) -> float:
-    """The nearest double (for a ball, of its middle), the largest one when it overflows."""
+    """Return the nearest double (for a ball, to its midpoint), the largest one on overflow."""
     try:
         number = float(value) if isinstance(value, Fraction) else float(value.mid())
     except OverflowError:
@@ -231,13 +234,13 @@ def as_float(value: Exact) -> float:
 def settled(
     result: Approximation, target: Exact, side: Alternative
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(certainly extreme, certainly not) for each state."""
+    """Return (certainly extreme, certainly not) for each state."""
     value, aim = result.value, as_float(target)
     radius = 0.0 if isinstance(target, Fraction) else 2.0 * float(target.rad())
     if side == "two-sided":
         value, aim = np.abs(value), abs(aim)
     with np.errstate(all="ignore"):
-        # The target and the subtraction are rounded too.
+        # The target and the subtraction are rounded as well.
         margin = result.error + (_U * np.abs(value) + (2.0 * _U * abs(aim) + radius))
         gap = aim - value if side == "less" else value - aim
         return gap > margin, gap < -margin
@@ -248,7 +251,7 @@ def settled(
 
 # Beyond this a difference, a mean or a spread of values would overflow.
 LARGEST = 1e307
-# Of values smaller than this, doubles keep no digits.
+# Doubles keep no digits of values smaller than this.
 SMALLEST = 1e-290
 
 
@@ -256,13 +259,16 @@ def require_representable(value: Exact, pointer: str) -> None:
     """Refuse a value that no double holds; raises InvalidTest."""
     size = as_float(magnitude(value))
     if size > LARGEST:
-        raise too_large(pointer, "for the data as observed")
+        raise too_large(pointer, "for the observed data")
     if size < SMALLEST and (value > 0 or value < 0):
-        detail = "The statistic is smaller than 1e-290 for the data as observed: multiply it by a constant, which changes no p-value."
+        detail = (
+            "The statistic is smaller than 1e-290 for the observed data: multiply it by a constant, "
+            "which changes no p-value."
+        )
         raise InvalidTest.at(pointer, "value_too_small", detail)
 
 
 def too_large(pointer: str, where: str) -> InvalidTest:
-    """The refusal of a value beyond `LARGEST`."""
+    """Return the refusal of a value beyond `LARGEST`."""
     detail = f"The statistic is beyond 1e307 {where}: divide it by a constant, which changes no p-value."
     return InvalidTest.at(pointer, "value_too_large", detail)

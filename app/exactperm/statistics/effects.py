@@ -1,6 +1,8 @@
-"""What statistics come down to: one sum of integer effects, or a function of several sums; numbers on a lattice, and weights.
+"""The problems that statistics reduce to: one sum of integer effects, or a function of several sums; numbers on a
+lattice, and weights.
 
-Weighted: t = sum w_n d_n / sum w_n, or sum w_n d_n, with the weights as they are written: decimals, and fractions as text.
+The weighted statistics are t = sum w_n d_n / sum w_n and sum w_n d_n, with the weights as written: decimals, and
+fractions as text.
 """
 
 from __future__ import annotations
@@ -39,10 +41,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rounding:
-    """What 60 bits do not hold of the effects.
+    """The error of effects rounded to 60 bits.
 
-    Each effect is off by at most `each` lattice units, and S less the observed sum by at most `most`. `exact` are
-    the effects as they are, in `exact_unit`: stay, and swap where it is given; None where they are too many.
+    Each effect is off by at most `each` lattice units, and S less the observed sum by at most `most`. `exact` holds
+    the exact effects in `exact_unit`: stay, and swap where there is one; None where they are too many.
     """
 
     each: int
@@ -55,14 +57,14 @@ class Rounding:
 class Additive:
     """A statistic t = h(unit * S), S = sum over swapping units of stay or swap; shape (M,) each.
 
-    `swap` None means -stay; h is the identity, or the absolute value when `absolute`. `items` counts
-    items before clusters were summed. `score_u` and `score_v` are the systems' own scores; `samples` says how
-    many repeated samples u and v had in all, None when there was one score per item. `shiftable` says that t is a
-    difference of means or sums, which a margin or an interval can shift; `sizes`, shape (M,), how many of what the
-    statistic counts (items, tokens) each unit has, None for one each. `rounding` says that stay and
-    swap are rounded to 60 bits, None that they are exact. Where every unit is a single item, right or wrong,
-    `all_right` is t if U were right on all of them and V on none; else None. `pairwise` says that an effect sums what
-    pairs of items say, so that it depends on the other items: resamples of the effects are not resamples of the items.
+    `swap` None means -stay; h is the identity, or the absolute value when `absolute`. `items` counts items before
+    clusters were summed. `score_u` and `score_v` are the scores of the systems; `samples` counts the repeated samples
+    of u and v in all, None when there was one score per item. `shiftable` marks a difference of means or sums, which a
+    margin or an interval can shift; `sizes`, shape (M,), counts the items or tokens of each unit, None for one each.
+    `rounding` bounds the error of stay and swap rounded to 60 bits, None when they are exact. Where every unit is a
+    single item, right or wrong, `all_right` is t if U were right on all of them and V on none; else None. `pairwise`
+    marks effects that are sums over pairs of items, and so depend on the other items: resamples of the effects are not
+    resamples of the items.
     """
 
     name: str
@@ -83,7 +85,7 @@ class Additive:
 
 
 def require_items(count: int, pointer: str) -> None:
-    """Refuse a test of nothing."""
+    """Refuse a test without items."""
     if count == 0:
         raise InvalidTest.at(pointer, "empty", "There are no items: give at least one item for each system.")
 
@@ -100,7 +102,7 @@ def require_same_length(first: int, second: int, pointer: str, names: tuple[str,
 
 
 def clustered(values: Exact, pairing: Pairing) -> Exact:
-    """Effects summed inside each cluster, or as they are when every item swaps by itself."""
+    """Sum the effects within each cluster; return them unchanged when every item swaps by itself."""
     if pairing.clusters is None or pairing.n_clusters is None:
         return values
     require_same_length(len(values), len(pairing.clusters), "/clusters", ("The data", "clusters"))
@@ -108,12 +110,12 @@ def clustered(values: Exact, pairing: Pairing) -> Exact:
 
 
 def single_items(pairing: Pairing) -> bool:
-    """Whether every item swaps by itself: there are no clusters, or none of more than one item."""
+    """Return whether every item swaps by itself: there are no clusters, or none of more than one item."""
     return pairing.clusters is None or len(pairing.clusters) == pairing.n_clusters
 
 
 def is_integral(*columns: Column) -> bool:
-    """Whether every column holds integers as they were given."""
+    """Return whether every column holds integers."""
     return all(column.dtype == np.int64 for column in columns)
 
 
@@ -121,8 +123,8 @@ def is_integral(*columns: Column) -> bool:
 class Joint:
     """A statistic t = h(S) of k sums (Zmigrod, Vieira & Cotterell 2022, eq. 12): unit n adds stay[n] or swap[n], shape (M, k).
 
-    For a difference of scores f(U) - f(V) the vector is U's counts followed by V's; t then changes its sign
-    when everything is swapped (`mirrored`).
+    For a difference of scores f(U) - f(V) the vector is U's counts followed by V's; t then changes sign when everything
+    is swapped (`mirrored`).
     """
 
     name: str
@@ -136,20 +138,20 @@ class Joint:
     score_v: Fraction | float | None = None
 
 
-# Paired columns of numbers on one integer lattice, exactly where that can be
+# Paired columns of numbers on one integer lattice, exactly where possible
 
 
 # Room for the sum of effects in int64 (see engine.lattice.MAX_TOTAL).
 _BITS = 59
 MAX_INTEGER = 2**59
-# Up to so many items any double is taken exactly, as a Python integer; decimals always, unless they span more
-# places than these with more items.
+# Up to this many items any double is taken exactly, as a Python integer; decimals always are, unless more items than
+# this span more places than these.
 MAX_WIDE_ITEMS = 10_000
 _MANY_PLACES = 60
 _ALL_PLACES = 1_000
-# Of more items than Python integers hold, each number has at most so many digits of some forty bits.
+# With more items than Python integers serve, each number has at most this many digits of some forty bits.
 _MOST_DIGITS = 4
-# 1e300: sums of more have no double.
+# 1e300: larger numbers may have sums beyond all doubles.
 _LARGEST_EXPONENT = 996
 
 
@@ -157,8 +159,8 @@ _LARGEST_EXPONENT = 996
 class Lattice:
     """Numbers as unit * integers: int64, or exact Python integers (dtype object) where those outgrow it.
 
-    `error` is what the difference of two numbers is off by at most, in units: zero, unless too many doubles
-    outgrow 60 bits. `binary` says that they were taken as the doubles they are, not as decimals.
+    `error` bounds the error of the difference of two numbers, in units: zero, unless too many doubles outgrow 60 bits.
+    `binary` marks numbers taken as doubles, not as decimals.
     """
 
     unit: Fraction
@@ -168,7 +170,9 @@ class Lattice:
 
 
 def on_lattices(*groups: tuple[Column, ...]) -> list[Lattice]:
-    """Each group of columns on a lattice: all as decimals, or all as doubles, so that equal numbers are equal. Raises as `on_lattice`."""
+    """Put each group of columns on a lattice: all as decimals, or all as doubles, so that equal numbers are equal.
+    Raises as `on_lattice` does.
+    """
     found = [on_lattice(*columns) for columns in groups]
     if any(lattice.binary for lattice in found):
         return [
@@ -179,7 +183,7 @@ def on_lattices(*groups: tuple[Column, ...]) -> list[Lattice]:
 
 
 def on_lattice(*columns: Column, exactly: bool = False, binary: bool = False) -> Lattice:
-    """The columns, shape (N,) each, on one lattice.
+    """Put the columns, shape (N,) each, on one lattice.
 
     Integers keep unit 1; short decimals get the power of ten that holds all of them (`decimals`); any other
     doubles the power of two of their finest binary place, as all doubles do with `binary`; more than 10,000 of
@@ -212,9 +216,10 @@ def on_lattice(*columns: Column, exactly: bool = False, binary: bool = False) ->
 
 
 def in_digits(lattice: Lattice, *columns: Column) -> list[tuple[Fraction, tuple[Integers, ...]]]:
-    """The columns of a lattice, shape (N,) each, as sums of unit * integers: one term where 60 bits hold them, else a digit each; exact.
+    """Split the columns of a lattice, shape (N,) each, into sums of unit * integers: one term where 60 bits hold them,
+    else one for each digit; exact.
 
-    The sum of N integers of one digit is below 2**59 in size, whichever they are. Raises InvalidTest where many numbers have many
+    The sum of any N integers of one digit is below 2**59 in size. Raises InvalidTest where many numbers have many
     digits each.
     """
     if all(column.dtype != object for column in lattice.columns) and not lattice.error:
@@ -237,12 +242,17 @@ def in_digits(lattice: Lattice, *columns: Column) -> list[tuple[Fraction, tuple[
 
 
 def _binary_digits(columns: tuple[Reals, ...]) -> list[tuple[Fraction, tuple[Integers, ...]]]:
-    """The same of doubles that are too many for Python integers: what a multiple of a power of two leaves is the next digit."""
+    """Split doubles that are too many for Python integers: the remainder after a multiple of a power of two is the next
+    digit.
+    """
     digits: list[tuple[Fraction, tuple[Integers, ...]]] = []
     exact = False
     while not exact:
         if len(digits) == _MOST_DIGITS:
-            detail = "The numbers take too many digits together: give them with fewer digits (`decimals`), or scale them."
+            detail = (
+                "The numbers need too many digits together: give them with fewer digits (`decimals`), "
+                "or scale them."
+            )
             raise InvalidTest.at("", "number_too_long", detail)
         largest = max(math.frexp(float(np.abs(column).max(initial=0.0)))[1] for column in columns)
         places = _BITS - largest - len(columns[0]).bit_length()
@@ -258,9 +268,10 @@ def _binary_digits(columns: tuple[Reals, ...]) -> list[tuple[Fraction, tuple[Int
 def effects_on(
     unit: Fraction, *effects: Whole, error: int = 0
 ) -> tuple[Fraction, tuple[Integers, ...], Rounding | None]:
-    """(unit, effects in 64 bits, what was rounded) of effects = unit * integers, shape (M,) each.
+    """Return (unit, effects in 64 bits, rounding) of effects = unit * integers, shape (M,) each; the rounding is None
+    when nothing is rounded.
 
-    `error` is what every effect is off by already, in units. None when nothing is rounded.
+    `error` bounds the error that every effect already has, in units.
     """
     if all(column.dtype != object for column in effects):
         integers = tuple(column.astype(np.int64, copy=False) for column in effects)
@@ -277,12 +288,12 @@ def effects_on(
 
 
 def _off_by(error: int, effects: int) -> Rounding | None:
-    """What sums are off by where every effect is by `error`: a swap changes a sum by two of them."""
+    """Bound the error of sums where every effect is off by `error`: a swap changes a sum by two of them."""
     return Rounding(error, 2 * error * effects + 2) if error else None
 
 
 def _have_room(columns: tuple[Integers, ...]) -> bool:
-    """Whether the sum of all sizes leaves room in 60 bits."""
+    """Return whether the sum of all sizes fits in 60 bits."""
     return sum(float(np.abs(column).sum(dtype=np.float64)) for column in columns) < MAX_INTEGER
 
 
@@ -294,15 +305,15 @@ def _refuse_beyond(limit: int, *columns: Column) -> None:
 
 
 def _exponent_of_sum(*columns: Reals) -> int:
-    """e with 2**e above the sum of all sizes."""
+    """Return e with 2**e above the sum of all sizes."""
     largest = max(math.frexp(float(np.abs(column).max(initial=0.0)))[1] for column in columns)
-    # Near one, so that no sum over- or underflows.
+    # Scaled near one, so that no sum overflows or underflows.
     total = sum(float(_shifted(np.abs(column), -largest).sum()) for column in columns)
     return largest + math.frexp(total)[1]
 
 
 def _binary_lattice(columns: tuple[Reals, ...], places: int) -> tuple[Fraction, tuple[Integers, ...], bool]:
-    """(unit, integers, whether they are exact): the nearest multiples of 2**-places, `places` of any sign."""
+    """Return (unit, integers, whether they are exact): the nearest multiples of 2**-places, `places` of any sign."""
     scaled = tuple(np.rint(_shifted(column, places)) for column in columns)
     exact = all(
         np.array_equal(_shifted(whole, -places), column)
@@ -312,19 +323,19 @@ def _binary_lattice(columns: tuple[Reals, ...], places: int) -> tuple[Fraction, 
 
 
 def _shifted(column: Reals, places: int) -> Reals:
-    """column * 2**places, in two steps so that no power over- or underflows by itself."""
+    """Return column * 2**places, in two steps so that no power overflows or underflows."""
     half = places // 2
     return np.asarray(np.ldexp(np.ldexp(column, half), places - half))
 
 
-# Items that count for more or less than others
+# Weights of items
 
 
-# The statistics in which items may have weights.
+# The statistics that allow weights.
 WEIGHTED = ("mean_difference", "sum_difference")
-# Of the least common multiple of the denominators, and of the largest weight in units of it.
+# Limits of the least common multiple of the denominators, and of the largest weight in units of it.
 MAX_BITS = 2_000
-# Shares of a shift are integers up to this sum, so that intervals have room for their own.
+# Shares of a shift are integers up to this sum, which leaves room for those of intervals.
 MAX_SHARES = 1 << 40
 # Doubles with more digits than decimals have are over a power of two, larger than decimals leave.
 _LONGEST = 1 << 20
@@ -334,7 +345,7 @@ _WRITTEN = re.compile(
 
 
 def weights_of(given: Sequence[Any] | Column) -> Weights:
-    """Weights from numbers, and texts such as "0.25" and "1/3"; shape (n,).
+    """Parse weights, shape (n,), from numbers and texts such as "0.25" and "1/3".
 
     Raises InvalidTest at `/<index>` where one is not positive and finite, and where they have no common unit.
     """
@@ -350,14 +361,19 @@ def weights_of(given: Sequence[Any] | Column) -> Weights:
     for index, fraction in enumerate(fractions):
         below = math.lcm(below, fraction.denominator)
         if below.bit_length() > MAX_BITS or fraction.numerator.bit_length() > MAX_BITS:
-            detail = "The weights have no common unit that is not too small: give them with fewer digits, or as simpler fractions."
+            detail = (
+                "The common unit of the weights is too small: give them with fewer digits, or as "
+                "simpler fractions."
+            )
             raise InvalidTest.at(f"/{index}", "weights_too_fine", detail)
     whole = np.array([int(fraction * below) for fraction in fractions], dtype=object)
     return reduced_weights(Fraction(1, below), whole)
 
 
 def _column_of(given: Sequence[Any] | Column) -> Column | None:
-    """Numbers as an array that holds all of them exactly; None for texts, and for integers that are too large."""
+    """Return numbers as an array that holds all of them exactly; None for texts, and for integers that are too
+    large.
+    """
     if isinstance(given, np.ndarray):
         return given
     kinds = set(map(type, given))
@@ -372,7 +388,7 @@ def _column_of(given: Sequence[Any] | Column) -> Column | None:
 
 
 def reduced_weights(unit: Fraction, values: Whole) -> Weights:
-    """unit * values in lowest terms."""
+    """Return unit * values in lowest terms."""
     divisor = math.gcd(*values.tolist()) or 1
     wide = sum(values.tolist()) // divisor >= MAX_INTEGER
     return Weights(unit * divisor, np.asarray(values // divisor, dtype=object if wide else np.int64))
@@ -388,18 +404,21 @@ def _fraction(value: Any, index: int) -> Fraction:
 
 def _refuse(index: int) -> NoReturn:
     detail = (
-        'A weight is a positive number, or a fraction such as "1/3"; leave out items that should not count.'
+        'A weight must be a positive number, or a fraction such as "1/3"; leave out items that should not '
+        "count."
     )
     raise InvalidTest.at(f"/{index}", "not_a_weight", detail)
 
 
 def taken_weights(weights: Weights | None, items: Integers) -> Weights | None:
-    """The weights of some items, in their order."""
+    """Select the weights of some items, in their order."""
     return None if weights is None else reduced_weights(weights.unit, weights.values[items])
 
 
 def joined_weights(parts: Sequence[tuple[Weights | None, int]]) -> Weights | None:
-    """The weights of several columns end to end, of (weights, number of items); items without one have weight 1."""
+    """Concatenate the weights of several columns, from (weights, number of items); items without a weight have weight
+    1.
+    """
     if all(weights is None for weights, _ in parts):
         return None
     units = [Fraction(1) if weights is None else weights.unit for weights, _ in parts]
@@ -412,13 +431,13 @@ def joined_weights(parts: Sequence[tuple[Weights | None, int]]) -> Weights | Non
 
 
 def common_unit(units: Sequence[Fraction]) -> tuple[Fraction, list[int]]:
-    """The largest unit of which all `units`, positive, are multiples, and the multiples."""
+    """Return the largest unit of which all positive `units` are multiples, and the multiples."""
     base = Fraction(math.gcd(*(u.numerator for u in units)), math.lcm(*(u.denominator for u in units)))
     return base, [int(unit / base) for unit in units]
 
 
 def weights_warning(weights: Weights) -> DataWarning | None:
-    """The warning about weights that look like fractions printed as doubles: then sums that tie in truth do not."""
+    """Warn about weights that look like fractions printed as doubles: sums that should tie then do not."""
     below = weights.unit.denominator
     if below <= _LONGEST or below & (below - 1):
         return None
@@ -430,16 +449,16 @@ def weights_warning(weights: Weights) -> DataWarning | None:
 
 
 def require_unweighted(name: str) -> NoReturn:
-    """Refuse weights where they have no meaning; raises InvalidTest."""
+    """Refuse weights for statistics that do not allow them; raises InvalidTest."""
     detail = (
-        f"{name} is of signs and ranks, in which an item has no weight of its own: leave weights out, or set statistic to "
+        f"{name} uses signs or ranks, and does not allow weights: leave weights out, or set statistic to "
         "mean_difference."
     )
     raise InvalidTest.at("/weights", "no_weights", detail)
 
 
 def times(factors: Whole | int, column: Whole) -> Whole:
-    """factors * column, in 64 bits where the sizes of all products add up to few enough for a test."""
+    """Return factors * column, in 64 bits where the sizes of all products add up to little enough for a test."""
     largest = factors if isinstance(factors, int) else max(factors.tolist(), default=0)
     narrow = column.dtype != object and (isinstance(factors, int) or factors.dtype != object)
     if narrow and largest * exact_total(np.abs(column)) < MAX_INTEGER:

@@ -1,4 +1,4 @@
-"""Values of a formula: in double precision with bounds, exactly, and with their slopes."""
+"""Values of a formula in double precision with error bounds, exact values, and slopes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .formula import Call, Linear, Node, Product, Quotient, Sum
 _U = 2.0**-52
 # NumPy's exp and log are within a few units in the last place.
 _LIBRARY = 8.0 * _U
-# What underflow may have taken from a result, or from the bound on its error; far more than that.
+# A bound, with a wide margin, on the loss to underflow in a result or in its error bound.
 _LOST = 1e-300
 
 
@@ -33,7 +33,7 @@ _LOST = 1e-300
 class Approximation:
     """Values, and bounds on their absolute error (of the same shape or one for all); infinite where unknown.
 
-    `undefined` marks where there certainly is no value (it is 0 here); None when that is nowhere.
+    `undefined` marks states that certainly have no value (0 here); None when there are none.
     """
 
     value: Reals
@@ -42,7 +42,7 @@ class Approximation:
 
 
 def approximate(node: Node, sums: Sequence[Integers]) -> Approximation:
-    """The formula where the `sums` broadcast against each other; of their common shape."""
+    """Evaluate the formula where the `sums` broadcast against each other, in their common shape."""
     shape = np.broadcast_shapes(*(column.shape for column in sums))
     columns = [column.astype(np.float64) for column in sums]
     with np.errstate(all="ignore"):
@@ -88,7 +88,7 @@ def _linear(node: Linear, columns: Sequence[Reals]) -> Approximation:
 
 
 def to_double(integer: int) -> float:
-    """The double nearest to an integer, infinite beyond the largest."""
+    """Return the double nearest to an integer, infinite beyond the largest."""
     try:
         return float(integer)
     except OverflowError:
@@ -100,7 +100,7 @@ def _peak(values: Reals) -> float:
 
 
 def _size(values: Reals, *errors: Reals) -> Reals:
-    """|values|; or their largest alone when the bounds are single numbers too."""
+    """Return |values|, or only the largest when the bounds are single numbers as well."""
     if all(error.ndim == 0 for error in errors):
         return np.asarray(_peak(values))
     return np.asarray(np.abs(values))
@@ -154,7 +154,7 @@ def _quotient_approximated(above: Approximation, below: Approximation) -> Approx
 def _exact_denominator(
     above: Approximation, below: Approximation, undefined: NDArray[np.bool_] | None
 ) -> Approximation:
-    """Division by integers: 0/0 is 0, x/0 undefined, and one of the two whenever x is not certain."""
+    """Divide by integers: 0/0 is 0 and x/0 is undefined; either is possible where x is uncertain."""
     zero = below.value == 0.0
     none_zero = not zero.any()
     divisor = below.value if none_zero else np.where(zero, 1.0, below.value)
@@ -194,7 +194,7 @@ def _call_approximated(node: Call, arguments: list[Approximation]) -> Approximat
 
 
 def _root(x: Reals, e: Reals, undefined: NDArray[np.bool_] | None) -> Approximation:
-    """sqrt(x); within the error of zero it may be undefined or anything up to sqrt(x + e)."""
+    """Return sqrt(x); within the error of zero it may be undefined or anything up to sqrt(x + e)."""
     impossible = x + e < 0.0
     value = np.sqrt(np.maximum(x, 0.0))
     unknown = (x <= e) & (e > 0.0)
@@ -216,21 +216,20 @@ INT64_ROOM = 2**62
 
 
 class UnresolvedError(ArithmeticError):
-    """A sign has to be known, and the working precision does not show it."""
+    """The working precision does not determine a sign."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ratios:
-    """numerator / denominator, not in lowest terms; a denominator of 0 means undefined, else it is positive."""
+    """A fraction numerator / denominator, not in lowest terms; the denominator is positive, or 0 where undefined."""
 
     numerator: Whole
     denominator: Whole
 
 
 def ratios(node: Node, states: Integers, room: int = 1) -> Ratios:
-    """A rational formula at each row of `states`, shape (P, k).
-
-    In int64 when that leaves `room` as a further factor of every result, else in Python integers.
+    """Evaluate a rational formula at each row of `states`, shape (P, k), in int64 when that leaves `room` as a
+    further factor of every result, else in Python integers.
     """
     peaks = (
         [max(abs(int(column.min())), abs(int(column.max()))) for column in states.T] if len(states) else []
@@ -241,9 +240,10 @@ def ratios(node: Node, states: Integers, room: int = 1) -> Ratios:
 
 
 def ratios_on(node: Node, sums: Sequence[Integers], room: int) -> Ratios | None:
-    """A rational formula where the k `sums` broadcast against each other; of their common shape, which is not empty or ().
+    """Evaluate a rational formula where the k `sums` broadcast against each other, in their common shape, which is not
+    empty or ().
 
-    In int64 alone; None where that may not leave `room` as a further factor of every result.
+    Only in int64; None where that may not leave `room` as a further factor of every result.
     """
     peaks = [max(-int(column.min()), int(column.max())) for column in sums]
     if _bounds(node, peaks).largest * room >= INT64_ROOM:
@@ -254,14 +254,14 @@ def ratios_on(node: Node, sums: Sequence[Integers], room: int) -> Ratios | None:
 
 
 def _spread(ratio: Ratios, shape: tuple[int, ...], kind: np.dtype[Any]) -> Ratios:
-    # Numbers without a shape turn into Python integers, which NumPy would take for int64 again.
+    # Scalars turn into Python integers, which NumPy would read as int64 again.
     parts = (np.asarray(part, dtype=kind) for part in (ratio.numerator, ratio.denominator))
     return Ratios(*(part if part.shape == shape else np.broadcast_to(part, shape) for part in parts))
 
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """Bounds on |numerator|, the denominator, and every intermediate result."""
+    """Bound |numerator|, the denominator, and every intermediate result."""
 
     numerator: int
     denominator: int
@@ -295,7 +295,7 @@ def _bounded(numerator: int, denominator: int, *parts: _Bounds) -> _Bounds:
 
 def _ratios(node: Node, columns: Whole | Sequence[Integers], kind: np.dtype[Any]) -> Ratios:
     if isinstance(node, Linear):
-        # One-element arrays: those of no dimensions become bare integers, whose type would be guessed anew.
+        # One-element arrays: zero-dimensional ones become bare integers, whose type NumPy would infer again.
         above: Whole | None = (
             np.full(1, node.constant, dtype=kind) if node.constant or not node.terms else None
         )
@@ -351,10 +351,10 @@ def _called(node: Call, parts: list[Ratios]) -> Ratios:
 
 
 def value_at(node: Node, row: Sequence[int], *, last: bool = False) -> Exact | None:
-    """The formula at one state; None when undefined there.
+    """Evaluate the formula at one state; None when undefined there.
 
-    Raises UnresolvedError when a ball round zero is divided by, or its root or logarithm taken (at the
-    `last` precision such a ball is taken for zero), and for an exponential that is too large to be computed.
+    Raises UnresolvedError for a division by a ball around zero, or its root or logarithm (at the `last` precision
+    such a ball counts as zero), and for an exponential that is too large to be computed.
     """
     if isinstance(node, Linear):
         return Fraction(node.constant + sum(c * row[i] for i, c in node.terms), node.divisor)
@@ -378,14 +378,14 @@ def value_at(node: Node, row: Sequence[int], *, last: bool = False) -> Exact | N
 
 
 def ball(value: Exact) -> flint.arb:
-    """The value as a ball at the working precision."""
+    """Return the value as a ball at the working precision."""
     if isinstance(value, Fraction):
         return flint.arb(flint.fmpq(value.numerator, value.denominator))
     return value
 
 
 def _applied(operation: Callable[[Any, Any], Any], left: Exact, right: Exact) -> Exact:
-    """The operation on two fractions; on balls where either is none."""
+    """Apply the operation to two fractions, or to balls where either is not a fraction."""
     if isinstance(left, Fraction) and isinstance(right, Fraction):
         return operation(left, right)  # type: ignore[no-any-return]
     return operation(ball(left), ball(right))  # type: ignore[no-any-return]
@@ -402,7 +402,9 @@ def minus(left: Exact, right: Exact) -> Exact:
 
 
 def sign_of(value: Exact, *, last: bool) -> int:
-    """-1, 0 or 1; raises UnresolvedError, or takes what may be zero for zero at the `last` precision."""
+    """Return -1, 0 or 1; raises UnresolvedError, except at the `last` precision, where a possible zero counts as
+    zero.
+    """
     if value > 0:
         return 1
     if value < 0:
@@ -463,13 +465,13 @@ def _square_root(value: Exact) -> Exact:
     return ball(value).sqrt()
 
 
-# The gradient at a point, in balls: forward differentiation of the tree. 0/0 is 0. At a corner (the size of zero, a tie of min
-# or max) a slope is the mean of those of both sides. There is none where the formula has no value, or rises without bound (the root
-# of zero).
+# The gradient at a point, in balls: forward differentiation of the tree. 0/0 is 0. At a corner (the absolute value at
+# zero, a tie of min or max) a slope is the mean of those of both sides. There is no slope where the formula has no
+# value, or is infinitely steep (the root of zero).
 
 
 class NotSmoothError(ArithmeticError):
-    """There is no gradient at this point, or the working precision does not show it."""
+    """There is no gradient at this point, or the working precision does not determine it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -481,7 +483,7 @@ class Tangent:
 
 
 def tangent(node: Node, point: Sequence[flint.arb]) -> Tangent:
-    """The formula's tangent at a point, shape (k,), at the working precision; raises NotSmoothError."""
+    """Return the formula's tangent at a point, shape (k,), at the working precision; raises NotSmoothError."""
     result = _visit(node, point)
     if not result.value.is_finite() or not all(slope.is_finite() for slope in result.slopes.values()):
         raise NotSmoothError
@@ -489,7 +491,7 @@ def tangent(node: Node, point: Sequence[flint.arb]) -> Tangent:
 
 
 def combined(*parts: tuple[flint.arb | int, Tangent]) -> dict[int, flint.arb]:
-    """The slopes of the sum of factor * tangent."""
+    """Return the slopes of the sum of factor * tangent."""
     slopes: dict[int, flint.arb] = {}
     for factor, part in parts:
         for index, slope in part.slopes.items():

@@ -45,9 +45,9 @@ class Token:
 
 
 def parse(text: str, names: Sequence[str]) -> Node:
-    """The tree of an expression over `names`, x_i standing for names[i].
+    """Parse an expression over `names`, x_i standing for names[i].
 
-    Raises InvalidTest at /statistic/expression, with the character where it goes wrong.
+    Raises InvalidTest at /statistic/expression, with the position of the error.
     """
     if len(text) > MAX_CHARS:
         _refuse("expression_too_long", f"An expression has at most {MAX_CHARS:,} characters.")
@@ -62,7 +62,7 @@ def _parsed(text: str, names: Sequence[str]) -> Node:
 
 @lru_cache(maxsize=_SHORT)
 def _parsed_short(text: str, name: str) -> Node:
-    """Of one sum there are few expressions: S, |S| and their like come again and again."""
+    """Expressions of one sum are few and recur: S, |S| and the like."""
     return _parsed(text, [name])
 
 
@@ -93,7 +93,7 @@ def _tokens(text: str) -> list[Token]:
 
 
 class _Parser:
-    """One expression being read, token by token."""
+    """Parser of an expression, token by token."""
 
     def __init__(self, tokens: list[Token], names: Mapping[str, int]) -> None:
         self.tokens = tokens
@@ -112,7 +112,7 @@ class _Parser:
         return self.tokens[self.next]
 
     def _take(self, *symbols: str) -> str | None:
-        """The next token's text when it is one of the symbols, which is then consumed."""
+        """Consume the next token if it is one of the symbols, and return its text."""
         token = self._peek()
         if token.kind != "symbol" or token.text not in symbols:
             return None
@@ -126,7 +126,7 @@ class _Parser:
             if token.kind == "end"
             else f"At character {token.position} of the expression"
         )
-        _refuse("syntax_error", f"{where}: {wanted} should come there.")
+        _refuse("syntax_error", f"{where}: expected {wanted}.")
 
     def _sum(self) -> Node:
         self.depth += 1
@@ -144,7 +144,7 @@ class _Parser:
         while sign := self._take("*", "/"):
             other = self._factor()
             tree = formula.multiply(tree, other) if sign == "*" else formula.divide(tree, other)
-            if _long(other):  # constants must not grow to where folding them takes long
+            if _long(other):  # constants must stay small enough to fold quickly
                 require_small(tree, self.units, POINTER)
         return tree
 
@@ -192,7 +192,7 @@ class _Parser:
     def _known(self) -> str:
         shown = [name[:_NAME_CHARS_SHOWN] for name in list(self.names)[:_NAMES_SHOWN]]
         more = f" and {len(self.names) - _NAMES_SHOWN} more" if len(self.names) > _NAMES_SHOWN else ""
-        return f"no such name; the names are {', '.join(shown)}{more}"
+        return f"unknown name; the names are {', '.join(shown)}{more}"
 
 
 def _function(token: Token) -> FunctionName:
@@ -206,7 +206,7 @@ def _function(token: Token) -> FunctionName:
 
 
 def _long(node: Node) -> bool:
-    """Whether constants of a linear form are longer than a machine's integers."""
+    """Return whether constants of a linear form are longer than machine integers."""
     if not isinstance(node, Linear):
         return False
     return max(map(abs, (node.constant, node.divisor, *(c for _, c in node.terms)))) >= 1 << 64

@@ -1,9 +1,9 @@
-"""Arithmetic over sums as a tree in a normal form: what expressions and named statistics become.
+"""Formulas over sums: the trees in normal form to which expressions and named statistics are parsed.
 
-Whatever is linear in the sums is folded into one `Linear` node with integer coefficients, so that additive
-statistics are recognised (`as_linear`), and a ratio of linear forms is one `Quotient` of two exact integers.
-Division: 0/0 is 0; x/0 for another x is undefined, as are the logarithm of what is not positive and the
-square root of what is negative (see `sum_function`).
+Any part that is linear in the sums is folded into one `Linear` node with integer coefficients, so that additive
+statistics are recognised (`as_linear`), and a ratio of linear forms is one `Quotient` of two exact integers. Division:
+0/0 is 0; x/0 for another x is undefined, as are the logarithm of a number that is not positive and the square root of a
+negative one (see `sum_function`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Literal, get_args
 
 FunctionName = Literal["abs", "min", "max", "sqrt", "log", "exp"]
 FUNCTIONS: tuple[FunctionName, ...] = get_args(FunctionName)
-# How many formulas of the last requests are kept in a derived form: nearly all ask for the same few.
+# The number of cached formulas in a derived form: nearly all requests use the same few.
 _CACHE_SIZE = 32
 RATIONAL_FUNCTIONS = frozenset({"abs", "min", "max"})
 
@@ -32,7 +32,7 @@ class Linear:
 
     @property
     def value(self) -> Fraction | None:
-        """The number this is when it holds no sum."""
+        """The value of the form when it holds no sum, else None."""
         return None if self.terms else Fraction(self.constant, self.divisor)
 
 
@@ -101,7 +101,7 @@ def linear(coefficients: Iterable[tuple[int, Fraction]], constant: Fraction) -> 
 
 
 def add(*parts: Node) -> Node:
-    """The sum of the parts, everything linear folded into one."""
+    """Add the parts, with everything linear folded into one node."""
     flat = [p for part in parts for p in (part.parts if isinstance(part, Sum) else (part,))]
     lines = [part for part in flat if isinstance(part, Linear)]
     others = _collected([part for part in flat if not isinstance(part, Linear)])
@@ -114,7 +114,7 @@ def add(*parts: Node) -> Node:
 
 
 def _collected(parts: Sequence[Node]) -> list[Node]:
-    """The parts with like terms added up. Those that cancel stay, times 0: they may be undefined somewhere."""
+    """Collect like terms. Terms that cancel stay, times 0: they may be undefined somewhere."""
     factors: dict[Node, Fraction] = {}
     alone: dict[Node, Node] = {}
     for part in parts:
@@ -146,7 +146,7 @@ def subtract(left: Node, right: Node) -> Node:
 
 
 def scale(node: Node, factor: Fraction) -> Node:
-    """factor * node, moved to where the node is linear."""
+    """Return factor * node, with the factor moved to where the node is linear."""
     if isinstance(node, Linear):
         return linear(
             ((i, factor * Fraction(c, node.divisor)) for i, c in node.terms),
@@ -154,7 +154,7 @@ def scale(node: Node, factor: Fraction) -> Node:
         )
     if factor == 1:
         return node
-    # Nothing is multiplied away: 0 * (1/0) stays undefined.
+    # No node is dropped: 0 * (1/0) stays undefined.
     if factor:
         if isinstance(node, Sum):
             return Sum(tuple(scale(part, factor) for part in node.parts))
@@ -204,7 +204,7 @@ def _times(line: Linear, factor: int, shared: int) -> Linear:
 
 
 def call(function: FunctionName, arguments: Sequence[Node]) -> Node:
-    """The function of the arguments; abs, min and max of numbers are worked out."""
+    """Apply the function to the arguments; abs, min and max of numbers are computed."""
     values = [node.value if isinstance(node, Linear) else None for node in arguments]
     numbers = [value for value in values if value is not None]
     if len(numbers) == len(values):
@@ -216,7 +216,7 @@ def call(function: FunctionName, arguments: Sequence[Node]) -> Node:
 
 
 def substitute(node: Node, replacement: Callable[[int], Linear]) -> Node:
-    """The same arithmetic with every x_i replaced by `replacement(i)`, folded again."""
+    """Replace every x_i by `replacement(i)`, and fold again."""
 
     def replaced(line: Linear) -> Node:
         parts: list[Node] = [scale(replacement(i), Fraction(c, line.divisor)) for i, c in line.terms]
@@ -226,7 +226,7 @@ def substitute(node: Node, replacement: Callable[[int], Linear]) -> Node:
 
 
 def with_lines(node: Node, known: Mapping[Linear, Linear]) -> Node:
-    """The same arithmetic with some of its linear forms replaced, folded again."""
+    """Replace some of the linear forms, and fold again."""
     return _mapped(node, lambda line: known.get(line, line))
 
 
@@ -243,7 +243,7 @@ def _mapped(node: Node, replaced: Callable[[Linear], Node]) -> Node:
 
 
 def lines(node: Node) -> Iterator[Linear]:
-    """Every linear form of the formula."""
+    """Return every linear form of the formula."""
     if isinstance(node, Linear):
         yield node
     for child in children(node):
@@ -251,7 +251,7 @@ def lines(node: Node) -> Iterator[Linear]:
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The nodes right under this one."""
+    """Return the children of this node."""
     if isinstance(node, Sum):
         return node.parts
     if isinstance(node, Product):
@@ -262,14 +262,14 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def variables(node: Node) -> frozenset[int]:
-    """The indices of the sums that occur."""
+    """Return the indices of the sums that occur."""
     if isinstance(node, Linear):
         return frozenset(index for index, _ in node.terms)
     return frozenset().union(*map(variables, children(node)))
 
 
 def is_rational(node: Node) -> bool:
-    """Whether the value is a fraction for integer sums: no sqrt, log or exp anywhere."""
+    """Return whether the value is a fraction for integer sums: no sqrt, log or exp anywhere."""
     if isinstance(node, Call) and node.function not in RATIONAL_FUNCTIONS:
         return False
     return all(map(is_rational, children(node)))
@@ -279,14 +279,14 @@ def is_rational(node: Node) -> bool:
 def difference_of(node: Node, arity: int) -> Node:
     """f(x_0 .. x_{m-1}) - f(x_m .. x_{2m-1}) for f of m sums: system U's score minus system V's."""
     parts = node.parts if isinstance(node, Sum) else (node,)
-    # Part by part, so that also in doubles equal systems differ by nothing.
+    # Part by part, so that equal systems differ by exactly 0, even in doubles.
     return add(*(subtract(part, substitute(part, lambda index: variable(index + arity))) for part in parts))
 
 
 # Whether a formula is even in each of its sums: |S|, S * S, max(S, -S), |S1| + |S2|
 
 
-# Points of no particular shape; few enough to cost nothing, and of several magnitudes.
+# Arbitrary points of several magnitudes, few enough to cost nothing.
 SCALES = (0.013, 0.37, 1.9, 23.0, 710.0)
 CLOSE = 1e-9
 UNARY_FUNCTIONS: Mapping[str, Callable[[float], float]] = {
@@ -298,9 +298,9 @@ UNARY_FUNCTIONS: Mapping[str, Callable[[float], float]] = {
 
 
 def is_even(node: Node, width: int) -> bool:
-    """Whether it is, at every point that was tried.
+    """Return whether the formula is even at every point tried.
 
-    A point where either side has no value tells nothing; without any that tells, the answer is no.
+    Points where either side has no value are skipped; if all are, the answer is no.
     """
     tested = False
     for scale in SCALES:

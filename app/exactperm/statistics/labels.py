@@ -1,8 +1,8 @@
-"""Labels against gold: how many are right, the entities that sequences of tags make, and labels that cannot match.
+"""Labels against gold: right labels, the entities of tag sequences, and labels that cannot match.
 
-`BIO` reads tags as conlleval and seqeval's default do: an I- that continues nothing begins an entity, E- ends one, and S- is
-one by itself; L- and U- are read as E- and S-. `IOB2`, `IOBES` and `BILOU` are seqeval's strict mode: only B- begins an entity (or S-, U-),
-a stray I- is none, and in the last two neither is one that does not end with E- (L-).
+`BIO` reads tags as conlleval and seqeval's default do: an I- that continues nothing begins an entity, E- ends one, and
+S- is one by itself; L- and U- are read as E- and S-. `IOB2`, `IOBES` and `BILOU` are seqeval's strict mode: only B-
+begins an entity (or S-, U-), a stray I- begins none, and in the last two an entity must end with E- (L-).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def coded(data: Predictions) -> CodedLabels:
 
 
 def require_aligned(data: Predictions) -> None:
-    """Refuse systems that do not have a label for every label of gold."""
+    """Refuse systems without a label for every label of gold."""
     require_items(len(data.gold), "/gold")
     for pointer, system in (("/u", data.u), ("/v", data.v)):
         require_same_length(len(data.gold), len(system), pointer, ("gold", pointer[1:]))
@@ -67,15 +67,15 @@ def require_aligned(data: Predictions) -> None:
 
 
 def as_tokens(item: Item) -> Sequence[Label]:
-    """The labels of an item: itself when it is a single one."""
+    """Return the labels of an item: the item itself when it is a single label."""
     return item if isinstance(item, list | tuple) else (item,)
 
 
-# Which items, or tokens of them, each system got right
+# Items, or tokens, that each system got right
 
 
 def reduce_predictions(data: Predictions, spec: StatisticSpec) -> Additive:
-    """The additive test behind accuracy, exact_match or token_accuracy.
+    """Return the additive test behind accuracy, exact_match or token_accuracy.
 
     `accuracy` of sequences is that of their tokens, as in the paper (section 3, example).
     """
@@ -109,17 +109,17 @@ def reduce_predictions(data: Predictions, spec: StatisticSpec) -> Additive:
 
 
 def is_sequence(item: Item) -> bool:
-    """Whether an item is a sequence of labels, such as the tags of a sentence."""
+    """Return whether an item is a sequence of labels, such as the tags of a sentence."""
     return isinstance(item, list | tuple)
 
 
 def items_right(gold: Sequence[Item], system: Sequence[Item]) -> Integers:
-    """1 where the whole item equals gold, else 0; shape (N,)."""
+    """Return 1 where the whole item equals gold, else 0; shape (N,)."""
     return np.fromiter(map(operator.eq, gold, system), dtype=np.int64, count=len(gold))
 
 
 def tokens_right(gold: Sequence[Item], system: Sequence[Item]) -> Integers:
-    """How many tokens of each item equal gold, shape (N,); items of equal lengths."""
+    """Count the tokens of each item that equal gold, shape (N,); items of equal lengths."""
     pairs = zip(map(as_tokens, gold), map(as_tokens, system), strict=True)
     return np.fromiter((sum(map(operator.eq, *pair)) for pair in pairs), dtype=np.int64, count=len(gold))
 
@@ -128,22 +128,22 @@ def tokens_right(gold: Sequence[Item], system: Sequence[Item]) -> Integers:
 
 
 Scheme = Literal["BIO", "IOB2", "IOBES", "BILOU"]
-# The letters of tags, beside O.
+# The letters of tags, in addition to O.
 LETTERS: Mapping[Scheme, str] = {"BIO": "BIESLU", "IOB2": "BI", "IOBES": "BIES", "BILOU": "BILU"}
 BEGIN: Mapping[Scheme, tuple[str, ...]] = {
     "BIO": tuple("BIESLU"), "IOB2": ("B",), "IOBES": ("B", "S"), "BILOU": ("B", "U"),
 }  # fmt: skip
-# BILOU's names of the last token and of an entity of one.
+# BILOU's letters for the last token and for an entity of one token.
 SAME = {"L": "E", "U": "S"}
 UNTYPED = "_"
 # (first token, last token, type)
 Span = tuple[int, int, str]
-# What is right of what was predicted, and of what gold has.
+# Right entities over predicted ones, and over those of gold.
 RETRIEVAL = {"f1": "2 * tp / (predicted + gold)", "precision": "tp / predicted", "recall": "tp / gold"}
 
 
 def reduce_spans(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
-    """The test of a span score over the summed counts of all items; raises InvalidTest."""
+    """Return the test of a span score over the summed counts of all items; raises InvalidTest."""
     scheme = scheme_of(spec)
     types = _types(spec)
     require_aligned(data)
@@ -201,7 +201,7 @@ def _spans_of(
 
 
 def is_tag(tag: object, scheme: Scheme) -> bool:
-    """Whether a scheme has such a tag: O, or one of its letters, with a type after a hyphen or without one."""
+    """Return whether a scheme has this tag: O, or one of its letters, with a type after a hyphen or without one."""
     if not isinstance(tag, str) or not tag:
         return False
     return tag == "O" or (tag[0] in LETTERS[scheme] and tag[1:2] in {"", "-"})
@@ -229,29 +229,29 @@ def entities(tags: Sequence[str], scheme: Scheme) -> list[Span]:
     return spans
 
 
-# Labels that cannot match: of another type than gold's, or written in another way. Nothing is converted. `1` and `"1"` are
-# different labels, `yes` and `Yes` too, and a system that writes them differently from gold is never right: its score of 0 says
-# nothing about the system.
+# Labels that cannot match: of another type than gold's, or written differently. Nothing is converted. `1` and `"1"` are
+# different labels, as are `yes` and `Yes`, and a system that writes them differently from gold is never right: its
+# score of 0 says nothing about the system.
 
 
 SPANS = frozenset({"span_f1", "span_precision", "span_recall"})
 SHOWN_CHARS = 40
-# Where every label of gold stands for so many items or more, labels are classes and no free text.
+# Where every label of gold occurs on at least this many items, labels are classes, not free text.
 ITEMS_PER_CLASS = 2
-# Soft hyphen, blanks of no width, marks of direction, byte order mark.
+# Soft hyphen, zero-width spaces, direction marks, byte order mark.
 UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 
 Labels = set[Hashable]
 
 
 def label_warnings(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
-    """What is odd about the labels of u and v; usually nothing.
+    """Return warnings about the labels of u and v; usually none.
 
     Raises
     ------
     InvalidTest
-        Items are labels in gold and sequences of labels in a system, or the other way round; or a label of a system has
-        another type than the same label of gold. Pointers are `/u` and `/v`.
+        Items are labels in gold and sequences of labels in a system, or the other way round; or a label of a system
+        differs in type from the same label of gold. Pointers are `/u` and `/v`.
     """
     gold = GoldLabels(data.gold, spec)
     return [
@@ -260,18 +260,23 @@ def label_warnings(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
 
 
 class GoldLabels:
-    """The labels of gold, which the labels of any number of systems are held against."""
+    """The labels of gold, against which the labels of any number of systems are checked."""
 
     def __init__(self, gold: Sequence[Item], spec: StatisticSpec) -> None:
         self.items, self.spec = gold, spec
         self.labels, self.sequences = _labels(gold, spec)
 
     def warnings(self, role: str, items: Sequence[Item], pointer: str | None = None) -> list[DataWarning]:
-        """What is odd about the labels of one system, called `role`; raises InvalidTest as `label_warnings` does."""
+        """Return warnings about the labels of one system, called `role`; raises InvalidTest as `label_warnings`
+        does.
+        """
         at, gold, spec = pointer or f"/{role}", self.labels, self.spec
         labels, sequences = _labels(items, spec)
         if sequences != self.sequences:
-            detail = f"Items are labels in one of gold and {role}, and lists of labels in the other: they never match."
+            detail = (
+                f"Items are single labels in one of gold and {role}, and lists of labels in the other: "
+                "they never match."
+            )
             raise InvalidTest.at(at, "mixed_forms", detail)
         unknown = labels - gold
         if unknown and gold:
@@ -282,7 +287,7 @@ class GoldLabels:
 
 
 def _tagged(items: Sequence[Item], spec: StatisticSpec) -> bool:
-    """Whether there are tags of entities; in strict schemes none begins without a B-, S- or U-."""
+    """Return whether there are tags of entities; in strict schemes none begins without a B-, S- or U-."""
     return spec.name in SPANS and any(label != "O" for label in _flat(items))
 
 
@@ -291,7 +296,9 @@ def _flat(items: Sequence[Item]) -> Iterable[Any]:
 
 
 def _labels(items: Sequence[Item], spec: StatisticSpec) -> tuple[Labels, bool]:
-    """The labels that may be right, of spans their types, where a span can begin; and whether items are sequences."""
+    """Return the labels that may be right (for spans, the types where a span can begin), and whether items are
+    sequences.
+    """
     try:
         labels: Labels = set(items)
         sequences = any(isinstance(label, tuple) for label in labels)
@@ -311,8 +318,8 @@ def _refuse_other_types(role: str, unknown: Labels, gold: Labels, at: str) -> No
         same = by_text.get(str(label))
         if same is not None and type(same) is not type(label):
             detail = (
-                f"The label {_shown(label)} of {role} is {_type(label)}, and {_shown(same)} in gold is {_type(same)}: they "
-                "never match. Write both the same way."
+                f"The label {_shown(label)} of {role} is {_type(label)}, and {_shown(same)} in gold is "
+                f"{_type(same)}: they never match. Write them the same way."
             )
             raise InvalidTest.at(at, "other_label_type", detail)
 
@@ -322,11 +329,14 @@ def _never(role: str, labels: Labels, gold: Labels, spec: StatisticSpec, at: str
     labels_of_role = (
         f"it has {_some(labels)}"
         if labels
-        else f"it has tags and no {'- or '.join(BEGIN[scheme_of(spec)])}- to begin an entity with ({scheme_of(spec)})"
+        else (
+            f"it has tags but no {'- or '.join(BEGIN[scheme_of(spec)])}- to begin an entity "
+            f"({scheme_of(spec)})"
+        )
     )
     detail = (
-        f"No {what} of {role} occurs in gold, so that {role} is never right: {labels_of_role}, and gold has {_some(gold)}. Check "
-        "that these are its labels and that they are written as in gold."
+        f"No {what} of {role} occurs in gold, so that {role} is never right: {labels_of_role}, and gold has "
+        f"{_some(gold)}. Check that these are its labels, written as in gold."
     )
     return DataWarning(at, "labels_never_match", detail)
 
@@ -334,9 +344,9 @@ def _never(role: str, labels: Labels, gold: Labels, spec: StatisticSpec, at: str
 def _otherwise_written(
     role: str, unknown: Labels, gold: Labels, items: Sequence[Item], at: str
 ) -> list[DataWarning]:
-    """A label that gold has in other capitals, with other blanks, in another Unicode form, or as a decimal number.
+    """Find a label that gold has in other capitals, with other blanks, in another Unicode form, or as a decimal number.
 
-    Free texts may differ so, and it is the system's fault; classes may not.
+    Such differences are the system's errors in free text, but not in classes.
     """
     written = {_folded(label): label for label in gold} if unknown else {}
     for label in sorted(unknown, key=repr):

@@ -32,14 +32,17 @@ _SMALL_SUM = 1 << 56
 
 
 def reduce_effects(data: Effects, spec: StatisticSpec) -> Additive | Joint:
-    """The test of h(sums of effects), h an expression over x1..xm; m numbers per item, shape (n,) or (n, m)."""
+    """Return the test of h(sums of effects), h an expression over x1..xm; m numbers per item, shape (n,) or (n, m)."""
     text = str(spec.parameters.get("expression", DEFAULT_EXPRESSION))
     require_items(len(data.stay), "/stay")
     width = _width(data.stay)
     if data.swap is not None:
         require_same_length(len(data.stay), len(data.swap), "/swap", ("stay", "swap"))
         if _width(data.swap) != width:
-            detail = f"stay has {width} numbers per item and swap {_width(data.swap)}: both need the same functions."
+            detail = (
+                f"stay has {width} numbers per item and swap has {_width(data.swap)}: both need the "
+                "same functions."
+            )
             raise InvalidTest.at("/swap", "width_mismatch", detail)
     node = parse(text, [f"x{index + 1}" for index in range(width)])
     name = "".join(text.split())
@@ -53,7 +56,9 @@ def reduce_effects(data: Effects, spec: StatisticSpec) -> Additive | Joint:
 
 
 def _single_sum(name: str, node: Node, data: Effects) -> Additive | None:
-    """The test of a linear form of the sums, or of its size, that no 64 bits hold; of a sum of small integers; else None."""
+    """Return the test of a linear form of the sums, or of its absolute value, that outgrows 64 bits, or of a sum of
+    small integers; else None.
+    """
     inner = node.arguments[0] if isinstance(node, Call) and node.function == "abs" else node
     if not isinstance(inner, Linear) or inner.constant or not inner.terms:
         return None
@@ -61,7 +66,7 @@ def _single_sum(name: str, node: Node, data: Effects) -> Additive | None:
     if inner == _ITSELF and data.pairing.clusters is None and _width(data.stay) == 1:
         columns = [_column(side, 0) for side in sides]
         if all(map(_have_small_sum, columns)):
-            # Nothing of these can be refused or has to be scaled: the general way leads to the same.
+            # These need no checks and no scaling: the general path gives the same result.
             stay, *other = cast("list[Integers]", columns)
             swap = other[0] if other else None
             plain = inner is node
@@ -112,7 +117,7 @@ def _is_wide(column: Whole) -> bool:
 
 
 def _have_small_sum(column: Column) -> bool:
-    """Whether these are integers, the sum of whose sizes is certain to be far from what is refused."""
+    """Return whether these are integers whose sizes add up to far less than the limit."""
     return column.dtype == np.int64 and largest_size(cast("Integers", column)) * len(column) < _SMALL_SUM
 
 
@@ -127,7 +132,9 @@ def _width(column: Column) -> int:
 def _integers(
     data: Effects, width: int
 ) -> tuple[list[list[tuple[int, Fraction]]], Integers, Integers | None]:
-    """Integers, shape (n, k), and for each of the m functions which of their columns add up to it, times which units."""
+    """Return integers, shape (n, k), and for each of the m functions the columns that add up to it, with their
+    units.
+    """
     sides = [data.stay] if data.swap is None else [data.stay, data.swap]
     parts: list[list[tuple[int, Fraction]]] = []
     columns: list[tuple[Integers, ...]] = []

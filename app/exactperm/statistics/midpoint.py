@@ -1,4 +1,4 @@
-"""The midpoint linearisation of a statistic of several sums: an ordinary test of one sum that nearly is its test.
+"""The midpoint linearisation of a statistic of several sums: a test of one sum that approximates its test.
 
 t = h(S), and a swap of item n moves S from stay_n to swap_n. The midpoint m = (sum of stay + sum of swap) / 2 stays
 where it is under every swap, so with signs s_n (+1 as observed, -1 swapped)
@@ -6,9 +6,9 @@ where it is under every swap, so with signs s_n (+1 as observed, -1 swapped)
     S - m = sum_n s_n (stay_n - swap_n) / 2,    h(S) = h(m) + grad h(m) . (S - m) + rest.
 
 For a difference of scores, t = f(m + s) - f(m - s), h(m) is 0 and the rest begins with terms of the third order. The
-linear part has one effect for each item and so a p-value that the methods for one sum compute exactly. It serves
-as a control variate of samples, and in proven brackets. Whatever gradient is taken and however its effects are
-rounded, they are a fixed function of the signs: rounding costs agreement with t, and no validity.
+linear part has one effect for each item and so a p-value that the methods for one sum compute exactly. It serves as a
+control variate of samples, and in proven brackets. For any gradient and any rounding of its effects the linear part is
+a fixed function of the signs: rounding reduces agreement with t, not validity.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .evaluation import NotSmoothError
 from .reduction import totals
 
 _BITS = 192
-# Of the slopes, as powers of two: farther than any double.
+# Limits of the slopes, as powers of two: beyond any double.
 _MOST_EXPONENT = 1 << 12
 # Products of effects and integer slopes stay below this, sums of them included.
 _ROOM = 1 << 61
@@ -49,14 +49,14 @@ class Linearisation:
 
 @dataclass(frozen=True, slots=True)
 class RoundedLine:
-    """The linear part in integers: each vector v moves it by `unit` times its integer, `effects`, of shape (U,)."""
+    """The linear part in integers: each vector v moves it by `unit` times its integer in `effects`, shape (U,)."""
 
     unit: Fraction
     effects: Integers
 
 
 def linearise(problem: Joint) -> Linearisation | None:
-    """The linearisation at the midpoint; None where the statistic has none there, or no slope at all."""
+    """Linearise at the midpoint; None where the statistic has no gradient there, or a gradient of zero."""
     function = problem.function
     twice = [one + other for one, other in zip(totals(problem.stay), totals(problem.swap), strict=True)]
     with flint.ctx.workprec(_BITS):
@@ -89,7 +89,7 @@ def rounded_line(
     if most == 0 or sum(sizes) > _ROOM:
         return None
     fine = _power_of_two(Fraction(_ROOM) / most)
-    # A sum that no swap moves may have any slope.
+    # The slope of a sum that no swap moves is arbitrary.
     factors = np.array(
         [round(slope * fine) if size else 0 for slope, size in zip(slopes, sizes, strict=True)],
         dtype=np.int64,
@@ -112,14 +112,14 @@ def _root_mean_square(effects: Integers, counts: Integers) -> float:
 
 
 def _power_of_two(value: Fraction) -> Fraction:
-    """The largest power of two that is at most `value`."""
+    """Return the largest power of two that is at most `value`."""
     bits = value.numerator.bit_length() - value.denominator.bit_length()
     power = Fraction(2) ** bits
     return power if power <= value else power / 2
 
 
 def _dyadic(number: flint.arb | None) -> Fraction:
-    """The middle of a ball; raises NotSmoothError for one that no double comes near to."""
+    """Return the midpoint of a ball; raises NotSmoothError where no double is near it."""
     if number is None:
         return Fraction(0)
     mantissa, exponent = number.mid().man_exp()
@@ -128,24 +128,24 @@ def _dyadic(number: flint.arb | None) -> Fraction:
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
-# Where the deviations s of k sums are, but for a proven little: bounds of linear forms of s and of their squares.
-#
-# s = sum_n e_n d_n / 2 with random signs e_n and d_n = stay_n - swap_n. Each bound that is asked for holds outside of an
-# event of probability at most exp(-log_odds) (`engine.rademacher`); the events are counted. Between two planes, where one
-# linear form l . s is known to be small (`Strip`), any other form g is share l + rest: the first part is known, and the
-# second is nearly uncorrelated with it and so much smaller.
+# The region that holds the deviations s of k sums, up to a proven small probability: bounds of linear forms of s and of
+# their squares. s = sum_n e_n d_n / 2 with random signs e_n and d_n = stay_n - swap_n. Each requested bound holds
+# outside an event of probability at most exp(-log_odds) (`engine.rademacher`); the events are counted. Between two
+# planes, where one linear form l . s is known to be small (`Strip`), any other form g is share l + rest: the first part
+# is known, and the second is nearly uncorrelated with it and so much smaller.
 
 
 _U = 2.0**-52
 # Rows at a time.
 _ROWS = 1 << 16
-# The covariances of more forms take long: their squares are then bounded one by one.
+# The covariances of more forms than this take long: their squares are then bounded one by one.
 _MOST_FORMS = 96
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """The covariance of s, shape (k, k), in doubles: (1 +- `rounding`) deviation_i deviation_j of each entry at most.
+    """The covariance of s, shape (k, k), in doubles, with error (1 +- `rounding`) deviation_i deviation_j of each entry
+    at most.
 
     `most` is the largest |s_i| under any swaps, rounded up.
     """
@@ -175,7 +175,7 @@ def spread_of(differences: Integers) -> Spread:
 
 
 class Strip:
-    """All s with |form . s| <= `most`; other forms are parted into a share of `form` and a rest."""
+    """All s with |form . s| <= `most`; other forms are split into a share of `form` and a rest."""
 
     def __init__(self, form: Reals, most: float, spread: Spread) -> None:
         self.form, self.most = form, most
@@ -184,16 +184,16 @@ class Strip:
         self._share = moved / variance if variance > 0.0 else np.zeros(len(form))
 
     def parts(self, forms: Reals) -> tuple[Reals, Reals, Reals]:
-        """(shares, rests, what both together are off by, in sizes) of forms, shape (J, k): (J,), (J, k) and (J, k)."""
+        """Return (shares, rests, absolute errors of both together) of forms, shape (J, k): (J,), (J, k) and (J, k)."""
         shares = forms @ self._share
         moved = shares[:, None] * self.form
         return shares, forms - moved, 2.0 * _U * (np.abs(forms) + np.abs(moved))
 
 
 class Reaches:
-    """Bounds that all hold together outside of `events` events of probability exp(-log_odds) each at most.
+    """Bounds that hold jointly outside `events` events of probability at most exp(-log_odds) each.
 
-    With a `strip` they are of the s in it.
+    With a `strip` they cover the s in it.
     """
 
     def __init__(self, spread: Spread, log_odds: float, strip: Strip | None = None) -> None:
@@ -207,7 +207,7 @@ class Reaches:
 
     @property
     def log_outside(self) -> float:
-        """The logarithm of the probability that some bound does not hold, rounded up."""
+        """Return the logarithm of the probability that some bound fails, rounded up."""
         each = 1 if self._strip is None else 2
         events = len(self._linear) + each * len(self._squares)
         return math.log(events) + 1e-9 - self._log_odds if events else -math.inf
@@ -219,11 +219,11 @@ class Reaches:
 
     @property
     def factor(self) -> float:
-        """How many standard deviations a linear form is allowed."""
+        """Return the number of standard deviations allowed to a linear form."""
         return self._factor
 
     def index(self, form: Reals) -> int:
-        """The number under which a form is known here."""
+        """Return the index of a form."""
         key = form.tobytes()
         if key not in self._index:
             self._index[key] = len(self._forms)
@@ -231,7 +231,7 @@ class Reaches:
         return self._index[key]
 
     def of(self, index: int) -> float:
-        """At least |form . s|."""
+        """Return an upper bound of |form . s|."""
         if index not in self._linear:
             form = self._forms[index]
             whole = self._factor * self._deviation(form)
@@ -252,7 +252,7 @@ class Reaches:
         )
 
     def of_squares(self, weights: Mapping[int, float]) -> float:
-        """At least the sum of weight (form . s)**2 over the forms."""
+        """Return an upper bound of the sum of weight (form . s)**2 over the forms."""
         if len(weights) == 1:
             ((index, weight),) = weights.items()
             return weight * self.of(index) ** 2
@@ -273,19 +273,21 @@ class Reaches:
         return min(self._squares[key], each)
 
     def _of_squares(self, forms: Reals) -> float:
-        """At least the sum of (form . s)**2, `forms` of shape (J, k)."""
+        """Return an upper bound of the sum of (form . s)**2, `forms` of shape (J, k)."""
         covariances = forms @ self.spread.covariance @ forms.T
         sizes = (np.abs(forms) @ self.spread.deviation) ** 2
         return reach_of_squares(covariances, 2.0 * self.spread.rounding * float(sizes.sum()), self._log_odds)
 
     def _squares_in(self, strip: Strip, forms: Reals) -> float:
-        """The same in a strip: (share l . s)**2 + 2 (share l . s) (rest . s) + (rest . s)**2, summed."""
+        """Bound the sum of squares in a strip: (share l . s)**2 + 2 (share l . s) (rest . s) + (rest . s)**2,
+        summed.
+        """
         shares, rests, off = strip.parts(forms)
         # Of the sum of share (rest . s), and what its coefficients were rounded by.
         lost = _U * (len(forms) + 2) * (np.abs(shares) @ np.abs(rests))
         crossed = self._factor * self._deviation(shares @ rests) + float(lost @ self.spread.most)
         known = float(shares @ shares) * strip.most**2
         squares = known + 2.0 * strip.most * crossed + self._of_squares(rests)
-        # Minkowski: what the sums were rounded by.
+        # Minkowski: the rounding of the sums.
         rounded = float(np.linalg.norm(off @ self.spread.most))
         return (math.sqrt(squares) + rounded) ** 2 * (1.0 + 1e-12)

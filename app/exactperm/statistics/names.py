@@ -1,4 +1,4 @@
-"""What names of metrics and statistics mean: the words people know them by, and which direction is better."""
+"""Names of metrics and statistics: their common titles, and which direction is better."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from .catalogue import ENTRIES, Kind, statistic_of
 if TYPE_CHECKING:
     from .paired import StatisticSpec
 
-# What people call a metric that files name otherwise
+# Common titles of metrics that files name otherwise
 
 
 class Metric(NamedTuple):
-    """`title` is what a sentence calls it, `hint` what it measures."""
+    """`title` is its name in a sentence, `hint` says what it measures."""
 
     title: str
     hint: str
 
 
-_ACCURACY = Metric("accuracy", "How much is right.")
+_ACCURACY = Metric("accuracy", "The share that is right.")
 _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)  # those of trec_eval
 
 
@@ -35,16 +35,16 @@ METRICS: Mapping[str, Metric] = {
     "correct": _ACCURACY,
     "is_correct": _ACCURACY,
     "wer": Metric("WER", "Word error rate: errors over reference words, summed first; less is better."),
-    "utterance_accuracy": Metric("utterance accuracy", "How many utterances are wholly right."),
-    "upos": Metric("UPOS", "Universal part-of-speech tags that are right."),
-    "xpos": Metric("XPOS", "Language-specific tags that are right."),
-    "lemma": Metric("lemma accuracy", "Lemmas that are right."),
-    "uas": Metric("UAS", "Heads that are right."),
-    "las": Metric("LAS", "Heads and relations that are right, without subtypes."),
-    "las_full": Metric("LAS with subtypes", "Heads and whole relations that are right."),
+    "utterance_accuracy": Metric("utterance accuracy", "The share of utterances that are wholly right."),
+    "upos": Metric("UPOS", "The share of universal part-of-speech tags that are right."),
+    "xpos": Metric("XPOS", "The share of language-specific tags that are right."),
+    "lemma": Metric("lemma accuracy", "The share of lemmas that are right."),
+    "uas": Metric("UAS", "The share of heads that are right."),
+    "las": Metric("LAS", "The share of heads and relations that are right, without subtypes."),
+    "las_full": Metric("LAS with subtypes", "The share of heads and full relations that are right."),
     "cer": Metric("CER", "Character error rate; less is better."),
-    "bleu": Metric("BLEU", "How many n-grams are those of a reference."),
-    "chrf": Metric("chrF", "How many character n-grams are those of a reference."),
+    "bleu": Metric("BLEU", "The share of n-grams that match a reference."),
+    "chrf": Metric("chrF", "The overlap of character n-grams with a reference."),
     "chrf2": Metric("chrF2", "chrF with recall weighing twice as much."),
     "ter": Metric("TER", "Edits to the reference over its length; less is better."),
     "f1": Metric("F1", "The harmonic mean of precision and recall."),
@@ -53,17 +53,17 @@ METRICS: Mapping[str, Metric] = {
     "Rprec": Metric("R-precision", "Precision at as many documents as are relevant."),
     "ndcg": Metric("nDCG", "Gain of the whole ranking, less the further down, over the best possible."),
     **_at("ndcg_cut", "nDCG", "Gain of the first documents, less the further down, over the best possible."),
-    **_at("P", "P", "How many of the first documents are relevant."),
-    **_at("recall", "R", "How many of the relevant documents are among the first."),
+    **_at("P", "P", "The share of the first documents that are relevant."),
+    **_at("recall", "R", "The share of the relevant documents that are among the first."),
     **_at("map_cut", "MAP", "The mean of average precision at a cutoff."),
-    **_at("success", "Success", "Queries with a relevant document among the first.", (1, 5, 10)),
+    **_at("success", "Success", "The share of queries with a relevant document among the first.", (1, 5, 10)),
 }
-# Each of these has a metric of whole sentences as well.
+# Each of these has a whole-sentence metric as well.
 _OF_WORDS = ("upos", "xpos", "lemma", "uas", "las", "las_full")
 
 
 def title_of(name: str) -> str | None:
-    """What people call a metric, by its name in files; None where that is its name.
+    """Return the common title of a metric, by its name in files; None where there is no other.
 
     >>> title_of("ndcg_cut_10"), title_of("wer"), title_of("las_sentence"), title_of("helpfulness")
     ('nDCG@10', 'WER', 'LAS, whole sentences', None)
@@ -76,23 +76,23 @@ def title_of(name: str) -> str | None:
 
 
 def described() -> list[dict[str, str]]:
-    """As `GET /v1/meta` shows them; CoNLL-U has each of its metrics by whole sentences as well."""
+    """Return the metrics as `GET /v1/meta` shows them; each metric of CoNLL-U is also listed by whole sentences."""
     words = {name: (_label(metric.title), metric.hint) for name, metric in METRICS.items()}
     for stem in _OF_WORDS:
         name = f"{stem}_sentence"
-        words[name] = (_label(title_of(name) or name), "Counts sentences that are wholly right.")
+        words[name] = (_label(title_of(name) or name), "The share of sentences that are wholly right.")
     return [{"name": name, "title": title, "hint": hint} for name, (title, hint) in words.items()]
 
 
 def _label(title: str) -> str:
-    """With a capital, by itself; names such as chrF and nDCG keep their own."""
+    """Capitalise a title that stands alone; names such as chrF and nDCG keep their form."""
     return title if any(char.isupper() for char in title) else title[0].upper() + title[1:]
 
 
-# What a test is of, in words
+# The subject of a test, in words
 
 
-Say = Callable[[str], str]  # escapes a label for its output
+Say = Callable[[str], str]  # escapes a label for the output
 
 # Scores are named after their metric, and an expression is a label.
 _TITLES = {
@@ -100,7 +100,7 @@ _TITLES = {
     for entry in ENTRIES
     if entry.kind not in {"effects", "scores"} and entry.name != "expression"
 }
-# What a statistic of scores makes of them; a mean needs no word.
+# The form of each statistic of scores; a mean needs no word.
 _OF_SCORES = {
     "mean_difference": "{}",
     "sum_difference": "total {}",
@@ -109,16 +109,16 @@ _OF_SCORES = {
     "median_difference": "median {}",
     "quantile_difference": "quantile of {}",
 }
-NO_NAME = "score"  # of scores that nothing names
+NO_NAME = "score"  # for scores without a name
 
 
 def statistic_title(name: str, say: Say) -> str:
-    """A known metric or statistic as people call it, any other name as a label."""
+    """Return the title of a known metric or statistic, or any other name as a label."""
     return title_of(name) or _TITLES.get(name) or say(name)
 
 
 def metric_title(statistic: str, metric: str | None, say: Say) -> str:
-    """What was measured, by its own name: the metric of the files, else the statistic; `score` where neither is a name.
+    """Return the title of the measure: the metric of the files, else the statistic; `score` where neither is a name.
 
     >>> metric_title("ratio", "wer", str), metric_title("span_f1", None, str), metric_title("sign", None, str)
     ('WER', 'entity F1', 'score')
@@ -129,7 +129,7 @@ def metric_title(statistic: str, metric: str | None, say: Say) -> str:
 
 
 def measured(statistic: str, metric: str | None, say: Say) -> str:
-    """What a difference is of.
+    """Return the quantity of which a difference is taken.
 
     >>> measured("mean_difference", "ndcg_cut_10", str), measured("mean_difference", None, str)
     ('nDCG@10', 'mean score')
@@ -142,19 +142,19 @@ def measured(statistic: str, metric: str | None, say: Say) -> str:
 
 
 def direction(higher_is_better: bool | None) -> str:
-    """Which direction is better; empty where that is not known."""
+    """Say which direction is better; empty where that is not known."""
     if higher_is_better is None:
         return ""
     return "higher is better" if higher_is_better else "lower is better"
 
 
 def directed(name: str, higher_is_better: bool | None) -> str:
-    """A metric's name with its direction, where that is known: WER (lower is better)."""
+    """Return a metric's name with its direction, where that is known: WER (lower is better)."""
     better = direction(higher_is_better)
     return f"{name} ({better})" if better else name
 
 
-# Which direction is better: the words that names of metrics are made of
+# Which direction is better: the words in names of metrics
 
 
 def _words(text: str) -> frozenset[str]:
@@ -179,16 +179,16 @@ HIGHER = _words(
     xcomet xpos
     """
 )
-# Better when higher beside words of COUNTING alone: prompt_sensitivity and length correlation are something else.
+# Higher is better only with words of COUNTING: prompt_sensitivity and length correlation are something else.
 CAUTIOUS = _words("corr corrcoef correlation sensitivity")
-# Of time less is better; beside a metric of that kind they are its unit.
+# Less time is better; with another such metric these words are its unit.
 TIME_UNITS = _words(
     """
     hour hours microseconds millis milliseconds minute minutes ms msec nanoseconds ns sec second seconds secs us
     usec
     """
 )
-# How values are counted, averaged and scaled: this changes neither what a metric is nor which of its values is better.
+# Words for counting, averaging and scaling, which change neither a metric nor its direction.
 COUNTING = _words(
     """
     absolute adjusted aggregate aggregated all at average averaged avg balanced best beta binary coef coeff
@@ -200,7 +200,7 @@ COUNTING = _words(
     strict sum summary symmetric the top total uniform unigram value values weighted zeroshot
     """
 )
-# What is measured: parts of data and of models. A path may begin with some of them (eval/loss).
+# Parts of data and of models that are measured. A path may begin with some of them (eval/loss).
 PARTS = _words("data dev eval evaluation test tests train training val valid validation")
 SCOPES = PARTS | _words(
     """
@@ -224,7 +224,7 @@ DATA_SETS = _words(
     """
 )
 CURRENCIES = _words("cent cents dollar dollars eur euro euros gbp usd")
-# Names of several words, where # is a number: whether more is better.
+# Names of several words, where # is a number, and whether more is better.
 PHRASES = {
     False: """
         bits per byte, bits per char, bits per character, bits per token, bits per word, cross entropy, edit distance, hamming
@@ -240,20 +240,20 @@ PHRASES = {
 }
 
 
-# 1-wer, 100 - error rate, 1/ppl, -loss, exp(-nll); 1-shot and 1-gram are no sums.
+# 1-wer, 100 - error rate, 1/ppl, -loss, exp(-nll); 1-shot and 1-gram are not subtractions.
 NEGATED = re.compile(
     r"(?:^|[\s_(,*])(?:1|100)(?:\.0+)?\s*[-\u2212\u2013/](?!\s*(?:shot|gram|best|hop|way|nn)\b)"
     r"|(?:^|[\s_(,*])[-\u2212\u2013](?=\w)"
     r"|^\s*[-\u2212\u2013]",
     re.IGNORECASE,
 )
-# What a score is called when its meaning is not given.
+# Names of a score that do not state its meaning.
 GENERIC = frozenset(("score", "scores", "value", "values", "u", "v"))
 PIECE = re.compile(r"r2(?!\d)|[^\W\d_]+|\d+(?:\.\d+)?|[/@]", re.IGNORECASE)
 CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 PERCENTILE = re.compile(r"(?<![^\W_])p\d+(?:\.\d+)?(?![^\W_])", re.IGNORECASE)
 NUMBER, PER = "#", "/"
-# A path to a metric begins with these (eval/loss); after any other word a stroke means "per" (tokens/second).
+# A path to a metric begins with these (eval/loss); after any other word a slash means "per" (tokens/second).
 FOLDERS = (
     PARTS
     | DATA_SETS
@@ -269,12 +269,12 @@ for _higher, _listed in PHRASES.items():
 
 
 def negated(name: str) -> bool:
-    """Whether a name is written as a difference, a quotient or a negative, which reverses its metric."""
+    """Return whether a name is a difference, a quotient or a negative, which reverses its metric."""
     return NEGATED.search(name) is not None
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name in lower case, `#` for each number and `/` where there is one.
+    """Split a name into words in lower case, with `#` for each number and `/` where there is one.
 
     >>> words_of("chrF2++"), words_of("wordErrorRate"), words_of("p95-latency")
     (['chrf', '#'], ['word', 'error', 'rate'], ['latency'])
@@ -292,15 +292,15 @@ def words_of(name: str) -> list[str]:
 
 
 def says_nothing(name: str) -> bool:
-    """Whether a name consists of words that stand beside metrics alone: `total`, `n_samples`."""
+    """Return whether a name consists only of words that accompany metrics: `total`, `n_samples`."""
     words = set(words_of(name))
     return bool(words - {NUMBER}) and words <= _KNOWN and not words & (LOWER | HIGHER | CAUTIOUS)
 
 
 def of_name(name: str) -> bool | None:
-    """Whether more of the metric of this name is better; None where the name does not tell.
+    """Return whether more of the metric of this name is better; None where the name does not determine it.
 
-    It tells only if every word is known, and all its metrics agree.
+    It does only if every word is known, and all its metrics agree.
 
     >>> of_name("word_perplexity"), of_name("acc_norm"), of_name("rougeL"), of_name("attack_success_rate")
     (False, True, True, None)
@@ -337,9 +337,10 @@ def of_name(name: str) -> bool | None:
 
 
 def of_kind(kind: Kind, spec: StatisticSpec, metric: str | None) -> bool | None:
-    """Whether a larger statistic is better for the system that has it; None where nothing tells.
+    """Return whether a larger statistic is better for a system; None where that is unknown.
 
-    `metric` is what the items' scores measure, where that is known. The direction of a ratio follows from the name of its numerator.
+    `metric` names the measure of the items' scores, where known. The direction of a ratio follows from the name of
+    its numerator.
     """
     if kind == "scores":
         return None if metric is None else of_name(metric)

@@ -1,4 +1,4 @@
-"""What two systems, or K of them, hand over: values on the same items, before any statistic is chosen."""
+"""Data of two systems, or of K: values on the same items, before any statistic is chosen."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ Item = Label | Sequence[Label]
 class Pairing:
     """How items were matched, and which of them swap together.
 
-    `clusters` holds one code per item, 0..n_clusters-1, in order of first appearance; None
-    when every item swaps by itself. `matched`, `only_u` and `only_v` count ids when the
-    pairing was by id. `largest` is how many items the largest column had before any were left out, where some may
-    have been. `ids` are the items' ids in their order, where they have any: a reference to what the
-    reader holds, never part of the test.
+    `clusters` holds one code per item, 0..n_clusters-1, in order of first appearance; None when every item swaps by
+    itself. `matched`, `only_u` and `only_v` count ids when the pairing was by id. `largest` is the length of the
+    largest column before items were left out, where some may have been. `ids` are the items' ids in their order, where
+    they have any: a reference to the reader's data, never part of the test.
     """
 
     clusters: NDArray[np.int64] | None = None
@@ -41,7 +40,7 @@ class Pairing:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """The paper's own form: `stay[n] = g(u_n, v_n)`, `swap[n] = g(v_n, u_n)`; shape (n,) each.
+    """The form of the paper: `stay[n] = g(u_n, v_n)`, `swap[n] = g(v_n, u_n)`; shape (n,) each.
 
     `swap` is None when it is minus `stay`. m additive functions have shape (n, m).
     """
@@ -63,12 +62,12 @@ class Repeated:
 
 
 def samples_in(side: Column | Repeated) -> Column:
-    """All numbers of a column, the samples of an item one after the other."""
+    """Return all numbers of a column, the samples of each item in sequence."""
     return side.values if isinstance(side, Repeated) else side
 
 
 def lengths_of(side: Column | Repeated) -> NDArray[np.int64]:
-    """How many samples each item has, shape (n,)."""
+    """Count the samples of each item, shape (n,)."""
     return side.lengths if isinstance(side, Repeated) else np.ones(len(side), dtype=np.int64)
 
 
@@ -85,7 +84,7 @@ class NamedCounts:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each item counts for: unit * values, positive integers without a common divisor, shape (n,).
+    """The weights of the items: unit * values, positive integers without a common divisor, shape (n,).
 
     int64, or Python integers (dtype object) where their sum outgrows that.
     """
@@ -99,7 +98,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """Items that not both systems have an outcome for, each missing one anything from `low` to `high`.
+    """Items without an outcome in at least one system; a missing outcome may be anything from `low` to `high`.
 
     `u` are U's scores on the items that V lacks, `v` the reverse, `neither` counts those that both lack. `clusters` has a
     code for every item: the complete ones, those of `u`, of `v`, and the rest.
@@ -172,7 +171,7 @@ Paired = Effects | Scores | Counts | Predictions | Segments
 
 @dataclass(frozen=True, slots=True)
 class StatisticSpec:
-    """A statistic by name, with its own parameters, as the caller gave it."""
+    """A statistic by name, with its parameters, as given by the caller."""
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -188,15 +187,15 @@ _KINDS: Mapping[type[Paired], Kind] = {
 
 
 def kind_of(data: Paired) -> Kind:
-    """What kind of data it is: effects, scores, counts, predictions or segments."""
+    """Return the kind of data: effects, scores, counts, predictions or segments."""
     return _KINDS[type(data)]
 
 
 @dataclass(frozen=True, slots=True)
 class DataWarning:
-    """What makes data look like a mistake, though it is a valid test: a code, a sentence, and the pointer to the data.
+    """A sign of a mistake in valid data: a code, a sentence, and the pointer to the data.
 
-    `undecidable` says that no gate should decide by such data; an ordinary test is answered with a warning.
+    `undecidable` means that no gate should decide by such data; an ordinary test is answered with a warning.
     """
 
     pointer: str
@@ -216,9 +215,9 @@ class Systems:
     Attributes
     ----------
     kind
-        What a column is: scores (shape (N,), or repeated samples), counts by name, predictions, or text segments.
+        The type of a column: scores (shape (N,), or repeated samples), counts by name, predictions, or text segments.
     columns
-        By the systems' names, which are in code-point order: nothing may depend on the order of a request.
+        By system name, in code-point order, so that nothing depends on the order of a request.
     gold
         The items' gold values for predictions, their lists of references for segments; else None.
     pairing
@@ -227,7 +226,7 @@ class Systems:
         Positions, ascending, of the items that a system has, for systems that lack some (`on_missing` pairwise):
         their columns hold these items alone.
     weights
-        Of scores, what each of the N items counts for; None where all count alike.
+        Of scores, the weights of the N items; None where all weigh alike.
     groups, event
         Of statistics of pairs, as `paired.Predictions` has them for the N items; None where there are none.
     """

@@ -1,4 +1,4 @@
-"""A function of integer sums that is computed fast with a bound on its error, and exactly; and what one state of it costs."""
+"""Functions of integer sums, computed fast with a bound on the error or exactly; and the cost of one state."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from .formula import Call, Linear, Node, Product, Quotient, Sum, children, is_ra
 
 
 def ratio_at(node: Node, row: Sequence[int]) -> tuple[int, int]:
-    """Numerator and denominator at one state, shape (k,), not in lowest terms; a denominator of 0 means undefined.
+    """Return numerator and denominator at one state, shape (k,), not in lowest terms; a denominator of 0 means
+    undefined.
 
     The same as `evaluation.ratios` for a single row, without arrays. A denominator other than 0 is positive.
     """
@@ -61,7 +62,7 @@ def ratio_at(node: Node, row: Sequence[int]) -> tuple[int, int]:
 
 
 def _divided(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
-    """one / other: 0/0 is 0, and x/0 undefined for another x."""
+    """Divide: 0/0 is 0, and x/0 is undefined for any other x."""
     (above, below), (divisor, beneath) = one, other
     if below == 0 or beneath == 0:
         return 0, 0
@@ -87,14 +88,14 @@ class Quantity(Protocol):
         return None
 
     def ratios_on(self, sums: Sequence[Integers], room: int) -> Ratios | None:
-        """The exact values where the k `sums` broadcast against each other, in int64; None where that cannot be.
+        """The exact values where the k `sums` broadcast against each other, in int64; None where that is impossible.
 
         `room` is a factor that may multiply every numerator and denominator.
         """
         return None
 
     def cost(self, peaks: Sequence[int]) -> StateCost:
-        """What a state costs whose sums are at most `peaks` in size, shape (k,)."""
+        """Return the cost of a state whose sums are at most `peaks` in size, shape (k,)."""
         ...
 
     def tangent(self, point: Sequence[flint.arb]) -> Tangent | None:
@@ -118,7 +119,7 @@ class Formula(Quantity):
 
     @cached_property
     def constant(self) -> bool:
-        """Whether no sum occurs: the value is the same everywhere."""
+        """Return whether no sum occurs: the value is the same everywhere."""
         return not formula.variables(self.node)
 
     def approximate(self, sums: Sequence[Integers]) -> Approximation:
@@ -152,28 +153,28 @@ class Formula(Quantity):
         return tangent(self.node, point)
 
 
-# What one state of a formula costs, in nanoseconds, from the sizes of the numbers that it can meet: the double-precision
-# filter, the comparison in integers of a rational formula, and one evaluation in balls of another. Rates were measured on an ordinary
-# core with CPython 3.11, NumPy 2 and python-flint 0.8.
+# The cost of one state of a formula, in nanoseconds, from the sizes of the numbers involved: the double-precision
+# filter, the comparison in integers of a rational formula, and one evaluation in balls of another. Rates were measured
+# on an ordinary core with CPython 3.11, NumPy 2 and python-flint 0.8.
 
 
-# Bits of the balls in which irrational values are compared, one after the other while they do not tell.
+# Bits of the balls in which irrational values are compared, one after the other until one decides.
 PRECISIONS = (256, 4096)
-# Costs of the last formulas: the price and the decisions of a test ask for the same.
+# The number of cached costs: the price and the decisions of a test need the same.
 _CACHE_SIZE = 8
 # Numerators and denominators of more digits than some 5,000 take milliseconds for each state, and no double holds a
-# thirteenth of them: nobody means such a statistic.
+# thirteenth of them: such a statistic is surely a mistake.
 MAX_BITS = 1 << 14
 INT64_BITS = 61
 
-# Whatever the formula, for each of its nodes and terms, for those that no longer fit the cache, and for functions.
+# For any formula, for each of its nodes and terms, for those that no longer fit the cache, and for functions.
 _FILTER, _FILTER_NODE, _FILTER_BEYOND, _FILTER_FUNCTION = 8.0, 2.0, 4.0, 6.0
 _CACHED = 40
 _CALL_NODE = 15_000.0
 _OBJECT = 60.0
 _DIGIT_BITS, _DIGIT_NS, _KARATSUBA = 30, 0.9, 70
 _GCD_NS = 0.4
-# Bounds on sizes are seldom reached: what integers really take of what they might.
+# Bounds on sizes are seldom reached: the share of the bound that integers really need.
 _USUAL = 0.4
 _FRACTION = 800.0
 # Of one node of a ball formula, and of an exponential or logarithm of something long or short, at each of PRECISIONS.
@@ -181,7 +182,7 @@ _BALL_NODE = (1_400.0, 2_400.0)
 _TRANSCENDENTAL = (800.0, 45_000.0)
 _TRANSCENDENTAL_OF_SHORT = (1_000.0, 9_000.0)
 _SHORT_BITS = 64
-# Sorting the states, and looking up those that were decided before.
+# Sorting the states, and looking up earlier decisions.
 _STATE = 3_500.0
 
 
@@ -200,7 +201,7 @@ class StateCost:
 
     @property
     def undecided(self) -> float:
-        """The most that a state costs that the filter leaves open."""
+        """Return the highest cost of a state that the filter leaves open."""
         return sum(self.balls) if self.exact is None else self.exact
 
 
@@ -239,19 +240,19 @@ def state_cost(node: Node, peaks: tuple[int, ...]) -> StateCost:
 
 
 def require_small(node: Node, peaks: Sequence[int], pointer: str) -> None:
-    """Refuse a formula some of whose exact values may have numerators or denominators of more than MAX_BITS bits."""
+    """Refuse a formula whose exact values may have numerators or denominators of more than MAX_BITS bits."""
     bits = _largest(node, peaks)
     if bits > MAX_BITS:
         detail = (
             f"Exact values of this expression may have numerators or denominators of {bits:,} bits; at most "
-            f"{MAX_BITS:,} are worked with. Use smaller constants or fewer factors: a constant factor common to all "
-            "values changes no p-value."
+            f"{MAX_BITS:,} are supported. Use smaller constants or fewer factors: a common constant factor "
+            "changes no p-value."
         )
         raise InvalidTest.at(pointer, "expression_too_large", detail)
 
 
 def _counted(node: Node) -> tuple[int, int]:
-    """How many nodes and terms a formula has, and how many roots, logarithms and exponentials."""
+    """Count the nodes and terms of a formula, and its roots, logarithms and exponentials."""
     own = 1 + max(len(node.terms) - 1, 0) if isinstance(node, Linear) else 1
     functions = int(isinstance(node, Call) and node.function in {"log", "exp"})
     for child in children(node):
@@ -261,7 +262,7 @@ def _counted(node: Node) -> tuple[int, int]:
 
 
 def _short_arguments(node: Node, peaks: Sequence[int]) -> int:
-    """How many of the exponentials and logarithms are of short fractions."""
+    """Count the exponentials and logarithms of short fractions."""
     count = sum(_short_arguments(child, peaks) for child in children(node))
     if isinstance(node, Call) and node.function in {"log", "exp"} and is_rational(node.arguments[0]):
         count += _size(node.arguments[0], peaks).largest <= _SHORT_BITS
@@ -276,7 +277,7 @@ def _largest(node: Node, peaks: Sequence[int]) -> int:
 
 
 def _fraction_work(node: Node, peaks: Sequence[int]) -> float:
-    """What the rational parts of an irrational formula cost beside the nodes: fractions are reduced at each."""
+    """Return the extra cost of the rational parts of an irrational formula: fractions are reduced at each node."""
     if is_rational(node):
         nodes, _ = _counted(node)
         digits = _size(node, peaks).largest / _DIGIT_BITS
@@ -324,7 +325,9 @@ def _joined(node: Node, one: _Size, other: _Size) -> _Size:
 
 
 def _product(one: int, other: int) -> float:
-    """Nanoseconds of a product of two Python integers of so many bits: by digits, then Karatsuba's way."""
+    """Return the nanoseconds of a product of two Python integers of this many bits: by digits, then by Karatsuba's
+    method.
+    """
     long, short = max(one, other) / _DIGIT_BITS + 1.0, min(one, other) / _DIGIT_BITS + 1.0
     steps = short if short < _KARATSUBA else _KARATSUBA**0.415 * short**0.585
     return _OBJECT + _DIGIT_NS * long * steps

@@ -1,4 +1,4 @@
-"""The one way from data and a statistic to the problem to solve; and the mean of one statistic over several data sets."""
+"""From data and a statistic to the problem to solve, and the mean of a statistic over several data sets."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ Problem = Additive | Joint | Quantiles | Correlation
 
 Reducer = Callable[[Any, StatisticSpec], Problem]
 
-# All of them at once: a wrong name fails at the start and not at a request.
+# All reducers are imported at once: a wrong name fails at startup and not at a request.
 _REDUCERS: Mapping[str, Reducer] = {
     entry.reducer: resolve_name(f"{__package__}.{entry.reducer}") for entry in ENTRIES
 }
 
 
 def reduce(data: Paired, spec: StatisticSpec) -> Problem:
-    """The problem to solve for this statistic of this data; raises InvalidTest."""
+    """Return the problem to solve for this statistic of this data; raises InvalidTest."""
     entry = require_known(kind_of(data), spec.name, spec.parameters)
     return _REDUCERS[entry.reducer](data, spec)
 
 
-# Macro averages: t = (t_1 + ... + t_D) / D, and every unit of every data set swaps by itself. Of additive statistics this is
-# one sum, of effects with weights; of functions of several sums it is a function of the sums of all data sets.
+# Macro averages: t = (t_1 + ... + t_D) / D, and every unit of every data set swaps by itself. For additive statistics
+# this is one sum of weighted effects; for functions of several sums it is a function of the sums of all data sets.
 
 
 Score = Fraction | float
@@ -57,7 +57,7 @@ def mean_of(problems: Sequence[Additive | Joint]) -> Additive | Joint:
 
 
 def mean_score(scores: Sequence[Score]) -> Score:
-    """The mean of scores, exact where all of them are."""
+    """Return the mean of scores, exact where all scores are."""
     if all(isinstance(score, Fraction) for score in scores):
         return Fraction(sum(scores)) / len(scores)
     return math.fsum(scores) / len(scores)
@@ -65,8 +65,8 @@ def mean_score(scores: Sequence[Score]) -> Score:
 
 def _no_mean(name: str) -> InvalidTest:
     detail = (
-        f"A mean of {name} over data sets has no test here: set aggregate to micro (all items together), or to null (no overall "
-        "board)."
+        f"The mean of {name} over data sets cannot be tested: set aggregate to micro (all items together), "
+        "or to null (no overall board)."
     )
     return InvalidTest.at("/aggregate", "no_macro", detail)
 
@@ -136,7 +136,7 @@ def _sizes(problem: Additive) -> Integers:
 
 
 def _clusters(problems: Sequence[Additive | Joint]) -> int | None:
-    """How many units swap, where any of them are clusters."""
+    """Return the number of units that swap, where any of them are clusters."""
     if all(problem.clusters is None for problem in problems):
         return None
     return sum(problem.items if problem.clusters is None else problem.clusters for problem in problems)

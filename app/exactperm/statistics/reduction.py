@@ -1,4 +1,4 @@
-"""From a formula and integer columns to the problem: additive wherever the formula turns out to be linear."""
+"""From a formula and integer columns to the problem, additive where the formula is linear."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .quantity import Formula, Quantity, require_small
 from .sum_function import FunctionOf
 
 Score = Fraction | float
-# How many formulas of the last requests are kept folded.
+# The number of cached folded formulas.
 _CACHE_SIZE = 32
-# Python adds so many integers as quickly as NumPy, and exactly.
+# Python adds this many integers as quickly as NumPy, and exactly.
 _FEW = 256
 
 
@@ -34,8 +34,8 @@ def difference_of_scores(
 ) -> Additive | Joint:
     """t = f(sums of u) - f(sums of v) for counts of shape (N, m), f the formula `node` over m sums.
 
-    A count that no swap changes is a constant, so that a ratio over a shared denominator is additive.
-    Raises InvalidTest at `pointer`, or at /u or /v, when a system's own score is undefined.
+    A count that no swap changes is a constant, so that a ratio over a shared denominator is additive. Raises
+    InvalidTest at `pointer`, or at /u or /v, when the score of a system is undefined.
     """
     totals_u, totals_v = totals(u), totals(v)
     require_room(totals_u, totals_v)
@@ -146,7 +146,7 @@ def _shares(node: Node, u: Integers, moves: Integers) -> Integers | None:
     if below.constant or changes is None or changes.any():
         return None
     sizes = _line(below, u)
-    # Without any reference words there is no ratio to shift.
+    # Without reference words there is no ratio to shift.
     return sizes if sizes is not None and (sizes >= 0).all() and sizes.any() else None
 
 
@@ -202,39 +202,42 @@ def _largest(counts: Integers) -> int:
 
 
 def require_room(*sums: list[int]) -> None:
-    """Refuse counts whose totals over both systems do not fit the engine's integers."""
+    """Refuse counts whose totals over both systems outgrow the engine's integers."""
     if any(sum(map(abs, column)) >= MAX_TOTAL // 2 for column in zip(*sums, strict=True)):
         raise InvalidTest.at("", "integer_too_large", "The sums reach 2**60, more than can be added exactly.")
 
 
 def observed_score(quantity: Quantity, row: list[int], pointer: str) -> Score:
-    """The score of the observed sums; refused when it is undefined."""
+    """Return the score of the observed sums; refuse an undefined one."""
     value = exact_value(quantity, row)
     if value is None:
         raise InvalidTest.at(
             pointer,
             "undefined_statistic",
-            "The statistic is undefined for the data as observed: it divides by zero, or takes "
-            "the logarithm or the square root of a number that has none (only 0/0 is defined, as 0).",
+            "The statistic is undefined for the observed data: it divides by zero, or takes the logarithm "
+            "or the square root of a number that has none (only 0/0 is defined, as 0).",
         )
     require_representable(value, pointer)
     return value if isinstance(value, Fraction) else nearest(quantity, row) or 0.0
 
 
-# A formula of its linear forms instead of the sums it is given: F1 of tp, fp and fn depends on tp and 2 tp + fp + fn alone, so
-# that its state moves on a lattice of rank two and not three. It is rewritten where its forms span less than its sums do.
+# A formula rewritten over its linear forms instead of the original sums: F1 of tp, fp and fn depends on tp and 2 tp +
+# fp + fn alone, so that its state moves on a lattice of rank two and not three. It is rewritten where its forms span
+# less than its sums do.
 
 
 # The integer coefficients of a form, in lowest terms, the first of them positive.
 Terms = tuple[tuple[int, int], ...]
 # A formula of more forms is left as it is: it is a sum over many classes, and its forms are its sums.
 _MAX_FORMS = 64
-# How many formulas of the last requests are kept rewritten.
+# The number of cached rewritten formulas.
 _REWRITTEN_CACHE_SIZE = 32
 
 
 def in_linear_forms(problem: Joint) -> Joint:
-    """The same problem over the values of the formula's linear forms; as it is where that gains nothing."""
+    """Rewrite the problem over the values of the formula's linear forms; return it unchanged where that gains
+    nothing.
+    """
     function = problem.function
     if not isinstance(function.quantity, Formula):
         return problem

@@ -1,4 +1,4 @@
-"""The linear part of a difference of scores, and how far the difference is from it at the most: proven bounds.
+"""The linear part of a difference of scores, with proven bounds on the remainder.
 
 t = f(m + s) - f(m - s) with m the midpoint of both systems' sums, which no swap changes: t / 2 is the odd part of f, and
 `Arithmetic` carries its slope l and the bounds of |t / 2 - l . s| through the formula of f.
@@ -72,7 +72,7 @@ class Part:
         return self.reach == 0.0 and self.rest.nothing
 
 
-# Corpus scores as formulas
+# Formulas of corpus scores
 
 
 def score_node(quantity: Quantity, middle: Sequence[int]) -> Node | None:
@@ -147,7 +147,7 @@ _LEAST_DENOMINATOR = 1e-3
 
 
 class UnboundedError(ArithmeticError):
-    """The deviations reach where a function has no value, or is not bounded."""
+    """The deviations reach a point where a function has no value, or is unbounded."""
 
 
 class Arithmetic:
@@ -416,7 +416,7 @@ class Midpoint:
 
 
 def midpoint_of(problem: Joint) -> Midpoint | None:
-    """The statistic about its midpoint; None where it is no difference of scores that can be bounded."""
+    """Expand the statistic about its midpoint; None where it is not a difference of scores that can be bounded."""
     function, half = problem.function, problem.stay.shape[1] // 2
     if not problem.mirrored or not 0 < half <= MOST_SUMS:
         return None
@@ -440,12 +440,12 @@ class _Walk:
         self, arithmetic: Arithmetic, twice: Sequence[int], lines: dict[int, tuple[float, Reals]]
     ) -> None:
         self._do, self._twice, self._lines = arithmetic, twice, lines
-        # By identity: a formula is a tree, and to hash a node is to walk what is under it.
+        # By identity: hashing a node walks the whole tree under it.
         self._known: dict[int, Part] = {}
 
     @property
     def nodes(self) -> int:
-        """How many there were."""
+        """Return the number of nodes."""
         return len(self._known)
 
     def visit(self, node: Node) -> Part:

@@ -28,12 +28,12 @@ from .effects import (
 from .labels import items_right
 from .paired import Column, Paired, Predictions, Repeated, Scores, StatisticSpec
 
-# What a right item scores; a wrong one has 0.
+# The scores of a right item; a wrong one scores 0.
 _RIGHT = (Fraction(1), Fraction(100))
 
 
 def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
-    """The additive test behind a statistic of paired scores."""
+    """Return the additive test behind a statistic of paired scores."""
     data = per_item(data, spec)
     ranked = spec.name in {"sign", "signed_rank"}
     lattice = item_scores(data, unit_of(spec.parameters.get("unit")), exactly=ranked)
@@ -41,7 +41,7 @@ def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
     if ranked and data.weights is not None:
         require_unweighted(spec.name)
     if ranked and lattice.error:
-        detail = "The means of so many repeated samples cannot be ranked exactly: give one score per item."
+        detail = "The means of this many repeated samples cannot be ranked exactly: give one score per item."
         raise InvalidTest.at("/u", "not_ranked", detail)
     if not ranked:
         return _difference(lattice, data, spec)
@@ -50,7 +50,7 @@ def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
     else:
         signed, split = signed_ranks(u - v, str(spec.parameters.get("zero_method") or "wilcox"))
         unit = Fraction(1, 2)
-    # What is split between both sides, half of it, is doubled as ranks are.
+    # The part split between both sides is doubled like the ranks.
     won, lost = (int(signed[side].sum()) for side in (signed > 0, signed < 0))
     return Additive(
         name=spec.name,
@@ -137,12 +137,12 @@ def doubled_midranks(values: Whole | Reals) -> Integers:
     return np.asarray((2 * last - counts + 1)[where], dtype=np.int64)
 
 
-# Right or wrong on every item: what McNemar's, Tango's and Newcombe's methods count
+# Right or wrong on every item: the counts of McNemar's, Tango's and Newcombe's methods
 
 
 @dataclass(frozen=True, slots=True)
 class PairedBinary:
-    """How many of `items` only U was right on, and only V; both and neither are the rest.
+    """The numbers of `items` that only U, and only V, got right; the rest are both or neither.
 
     `all_right` is the statistic if U were right on all of them and V on none: 1, or `items` for a sum.
     """
@@ -216,7 +216,7 @@ class Quantiles:
 
 
 def reduce_quantiles(data: Scores, spec: StatisticSpec) -> Quantiles:
-    """The test behind `median_difference` and `quantile_difference`; raises InvalidTest."""
+    """Return the test behind `median_difference` and `quantile_difference`; raises InvalidTest."""
     if data.weights is not None:
         require_unweighted(spec.name)
     q = Fraction(1, 2) if spec.name == "median_difference" else _q_of(spec.parameters)
@@ -224,7 +224,7 @@ def reduce_quantiles(data: Scores, spec: StatisticSpec) -> Quantiles:
     data = per_item(data, spec)
     lattice = item_scores(data, unit_of(spec.parameters.get("unit")), exactly=True)
     if lattice.error:
-        detail = "The means of so many repeated samples cannot be ordered exactly: give one score per item."
+        detail = "The means of this many repeated samples cannot be ordered exactly: give one score per item."
         raise InvalidTest.at("/u", "not_ranked", detail)
     u, v = lattice.columns
     codes = data.pairing.clusters
@@ -240,7 +240,7 @@ def reduce_quantiles(data: Scores, spec: StatisticSpec) -> Quantiles:
 
 
 def _q_of(parameters: Mapping[str, Any]) -> Fraction:
-    """q as it was written: 0.95 is 19/20 here."""
+    """Read q as written: 0.95 is 19/20."""
     given = parameters.get("q")
     if given is None:
         detail = "The statistic quantile_difference needs the parameter q, such as 0.95."
@@ -270,7 +270,7 @@ def quantile(values: Whole, place: int, share: Fraction) -> Fraction:
 
 
 def quantile_signs(problem: Quantiles) -> Integers:
-    """The sign of each unit's own quantile of u less that of v, shape (M,)."""
+    """Return the sign of each unit's quantile of u less that of v, shape (M,)."""
     if problem.codes is None:
         return np.asarray((problem.u > problem.v).astype(np.int64) - (problem.u < problem.v))
     order = np.argsort(problem.codes, kind="stable")
@@ -302,11 +302,11 @@ def shifted_quantiles(problem: Quantiles, difference: Fraction) -> Quantiles:
     )
 
 
-# A hypothesised difference other than zero: every unit's effect less its share of it
+# A hypothesised difference other than zero, subtracted from the units' effects in shares
 
 
 class NotShiftableError(ValueError):
-    """The statistic has no shift: its effects are not differences of means or sums."""
+    """The statistic cannot be shifted: its effects are not differences of means or sums."""
 
 
 def shifted(problem: Additive, difference: Fraction) -> Additive:
@@ -340,7 +340,7 @@ def shifted(problem: Additive, difference: Fraction) -> Additive:
 def _shifted_exactly(
     problem: Additive, rounding: Rounding, sizes: Integers, difference: Fraction
 ) -> Additive:
-    """The same of effects that outgrow 60 bits; they may no longer do so when shifted."""
+    """Shift effects that outgrow 60 bits; the shifted ones may fit."""
     if rounding.exact is None:
         raise NotShiftableError("the shifted effects cannot be summed exactly")
     step = difference / (rounding.exact_unit * exact_total(sizes))

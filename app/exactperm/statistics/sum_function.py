@@ -1,8 +1,8 @@
-"""`FunctionOf` a vector of sums: the statistic's values, and which states are as extreme as the observed one.
+"""`FunctionOf` a vector of sums: the values of the statistic, and which states are as extreme as the observed one.
 
 Comparisons are decided in double precision where the error bound settles them, else exactly (see `decisions`). A state
-where the formula is undefined (x/0 for x other than 0, the logarithm of zero) counts as extreme on every side: no
-p-value gets smaller by it.
+where the formula is undefined (x/0 for x other than 0, the logarithm of zero) counts as extreme on every side, so that
+no p-value becomes smaller.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .evaluation import Approximation, UnresolvedError, ball, to_double
 from .formula import Call, Linear, Node, Product, Quotient, Sum
 from .quantity import Formula, Quantity, StateCost
 
-# What it costs to decide and to value states of a test, predicted before any method runs
+# Predicted cost of deciding and evaluating states, known before any method runs
 
 
 _GROUPS = 64
@@ -38,7 +38,7 @@ _EXACT = 2**53
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Nanoseconds for one state: nothing at all where every state has the same value.
+    """Nanoseconds for one state; 0 where every state has the same value.
 
     `call_ns` for a call, of however few states; `filter_ns` in double precision; `open_ns` the exact decisions, for
     the share of states expected to need one; `value_ns` the statistic's value; `worst_ns` the most that an exact
@@ -53,17 +53,17 @@ class Price:
 
     @property
     def work(self) -> float:
-        """What is expected to decide on a state."""
+        """Return the expected cost of deciding a state."""
         return self.filter_ns + self.open_ns
 
 
 def price_of(quantity: Quantity, stay: Integers, swap: Integers, side: Alternative) -> Price:
-    """The price of a state of the test of `stay` against `swap`, shape (N, k) each."""
+    """Price a state of the test of `stay` against `swap`, shape (N, k) each."""
     cost = quantity.cost(peaks_of(stay, swap))
     if cost.undecided == 0.0:
         return Price()
     if cost.exact is not None and cost.exact < cost.filter + 1_000.0:
-        # Integers of 64 bits, all at once: no look is worth its time.
+        # 64-bit integers, all at once: looking at the data would cost more than it saves.
         return Price(cost.call, cost.filter, 0.0, cost.filter)
     states = _sample(stay, swap, max(_LEAST_STATES, int(_LOOK_NS / cost.filter)))
     decisions = Decisions(quantity, stay.sum(axis=0).tolist(), side)
@@ -166,7 +166,7 @@ def _visit(node: Node, low: Sequence[Reals], high: Sequence[Reals]) -> Range:
 
 
 def _wider(low: Reals, high: Reals) -> Range:
-    """Rounded outwards; what is no number is the whole line."""
+    """Rounded outwards; NaN becomes the whole line."""
     low, high = low - (_WIDER * np.abs(low) + _TINY), high + (_WIDER * np.abs(high) + _TINY)
     return Range(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high))
 
@@ -199,7 +199,7 @@ def _product(left: Range, right: Range) -> Range:
 
 def _call(node: Call, arguments: list[Range]) -> Range:
     result = _applied(node, arguments)
-    # What may be undefined stays the whole line: no function makes a bound out of it.
+    # A possibly undefined value stays the whole line: no function turns it into a bound.
     unknown = [(argument.low == -np.inf) & (argument.high == np.inf) for argument in arguments]
     return _known(result, ~np.logical_or.reduce(np.broadcast_arrays(*unknown)))
 
@@ -226,9 +226,9 @@ def _applied(node: Call, arguments: list[Range]) -> Range:
 
 
 _U = 2.0**-52
-# States at a time: what is computed about them stays in the cache.
+# States at a time: their intermediate results stay in the cache.
 _BLOCK = 1 << 15
-# Of so few states the exact values are as quick as their bounds in double precision.
+# For this few states exact values are as quick as bounds in double precision.
 _FEW = 1 << 12
 # Of a value that is off by more than this part of it, the exact one is looked up, as long as all take no more than this
 # time; far below it underflow is lost.
@@ -392,14 +392,14 @@ class FunctionOf:
 
 @dataclass(frozen=True, slots=True)
 class Deciding:
-    """Decides on states, of which those without a value count as extreme; remembers what it met."""
+    """Decides on states, counting those without a value as extreme; caches decisions."""
 
     function: FunctionOf
     decisions: Decisions
 
     @property
     def met_undefined(self) -> bool:
-        """Whether a state without a value was met."""
+        """Return whether a state without a value was met."""
         return self.decisions.met_undefined
 
     def __call__(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
@@ -419,7 +419,7 @@ def _along(column: Integers, chosen: slice, dimensions: int) -> Integers:
 
 
 def score_of(quantity: Quantity, row: Sequence[int]) -> Fraction | float | None:
-    """A system's own score: a Fraction when it is one, a double when irrational, None where undefined."""
+    """Return the score of a system: a Fraction when rational, a double when irrational, None where undefined."""
     value = exact_value(quantity, row)
     if value is None or isinstance(value, Fraction):
         return value

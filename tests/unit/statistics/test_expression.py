@@ -70,11 +70,11 @@ def test_arithmetic_means_what_it_says(text: str, wanted: Fraction | int) -> Non
 @pytest.mark.parametrize(
     ("text", "code", "detail"),
     [
-        ("a + d", "unknown_name", "Character 5 of the expression: no such name; the names are a, b, c."),
+        ("a + d", "unknown_name", "Character 5 of the expression: unknown name; the names are a, b, c."),
         ("a +", "syntax_error", "The expression ends too early"),
         ("", "syntax_error", "The expression ends too early"),
-        ("(a", "syntax_error", "ends too early: a closing parenthesis"),
-        ("a b", "syntax_error", "At character 3 of the expression: an operator or the end"),
+        ("(a", "syntax_error", "ends too early: expected a closing parenthesis"),
+        ("a b", "syntax_error", "At character 3 of the expression: expected an operator or the end"),
         ("  a $ b", "syntax_error", "Character 5 of the expression is not understood"),
         ("a ** 2", "syntax_error", "At character 4"),
         ("pow(a)", "unknown_function", "Character 1 of the expression: the functions are abs, min"),

@@ -1,1 +1,1 @@
-"""Statistics of pairs of items (AUC, correlations of ranks): linear in the swaps, so that one sum of effects is all of them."""
+"""Statistics of pairs of items (AUC, rank correlations): linear in the swaps, so that each is one sum of effects."""

@@ -1,7 +1,7 @@
-"""Pairs of small groups: every item against every other of its group, in blocks of groups of about one size.
+"""Pairs of small groups: every item against every other of its group, in blocks of groups of similar size.
 
-A kernel is given as what a pair of items i and y is worth where y's value is below x_i, ties with it, or is above it. All
-three depend on gold alone. Numbers of one byte hold them, which is why groups of up to MOST items go this way.
+A kernel is defined by the value of a pair of items i and y where y's value is below x_i, ties with it, or is above
+it. All three depend on gold alone, and fit in one byte for groups of up to MOST items.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ...engine.lattice import Integers
 from .kernels import Gold, midranks_by_group
 from .order import Placed
 
-# Items of a group, so that differences of twice the ranks stay within 127.
+# The most items of a group for which differences of twice the ranks stay within 127.
 MOST = 64
-# Groups of so many items at the most fill one block; those with fewer have empty places.
+# Groups of at most this many items share a block; smaller ones leave places empty.
 _WIDTHS = (4, 8, 12, 16, 24, 32, 48, MOST)
 # Pairs of a block, which should stay in the cache.
 _PAIRS = 1 << 18
@@ -28,7 +28,9 @@ Bytes = NDArray[np.int8]
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of items but their values, in blocks: dense ranks of gold from 0, twice the mid-ranks but for a constant, events."""
+    """The facts about items apart from their values, in blocks: dense ranks of gold from 0, twice the mid-ranks up to a
+    constant, events.
+    """
 
     rank: Bytes
     doubled: Bytes
@@ -41,7 +43,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """What pairs are worth: `tied`, and `below` and `above` less `tied`; None is 0."""
+    """The values of pairs: `tied`, and `below` and `above` less `tied`; None is 0."""
 
     below: Bytes
     above: Bytes
@@ -107,7 +109,7 @@ def spearman(other: Facts, own: Facts) -> Pairs:
 def worth(pairs_of: Worth, pools: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold) -> Integers:
     """Each item of each system against the values of each pool in its group; shape (pools, systems, n).
 
-    No group has more than MOST items. An item is held against its own place as well.
+    No group has more than MOST items. An item is compared with its own place as well.
     """
     # From 2 to 2 MOST, so that less the middle they are bytes.
     rank, doubled = gold.rank.astype(np.int8), (midranks_by_group(gold) - MOST).astype(np.int8)
@@ -128,7 +130,7 @@ def worth(pairs_of: Worth, pools: tuple[Placed, ...], systems: tuple[Placed, ...
 
 
 def _blocks(gold: Gold) -> Iterator[tuple[Integers, NDArray[np.bool_]]]:
-    """Positions of items, shape (places, groups), and which places are filled; each item is in one block."""
+    """Return positions of items, shape (places, groups), and which places are filled; each item is in one block."""
     sizes = np.bincount(gold.group, minlength=gold.n_groups)
     first = np.cumsum(sizes) - sizes
     order = np.argsort(gold.group, kind="stable")

@@ -26,9 +26,9 @@ from ..sum_function import FunctionOf
 from .kernels import Gold
 from .tie_counts import States, Swaps, TieCounts
 
-# A filter in doubles leaves what is so near to the observed value to exact decisions.
+# A filter in doubles leaves values this near to the observed one to exact decisions.
 _NEAR = 1e-9
-# Of so many swaps the means are taken, and the work of others is predicted; with a seed that no request can have.
+# The number of swaps that give the means and predict the work of others, drawn with a seed that no request can have.
 _TRIED, _SEED = 64, 1 << 100
 # Of up to so many swaps the sums are looked at, as long as these are so many coins.
 _SUMMED, _COINS = 1_024, 1 << 22
@@ -40,7 +40,7 @@ _SINGLE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """What is linear in the swaps, and how far the rest can be from it, for the groups of each term.
+    """The part that is linear in the swaps, and bounds on the rest, for the groups of each term.
 
     `products` are (first unit, last, first group, last, matrix): signs of units times the matrix give N_U - N_V of these groups,
     then D_U - D_V, when `rest`, shape (2, k), is added. The true D_U - D_V is within `off`, shape (terms,), and D_U + D_V is in `whole`,
@@ -56,7 +56,7 @@ class _Sums:
 
 
 def _outer(one: tuple[Reals, Reals], other: tuple[Reals, Reals]) -> tuple[Reals, Reals]:
-    """The least and the greatest product of numbers between the ends of two ranges."""
+    """Return the least and the greatest product of numbers in two ranges."""
     ends = [x * y for x in one for y in other]
     return np.minimum(np.minimum(*ends[:2]), np.minimum(*ends[2:])), np.maximum(
         np.maximum(*ends[:2]), np.maximum(*ends[2:])
@@ -69,7 +69,7 @@ class Correlation(TieCounts):
 
     @property
     def by_unit(self) -> Reals:
-        """What each unit adds to the numerators, weighed as its groups are; shape (M,)."""
+        """Return the contribution of each unit to the numerators, with the weights of its groups; shape (M,)."""
         units = self.items if self.clusters is None else self.clusters
         found = np.zeros(units)
         group = np.repeat(np.arange(len(self.sizes)), self.sizes)
@@ -78,7 +78,7 @@ class Correlation(TieCounts):
 
     @property
     def _most(self) -> Reals:
-        """The largest numerator of each group, but for a factor; the same for all groups that are added."""
+        """Return the largest numerator of each group, up to a factor; the same for all groups that are added."""
         own = self.sizes.astype(np.float64) ** self._power
         return own if len(self.weights) == len(own) else np.ones(len(own))
 
@@ -103,7 +103,7 @@ class Correlation(TieCounts):
         return formula.call("sqrt", [formula.scale(below, Fraction(gold))])
 
     def exchanged(self, swaps: NDArray[np.bool_]) -> Correlation:
-        """The outcome with some units of `swapping` swapped, shape (units,)."""
+        """Return the outcome with some units of `swapping` swapped, shape (units,)."""
         each = self.swapped(swaps[None])[0]
         return replace(
             self,
@@ -150,7 +150,7 @@ class Correlation(TieCounts):
         return int(up) - int(bool(self.function.extreme(mirrored, start, "greater").all()))
 
     def extreme(self, swaps: Swaps, side: Alternative) -> NDArray[np.bool_]:
-        """Which swaps of the units of `swapping`, shape (P, units), are at least as extreme as the data."""
+        """Return which swaps of the units of `swapping`, shape (P, units), are at least as extreme as the data."""
         yes, no = self._decided_by_sums(swaps, side)
         at = np.flatnonzero(~(yes | no))
         if len(at):
@@ -158,7 +158,7 @@ class Correlation(TieCounts):
         return yes
 
     def _extreme(self, each: Swaps, side: Alternative) -> NDArray[np.bool_]:
-        """The same of swaps of items, by their ties."""
+        """Decide swaps of items, by their ties."""
         states = self.states(each)
         yes, no = self._decided(states, side)
         at = np.flatnonzero(~(yes | no))
@@ -235,7 +235,7 @@ class Correlation(TieCounts):
     def _decided_by_sums(
         self, swaps: Swaps, side: Alternative
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """(certainly extreme, certainly not) by the sums alone, for swaps of units; shape (P,) each."""
+        """Return (certainly extreme, certainly not) by the sums alone, for swaps of units; shape (P,) each."""
         sums = self._sums
         if sums is None:
             return np.zeros(len(swaps), dtype=bool), np.zeros(len(swaps), dtype=bool)
@@ -297,11 +297,13 @@ class Correlation(TieCounts):
 
     @cached_property
     def _pilot(self) -> Swaps:
-        """A few swaps of items that no estimate uses, whatever its seed."""
+        """Return a few swaps of items that no estimate uses under any seed."""
         return self.swapped(next(random_swaps(self.swapping[0], _TRIED, _TRIED, _SEED)))
 
     def undecided(self, side: Alternative) -> tuple[float, float]:
-        """The shares of swaps whose ties are counted, and that need N_U + N_V: most where the systems' ties are unlike."""
+        """Return the shares of swaps whose ties are counted, and that need N_U + N_V: largest where the systems' ties
+        differ most.
+        """
         count = self.swapping[0]
         tried = max(min(_SUMMED, _COINS // max(count, 1)), _TRIED)
         left = []
@@ -343,7 +345,7 @@ class Correlation(TieCounts):
         ).astype(np.float64)
 
     def _roots(self, below: Integers | Reals) -> tuple[Reals, Reals]:
-        """(what N is divided by, the largest |N|) of each term, shape (P, terms)."""
+        """Return (divisor of N, largest |N|) of each term, shape (P, terms)."""
         if self.measure == "tau_c":
             n = (self.sizes * self.sizes).astype(np.float64)
             root = n * (below - 1) / np.maximum(below, 1)
@@ -390,7 +392,7 @@ class Correlation(TieCounts):
 
 
 def joined(problems: Sequence[Correlation]) -> Correlation:
-    """The mean over data sets of one correlation."""
+    """The mean of a correlation over data sets."""
     cells, starts = [int(one.cells[-1]) for one in problems], [int(one.starts[-1]) for one in problems]
     groups = [len(one.sizes) for one in problems]
 

@@ -1,4 +1,6 @@
-"""The data of a statistic of pairs (gold labels, scores or times; groups, events; scores): checked, priced, warned about."""
+"""The data of a statistic of pairs (gold labels, scores or times; groups, events; scores): checks, prices and
+warnings.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,12 @@ PAIRWISE = frozenset({"auc", "concordance", "kendall", "pairwise_accuracy", "spe
 
 
 def scores_of(data: Predictions) -> tuple[Column, Column]:
-    """The systems' scores, shape (n,) each; raises InvalidTest at /u or /v where they are none."""
+    """Return the systems' scores, shape (n,) each; raises InvalidTest at /u or /v where they are not numbers."""
     return numbers(data.u, "/u"), numbers(data.v, "/v")
 
 
 def numbers(values: Any, pointer: str) -> Column:
-    """A column of numbers, which the reader has made an array; raises InvalidTest where they are labels."""
+    """Return a column of numbers, which the reader has made an array; raises InvalidTest for labels."""
     if isinstance(values, np.ndarray) and values.dtype in (np.int64, np.float64):
         return values
     detail = "A statistic of pairs compares scores: give one number per item."
@@ -30,7 +32,7 @@ def numbers(values: Any, pointer: str) -> Column:
 
 
 def gold_of(data: Predictions, spec: StatisticSpec) -> Gold:
-    """What the order should be; raises InvalidTest at /gold, /groups, /event and /statistic/positive."""
+    """Return the true order; raises InvalidTest at /gold, /groups, /event and /statistic/positive."""
     n = len(data.gold)
     group, n_groups = np.zeros(n, dtype=np.int64), 1
     if data.groups is not None:
@@ -55,7 +57,7 @@ def _dense(group: Integers, order: Integers) -> Integers:
 
 
 def _positive(gold: Any, spec: StatisticSpec) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which items are positive: gold has two labels, of which 1, or `positive`, is the one."""
+    """Return which items are positive: gold has two labels, and 1, or `positive`, is the positive one."""
     items = gold.tolist() if isinstance(gold, np.ndarray) else list(gold)
     if any(isinstance(item, list | tuple) for item in items):
         raise InvalidTest.at("/gold", "not_a_label", "auc needs one label per item in gold, and no lists.")
@@ -79,7 +81,7 @@ def _same(label: object, positive: object) -> bool:
     return label == positive and isinstance(label, str) == isinstance(positive, str)
 
 
-# How long it takes to make effects of pairs, which is done before there is a plan
+# Predicted time to compute effects of pairs, which happens before there is a plan
 
 
 # Seconds for an item and a doubling of their number: the wavelet matrix of four statistics, sorting of the others.
@@ -90,7 +92,7 @@ _PER_LEVEL = {
     "pairwise_accuracy": 3.2e-7,
     "spearman": 2.5e-7,
 }
-# The same in blocks of small groups, where all have to be sorted only; and for each item of its group.
+# Seconds in blocks of small groups, where values only have to be sorted; and for each item of a group.
 _SORTED, _COMPARED = 2e-8, 1.6e-8
 # Python integers, and with an epsilon the roots of each of them.
 _STANDARDIZED, _ROOTS = 5e-6, 1e-5
@@ -98,7 +100,7 @@ _PER_TEST = 1e-3
 
 
 def reduction_seconds(data: Paired, spec: StatisticSpec) -> float:
-    """Predicted seconds for the effects of a statistic of pairs, twice with clusters; 0 for any other statistic."""
+    """Predict the seconds for the effects of a statistic of pairs, twice with clusters; 0 for any other statistic."""
     if not isinstance(data, Predictions) or spec.name not in PAIRWISE:
         return 0.0
     times, items = 1 if data.pairing.clusters is None else 2, len(data.gold)
@@ -111,14 +113,14 @@ def reduction_seconds(data: Paired, spec: StatisticSpec) -> float:
 
 
 def seconds_of(items: int, spec: StatisticSpec) -> float:
-    """The same for a number of items without groups."""
+    """Predict the seconds for a number of items without groups."""
     if spec.name not in PAIRWISE:
         return 0.0
     return _PER_TEST + _PER_LEVEL[spec.name] * log2(items + 2) * items + _scaled(items, spec)
 
 
 def _scaled(items: int, spec: StatisticSpec) -> float:
-    """To put values on a scale that takes long."""
+    """Predict the seconds to put values on a slow scale."""
     if spec.parameters.get("scale") != "standardized":
         return 0.0
     return (_STANDARDIZED + (_ROOTS if spec.parameters.get("epsilon") else 0.0)) * items
@@ -127,16 +129,16 @@ def _scaled(items: int, spec: StatisticSpec) -> float:
 # Scales that differ, and scores that all tie
 
 
-_FEWEST = 20  # items: the quarters of fewer say little
+_FEWEST = 20  # items: the quartiles of fewer are too uncertain
 
 
 def pair_warnings(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
-    """That raw scores of two scales are exchanged, and that a system without an order has no correlation."""
+    """Warn about exchanging raw scores of two scales, and about a system whose scores all tie."""
     return [*_scales(data, spec), *_constant(data, spec)]
 
 
 def _scales(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
-    """Raw scores whose middle halves do not meet mean different things: BLEU from 0 to 100, and COMET from 0 to 1."""
+    """Warn about raw scores whose middle halves do not overlap: BLEU from 0 to 100, and COMET from 0 to 1."""
     usual = "raw" if spec.name == "pairwise_accuracy" else "ranks"
     if (spec.parameters.get("scale") or usual) != "raw" or len(data.gold) < _FEWEST:
         return []
@@ -146,26 +148,30 @@ def _scales(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
     if low_u <= high_v and low_v <= high_u:
         return []
     detail = (
-        "The middle half of U's scores and that of V's have no value in common, so the numbers of the two do not mean the same, "
-        "and exchanging them as they are tests nothing that one asks: set scale to ranks or standardized."
+        "The middle half of U's scores and that of V's do not overlap, so their scales differ, and "
+        "exchanging raw scores does not test a meaningful hypothesis: set scale to ranks or standardized."
     )
     return [DataWarning("/statistic/scale", "scales_differ", detail)]
 
 
 def _constant(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
-    """That all scores of a system tie: Spearman's rho and Kendall's tau-b and tau-c are 0 / 0, which counts as 0."""
+    """Warn that all scores of a system tie: Spearman's rho and Kendall's tau-b and tau-c are 0 / 0, which counts as
+    0.
+    """
     if measure_of(spec) is None or len(data.gold) < 2:
         return []
     for name, column in (("u", data.u), ("v", data.v)):
         scores = np.asarray(column)
         if (scores == scores[0]).all():
-            detail = f"All scores of {name} tie, so that they have no correlation with anything; it counts as 0 here."
+            detail = f"All scores of {name} tie, so that their correlation is undefined; it counts as 0 here."
             return [DataWarning(f"/{name}", "constant_scores", detail)]
     return []
 
 
 def measure_of(spec: StatisticSpec) -> str | None:
-    """Which correlation has a denominator of its own: rho, tau_b, tau_c; None for the other statistics."""
+    """Return which correlation depends on a denominator that swaps may change: rho, tau_b, tau_c; None for the other
+    statistics.
+    """
     if spec.name == "spearman":
         return "rho"
     variant = spec.parameters.get("variant") or "b"

@@ -1,8 +1,8 @@
-"""What every item's value is worth against the values of all others, one statistic at a time.
+"""Kernel sums of every item's value against the values of all others, one statistic at a time.
 
-Each function takes a `Pool` (the values that items are held against), the items' bounds in it, and gives for each item
-H_i(x), the sum over the pool of the kernel with x in the place of item i, times a number that makes it an integer. The
-item's own values in the pool change H_i(u_i) and H_i(v_i) alike.
+Each function takes a `Pool` (the values that items are compared with), the items' bounds in it, and gives for each
+item H_i(x), the sum over the pool of the kernel with x in the place of item i, times a number that makes it an
+integer. The item's own values in the pool change H_i(u_i) and H_i(v_i) alike.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Indices = NDArray[np.int32]
 
 
 def prefix_counts(points: Integers, prefixes: Integers, bounds: Integers) -> tuple[Integers, Integers]:
-    """How many of the first `prefixes` points are less than, and how many equal to, a bound.
+    """Count the points among the first `prefixes` that are less than a bound, and those equal to it.
 
     `points` are non-negative integers, shape (m,); `prefixes` has shape (k, n) with values in 0..m, and `bounds`
     shape (n,), non-negative integers. Both results have shape (k, n), up to a number for each column that is the same
@@ -44,7 +44,7 @@ def prefix_counts(points: Integers, prefixes: Integers, bounds: Integers) -> tup
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What the order of items should be; shape (n,) each.
+    """The true order of items; shape (n,) each.
 
     `group` are codes 0..n_groups-1; `rank` are dense ranks of gold within each group, from 0. `event` says which items
     of a concordance had their event, and of an auc which are positive; None elsewhere.
@@ -79,8 +79,8 @@ class Pool:
         return cls(key[order], np.concatenate([gold.rank[kept]] * len(systems))[order], width)
 
     def prefixes(self, systems: tuple[Placed, ...], group: Integers, at: Integers) -> Integers:
-        """Numbers of values of the pool, shape (2 + 2 k, len(at)): before the group of each item at the positions
-        `at`, up to the group's end, and of each of k systems below its value, and up to what ties with it.
+        """Count values of the pool, shape (2 + 2 k, len(at)): before the group of each item at the positions `at`, up
+        to the group's end, and of each of k systems below its value, and up to what ties with it.
         """
         own = group[at] * self.width
         bounds = [own, own + self.width]
@@ -172,7 +172,7 @@ def midranks_by_group(gold: Gold) -> Integers:
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """Of each item, how many values in a prefix of its group in the pool have less gold, and how many as much."""
+    """Count, for each item, the values in a prefix of its group in the pool that have less gold, and as much."""
 
     prefixes: Integers
     below: Integers
@@ -187,7 +187,7 @@ class _Counts:
         return cls(prefixes - prefixes[0], below - below[0], same - same[0])
 
     def bounds(self, row: int) -> tuple[int, int]:
-        """The rows of what is below a system's value, and of what is not above it."""
+        """Return the rows of values below a system's value, and of values not above it."""
         return 2 + 2 * row, 3 + 2 * row
 
     def less(self, row: int) -> Integers:

@@ -1,4 +1,4 @@
-"""The values of two systems in one order, on the scale where they are exchanged; decided exactly."""
+"""The exact common order of the values of two systems, on the scale where they are exchanged."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..effects import MAX_INTEGER
 from ..paired import Column
 from ..scores import doubled_midranks
 
-# Scores as the decimals that they print as, whatever their digits, on one lattice. Sums read a score of more than 15 digits as the
-# double it is, as its last digits are of arithmetic. Comparisons have no such digits of their own, and an epsilon of 0.1 means the
-# decimal: 0.3 and 0.2 are 0.1 apart, also beside a 1/3.
+# Scores as the decimals they print as, with any number of digits, on one lattice. Sums read a score of more than 15
+# digits as a double, since its last digits come from arithmetic. Comparisons read decimals throughout, and an epsilon
+# of 0.1 means the decimal: 0.3 and 0.2 are 0.1 apart, even next to a 1/3.
 
 
 def as_printed(*columns: Column) -> tuple[Fraction, tuple[Whole, ...]]:
@@ -89,7 +89,7 @@ def _on_ranks(doubled: Integers, within: int) -> Placed:
 
 
 def _on_integers(u: Whole | Reals, v: Whole | Reals, within: int) -> tuple[Placed, Placed]:
-    """Values tie that are at most `within` apart. Doubles are given only with 0."""
+    """Values at most `within` apart tie. Doubles are passed only with 0."""
     values, where = np.unique(np.concatenate([u, v]), return_inverse=True)
     code = where.reshape(-1).astype(np.int64)
     below, upto = code, code + 1
@@ -144,7 +144,7 @@ def _centred(column: Wide, pointer: str) -> _Centred:
     values = column * len(column) - sum(column.tolist())
     squares = sum(x * x for x in values.tolist())
     if squares == 0:
-        detail = "All scores of this system are equal, so that they cannot be standardized: set scale to ranks or raw."
+        detail = "All scores of this system are equal and cannot be standardized: set scale to ranks or raw."
         raise InvalidTest.at(pointer, "constant_scores", detail)
     return _Centred(values, squares)
 
@@ -168,7 +168,7 @@ class _Sorted:
         return cls(system.values[order], codes[order])
 
     def first_codes(self, counts: Integers) -> Integers:
-        """One more than the code of the last of the first `counts` values; 0 of none."""
+        """Return one more than the code of the last of the first `counts` values; 0 for none."""
         return np.asarray(np.concatenate([[0], self.codes + 1])[counts], dtype=np.int64)
 
 
@@ -180,7 +180,7 @@ def _window(
     squares: tuple[int, int],
     epsilon: Fraction,
 ) -> Placed:
-    """Of each value of a system the codes where the values that tie with it begin and end."""
+    """Return, for each value of a system, the codes where the values that tie with it begin and end."""
     n, (mine, theirs) = len(codes), squares
     # |X - Y| sqrt(n / Q) <= a / b within a system.
     reach = isqrt(epsilon.numerator**2 * mine // (epsilon.denominator**2 * n))
@@ -198,13 +198,13 @@ def _window(
 
 
 def _ceiling(x: int, mine: int, theirs: int, n: int, shift: Fraction) -> int:
-    """The least integer y with y sqrt(n / theirs) >= x sqrt(n / mine) + shift.
+    """Return the least integer y with y sqrt(n / theirs) >= x sqrt(n / mine) + shift.
 
     That is y >= (x b n sqrt(mine theirs) + a mine sqrt(theirs n)) / (b n mine), with shift = a / b.
     """
     first, second = x * shift.denominator * n, shift.numerator * mine
     p, q, below = mine * theirs, theirs * n, shift.denominator * n * mine
-    # Enough for a bracket shorter than an integer, also where one system's scores are 1e300 times the other's.
+    # Enough for a bracket shorter than an integer, even where one system's scores are 1e300 times the other's.
     bits = max((abs(first) + abs(second)).bit_length() - below.bit_length(), 0) + _BITS
     root_p, root_q = isqrt(p << 2 * bits), isqrt(q << 2 * bits)
     low = first * (root_p + (first < 0)) + second * (root_q + (second < 0))
@@ -216,11 +216,11 @@ def _ceiling(x: int, mine: int, theirs: int, n: int, shift: Fraction) -> int:
 
 
 def sign_of(x: int, p: int, y: int, q: int, z: int) -> int:
-    """The sign of x sqrt(p) + y sqrt(q) + z, for integers with p, q >= 0: exactly, by squaring."""
+    """Return the sign of x sqrt(p) + y sqrt(q) + z, for integers with p, q >= 0: exactly, by squaring."""
     roots = _sign_of_two(x, p, y, q)
     if z == 0 or roots == 0 or (roots > 0) == (z > 0):
         return roots or _sign(z)
-    # Of unlike signs: the larger square decides, and it holds one root alone.
+    # With unlike signs the larger square decides, and it holds only one root.
     return roots * _sign_of_two(2 * x * y, p * q, x * x * p + y * y * q - z * z, 1)
 
 

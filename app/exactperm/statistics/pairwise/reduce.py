@@ -83,7 +83,7 @@ class _Definition:
     kernel: Kernel
     pairs: blocks.Worth
     scale: str = "ranks"
-    own: int = 0  # what an item's kernel with itself adds
+    self_pair: int = 0  # the contribution of an item's kernel with itself
 
 
 _DEFINITIONS: Mapping[str, _Definition] = {
@@ -96,12 +96,12 @@ _DEFINITIONS: Mapping[str, _Definition] = {
 
 
 def reduce_pairwise(data: Predictions, spec: StatisticSpec) -> Additive | Correlation:
-    """The test behind a statistic of pairs, one sum of effects where it is one; raises InvalidTest."""
+    """Return the test behind a statistic of pairs, as one sum of effects where possible; raises InvalidTest."""
     return _reduced(data, spec, as_sum=True)
 
 
 def correlation_of(data: Predictions, spec: StatisticSpec) -> Correlation:
-    """A rank correlation as a function of the swaps, also where it is one sum; raises InvalidTest."""
+    """Return a rank correlation as a function of the swaps, even where it is one sum; raises InvalidTest."""
     found = _reduced(data, spec, as_sum=False)
     assert isinstance(found, Correlation)
     return found
@@ -123,14 +123,17 @@ def _reduced(data: Predictions, spec: StatisticSpec, *, as_sum: bool) -> Additiv
     measure = measure_of(spec)
     of_u, of_v, *own = worth_of(definition.kernel, definition.pairs, u, v, gold)
     effects = np.where(counted[gold.group], of_u - of_v, 0)
-    totals = [_by_group(column - definition.own, gold) for column in own]
+    totals = [_by_group(column - definition.self_pair, gold) for column in own]
     moved = zip(_by_group(effects, gold), *totals, sizes, strict=True)
     if any(effect != first - second for effect, first, second, size in moved if size):
         raise ArithmeticError("the effects of pairs do not add up to the difference of the scores")
     whole, factor = [Fraction(size) for size in sizes], Fraction(1)
     if measure is not None:
         if measure == "tau_c" and average == "sum":
-            detail = "Variant c divides by the classes of each group, so that groups have no common sum: set `group_average=mean`."
+            detail = (
+                "Variant c divides by the classes of each group, so groups have no common sum: set "
+                "`group_average=mean`."
+            )
             raise InvalidTest.at("/statistic/group_average", "not_available", detail)
         fixed = str(parameters.get("scale") or definition.scale) == "ranks" and _untied(u) and _untied(v)
         problem = _correlation(data, spec, measure, (u, v), gold, effects, counted, average, fixed=fixed)
@@ -161,7 +164,7 @@ def _reduced(data: Predictions, spec: StatisticSpec, *, as_sum: bool) -> Additiv
 
 
 def _untied(system: Placed) -> bool:
-    """Whether no two of a system's mid-ranks are the same."""
+    """Return whether no two of a system's mid-ranks are equal."""
     return len(np.unique(system.code)) == len(system.code)
 
 
@@ -177,7 +180,9 @@ def _correlation(
     *,
     fixed: bool,
 ) -> Correlation:
-    """The problem of the groups that are `counted`. `fixed`: ranks tie only because they were exchanged, which is no tie."""
+    """Build the problem of the `counted` groups. `fixed`: ranks tie only because they were exchanged, which does not
+    count as a tie.
+    """
     n, clusters = len(effects), data.pairing.clusters
     if clusters is not None:
         require_same_length(n, len(clusters), "/clusters", ("The data", "clusters"))
@@ -212,20 +217,32 @@ def _correlation(
 
 
 _NO_PAIR: Mapping[str, str] = {
-    "auc": "There is no pair of a positive and a negative item (in one group, where there are groups): nothing can be compared.",
-    "concordance": "No pair of items is comparable: one of two needs an event before the other's time (in one group, where there are groups).",
-    "kendall": "No two items (of one group, where there are groups) have different gold scores: there is no order to agree with.",
-    "pairwise_accuracy": "There are no two items (of one group, where there are groups) to be compared.",
-    "spearman": "No two items (of one group, where there are groups) have different gold scores: there is no order to agree with.",
+    "auc": (
+        "There is no pair of a positive and a negative item (in the same group, where there are groups) "
+        "to compare."
+    ),
+    "concordance": (
+        "No pair of items is comparable: one item must have an event before the other's time "
+        "(in the same group, where there are groups)."
+    ),
+    "kendall": (
+        "No two items (in the same group, where there are groups) have different gold scores: there "
+        "is no order to agree with."
+    ),
+    "pairwise_accuracy": "There are no two items (in the same group, where there are groups) to compare.",
+    "spearman": (
+        "No two items (in the same group, where there are groups) have different gold scores: "
+        "there is no order to agree with."
+    ),
 }
 
 
 def epsilon_of(given: object) -> Fraction:
-    """The difference up to which scores tie, as it was written; raises InvalidTest at /statistic/epsilon."""
+    """Return the difference up to which scores tie, as written; raises InvalidTest at /statistic/epsilon."""
     if given is None:
         return Fraction(0)
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < float("inf"):
-        detail = "epsilon must be a number of at least 0: scores that differ by no more tie."
+        detail = "epsilon must be a number of at least 0, the largest difference that counts as a tie."
         raise InvalidTest.at("/statistic/epsilon", "out_of_range", detail)
     return Fraction(repr(given))
 
@@ -239,7 +256,7 @@ def _by_group(values: Integers, gold: Gold) -> list[int]:
 
 
 def _whole(name: str, gold: Gold) -> list[int]:
-    """What the kernel's numbers of one system are divided by in each group; 0 where no pair counts."""
+    """Return the divisor of a system's kernel sums in each group; 0 where no pair counts."""
     sizes = np.bincount(gold.group, minlength=gold.n_groups).tolist()
     if name == "auc":
         assert gold.event is not None
@@ -274,7 +291,7 @@ def _comparable(gold: Gold) -> list[int]:
 
 
 def _weights(divisors: list[Fraction], average: str, items: int) -> tuple[list[int], Fraction]:
-    """(what each group's numbers are multiplied by, the unit of the products); 0 for groups without a pair.
+    """Return (the factor of each group's numbers, the unit of the products); 0 for groups without a pair.
 
     Raises InvalidTest at /groups where the common denominator is too large.
     """
@@ -287,8 +304,8 @@ def _weights(divisors: list[Fraction], average: str, items: int) -> tuple[list[i
         common = lcm(common, size)
         if common.bit_length() * items > _MOST_BITS:
             detail = (
-                "The groups have so many different numbers of pairs that their average has no common denominator that fits "
-                "memory: set `group_average=sum`, or give fewer items."
+                "The groups have too many different numbers of pairs: a common denominator of their "
+                "average does not fit into memory. Set `group_average=sum`, or give fewer items."
             )
             raise InvalidTest.at("/groups", "too_many_group_sizes", detail)
     groups = sum(size > 0 for size in sizes)
@@ -296,7 +313,7 @@ def _weights(divisors: list[Fraction], average: str, items: int) -> tuple[list[i
 
 
 def _weighted(effects: Integers, weights: list[int], group: Integers) -> Whole:
-    """Effects times the weights of their groups: 64 bits where the sum of all has room, else Python integers."""
+    """Multiply effects by the weights of their groups: in 64 bits where the sum fits, else in Python integers."""
     total = int(np.abs(effects).sum(dtype=np.float64)) + 1
     if max(weights) * total < MAX_INTEGER:
         return np.asarray(effects * np.array(weights, dtype=np.int64)[group])

@@ -1,4 +1,4 @@
-"""What rank correlations count under the swaps: concordant pairs of each system, and the ties of its scores.
+"""Counts of rank correlations under the swaps: concordant pairs of each system, and the ties of its scores.
 
 A correlation is the sum over terms of weight * N / R: N counts pairs as the kernels do, R = sqrt(D G) depends on gold and on which of
 the system's scores tie. N_U - N_V is linear in the swaps; N_U + N_V is quadratic in their signs.
@@ -21,15 +21,15 @@ from .order import Placed
 
 # A group of more items is counted swap by swap: a table of all its pairs would take 64 MB.
 _MOST_IN_A_TABLE = 4_000
-# Of an irrational root so many bits are kept: it scales t and its scores, and decides nothing.
+# The bits of an irrational root: it scales t and its scores, and does not affect decisions.
 _ROOT_BITS = 128
-# Values whose ties are counted at once: so many stay in the cache.
+# Values whose ties are counted at once: this many stay in the cache.
 _COUNTED_AT_ONCE = 1 << 18
 Swaps = NDArray[np.bool_]
 
 
 def root_of(square: int) -> Fraction:
-    """The square root of a positive integer: exactly where it is one, else nearly."""
+    """Return the square root of a positive integer: exact where rational, else approximate."""
     root = isqrt(square)
     if root * root == square:
         return Fraction(root)
@@ -38,7 +38,9 @@ def root_of(square: int) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """Of P swaps and k groups: N_U - N_V, and what the ties of each system make of the denominators; shape (P, k) each."""
+    """For P swaps and k groups: N_U - N_V, and the effect of each system's ties on the denominators; shape (P, k)
+    each.
+    """
 
     apart: Integers
     below_u: Integers
@@ -98,10 +100,12 @@ class TieCounts:
 
     @cached_property
     def swapping(self) -> tuple[int, Integers]:
-        """How many units a swap changes, and which of them, in order, each item belongs to; their number for the others."""
+        """Return the number of units that a swap changes, and the index among them of each item; that number for the
+        other items.
+        """
         codes, unit = np.unique(self.unit, return_inverse=True)
         unit = unit.reshape(-1)
-        # A unit with as many of its items in a cell before and after is as it was.
+        # A unit with equally many items in a cell before and after is unchanged.
         width = int(self.cells[-1])
         keys, where = np.unique(
             np.concatenate([unit * width + self.u, unit * width + self.v]), return_inverse=True
@@ -146,7 +150,8 @@ class TieCounts:
         return totals
 
     def constant_divisors(self) -> tuple[list[Fraction], Fraction] | None:
-        """(what N of each group is divided by, a factor of all quotients); None where swaps, or unlike roots, make it no sum.
+        """Return (the divisor of N in each group, a factor of all quotients); None where swaps, or unlike roots, rule
+        out one sum.
 
         Added groups have divisors that add up to that of their sum.
         """
@@ -160,7 +165,7 @@ class TieCounts:
         below = self._below(np.bincount(self.u, minlength=cells)[None])[0].tolist()
         if self.measure == "tau_c":
             loose &= ~self._has_all_classes(come + stay)
-        # 0 / 0 counts as 0 in the mean, which no divisor says.
+        # 0 / 0 counts as 0 in the mean, which no divisor expresses.
         if (loose & ~self.fixed).any() or (self.measure == "tau_c" and min(below) < 2):
             return None
         if self.measure == "tau_c":
@@ -171,7 +176,7 @@ class TieCounts:
             of_all = sum(below) * sum(self.gold_below)
             if of_all == 0:
                 return None
-            # Any shares will do.
+            # Any shares are valid.
             return [Fraction(1, len(below))] * len(below), self._factor / root_of(of_all)
         squares = [one * other for one, other in zip(below, self.gold_below, strict=True)]
         like = [isqrt(squares[0] * square) for square in squares]
@@ -183,7 +188,9 @@ class TieCounts:
         return [Fraction(one // common) for one in like], self._factor * root_of(squares[0]) / common
 
     def _has_all_classes(self, most: Integers) -> NDArray[np.bool_]:
-        """Of each group: whether U has as many values as gold has classes under every swap; `most` items can be in a cell."""
+        """Return, for each group, whether U has as many values as gold has classes under every swap; `most` items can
+        be in a cell.
+        """
         enough = []
         for a, b, classes, n in zip(self.cells, self.cells[1:], self.gold_below, self.sizes, strict=False):
             largest = np.cumsum(np.sort(most[a:b])[::-1])
@@ -191,7 +198,7 @@ class TieCounts:
         return np.array(enough)
 
     def swapped(self, swaps: Swaps) -> Swaps:
-        """Which items are swapped, for swaps of the units of `swapping`, shape (P, units); shape (P, N)."""
+        """Return which items are swapped, for swaps of the units of `swapping`, shape (P, units); shape (P, N)."""
         kept = np.concatenate([swaps, np.zeros((len(swaps), 1), dtype=bool)], axis=1)
         return np.asarray(kept[:, self.swapping[1]])
 
@@ -219,7 +226,7 @@ class TieCounts:
         return np.asarray(np.bincount(np.concatenate([self.u, self.v]), minlength=int(self.cells[-1])))
 
     def _counts(self, each: Swaps, weights: Integers | None = None) -> Integers:
-        """How many of U's values are in each cell, or the sum of their items' weights; shape (P, C)."""
+        """Count U's values in each cell, or sum the weights of their items; shape (P, C)."""
         width = int(self.cells[-1])
         at = np.where(each, self.v, self.u) + width * np.arange(len(each))[:, None]
         shares = None if weights is None else np.broadcast_to(weights, each.shape).reshape(-1)
@@ -319,6 +326,6 @@ class TieCounts:
         for term in range(len(self.weights)):
             own = self.term == term
             for top, bottom in zip(above, below, strict=True):
-                # 0/0 is 0, and so is 0/1, which needs no exact decision.
+                # 0/0 is 0; so is 0/1, which needs no exact decision.
                 columns += [top[:, own].sum(axis=1), np.maximum(bottom[:, own].sum(axis=1), 1)]
         return columns
