@@ -317,7 +317,10 @@ def test_a_parameter_of_another_statistic_says_of_which(service: Any) -> None:
     for statistic in ({"expression": "tp / fp"}, {"name": "f1", "expression": "tp / fp"}):
         said = problem(service.post(PATH, {"u": U, "v": V, "statistic": statistic}), 422)
         detail = said["errors"][0]["detail"]
-        assert "expression is not a parameter of f1: it takes none. It is a parameter of expression: name the" in detail
+        assert (
+            "expression is not a parameter of f1: it takes none. It is a parameter of expression: name the"
+            in detail
+        )
 
 
 def test_larger_totals_of_one_system_throughout_warn_and_no_gate_decides(service: Any) -> None:

@@ -89,7 +89,7 @@ def test_a_plan_calls_a_bracket_a_bracket_and_only_sampling_sampled(service: Ser
     assert planned["method"] == "bounds"
     reasons = {other["method"]: other["reason"] for other in planned["alternatives"]}
     assert reasons.pop("monte_carlo").startswith("sampled")
-    assert set(reasons.values()) == {"fits, but was not asked for"}
+    assert set(reasons.values()) == {"fits, but was not requested"}
     sampled = service.post(
         "/v1/plan", {"kind": "scores", "request": {**SCORES, "method": "monte_carlo"}}
     ).json()

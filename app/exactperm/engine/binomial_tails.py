@@ -1,4 +1,5 @@
-"""Tails of Binomial(n, 1/2) for many n and k at once: the null of right or wrong, n the items that two systems differ on.
+"""Tails of Binomial(n, 1/2) for many n and k at once: the null distribution of right-or-wrong scores, n the items on
+which two systems differ.
 
 S(n, k) = P(X >= k). Up to a thousand flips by Pascal's rule
 
@@ -24,13 +25,13 @@ from numpy.typing import NDArray
 from .lattice import Integers, Reals
 from .probability import LN2, LN10, SMALLEST, UNIT_ROUNDOFF
 
-# Flips that Pascal's rule takes; 2**-1000 is far from underflow.
+# The most flips for Pascal's rule; 2**-1000 is far from underflow.
 MOST_BY_RULE = 1_000
-# Up to so many flips every tail is a multiple of 2**-53, so a double.
+# Up to this many flips every tail is a multiple of 2**-53, and so a double.
 _EXACT = 53
 _BALL_BITS = 160
 _LEAST_NORMAL = 2.0**-1022
-# What is left out of a series, relative to its sum.
+# The truncated part of a series, relative to its sum.
 _LEFT_OUT = 2.0**-57
 
 
@@ -47,7 +48,7 @@ class Tails:
     log_error: Reals
 
     def at(self, where: NDArray[np.int64]) -> Tails:
-        """Those at some positions, repeated or not."""
+        """Select tails at some positions, which may repeat."""
         return Tails(self.p[where], self.log10_p[where], self.error[where], self.log_error[where])
 
 
@@ -118,7 +119,7 @@ def _by_rule(n: Integers, k: Integers) -> Reals:
 def _by_series(n: Integers, k: Integers) -> tuple[Reals, Reals, Reals]:
     """(p, its natural logarithm, bound on its relative error) for any n; a tail beyond the middle by its complement."""
     low = 2 * k <= n
-    # Where k is 0 any will do: that is certain.
+    # Any value serves where k is 0: the tail is certain.
     upper = np.where(low, np.minimum(n - k + 1, n), k)
     log_first, first, first_error = _first_terms(n, upper)
     series, series_error = _series(n, upper)
@@ -170,7 +171,7 @@ def _series(n: Integers, k: Integers) -> tuple[Reals, Reals]:
         ratio = np.maximum(above - index, 0.0) / (below + index)
         term = term * ratio
         index += 1.0
-        # What follows a term is less than a geometric series: ratios fall.
+        # The terms after a given one add up to less than a geometric series: ratios fall.
         rest = term / (1.0 - ratio)
         done = rest <= _LEFT_OUT * sums
         if done.any():

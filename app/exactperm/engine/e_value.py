@@ -1,4 +1,4 @@
-"""E-values of sign flips: evidence against the null that may be looked at after every item.
+"""E-values of sign flips: evidence against the null hypothesis that may be checked after every item.
 
 With d_n the differences, S their sum and G a grid of tilts,
 
@@ -24,7 +24,7 @@ import numpy as np
 from .lattice import CanonicalForm, Integers, Reals
 from .probability import LN2, LN10, UNIT_ROUNDOFF, Alternative
 
-# Tilts are these doubles over the scale, so that the mean is one exactly whatever their last digits are.
+# Tilts are these doubles over the scale, so that the mean is exactly one for any last digits.
 GRID: tuple[float, ...] = tuple(2.0 ** (half / 2.0) for half in range(-14, 3))
 # Terms multiplied before a logarithm is taken: each is at most 2.
 _BLOCK = 512
@@ -54,13 +54,13 @@ class EValue:
 def e_value(form: CanonicalForm, observed: int, unit: Fraction, alternative: Alternative) -> EValue:
     """E of a sum S = offset + step T on the sizes of `form`, whose observed value is `observed`.
 
-    `unit` turns lattice units into differences over the scale: d_n is +-`step` w_n / 2 * `unit`, as swapping changes the sum by twice
-    the difference. The middle of S is taken off.
+    `unit` turns lattice units into differences over the scale: d_n is +-`step` w_n / 2 * `unit`, as swapping changes
+    the sum by twice the difference. S is centred.
     """
     if form.nonzero == 0:
         return EValue(0.0, 0.0)
     size = float(unit * form.step) / 2.0
-    up = (observed - form.offset) // form.step  # the observed T; T - W is what is turned down
+    up = (observed - form.offset) // form.step  # the observed T; T - W is the part with flipped signs
     ends = {"greater": (up,), "less": (form.range - up,), "two-sided": (up, form.range - up)}[alternative]
     logs, errors = [], []
     again = np.flatnonzero(form.counts > 1)
@@ -112,7 +112,9 @@ def reaches(
     prior_log_e: float = 0.0,
     level: Fraction,
 ) -> bool:
-    """Whether E times exp(`prior_log_e`) is at least 1 / `level`, certainly: in ball arithmetic where doubles do not tell."""
+    """Return whether E times exp(`prior_log_e`) is certainly at least 1 / `level`: in ball arithmetic where doubles
+    cannot decide.
+    """
     found = e_value(form, observed, unit, alternative)
     wanted = -math.log(level.numerator) + math.log(level.denominator) - prior_log_e
     margin = found.error + UNIT_ROUNDOFF * (8.0 + 4.0 * abs(wanted) + 4.0 * abs(prior_log_e))

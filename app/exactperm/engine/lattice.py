@@ -32,7 +32,7 @@ DIGITS = 15
 EXACT_DOUBLE = 2**53
 # Sums of effects must stay inside int64 with a bit to spare for stay - swap.
 MAX_TOTAL = 2**61
-# Python adds so many integers as quickly as NumPy, and exactly.
+# Python adds this many integers as quickly as NumPy, and exactly.
 _FEW, _FEW_GROUPS = 256, 16
 # Below this many buckets per item, counting beats sorting.
 _BUCKETS_PER_ITEM = 4
@@ -74,7 +74,7 @@ class CanonicalForm:
         return float(np.dot(self.counts, weights * weights)) / 4.0
 
     def without(self, heaviest: int) -> CanonicalForm:
-        """The same sum with the `heaviest` largest distinct weights left out (offset kept)."""
+        """Return the sum without the `heaviest` largest distinct weights (same offset)."""
         if heaviest == 0:
             return self
         keep = len(self.weights) - heaviest
@@ -130,7 +130,7 @@ def _form(stay: Integers, swap: Integers | None, largest: int) -> CanonicalForm:
     if divisor > 1:
         weights = weights // divisor
     form = CanonicalForm(offset, factor * divisor, weights, counts, items)
-    form.__dict__["range"] = spread // divisor  # known already
+    form.__dict__["range"] = spread // divisor  # already known
     return form
 
 
@@ -214,7 +214,7 @@ def _decimals(column: Reals, at_least: int) -> int | None:
         power = 10.0**places
         with np.errstate(over="ignore"):
             scaled = np.rint(rest * power)
-        # Numbers that this many places print are printed by more places too, so only the others go on.
+        # Numbers that this many places print are printed by more places as well, so only the others continue.
         rest = rest[scaled / power != rest]
         if len(rest) == 0:
             return places
@@ -310,7 +310,7 @@ def shortest_decimals(reals: Reals, narrow: np.dtype[np.generic]) -> Reals:
             hit = near.astype(narrow) == rest
         decimals[left[hit]] = near[hit]
         left = left[~hit]
-    # What is left is very small: integers match with no decimals.
+    # The remaining numbers are very small: integers match without decimals.
     decimals[left] = [float(str(x)) for x in reals[left].astype(narrow)]
     return decimals
 

@@ -24,7 +24,7 @@ def tango_test(only_u: int, only_v: int, items: int, difference: float) -> float
 
     Raises
     ------
-        ValueError: counts that do not count `items` items, or a difference outside [-1, 1].
+        ValueError: counts that do not fit `items` items, or a difference outside [-1, 1].
     """
     _require_counts(only_u, only_v, items)
     if not -1.0 <= difference <= 1.0:

@@ -1,10 +1,10 @@
-"""What a test may cost, what a method would cost, and the plan: the method is chosen by predicted cost.
+"""Budgets, costs and plans: the method is chosen by predicted cost.
 
-What a method costs is predicted in exact integers before any array exists, by `one_sum.methods` for one sum,
-by `joint.planner` for several, by `bootstrap` for resampled ones. The choice is made here for all of them: the
-cheapest exact method within the budget; where none fits, a rigorous bracket; and only then Monte Carlo. An exact
-method that takes long gives way to a much faster bracket that is likely to decide about alpha. Nothing runs that is
-planned over the budget, requested by name or not.
+Costs are predicted in exact integers before any array exists, by `one_sum.methods` for one sum, by `joint.planner`
+for several, by `bootstrap` for resampled ones. The choice is made here for all of them: the cheapest exact method
+within the budget; where none fits, a rigorous bracket; and only then Monte Carlo. An exact method that takes long
+gives way to a much faster bracket that is likely to decide about alpha. Nothing runs that is planned over the
+budget, requested by name or not.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ INEXACT_METHODS = ("bounds", "monte_carlo")
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one test may cost: elementary operations, and bytes of arrays at its peak.
+    """The budget of a test: elementary operations, and peak bytes of arrays.
 
-    `patience_s` is how long an exact method may take that `auto` chooses where samples with a control variate, or a bracket
-    that says as much, are far quicker.
+    `patience_s` limits the time of an exact method chosen by `auto` where samples with a control variate, or an
+    equally informative bracket, are far quicker.
     """
 
     operations: int = 60_000_000_000
@@ -43,7 +43,7 @@ class Cost:
 
     @property
     def exact(self) -> bool:
-        """Whether the method gives the p-value itself and neither a bracket nor an estimate."""
+        """Return whether the method gives the exact p-value, not a bracket or an estimate."""
         return self.method not in INEXACT_METHODS
 
     @property
@@ -52,16 +52,16 @@ class Cost:
         return self.operations * self.rate * 1e-9
 
     def fits(self, budget: Budget) -> bool:
-        """Whether both operations and bytes are within the budget."""
+        """Return whether both operations and bytes are within the budget."""
         return self.operations <= budget.operations and self.bytes <= budget.bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The method that will run, why, what the others would have cost (cheapest exact first), and the budget.
+    """The chosen method with the reason, the costs of the others (cheapest exact first), and the budget.
 
     `asked` is true when the method was requested by name, so that no other may replace it. Where the choice was certain
-    without the prices of the others, `rest` is what finds them.
+    without the prices of the others, `rest` computes them.
     """
 
     chosen: Cost
@@ -77,17 +77,17 @@ class Plan:
 
     @property
     def in_turn(self) -> tuple[Cost, ...]:
-        """The methods to run, one after another until one proves its answer: `chosen`, then the others that fit."""
+        """Return the methods to run in turn until one proves its answer: `chosen`, then the others that fit."""
         if self.asked:
             return (self.chosen,)
         return (self.chosen, *(cost for cost in self.others if cost.fits(self.budget)))
 
     def why_not(self, other: Cost) -> str:
-        """Why `other` was not chosen."""
+        """Explain why `other` was not chosen."""
         if not other.fits(self.budget):
             return "over the budget"
         if other.exact and self.asked and not self.chosen.exact:
-            return "fits, but was not asked for"
+            return "fits, but was not requested"
         if other.exact:
             return f"about {other.seconds / max(self.chosen.seconds, 1e-12):.3g} times the cost"
         if other.method == "bounds":
@@ -95,17 +95,16 @@ class Plan:
         return "sampled: only where neither an exact method nor a bracket fits"
 
 
-# The engine's own errors: plain facts about methods, costs and budgets.
-#
-# They name no field of a request and give no advice; `exactperm.inference.paired.engine_errors` adds both.
+# The errors of the engine: plain facts about methods, costs and budgets. They name no field of a request and give no
+# advice; `exactperm.inference.paired.engine_errors` adds both.
 
 
 class EngineError(Exception):
-    """Base of what the engine refuses to plan."""
+    """Base of the errors for tests that the engine refuses to plan."""
 
 
 class MethodDoesNotApply(EngineError):
-    """`method` is none of those that apply to this test, which are `applicable`."""
+    """`method` is not among the methods that apply to this test, which are `applicable`."""
 
     def __init__(self, method: str, applicable: tuple[str, ...]) -> None:
         super().__init__(method, applicable)
@@ -113,7 +112,7 @@ class MethodDoesNotApply(EngineError):
 
 
 class OverBudget(EngineError):
-    """The method that was asked for by name costs more than the budget; `fitting` names those that would not."""
+    """The requested method costs more than the budget; `fitting` names methods within it."""
 
     def __init__(self, cost: Cost, budget: Budget, fitting: tuple[str, ...]) -> None:
         super().__init__(cost, budget, fitting)
@@ -121,7 +120,7 @@ class OverBudget(EngineError):
 
 
 class NothingFits(EngineError):
-    """No method fits the budget; `cost` is that of the last resort."""
+    """No method fits the budget; `cost` is that of the fallback."""
 
     def __init__(self, cost: Cost, budget: Budget) -> None:
         super().__init__(cost, budget)
@@ -129,7 +128,7 @@ class NothingFits(EngineError):
 
 
 class TooManySteps(EngineError):
-    """The method that was asked for would never end, as `reason` says in a sentence; `fitting` would."""
+    """The requested method would never end; `reason` explains why, and `fitting` names methods that end."""
 
     def __init__(self, reason: str, fitting: tuple[str, ...]) -> None:
         super().__init__(reason, fitting)
@@ -252,7 +251,7 @@ def _why(cost: Cost, others: Sequence[Cost], budget: Budget) -> str:
         )
     fitting = [other for other in exact if other.fits(budget)]
     if not exact:
-        return "the only exact method there is"
+        return "the only exact method that applies"
     if not fitting:
         return "the only exact method that fits the budget"
     return f"the cheapest exact method here; next best is {fitting[0].method} at about {_times(fitting[0], cost)} the cost"

@@ -1,4 +1,4 @@
-"""What every method takes and returns: a region of the null distribution, and a probability with its certificate."""
+"""The input and output of every method: a region of the null distribution, and a probability with its certificate."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Region:
     intervals: tuple[Interval, ...]
 
     def covers(self, form: CanonicalForm) -> bool:
-        """Whether every value of T is in the region, so that its probability is one."""
+        """Return whether every value of T is in the region, so that its probability is one."""
         return self.intervals == ((0, form.range),)
 
 
@@ -53,7 +53,7 @@ class Probability:
 
     @property
     def log10_p(self) -> float:
-        """log10 of the p-value, also where p itself underflows."""
+        """Return log10 of the p-value, even where p underflows."""
         return min(self.log_p, 0.0) / LN10
 
 
@@ -171,7 +171,7 @@ def without_half(p: Probability, ties: Probability) -> Probability:
         (top, log2), (part, log2_part) = p.fraction, ties.fraction
         deepest = max(log2, log2_part) + 1
         left_over = (top << (deepest - log2)) - (part << (deepest - log2_part - 1))
-        # Nothing left is no mid-p-value: certificates refuse such a p as well.
+        # An empty remainder is not a mid-p-value: certificates refuse such a p as well.
         return from_fraction(left_over, deepest) if left_over > 0 else Probability(-math.inf, math.inf)
     share = math.exp(min(ties.log_p - p.log_p, 0.0))
     if share == 0.0:

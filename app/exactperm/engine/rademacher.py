@@ -1,4 +1,4 @@
-"""How far sums of random signs reach, and sums of their squares: tails that hold for any effects and any number of them.
+"""Tail bounds of sums of random signs, and of sums of their squares, for any number of effects of any size.
 
 For signs e_n, +1 or -1 with chance 1/2 each and independent, and any numbers b_n with norm |b|:
 
@@ -25,7 +25,7 @@ from .lattice import Reals
 _GAUSSIAN = 3.1787
 # 2 h times the largest eigenvalue: any is valid, and the best of these nearly the best of all.
 _TILTS = 1.0 - np.geomspace(0.9, 0.01, 24)
-# What rounding may take from a bound.
+# The largest loss of a bound to rounding.
 _WIDER = 1.0 + 1e-9
 
 

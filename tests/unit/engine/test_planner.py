@@ -184,7 +184,7 @@ def test_a_plan_that_is_asked_for_says_of_every_other_method_whether_it_would_fi
     sampled = choose(candidates, Budget(10, 10), method="monte_carlo")
     text = {cost.method: sampled.why_not(cost) for cost in sampled.others}
     assert text == {
-        "fft": "fits, but was not asked for",
+        "fft": "fits, but was not requested",
         "dp": "over the budget",
         "bounds": "a rigorous bracket: where no exact method fits, or the cheapest takes long",
     }

@@ -31,7 +31,7 @@ class ResampleForm:
 
     @cached_property
     def draws(self) -> int:
-        """N, how many units there are and how many are drawn."""
+        """N, the number of units, and of draws."""
         return int(self.counts.sum())
 
     @cached_property
@@ -50,7 +50,7 @@ class ResampleForm:
         return (self.observed - self.offset) // self.step
 
     def mirrored(self) -> ResampleForm:
-        """The law of range - T."""
+        """Return the law of range - T."""
         return ResampleForm(0, 1, (self.values[-1] - self.values)[::-1], self.counts[::-1], self._mirror())
 
     def _mirror(self) -> int:
@@ -75,8 +75,8 @@ def resample_form(units: Integers) -> ResampleForm:
 def with_room(units: Integers) -> tuple[Integers, int]:
     """The units over 2**bits, rounded, so that no resample of them reaches 2**61; bits is 0 where none could before.
 
-    Real scores fill 59 bits with the sum of their magnitudes, and a resample may draw the largest N times. What is
-    rounded off is below 2**-58 of that. Halves are rounded away from zero, so that exchanging the systems mirrors all.
+    Real scores fill 59 bits with the sum of their magnitudes, and a resample may draw the largest N times. The rounding
+    is below 2**-58 of that. Halves are rounded away from zero, so that exchanging the systems mirrors all.
     """
     if len(units) == 0:
         return units, 0
@@ -88,7 +88,8 @@ def with_room(units: Integers) -> tuple[Integers, int]:
 
 
 def shifted_null(form: ResampleForm, alternative: Alternative, wider: int = 0) -> Region:
-    """The T at least as extreme under the shifted null distribution, S* - S in the place of S; ties count.
+    """Return the values of T at least as extreme under the shifted null distribution, S* - S in the place of S; ties
+    count.
 
     `two-sided` is |S* - S| >= |S|, `greater` S* - S >= S, `less` S* - S <= S. The region may be empty:
     no resample need be that far out. `wider` moves the ends of the tails inwards by that much in units of S, so that

@@ -218,7 +218,7 @@ _TRANSFORM_ERROR = 64.0 * UNIT_ROUNDOFF
 
 
 class WindowTooLongError(ValueError):
-    """The lattice is too fine for a transform; sampling is the alternative."""
+    """The lattice is too fine for a transform; sample instead."""
 
 
 def bootstrap_spectrum(form: ResampleForm, law: DrawTilt, length: int) -> tuple[Spectrum, int]:

@@ -66,5 +66,5 @@ def resampled(units: int, samples: int, seed: int) -> Iterator[Integers]:
 
 
 def rows_at_once(units: int) -> int:
-    """How many resamples of `units` units are drawn at once."""
+    """Return the number of resamples of `units` units drawn at once."""
     return min(max(_CELLS_AT_ONCE // units, 1), SAMPLES_PER_BLOCK)

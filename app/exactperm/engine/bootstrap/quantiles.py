@@ -84,7 +84,7 @@ def bootstrap_law(form: ResampleForm, evaluations: int) -> BootstrapLaw:
 
 
 def evaluations_for(form: ResampleForm, quantiles: int) -> int:
-    """How many cumulative probabilities a number of `quantiles` takes."""
+    """Return the number of cumulative probabilities that `quantiles` take."""
     low, high = _window(form)
     return quantiles * (high - low + 1).bit_length()
 

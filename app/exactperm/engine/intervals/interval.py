@@ -42,7 +42,7 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class IntervalPlan:
-    """How the ends will be computed: by `subset_halves`, `subset_law` or `subset_bounds`; r is in units of `scale`."""
+    """The plan for both ends: by `subset_halves`, `subset_law` or `subset_bounds`; r is in units of `scale`."""
 
     units: Units
     scale: Fraction
@@ -60,7 +60,7 @@ class IntervalPlan:
 
 
 class NotAnIntervalError(ValueError):
-    """There is no interval; the message says why."""
+    """There is no interval; the message gives the reason."""
 
 
 def plan(effects: Integers, sizes: Integers | None, alpha: Fraction, budget: Budget) -> IntervalPlan:
@@ -80,7 +80,7 @@ def plan(effects: Integers, sizes: Integers | None, alpha: Fraction, budget: Bud
     if units.n < _MANY and tail < Fraction(1, 1 << units.n):
         return IntervalPlan(units, scale, "none", None, 0)
     if units.lowest == units.observed:
-        # All means are the same: every other hypothesis is rejected.
+        # All means are equal: every other hypothesis is rejected.
         return IntervalPlan(units, scale, "listed", partial(_exactly, units), 0)
     halves = subset_halves.nanoseconds(units) if subset_halves.applies(units) else None
     if halves is not None and halves <= _CHEAP_NANOSECONDS:
@@ -125,7 +125,7 @@ def _by_bounds(units: Units, scale: Fraction, tail: Fraction, budget: Budget) ->
     planned = subset_bounds.plan(units, tail)
     if planned is None:
         raise NotAnIntervalError(
-            "its ends are so near to the observed difference that they cannot be told from it"
+            "its ends are too near to the observed difference to be distinguished from it"
         )
     if planned.nanoseconds > budget.operations or planned.bytes > budget.bytes:
         raise NotAnIntervalError(

@@ -41,7 +41,7 @@ _MOST_TIMES, _SPARE_STEPS = 2, 8_000_000
 _CAPPED_STEPS = 150_000_000
 # A single evaluation may take one part in this many of the steps left: next to a jump of the law none is enough.
 _SHARE_OF_AN_EVALUATION = 3
-# A bracket that does not decide is made this much narrower.
+# A bracket that does not decide is narrowed by this factor.
 _FINER = 8.0
 _ATTEMPTS = 2
 _NARROWEST = 1e-9
@@ -67,7 +67,7 @@ class RoundedUnits:
     rare: float
 
     def mirrored(self) -> RoundedUnits:
-        """The same with V in the place of U."""
+        """Exchange U and V."""
         return RoundedUnits(self.units.mirrored(), self.rounded.mirrored(), self.deviation, self.rare)
 
     def hypothesis(self, r: Fraction) -> tuple[RealForm, RealRegion]:
@@ -92,7 +92,7 @@ class RoundedUnits:
 
 
 def rounded_units(units: Units, tail: Fraction) -> RoundedUnits:
-    """The units as they are, or with effects rounded where more than _MOST_DISTINCT are distinct."""
+    """Return the units unchanged, or with rounded effects where more than _MOST_DISTINCT are distinct."""
     alike = int(units.sizes.max()) == 1
     if len(units.counts) <= _MOST_DISTINCT or not alike:
         return RoundedUnits(units, units, 0, 0.0)

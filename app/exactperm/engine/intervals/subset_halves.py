@@ -31,7 +31,7 @@ _NONE: Integers = np.zeros(0, dtype=np.int64)
 
 
 def states(units: Units) -> int:
-    """How many sums the half with more of them has."""
+    """Return the number of sums of the larger half."""
     return max(math.prod(int(units.counts[j]) + 1 for j in half) for half in _halves(units))
 
 
@@ -41,7 +41,7 @@ def nanoseconds(units: Units) -> int:
 
 
 def applies(units: Units) -> bool:
-    """Whether the units are few enough."""
+    """Return whether the units are few enough."""
     return units.n <= MAX_UNITS and states(units) <= MAX_STATES
 
 
@@ -94,7 +94,7 @@ class _Subsets:
     known: dict[int, int] = field(default_factory=dict)
 
     def count(self, index: int) -> int:
-        """How many subsets, the empty one included, have a mean up to the hypothesis."""
+        """Count the subsets, including the empty one, with a mean up to the hypothesis."""
         if index not in self.known:
             r = self.grid.at(index)
             one, other = self.first.moved(r), self.second.moved(r)
@@ -154,7 +154,7 @@ class _Subsets:
         order = np.argsort(means, kind="stable")
         reached = self.count(low) + np.cumsum(ways[order])
         at = means[order[min(int(np.searchsorted(reached, self.most, side="right")), len(order) - 1)]]
-        # What doubles cannot order, fractions do.
+        # Fractions order what doubles cannot.
         near = np.abs(means - at) <= _ULPS * abs(at)
         total = self.count(low) + int(ways[means < at - _ULPS * abs(at)].sum())
         columns = (effects[near].tolist(), sizes[near].tolist(), ways[near].tolist())

@@ -45,7 +45,7 @@ class Units:
 
     @cached_property
     def n(self) -> int:
-        """How many units there are, those without a difference included."""
+        """Return the number of units, including those without a difference."""
         return int(self.counts.sum())
 
     @cached_property
@@ -77,11 +77,11 @@ class Units:
         return min(Fraction(d, s) for d, s in pairs)
 
     def mirrored(self) -> Units:
-        """The same with V in the place of U."""
+        """Exchange U and V."""
         return Units(-self.effects[::-1], self.sizes[::-1], self.counts[::-1])
 
     def room(self, numerator: int, denominator: int) -> bool:
-        """Whether the sums of d * denominator - s * numerator stay inside the engine's integers."""
+        """Return whether the sums of d * denominator - s * numerator fit the engine's integers."""
         return self.reach * denominator + abs(numerator) * self.total_size < MAX_TOTAL
 
     def finest(self, r: Fraction) -> int:
@@ -123,7 +123,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The hypotheses that are tried: r = index * step."""
+    """The grid of hypotheses: r = index * step."""
 
     step: Fraction
 
@@ -136,7 +136,7 @@ class Grid:
         return round(Fraction(r) / self.step)
 
 
-# By its index, whether a hypothesis is rejected: -1 certainly, +1 certainly not, 0 unknown.
+# Decide by its index whether a hypothesis is rejected: -1 certainly, +1 certainly not, 0 unknown.
 Sides = Callable[[int], int]
 
 
@@ -266,13 +266,13 @@ class Approximation:
         sixth = 16.0 * float((counts * squares**3).sum()) / second**3
         z = (self.centre - r) * self.units.total_size / math.sqrt(second)
         rough = 0.5 * math.erfc(z / math.sqrt(2.0))
-        # Far in the tail the expansion may fail; the normal law then stands in.
+        # Far in the tail the expansion may fail; the normal law then replaces it.
         expanded = edgeworth(z, fourth, sixth)
         return expanded if 0.3 * rough <= expanded <= 3.0 * rough else rough
 
     def end(self, tail: float) -> float:
         """The r with G(r) = `tail` < 1/2, roughly: Newton's method on the normal scale, where the slope is 1 / error."""
-        if self.error == 0.0:  # units that differ by less than doubles tell apart
+        if self.error == 0.0:  # units whose differences doubles do not resolve
             return self.centre
         wanted = float(special.ndtri(tail))
         r = self.centre + self.error * wanted

@@ -99,7 +99,7 @@ class ControlledEstimate:
         return math.sqrt(max(discordant - moved * moved, 0.0) / samples)
 
     def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        """An interval for the exact p-value, for certain inside [0, 1]."""
+        """An interval for the exact p-value, always inside [0, 1]."""
         each = 0.5 * (1.0 + confidence)
         gained, lost = (
             Estimate(self.plain.samples, self.plain.seed, count).interval(each)
@@ -108,7 +108,7 @@ class ControlledEstimate:
         bound = self.tail.relative_error_bound + 2.0**-50
         p = self.tail.p
         least, most = p * (1.0 - bound) if p > _UNDERFLOWS else 0.0, min(p * (1.0 + bound), 1.0)
-        # No more can be lost than the tail of L has, and no more gained than it leaves.
+        # The loss is at most the tail of L, and the gain at most its complement.
         low = max(least - lost[1], 0.0) + gained[0]
         high = max(most - lost[0], 0.0) + min(gained[1], 1.0 - least)
         return min(max(low, 0.0), 1.0), min(high, 1.0)

@@ -34,7 +34,7 @@ def states_count(form: JointForm) -> int:
 def probability(form: JointForm, extreme: States) -> Probability:
     """P(S is extreme) as an exact fraction.
 
-    The error bound is infinite if the ways do not add up to 2**n, or none is extreme: then something is wrong.
+    The error bound is infinite if the ways do not add up to 2**n, or none is extreme: that signals a fault.
     """
     inside = total = 0
     for states, ways, times in _blocks(form):
@@ -59,7 +59,7 @@ def _blocks(form: JointForm) -> Iterator[tuple[Integers, NDArray[Any], int]]:
 
 
 def _held(form: JointForm) -> int:
-    """How many of the vectors, the most frequent first, vary within a block."""
+    """Return how many of the vectors, most frequent first, vary within a block."""
     counts = np.sort(form.counts)[::-1].tolist()
     sizes = itertools.accumulate((count + 1 for count in counts), operator.mul)
     width = len(form.origin) + form.table.shape[1]

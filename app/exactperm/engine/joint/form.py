@@ -226,10 +226,9 @@ _PACKED_BITS = 62
 class JointForm:
     """S = origin + sign * (T @ basis)[index] with T = sum_j vectors[j] * Binomial(counts[j], 1/2).
 
-    `origin`, `index` and `sign` (k,): which of the m distinct sums each of the k is, and with which sign.
-    `basis` (r, m), None for the identity; `vectors` (U, r) and `table` = vectors @ basis (U, m), distinct
-    rows; `counts` (U,). `heads` (U,): how many of each vector make up the observed sums. Every sum inside
-    the box of all T fits an int64.
+    `origin`, `index` and `sign` (k,): the index and the sign of each of the k sums among the m distinct ones. `basis`
+    (r, m), None for the identity; `vectors` (U, r) and `table` = vectors @ basis (U, m), distinct rows; `counts` (U,).
+    `heads` (U,): how many of each vector make up the observed sums. Every sum inside the box of all T fits an int64.
     """
 
     origin: Integers
@@ -244,12 +243,12 @@ class JointForm:
 
     @property
     def rank(self) -> int:
-        """r, the number of axes; the dimension of the lattice wherever that is small enough for a grid."""
+        """r, the number of axes; the dimension of the lattice where it is small enough for a grid."""
         return int(self.vectors.shape[1])
 
     @cached_property
     def dimension(self) -> int:
-        """The rank of the differences, which is the dimension of the space that the sums vary in."""
+        """The rank of the differences: the dimension of the space of the sums."""
         return self.rank if self.basis is not None else rank_of(self.table)
 
     @cached_property
@@ -381,7 +380,9 @@ def _distinct(rows: Integers, staying: np.ndarray[tuple[int], np.dtype[np.bool_]
 
 
 def _first_and_where(key: Integers) -> tuple[Integers, Integers]:
-    """Where each distinct number comes first, ascending, and for each entry which of them it is: `np.unique`, quicker."""
+    """Return the first place of each distinct number, ascending, and the index of each entry among them: a faster
+    `np.unique`.
+    """
     order = np.argsort(key, kind="stable")
     ascending = key[order]
     new = np.ones(len(key), dtype=bool)

@@ -1,4 +1,4 @@
-"""The law of a statistic of several sums, for display: listed, on a box of the lattice, or sampled."""
+"""The law of a statistic of several sums for display: listed, on a box of the lattice, or sampled."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NUMBERS_AT_ONCE = 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class JointLawPlan:
-    """How the law will be computed, and the predicted time of that on one ordinary core."""
+    """The method for the law, and its predicted time on one ordinary core."""
 
     way: Literal["certain", "listed", "box", "sampled"]
     seconds: float
@@ -40,14 +40,14 @@ class JointLawPlan:
 
     @property
     def whole(self) -> bool:
-        """Whether it is the law itself and not a sample of it."""
+        """Return whether this is the law itself and not a sample."""
         return self.way != "sampled"
 
 
 def plan_law(
     form: JointForm, allowed: float, work: float, *, gridded: bool, most: int = SAMPLES
 ) -> JointLawPlan:
-    """How to compute the law in about `allowed` seconds; `work` is the statistic's nanoseconds per state.
+    """Plan the law within about `allowed` seconds; `work` is the statistic's nanoseconds per state.
 
     `gridded` says that the p-value is by `grid`, whose frequencies are used again; `most` how many samples there
     are at the most, where it is sampled.

@@ -5,8 +5,9 @@ probability eps, and x = |t_observed| / 2,
 
     P(|l . s| >= (x + r2) / (1 - r1)) - eps <= P(|t| >= |t_observed|) <= P(|l . s| >= x / (1 + r1) - r2) + eps.
 
-Both probabilities are bracketed by `real.bounds`, on effects rounded to a fine lattice: what rounding moves the sum by is
-a sum of signs too, and its bound joins r2 - which is why r2 is not divided by 1 + r1. The engine's notes have the proof.
+Both probabilities are bracketed by `real.bounds`, on effects rounded to a fine lattice: the change of the sum by
+rounding is a sum of signs as well, and its bound joins r2, which is why r2 is not divided by 1 + r1. The engine's notes
+have the proof.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..real.bounds import Bracket, log
 
 # Steps of the lattice to a standard deviation, more or less: rounding then moves the sum by next to nothing.
 STEPS = 1 << 24
-# What a tail may take: some 50 ms. Where many sums are nearly equal it may not get as narrow as asked for.
+# The most steps of a tail: some 50 ms. Where many sums are nearly equal it may stay wider than requested.
 _MOST_STEPS = 12_000_000
 # Rounding of what is computed here in doubles, relatively.
 _ROUNDED = 1e-9

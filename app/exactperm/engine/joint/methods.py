@@ -46,7 +46,7 @@ def share(method: str, form: JointForm, states: Extreme) -> float:
     """P(S is one of some states), rounded down by its error bound; 0 where nothing is proven."""
     if form.rank == 0:
         return 0.0
-    # What is not seen without a tilt is too little to matter.
+    # Mass too small to appear without a tilt does not matter.
     result = grid.share(form, states) if method in {"grid", "fft"} else _by(method, form, states, None)
     if result.log_p == -math.inf or not result.relative_error_bound < 1.0:
         return 0.0

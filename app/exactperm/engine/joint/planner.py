@@ -42,8 +42,8 @@ def plan(
 ) -> Plan:
     """The plan for `method`, or for the best one when it is `auto`.
 
-    `bracket` prices a rigorous bracket where there is one, and is called only where it may be chosen: where it is asked
-    for, or no exact method fits. Raises what `choose` raises.
+    `bracket` prices a rigorous bracket where there is one, and is called only where it may be chosen: on request, or
+    where no exact method fits. Raises what `choose` raises.
     """
     candidates = costs(form, samples, work)
     if method == "bounds" or (
@@ -87,7 +87,7 @@ def costs(form: JointForm, samples: int, work: float) -> tuple[Cost, ...]:
 
 
 def gives_fraction(form: JointForm, method: str) -> bool:
-    """Whether the method's answer is an exact fraction by itself."""
+    """Return whether the method's answer is an exact fraction."""
     return method == "enumeration" or (method == "dp" and form.nonzero <= dp.EXACT_ITEMS)
 
 
@@ -153,14 +153,14 @@ def sampling(form: JointForm, samples: int, work: float) -> Cost:
 # Which states of several sums can be reached at all: the range of a statistic, where its law is sampled or cut.
 
 
-# Boxes of so many cells are looked through.
+# The largest box that is searched, in cells.
 _MOST_LISTED = 1 << 18
 # Nanoseconds for a cell and a shift.
 _PER_CELL = 0.7
 
 
 def can_list_states(form: JointForm) -> bool:
-    """Whether the box of all states has no more cells than are looked through."""
+    """Return whether the box of all states is small enough to search."""
     return support(form).cells <= _MOST_LISTED
 
 

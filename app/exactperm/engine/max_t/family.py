@@ -20,7 +20,7 @@ from ..lattice import EXACT_DOUBLE, CanonicalForm, Integers, Reals, canonical_fo
 
 # Products of squares are compared in 64 bits up to here.
 _ROOM = 2.0**61
-# Square roots of doubles are off by less than a quarter below this.
+# Below this, errors of square roots of doubles are less than a quarter.
 _ROOTS = 2.0**48
 
 
@@ -85,7 +85,7 @@ class SignedSums:
 
     @cached_property
     def doubles(self) -> bool:
-        """Whether doubles hold every sum exactly."""
+        """Return whether doubles hold every sum exactly."""
         sizes = np.abs(self.base).astype(np.float64).sum(axis=0)
         return float(sizes.max(initial=0.0)) < 0.25 * EXACT_DOUBLE
 
@@ -164,7 +164,7 @@ class Family:
 
     @property
     def steps(self) -> int:
-        """g, how many different statistics there are."""
+        """g, the number of distinct statistics."""
         return len(self._ranked[1])
 
     @cached_property

@@ -36,7 +36,7 @@ def seconds(parts: Sequence[tuple[int, int, int]], samples: int) -> float:
 
 
 def exceedances(family: Family, samples: int, seed: int) -> Integers:
-    """How many of the samples have max over R_i of T_k >= t_i, shape (g,)."""
+    """Count the samples with max over R_i of T_k >= t_i, shape (g,)."""
     counts = np.zeros(family.steps, dtype=np.int64)
     order = np.argsort(family.step, kind="stable")
     ranked = family.step[order]

@@ -1,4 +1,4 @@
-"""Step-down max T over a family: exact for three tests or fewer, else bounds, and samples where these leave much open."""
+"""Step-down max T over a family: exact for three tests or fewer, else bounds, and samples where the bounds are wide."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .unions import LAWS_SECONDS, both, deepen, marginals, union
 
 Flags = NDArray[np.bool_]
 
-# Families of so many tests are exact where that fits the budget.
+# Families of up to this many tests are exact where that fits the budget.
 EXACT_TESTS = 3
 # What the laws of two tests may take: so many are looked at, so many seconds each, and in all.
 _MOST_PAIRS, _PAIR_SECONDS, _PAIRS_SECONDS = 300, 0.1, 1.5
@@ -30,7 +30,7 @@ _MOST_PAIRS, _PAIR_SECONDS, _PAIRS_SECONDS = 300, 0.1, 1.5
 _DEEP_CALLS = 500
 # Of up to so many tests the laws of all pairs are taken; of more, those of a tree, and of some that are hardly correlated.
 _ALL_PAIRS, _SPREAD = 15, 8
-# In larger families so few laws would not tell.
+# In larger families this few laws would not help.
 _TIGHTENED = 1_000
 # Seconds of a pair's form, and of a transform.
 _PER_PAIR, _PER_CALL = 4e-3, 1e-3
@@ -161,7 +161,7 @@ def _tighten(family: Family, low: Reals, high: Reals, bottom: Reals, top: Reals,
         top[i] = min(top[i], hunter_worsley(high[i], edges[inside], lows[inside, i]))
         for group in groups:
             tests = group[family.step[group] >= i]
-            # What is not known of two tests is at most the smaller of their probabilities.
+            # An unknown joint probability of two tests is at most the smaller of their probabilities.
             joint = np.minimum.outer(high[i][tests], high[i][tests])
             for (a, j), (b, k) in combinations(enumerate(tests.tolist()), 2):
                 at = known.get((j, k))
@@ -236,7 +236,7 @@ def _tree(related: Reals) -> list[tuple[int, int]]:
 
 
 def _apart(related: Reals) -> list[int]:
-    """A few tests that are hardly correlated."""
+    """Select a few tests with little correlation."""
     chosen = [int(related.sum(axis=0).argmin())]
     while len(chosen) < min(_SPREAD, len(related)):
         worst = related[chosen].max(axis=0)
@@ -257,7 +257,7 @@ def _sampled(family: Family, bottom: Reals, top: Reals, samples: int, seed: int)
     high = np.where(b < samples, special.betaincinv(b + 1, np.maximum(samples - b, 1), 1.0 - half), 1.0)
     low = np.minimum.accumulate(low[::-1])[::-1]
     high = np.maximum.accumulate(high)
-    # An interval that misses the certified bounds, as one in a hundred may, says nothing.
+    # An interval that misses the certified bounds, as one in a hundred may, carries no information.
     misses = (low > top) | (high < bottom)
     low, high = (
         np.where(misses, bottom, np.maximum(low, bottom)),

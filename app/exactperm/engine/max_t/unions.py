@@ -159,7 +159,7 @@ def _hoeffding(family: Family) -> Reals:
 _FRACTION_SECONDS = 0.2
 # The law of two sums on more cells is not made.
 _MOST_CELLS = 1 << 20
-# A method that takes longer for one step is none: bounds and samples take its place.
+# A method that takes longer for one step is not used: bounds and samples replace it.
 _EXACT_SECONDS = 3.0
 # Bits of coefficients for the exact fraction of one sum.
 _FRACTION_BITS = 2_000_000

@@ -35,7 +35,7 @@ from .tilt import tilt_towards
 # Additions at most double a cell, so this many steps keep a normalised array below overflow.
 _STEPS_PER_RESCALE = 256
 _BITS = 256
-# Cells that are updated at a time: a few such arrays stay in the cache.
+# Cells updated at a time: a few such arrays stay in the cache.
 TILE = 1 << 13
 # Underflow loses less than 2**-1030 of what the cells hold, against the tilted law 2**(2 * BITS) times as much: less
 # than _LOST of a region that holds _SHARE of it.
@@ -69,7 +69,7 @@ def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tup
 
 
 def cells_of(form: CanonicalForm, region: Region) -> int:
-    """How many cells the region needs."""
+    """Return the number of cells that the region needs."""
     return 1 + max((_depth(form, *upper(form, interval)) for interval in region.intervals), default=0)
 
 

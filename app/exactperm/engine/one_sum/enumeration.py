@@ -84,7 +84,7 @@ def _tied(first: Integers, second: Integers, values: list[int]) -> int:
 
 
 def bisections(form: CanonicalForm, region: Region) -> int:
-    """How many bisections each sum of one half takes in the other."""
+    """Return the number of bisections in one half for each sum of the other."""
     return sum((low > 0) + (high < form.range) for (low, high), _ in _mirrored_once(form, region))
 
 

@@ -63,7 +63,7 @@ class ShortSpectrum:
 
     length: int
     frequencies: Integers
-    taken: slice | Integers  # what takes their values from those of all
+    taken: slice | Integers  # selects their values from those of all
     modulus: Reals
     half_turns: Integers
     quarter_on: Integers  # half_turns + L / 2, of which the sine is the cosine
@@ -191,7 +191,7 @@ class Window:
     outside: float
 
 
-# What was solved on the way to an answer, by its interval in the upper half.
+# Windows solved on the way to an answer, by interval in the upper half.
 Windows = dict[Interval, Window]
 
 

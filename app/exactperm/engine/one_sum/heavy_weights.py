@@ -1,4 +1,4 @@
-"""Heavy weights are enumerated, so that one outlier does not stretch the window of all the others.
+"""Enumeration of heavy weights, so that one outlier does not stretch the window of all the others.
 
 Bernstein's window is at least a few dozen times the largest weight. Where few items carry weights far
 above the rest, T = H + R with H the heavy part: P(T in I) = sum_h P(H = h) P(R in I - h), and R has a

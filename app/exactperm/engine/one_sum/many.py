@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..lattice import Integers, Reals
 from ..probability import UNIT_ROUNDOFF
 
-# Mass outside the window.
+# The mass outside the window.
 _OUTSIDE = 1e-18
 # Cells of an array, at the most.
 _CELLS = 1 << 21

@@ -1,4 +1,4 @@
-"""The methods for one sum: what each would cost, in exact integers and before any array exists, and each by its name.
+"""The methods for one sum, by name, and their costs, computed in exact integers before any array exists.
 
 Operations are counted in each method's own elementary step; `Cost.seconds` turns them into time with the rates below.
 They were fitted to measured times. `python -m loadtest.bench --section plan` prints predicted beside measured time and
@@ -46,7 +46,7 @@ _CACHED_CELLS = 1 << 18
 _MAX_MET = 52
 # See `_certain`.
 _FEW_LISTED, _CHEAP_S, _MANY_ADDED = 24, 1e-4, 128
-# A wider bracket says less than a sample.
+# A wider bracket is less informative than a sample.
 WIDEST = 0.1
 # The bisection over precisions stops at this ratio, as a logarithm.
 _FINELY = math.log(1.5)
@@ -127,7 +127,7 @@ def _all_but(method: str, form: CanonicalForm, region: Region, samples: int) -> 
 
 
 def _endless(form: CanonicalForm, candidates: Sequence[Cost]) -> dict[str, str]:
-    """Why methods that are not candidates would never end."""
+    """Explain why methods that are not candidates would never end."""
     listed = {cost.method for cost in candidates}
     return {
         name: f"{name} takes 2**n steps in n non-zero effects, and there are {form.nonzero}."

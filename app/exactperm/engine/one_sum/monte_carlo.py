@@ -109,5 +109,5 @@ def heads(counts: Integers, seed: int, block: int) -> Iterator[Integers]:
 
 
 def _ones(words: NDArray[np.uint64], bits: int) -> NDArray[np.uint8]:
-    """How many of the lowest `bits` bits are set."""
+    """Count the set bits among the lowest `bits`."""
     return np.asarray(np.bitwise_count(words & np.uint64((1 << bits) - 1)), dtype=np.uint8)

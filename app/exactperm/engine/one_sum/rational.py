@@ -50,7 +50,7 @@ def is_short(form: CanonicalForm) -> bool:
 
 @once_per_form
 def half_of_ways(form: CanonicalForm) -> list[int]:
-    """In how many ways T is 0, 1, ..., range // 2; as many are there for range - T."""
+    """Count the ways to T = 0, 1, ..., range // 2, which equal those to range - T."""
     length = form.range // 2 + 1
     ways = _counted(form, length)
     if isinstance(ways, list):
@@ -60,7 +60,7 @@ def half_of_ways(form: CanonicalForm) -> list[int]:
 
 
 def _ways(form: CanonicalForm, length: int) -> Ways:
-    """In how many ways T is 0, 1, ..., `length` - 1."""
+    """Count the ways to T = 0, 1, ..., `length` - 1."""
     return half_of_ways(form) if is_short(form) else _counted(form, length)
 
 
@@ -72,7 +72,7 @@ def _counted(form: CanonicalForm, length: int) -> Ways:
 
 
 def _at_most(form: CanonicalForm, ways: Ways, value: int) -> int:
-    """In how many ways T is at most `value`."""
+    """Count the ways to T of at most `value`."""
     if value < 0:
         return 0
     if 2 * value >= form.range:

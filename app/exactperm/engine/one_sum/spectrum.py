@@ -136,7 +136,7 @@ def _share_left(
 def spectrum(form: CanonicalForm, law: Tilt, length: int, *, bounded: bool = True) -> Spectrum:
     """phi_c on the window of `length` points, without the frequencies of negligible modulus.
 
-    Unless `bounded` there is no `error`, for whoever asks for none.
+    There is an `error` only if `bounded`.
     """
     last = length // 2
     below = negligible(length)

@@ -42,7 +42,7 @@ MAX_LISTED = 400_000
 # Up to this many items listing is as cheap as the transform, and exact.
 FEW_ITEMS = 10
 _OUTSIDE = 1e-16
-_NOISE = 1e-15  # what the transform's rounding makes of a zero
+_NOISE = 1e-15  # a zero after the rounding of the transform
 _TIE = 1e-12
 
 
@@ -67,7 +67,7 @@ class Law:
         return math.sqrt(float(np.dot(centred * centred, self.masses)))
 
     def quantile(self, q: float) -> Fraction:
-        """One of `quantiles`."""
+        """Return one of `quantiles`."""
         return self.quantiles((q,))[0]
 
     def quantiles(self, wanted: Sequence[float]) -> list[Fraction]:
@@ -427,6 +427,6 @@ def _smallest_of_the_middle(form: CanonicalForm) -> tuple[float, float]:
             continue
         found = probability(form, tail)
         if not found.relative_error_bound < _SURE or found.p < 0.9 * least:
-            break  # whether it has any mass is not known
+            break  # it is unknown whether it has any mass
         return found.p, found.p
     return least, 1.0

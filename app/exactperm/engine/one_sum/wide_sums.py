@@ -147,7 +147,7 @@ def _sums(half: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
 
 
 def _walk(first: tuple[list[int], list[int]], second: tuple[list[int], list[int]], limit: int) -> int:
-    """In how many ways one sum of each half add up to at most `limit`."""
+    """Count the pairs of sums, one of each half, that add up to at most `limit`."""
     totals, cumulative = second
     ways, before = 0, 0
     stop = len(totals)

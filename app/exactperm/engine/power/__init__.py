@@ -1,1 +1,1 @@
-"""Power: how likely a test is to find a difference that is there."""
+"""Power: the probability that a test detects a true difference."""

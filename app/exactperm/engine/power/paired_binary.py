@@ -1,14 +1,14 @@
-"""Power of the exact paired test of right or wrong (McNemar's), before a single item has been seen.
+"""Power of the exact paired test of right or wrong (McNemar's), before any item is seen.
 
-An item is right for U alone with probability p10, for V alone with p01, and else no evidence. Of n items K ~ Bin(n, psi)
-are discordant, psi = p10 + p01, and given K = k the wins of U are B ~ Bin(k, theta), theta = p10 / psi. The test rejects
-where B <= c_k or B >= k - c_k, c_k the largest c with 2 P(Bin(k, 1/2) <= c) <= alpha (one-sided: one of both, without the
-factor), so that
+An item is right for U alone with probability p10, for V alone with p01, and otherwise carries no evidence. Of n items K
+~ Bin(n, psi) are discordant, psi = p10 + p01, and given K = k the wins of U are B ~ Bin(k, theta), theta = p10 / psi.
+The test rejects where B <= c_k or B >= k - c_k, c_k the largest c with 2 P(Bin(k, 1/2) <= c) <= alpha (one-sided: one
+of both, without the factor), so that
 
     power(n) = sum_k Bin(k; n, psi) g(k),   g(k) = P(B <= c_k) + P(B >= k - c_k)
 
-(Connor 1987, *Biometrics* 43:207-211; Lachin 1992, *Statistics in Medicine* 11:1239-1251: the exact unconditional power).
-With theta = 1/2 the same sum is the level that the test really has.
+(Connor 1987, *Biometrics* 43:207-211; Lachin 1992, *Statistics in Medicine* 11:1239-1251: the exact unconditional
+power). With theta = 1/2 the same sum is the true level of the test.
 
 Power is a saw-tooth in n, as c_k are integers. Two monotone envelopes bound where it can cross: the randomised test of
 level a is uniformly most powerful unbiased (Lehmann & Romano 2005, section 4.4 to 4.7), and more items cannot hurt it, as
@@ -219,7 +219,9 @@ def binomial_masses(items: int, chance: float) -> tuple[int, Reals]:
 
 
 def _tossed(counts: Integers, flips: Integers, level: float, chance: float) -> Reals:
-    """What the randomised test adds: P(Bin(k, chance) = c + 1) times the part of it that the level leaves room for."""
+    """The extra power of the randomised test: P(Bin(k, chance) = c + 1) times the part of it that the level leaves room
+    for.
+    """
     below, next_ = lower_tail(counts, flips, 0.5), lower_tail(counts + 1, flips, 0.5)
     part = np.clip((level - below) / np.maximum(next_ - below, np.finfo(float).tiny), 0.0, 1.0)
     return part * (lower_tail(counts + 1, flips, chance) - lower_tail(counts, flips, chance))
@@ -242,11 +244,10 @@ def _shortfall(flips: int, level: float) -> float:
     return min(1.0 / (terms - 1.0), 1.0) if terms > 1.0 else 1.0
 
 
-# How many items a paired test of right or wrong needs, and the smallest difference that it finds: `paired_binary` solved.
-#
-# `smallest` is the first n whose power reaches what is wanted, `always` the first from which on every n does; between the two
-# power goes up and down (its saw-tooth). Both are proven by the envelopes of `paired_binary`: every n that these leave open is
-# computed.
+# The items that a paired test of right or wrong needs, and the smallest difference it detects: `paired_binary` solved.
+# `smallest` is the first n whose power reaches what is wanted, `always` the first from which on every n does; between
+# the two power goes up and down (its saw-tooth). Both are proven by the envelopes of `paired_binary`: every n that
+# these leave open is computed.
 
 
 # Beyond so many items nothing is searched.
@@ -254,7 +255,7 @@ MOST_ITEMS = 1_000_000
 
 
 class OutOfReachError(ValueError):
-    """No number of items up to MOST_ITEMS, or no difference, has the power that is wanted."""
+    """No number of items up to MOST_ITEMS, or no difference, reaches the required power."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,9 +269,7 @@ class SampleSize:
 def sample_size(design: PairedBinary, power: float) -> SampleSize:
     """The items that `design` needs for `power`, which is above alpha and below 1; raises OutOfReachError."""
     if design.p10 == design.p01:
-        raise OutOfReachError(
-            "equal systems are found different only by chance, whatever the number of items"
-        )
+        raise OutOfReachError("equal systems differ significantly only by chance, for any number of items")
     least = _first(lambda n: design.randomised_power(n, design.alpha) >= power - ROUNDING, 1)
     smallest = least
     while design.power(smallest) < power:

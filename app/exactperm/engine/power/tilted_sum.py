@@ -237,7 +237,7 @@ _NOTHING = 1e-13
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Where a test rejects: T >= least, or T <= most where it is tested, with its exact level.
+    """The rejection region of a test: T >= least, or T <= most where it is tested, with its exact level.
 
     `least` is a value that T has. `region` has both ends of a two-sided test.
     """
@@ -257,7 +257,7 @@ class LevelTest:
 
     @property
     def two_sided(self) -> bool:
-        """Whether both tails count."""
+        """Return whether both tails count."""
         return self.alternative == "two-sided"
 
 
@@ -314,7 +314,7 @@ def tilt_of_power(form: CanonicalForm, region: Region, wanted: float) -> float |
     level = null_law(form).probability(region)
     if level >= wanted:
         return 0.0
-    # By then every coin falls its likelier side.
+    # By then every coin falls on its likelier side.
     most = 60.0 / float(form.weights[0])
     low, theta = 0.0, min(1.0 / math.sqrt(form.variance), most)
     factor = 2.0
@@ -437,7 +437,7 @@ def _normal_quantile(form: CanonicalForm, test: LevelTest) -> int:
     return math.ceil(form.range / 2.0 + reach)
 
 
-# What questions about power cost, before any of them is computed: counted in laws, of nanoseconds each.
+# The predicted cost of questions about power, counted in laws of some nanoseconds each.
 
 
 # Laws of a search for a tilt.

@@ -19,7 +19,7 @@ from ..probability import IMPOSSIBLE, LN2, UNIT_ROUNDOFF, Probability, from_frac
 from .binomial_rows import BinomialRows, summed
 from .form import QuantileForm
 
-# What is left out may be so large a part of the answer.
+# The largest part of the answer that may be left out.
 _LEFT_OUT = 2e-7
 # Fitted nanoseconds of a place that is looked at; of one where V's k-th value is likely to be, at the most, and for each other one.
 _LOOKED, _PLACE, _PLACES = 200_000.0, 3_500_000.0, 30_000.0
@@ -253,7 +253,7 @@ class Between:
 
     @property
     def whole(self) -> bool:
-        """Whether no pair of places is left out."""
+        """Return whether no pair of places is left out."""
         return self._form.items <= _LONGEST
 
     def probability(self) -> Probability:

@@ -34,7 +34,7 @@ class QuantileForm:
 
     @property
     def alone(self) -> bool:
-        """Whether every item swaps by itself."""
+        """Return whether every item swaps by itself."""
         return self.units == self.items
 
     def quantile(self, ranks: Integers) -> int:

@@ -114,7 +114,7 @@ class ClusterLaw:
     def __init__(self, form: QuantileForm) -> None:
         self._form = form
         self.error = 1.01 * (form.units + form.items + 200) * UNIT_ROUNDOFF
-        # What may have underflowed in a quadrant, absolutely; up to so many units all numbers are multiples of 2**-1000.
+        # A bound on the underflow in a quadrant; up to so many units all numbers are multiples of 2**-1000.
         many = form.units > _NO_UNDERFLOW
         self.lost = 4.0 * float(form.items) ** 2 * form.units * _LEAST_NORMAL if many else 0.0
 

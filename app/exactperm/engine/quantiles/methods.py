@@ -24,7 +24,7 @@ from .between import Between
 from .form import Profile, QuantileForm, Staircase, staircase
 from .items import ClusterLaw, ItemLaw
 
-# Of so many units the probability of the largest t is counted.
+# The most units for which the probability of the largest t is counted.
 _COUNTED = 256
 
 
@@ -129,7 +129,7 @@ class QuadrantLaw(Protocol):
 
     @property
     def lost(self) -> float:
-        """And on what its numbers may have lost beside that, absolutely."""
+        """Return a bound on the additional absolute error of its numbers."""
         ...
 
     def price(self, at: int, below: int) -> tuple[float, float, float]:

@@ -15,9 +15,9 @@ from .form import Profile, QuantileForm, Staircase, swapping
 from .methods import QuadrantLaw, between, law_of, region
 from .swaps import rows_at_once
 
-# More units than these are enumerated under no budget.
+# No budget covers the enumeration of more units than this.
 _MOST_UNITS = 40
-# Two values of one system are looked for between all places of so many items.
+# Two values of one system are searched between all places of up to this many items.
 _MOST_BETWEEN = 20_000
 FRACTION_METHODS = ("rational", "enumeration")
 # Nanoseconds of one value of one sample; and of a number that has no 64 bits.

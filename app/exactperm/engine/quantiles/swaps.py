@@ -62,7 +62,7 @@ def _quantiles(form: QuantileForm, ranks: NDArray[np.signedinteger]) -> Whole:
 
 
 def rows_at_once(form: QuantileForm) -> int:
-    """How many swaps are tried at once, a power of two."""
+    """Return the number of swaps tried at once, a power of two."""
     return int(1 << (max(min(_AT_ONCE // form.items, SAMPLES_PER_BLOCK), 1).bit_length() - 1))
 
 

@@ -1,11 +1,11 @@
 """`bounds`: rigorous p-value brackets for real-valued effects, as narrow as `precision` asks for.
 
-The null distribution of real weights has up to 2**n atoms and no lattice. P(X >= a) = E exp(K(theta) - theta X)
-under the tilted law, and the truncated exponential lies between two trigonometric polynomials of degree J
-(`majorant`). Their expectations need phi(2 pi k / P) for k = 1 .. J only, and nearly all of these are negligible
-(`spectrum`). Whatever is left out or rounded is added to the bracket: the mass beyond the circle (Chernoff), the
-dropped frequencies, the roundings. Polynomials fail for few items and for items far heavier than the rest; those
-are decided one by one first (`branching`).
+The null distribution of real weights has up to 2**n atoms and no lattice. P(X >= a) = E exp(K(theta) - theta X) under
+the tilted law, and the truncated exponential lies between two trigonometric polynomials of degree J (`majorant`). Their
+expectations need phi(2 pi k / P) for k = 1 .. J only, and nearly all of these are negligible (`spectrum`). Every
+omission and rounding is added to the bracket: the mass beyond the circle (Chernoff), the dropped frequencies, the
+roundings. Polynomials fail for few items and for items far heavier than the rest; those are decided one by one first
+(`branching`).
 
 Sources: Selberg's majorant from Vaaler's polynomial (Montgomery 1994, *Ten Lectures*, ch. 1); Graham &
 Vaaler 1981 (the truncated exponential); Keich & Nagarajan 2006 (the tilt).
@@ -117,7 +117,7 @@ def _complement(inside: Bracket, precision: float) -> Bracket:
 
 
 def log(p: float) -> float:
-    """log of a probability that may be zero."""
+    """Return the log of a probability that may be zero."""
     return math.log(p) if p > 0.0 else -math.inf
 
 
@@ -171,7 +171,7 @@ def _tail(form: RealForm, tail: Tail, precision: float, steps: int) -> TailBrack
 
 
 def _narrow(result: TailBracket, precision: float) -> bool:
-    """Whether the width is at most `precision` times the lower end."""
+    """Return whether the width is at most `precision` times the lower end."""
     return result.log_low > -math.inf and result.log_high <= result.log_low + math.log1p(precision)
 
 

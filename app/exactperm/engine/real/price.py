@@ -1,4 +1,4 @@
-"""What a rigorous bracket will cost, before it is computed.
+"""The predicted cost of a rigorous bracket.
 
 Counted in elementary steps, which `one_sum.methods` prices at 8 ns each. The constants here were fitted to measured
 times; `python -m loadtest.bench --section plan` prints predicted beside measured time and memory.

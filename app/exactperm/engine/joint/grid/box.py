@@ -16,10 +16,11 @@ from ...tilting import bernstein_reach
 from ..form import JointForm, means
 from ..tilt import Tilted
 
-# Which sums are extreme: k arrays that broadcast against each other in, a mask of their common shape out.
+# Decides which sums are extreme: takes k arrays that broadcast against each other, returns a mask of their common
+# shape.
 Extreme = Callable[[Sequence[Integers]], NDArray[np.bool_]]
 
-# Cells whose statistic is computed at once: what stays in the cache.
+# Cells whose statistic is computed at once: as many as stay in the cache.
 _CELLS_AT_ONCE = 1 << 16
 
 
@@ -38,7 +39,7 @@ class Box:
 
     @property
     def cells(self) -> int:
-        """How many lattice points the box holds."""
+        """Return the number of lattice points in the box."""
         return math.prod(self.shape)
 
 
@@ -75,7 +76,7 @@ def box_missing(form: JointForm, law: Tilted, log_outside: float) -> Box:
 
 
 def mask_of(form: JointForm, box: Box, extreme: Extreme) -> NDArray[np.bool_]:
-    """Which cells of the box are extreme, shape box.shape."""
+    """Return which cells of the box are extreme, shape box.shape."""
     masks = [mask_of_slab(form, box, extreme, *slab) for slab in slabs(box)]
     return masks[0] if len(masks) == 1 else np.concatenate(masks)
 
@@ -88,7 +89,7 @@ def slabs(box: Box) -> Iterator[tuple[int, int]]:
 
 
 def mask_of_slab(form: JointForm, box: Box, extreme: Extreme, start: int, stop: int) -> NDArray[np.bool_]:
-    """Which cells of a slab of the box are extreme."""
+    """Return which cells of a slab of the box are extreme."""
     extreme_cells = extreme(sums_on(form, box, start, stop))
     return np.asarray(np.broadcast_to(extreme_cells, (stop - start, *box.shape[1:])))
 
@@ -139,7 +140,7 @@ class Runs:
         return np.column_stack((self.head, self.first, self.last))
 
     def cells(self) -> int:
-        """How many cells there are in all."""
+        """Return the total number of cells."""
         return int((self.last - self.first + 1).sum())
 
 

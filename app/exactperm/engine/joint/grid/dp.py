@@ -67,7 +67,7 @@ def fraction(form: JointForm, extreme: Extreme) -> Probability:
 
 
 def passes(form: JointForm) -> int:
-    """How many passes over the support `fraction` takes, one per prime."""
+    """Return the number of passes of `fraction` over the support, one per prime."""
     return 1 if form.nonzero <= _INT64_ITEMS else form.nonzero // _PRIME_BITS + 1
 
 
@@ -85,7 +85,7 @@ def _ways(form: JointForm, cells: NDArray[Any], modulus: int | None = None) -> N
         # Every partial sum is in the support, so a step along the flat array never takes mass across an edge.
         step = sum(one * stride for one, stride in zip(vector, strides, strict=True))
         size = len(cells) - abs(step)
-        # What a swap moves from, where to, and the cells that nothing is moved to.
+        # The source and target cells of a swap, and the cells without a source.
         source, target, rest = (
             (slice(size), slice(step, None), slice(step))
             if step > 0

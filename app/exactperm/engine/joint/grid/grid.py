@@ -28,7 +28,7 @@ _GOOD = 1e-10
 # On large boxes nine certified digits of a p-value are enough: more would take much longer.
 _LARGE_BOX = 1 << 20
 _GOOD_ENOUGH = 1e-9
-# The same where the plan has only the plain transform.
+# The digits where the plan has only the plain transform.
 _GOOD_UNPLANNED = 2e-9
 # Up to this many additions `dp` answers instead of the tilt.
 _DIRECT = 400_000_000

@@ -207,14 +207,14 @@ class Allowance:
     states: float = math.inf
 
     def transform(self, nanoseconds: float) -> bool:
-        """Whether a transform of this price is still allowed; if so, its price is deducted."""
+        """Deduct the price of a transform if it is still allowed; return whether it is."""
         if nanoseconds > self.nanoseconds:
             return False
         self.nanoseconds -= nanoseconds
         return True
 
     def decide(self, states: float) -> bool:
-        """Whether this many states, or tiles of them, may still be decided; if so, they are deducted."""
+        """Deduct this many states, or tiles of them, if they may still be decided; return whether they may."""
         if states > self.states:
             return False
         self.states -= states

@@ -1,4 +1,4 @@
-"""Which frequencies of a box matter: tiles of them that are certainly negligible are skipped.
+"""Screening of the frequencies of a box: tiles that are certainly negligible are skipped.
 
 The angle of an item moves little over a tile, so its factor is at most what it is at the nearest point, and the
 product of a few dozen such bounds proves the whole tile negligible. As `real.spectrum`, in more dimensions.

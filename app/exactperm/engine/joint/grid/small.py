@@ -46,14 +46,14 @@ _ROOM = 12.0
 _LOG_MISSED = -37.0
 # Relative error bounds above which another tilt, and another split, are tried.
 _GOOD, _GOOD_ENOUGH = 1e-9, 2e-9
-# What a tilt away from the dominating cell may lose, in nats; beyond that no digit survives rounding.
+# The most that a tilt away from the dominating cell may lose, in nats; beyond it no digit survives rounding.
 _MOST_LOST = 25.0
 # Boxes up to here are decided whole; larger ones tile by tile.
 _WHOLE_CELLS = 1 << 20
 # The largest box that is decided whole where no ranges of the statistic are known.
 MAX_WHOLE_CELLS = 1 << 28
 _NEWTON_ROUNDS = 20
-# How often a lobe may be split: up to 16 transforms.
+# The most splits of a lobe: up to 16 transforms.
 _SPLITS = 4
 UNPROVEN = Probability(-math.inf, math.inf)
 
@@ -131,7 +131,7 @@ def _of_lobes(form: JointForm, runs: Runs, allowance: Allowance) -> Probability:
 
 
 def _mirror_images(form: JointForm, lobes: list[Runs]) -> bool:
-    """Whether one lobe is the other with every swap reversed: T for low + high - T, which is as likely."""
+    """Return whether one lobe mirrors the other, T for low + high - T, with the same probability."""
     one, other = (lobe.table() for lobe in lobes)
     if one.shape != other.shape:
         return False
