@@ -1,4 +1,4 @@
-"""What an attack costs everybody else: how long `/livez` is silent, and what memory the service takes and keeps."""
+"""The cost of an attack to other clients: silence of `/livez`, and the memory that the service takes and keeps."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def probe(address: tuple[str, int], theirs: Connection) -> None:
 
 
 def alive(address: tuple[str, int]) -> bool:
-    """Whether `/livez` is a 200."""
+    """Return whether `/livez` answers 200."""
     try:
         with socket.create_connection(address, timeout=PROBE_TIMEOUT_S) as client:
             client.sendall(LIVEZ)

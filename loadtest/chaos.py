@@ -34,7 +34,7 @@ STOPS = 0.15  # of all blows are SIGSTOP and SIGCONT, the rest SIGKILL
 
 @dataclass(slots=True)
 class Blows:
-    """What was done to the workers."""
+    """The faults injected into the workers."""
 
     killed: int = 0
     stopped: int = 0
@@ -42,7 +42,7 @@ class Blows:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was counted, and what is not as it should be."""
+    """The counts, and the deviations from what is expected."""
 
     tally: Tally
     blows: Blows

@@ -49,7 +49,7 @@ class Row:
 
     @property
     def met(self) -> bool:
-        """Whether the goal is met."""
+        """Return whether the goal is met."""
         return self.measured >= self.limit if self.at_least else self.measured <= self.limit
 
 

@@ -148,7 +148,7 @@ def _goals(timings: dict[str, Timing]) -> list[str]:
 
 
 def _small_p_values(options: Options) -> Table:
-    """What the exact methods say when p is small: an FFT of the pmf is only good to about 1e-16 of 1."""
+    """The answers of the exact methods when p is small: an FFT of the pmf is only good to about 1e-16 of 1."""
     items = SIZES[-1]
     rows = []
     for gap in SMALL_P_GAPS:

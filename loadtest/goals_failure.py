@@ -1,4 +1,4 @@
-"""Goals 10 and 11: deadlines that hold for those who wait, too, and workers that are killed."""
+"""Goals 10 and 11: deadlines that also hold for waiting requests, and workers that are killed."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ BOMB = gzip.compress(b"[" + b"0," * 100_000_000, 1)  # 200 MB
 
 
 def corpus() -> list[tuple[str, bytes, str]]:
-    """What a client might send to break a server: path, body, media type."""
+    """A request that might break a server: path, body, media type."""
     scores = "/v1/tests/scores"
     large = [
         b'{"u":[' + b"1," * 3_000_000 + b'1],"v":[1]}',

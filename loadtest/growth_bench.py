@@ -1,4 +1,4 @@
-"""How the cost of the exact test grows with the number of items, from a hundred to ten million."""
+"""The growth of the cost of the exact test with the number of items, from a hundred to ten million."""
 
 from collections.abc import Iterator
 from functools import partial

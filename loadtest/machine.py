@@ -1,4 +1,4 @@
-"""Where and with what it was measured: what RESULTS.md names before any figure."""
+"""The machine and the versions of a measurement, which RESULTS.md names before any figure."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""What a run of the benchmark was asked for; every section is given the same."""
+"""The options of a run of the benchmark, passed to every section."""
 
 from dataclasses import dataclass
 

@@ -26,7 +26,7 @@ from loadtest.options import Options
 from loadtest.table import Table, duration, goal
 
 MOST_FACTOR = 3.0
-# A quarter of a megabyte of Python objects is no array.
+# A quarter of a megabyte of Python objects is not an array.
 OBJECTS = 250_000
 ROOMY = Budget(10**13, 10**11)
 SHORT_S, LONG_S = 2e-3, 0.5

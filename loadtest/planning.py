@@ -23,7 +23,7 @@ from loadtest.table import Table, duration
 ALPHA, ITEMS = 0.05, 10_000
 DESIGNS, FLIPS = 50, 1_000_000
 STREAMS, LONGEST, EVERY = 10_000, 1_000, 25
-# How often two systems differ on an item of a stream.
+# The share of items of a stream on which two systems differ.
 DISCORDANT = 0.25
 
 

@@ -23,7 +23,7 @@ class Section:
     tables: Sequence[Table]
 
     def markdown(self) -> str:
-        """As RESULTS.md has it."""
+        """Format it for RESULTS.md."""
         return "\n\n".join([f"## {self.name}", self.sentence, *(table.markdown() for table in self.tables)])
 
 

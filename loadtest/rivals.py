@@ -31,7 +31,7 @@ Rival = Callable[[IntArray, IntArray], float]
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a program said in a process of its own: p, and seconds per call."""
+    """The output of a program in a separate process: p, and seconds per call."""
 
     p: float
     median: float
@@ -107,6 +107,6 @@ def poisson_binomial_in_r(stay: IntArray, method: str = "DivideFFT") -> Answered
 
 
 def _coins(stay: IntArray) -> tuple[int, int]:
-    """How many items differ, and how many of them the better system won: differences are -1, 0 and 1."""
+    """Count the items that differ, and those that the better system won: differences are -1, 0 and 1."""
     wins, losses = int((stay > 0).sum()), int((stay < 0).sum())
     return wins + losses, max(wins, losses)

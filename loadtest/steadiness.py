@@ -1,4 +1,4 @@
-"""How steady the machine was: the same calculation, timed before every section."""
+"""A probe of the machine's steadiness: the same calculation, timed before every section."""
 
 import statistics
 import time

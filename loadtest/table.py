@@ -17,11 +17,11 @@ class Table:
     notes: Sequence[str] = ()
 
     def text(self) -> str:
-        """As a terminal shows it."""
+        """Format it for a terminal."""
         return "\n".join([self.title, render(self.header, self.rows), *self.notes])
 
     def markdown(self) -> str:
-        """As RESULTS.md has it."""
+        """Format it for RESULTS.md."""
         lines = [f"### {self.title}", "", *pipes(self.header, self.rows)]
         if self.notes:
             lines += ["", *(f"* {note}" for note in self.notes)]

@@ -1,4 +1,6 @@
-"""What chaos and soak send: good requests with known answers, bad ones with known refusals, and clients that leave."""
+"""The traffic of chaos and soak: good requests with known answers, bad ones with known refusals, and clients that
+leave.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def problem_type_of(body: bytes) -> str:
 
 @dataclass(slots=True)
 class Tally:
-    """What was sent and what came of it; `wrong` are answers that should have been others."""
+    """The requests sent and their outcomes; `wrong` lists wrong answers."""
 
     sent: Counter[str] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)
