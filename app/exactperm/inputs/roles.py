@@ -19,7 +19,7 @@ from ..errors import Choice, InvalidTest, choices_of, marked
 from ..statistics.columns import summary_rows
 from ..statistics.names import of_name
 from . import names
-from .frame import NO_HEADER, Frame, Rows, taken_rows
+from .frame import Frame, Rows, taken_rows
 from .names import find, folded, is_cost, is_key, is_one_of, is_predicted
 from .number_text import parsed
 from .quoting import quoted
@@ -539,17 +539,15 @@ def score_of(frame: Frame, options: ReaderOptions) -> str:
     """The column of scores: as chosen, by its name, or the only one of numbers that is left; raises InvalidTest."""
     wanted = options.score_column or options.metric
     option = "score_column" if frame.is_table else "metric"
+    if wanted is not None:
+        return str(frame.chosen("score_column", wanted))
     if not frame.has_header:
-        if wanted is not None:
-            raise InvalidTest.at(frame.source.pointer, "no_header", NO_HEADER)
         if len(frame.names) != 1:
             detail = (
                 "without a header each of the two files has one column of scores; give a header id,score."
             )
             raise frame.refused(0, "", "wrong_field_count", detail)
         return frame.names[0]
-    if wanted is not None:
-        return str(frame.chosen("score_column", wanted))
     rest = others_of(frame, options)
     named = [name for name in rest if is_one_of(name, names.SCORE) and not frame.is_text(name)]
     if frame.is_table and "score" in map(folded, rest):

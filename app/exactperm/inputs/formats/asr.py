@@ -72,8 +72,6 @@ def count_file(
 
 # Word errors
 
-ROLES = ("u", "v", "ref", "gold")
-USES = frozenset(("metric", "clusters", "id_column", "delimiter", "on_missing"))
 STATISTICS = ("wer", "utterance_accuracy")
 WER = StatisticSpec("ratio", {"numerator": "errors", "denominator": "ref_words"})
 NAMES = ("errors", "ref_words")
@@ -323,6 +321,7 @@ def _sign(look: FirstLook) -> Sign:
 
 
 FORMAT = Format(
-    "asr", read, ROLES, USES, "word errors per utterance (also as Kaldi, sclite, SpeechBrain and WeNet print them), or .trn transcripts",
+    "asr", read, ("u", "v", "ref", "gold"), frozenset(("metric", "clusters", "id_column", "delimiter", "on_missing")),
+    "word errors per utterance (also as Kaldi, sclite, SpeechBrain and WeNet print them), or .trn transcripts",
     statistics=STATISTICS, aliases=("trn",), sign=_sign,
 )  # fmt: skip

@@ -119,9 +119,6 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     notes: list[Any] = []
     outputs = OUTPUTS[format_]
     if "file" in files:
-        if "gold" in files:
-            detail = "With gold, give u and v in files of their own."
-            raise InvalidTest.at("/files/file", "unused_file", detail)
         data = named(files["file"], options, notes)
         chosen = {options.system_u, options.system_v} - {None}
         of, gold = _of_table(data, options, outputs, [str(name) for name in chosen])

@@ -195,7 +195,6 @@ def from_file(source: Source, n: int, options: ReaderOptions, notes: list[Any]) 
 
 # Columns of BIO tags
 
-ROLES = ("gold", "u", "v", "file", "documents")
 USES = frozenset((
     "clusters", "ner_mode", "scheme", "token_column", "tag_column", "tag_column_gold", "tag_column_u", "tag_column_v",
 ))  # fmt: skip
@@ -214,9 +213,6 @@ Sides = list[tuple[Sentences, int]]
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
     """Predictions of tag sequences."""
     notes: list[Any] = []
-    if "gold" in files and "file" in files:
-        detail = "With gold, give u and v in files of their own."
-        raise InvalidTest.at("/files/file", "unused_file", detail)
     sides = _sides(files, options, notes, format_)
     scheme = _scheme(sides, options, notes)
     if options.statistic is None or options.statistic in SPANS:
@@ -429,7 +425,7 @@ def _sign(look: FirstLook) -> Sign:
 
 
 CONLL = Format(
-    "conll", read, ROLES, USES, "CoNLL columns of BIO, BIOES or BILOU tags: entities",
+    "conll", read, ("gold", "u", "v", "file", "documents"), USES, "CoNLL columns of BIO, BIOES or BILOU tags: entities",
     kinds=("predictions",), aliases=("iob2", "bio"), sign=_sign,
 )  # fmt: skip
 
@@ -440,7 +436,6 @@ CONLL = Format(
 # rows with `_`, and lets blanks separate columns. It is the oracle of this reader's test.
 
 TREEBANKS = ("gold", "u", "v")
-TREEBANK_USES = frozenset(("metric", "items", "clusters"))
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 FORM = COLUMNS.index("FORM")
 WORD = re.compile(r"[1-9][0-9]*")
@@ -560,6 +555,6 @@ def _pairing_of_treebank(
 
 
 CONLLU = Format(
-    "conllu", read_conllu, TREEBANKS, TREEBANK_USES, "CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS",
+    "conllu", read_conllu, TREEBANKS, frozenset(("metric", "items", "clusters")), "CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS",
     statistics=STATISTICS, sign=lambda look: Sign.MARK if look.rows and TREEBANK_LINE.fullmatch(look.rows[0]) else Sign.NONE,
 )  # fmt: skip

@@ -38,7 +38,6 @@ FAIRSEQ_NAME = "fairseq"
 FAIRSEQ_LINE = re.compile(r"(?P<kind>[STHDPEAVI])-(?P<sentence>[0-9]{1,9})\t")
 STATISTICS = ("bleu", "chrf", "ter")
 
-STATISTICS_USES = frozenset(("metric", "clusters", "id_column", "delimiter", "on_missing", "decimals"))
 STATISTICS_ROLES = ("u", "v")
 IDS = ("segment", "seg_id", "id", "line")
 CLUSTERS = ("document", "doc", "doc_id", "cluster")
@@ -211,7 +210,8 @@ TEXTS = Format(
     sign=lambda look: Sign.LINES if look.rows and "ref" in look.roles else Sign.NONE,
 )  # fmt: skip
 COUNTS = Format(
-    "mt-stats", read_statistics, STATISTICS_ROLES, STATISTICS_USES, "per-segment statistics of BLEU and TER",
+    "mt-stats", read_statistics, STATISTICS_ROLES,
+    frozenset(("metric", "clusters", "id_column", "delimiter", "on_missing", "decimals")), "per-segment statistics of BLEU and TER",
     statistics=("bleu", "ter"),
     sign=lambda look: Sign.HEADER if set(TER_COUNTS) <= look.columns or {"correct_1", "total_1"} <= look.columns else Sign.NONE,
 )  # fmt: skip
@@ -219,8 +219,6 @@ COUNTS = Format(
 
 # Scores of metrics
 
-METRIC_ROLES = ("u", "v", "gold", "documents")
-METRIC_USES = frozenset(("clusters", "decimals", "groups", "on_missing"))
 GROUPS = ("segment", "system", "none")
 METRIC_CLUSTERS = ("segment", "system", "document")
 NO_SCORE = "None"
@@ -368,6 +366,7 @@ def _sign_of_metrics(look: FirstLook) -> Sign:
 
 
 METRICS = Format(
-    "mt-metrics-eval", read_metrics, METRIC_ROLES, METRIC_USES, "segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold",
+    "mt-metrics-eval", read_metrics, ("u", "v", "gold", "documents"), frozenset(("clusters", "decimals", "groups", "on_missing")),
+    "segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold",
     kinds=("predictions",), aliases=("mtme", "seg.score"), sign=_sign_of_metrics, several=False,
 )  # fmt: skip

@@ -38,8 +38,6 @@ MAX_HEADER_BYTES = 4_096
 NUMBERS, MAX_NUMBER_BYTES = "biuf", 8
 KEYS, MAX_KEY_BYTES = "UiuS", 4_000  # of one id
 INT64 = 2**63
-ROLES = ("u", "v", "file")
-USES = frozenset(("on_missing", "missing_range", "decimals", "clusters"))
 MAGIC = b"\x93NUMPY"
 SUFFIX = ".npy"
 IDS, CLUSTERS = ("ids", "id"), ("clusters", "cluster")
@@ -270,6 +268,7 @@ def _sign(look: FirstLook) -> Sign:
 
 
 FORMAT = Format(
-    "npy", read, ROLES, USES, "NumPy's .npy and .npz: one score per item", kinds=("scores", "counts"), aliases=("npz", "numpy"),
+    "npy", read, ("u", "v", "file"), frozenset(("on_missing", "missing_range", "decimals", "clusters")),
+    "NumPy's .npy and .npz: one score per item", kinds=("scores", "counts"), aliases=("npz", "numpy"),
     sign=_sign,
 )  # fmt: skip

@@ -91,6 +91,9 @@ def only(files: Mapping[str, Source], allowed: Collection[str], format_: str) ->
     if "file" in files and ("u" in files or "v" in files):
         detail = "Give both systems in one file, or each in its own (u and v); not both ways."
         raise InvalidTest.at("/files/file", "unused_file", detail)
+    if "file" in files and "gold" in files:
+        detail = "With gold, give u and v in files of their own."
+        raise InvalidTest.at("/files/file", "unused_file", detail)
 
 
 def words(name: str) -> list[str]:

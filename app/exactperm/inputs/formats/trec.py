@@ -29,8 +29,6 @@ from ..reader import ReaderOptions, Reading, Source, choose, parsed_once
 from .outputs_by_id import SystemOutputs, scores_reading
 from .roles import needed
 
-ROLES = ("u", "v", "qrels")
-USES = frozenset(("measure", "on_missing", "missing_range", "decimals"))
 ALL = "all"
 NO_MEASURES = ("runid", "relstring")
 NEITHER = ("num_ret", "num_rel")  # sizes of the run and of the judgements
@@ -308,6 +306,7 @@ def _sign(look: FirstLook) -> Sign:
 
 
 FORMAT = Format(
-    "trec", read, ROLES, USES, "trec_eval -q or ir_measures -q output, or runs and qrels",
+    "trec", read, ("u", "v", "qrels"), frozenset(("measure", "on_missing", "missing_range", "decimals")),
+    "trec_eval -q or ir_measures -q output, or runs and qrels",
     kinds=("scores",), sign=_sign, zero=True,
 )  # fmt: skip
