@@ -53,10 +53,8 @@ class SystemOutputs:
             self._index = dict(zip(self.ids, range(len(self.ids)), strict=True))
         return self._index
 
-    def add(
-        self, key: str, value: Any, path: str, cluster: str | None = None, weight: str | None = None
-    ) -> None:
-        """One more item; `weight` as it is written. Raises InvalidTest where the key has been there before."""
+    def add(self, key: str, value: Any, path: str, cluster: str | None = None) -> None:
+        """One more item, without a weight; raises InvalidTest where the key has been there before."""
         before = self._index.setdefault(key, len(self.ids))
         if before != len(self.ids):
             raise self._twice(key, path, self.paths[before])
@@ -64,7 +62,7 @@ class SystemOutputs:
         self.values.append(value)
         self.paths.append(path)
         self.clusters.append(cluster)
-        self.weights.append(weight)
+        self.weights.append(None)
 
     def require_unique(self) -> None:
         """Refuse a key that is there twice."""
