@@ -118,8 +118,8 @@ NEW_FILES = {
 INSERTED = {
     "statistics/catalogue.py": [('    _span(\n        "span_f1"', ENTRY)],
     "inputs/formats/catalogue.py": [
-        ("    beside_gold as", "    assignments,\n"),
-        ("mt.COUNTS, gold", "assignments.FORMAT, "),
+        ("beside_gold, conll", "assignments, "),
+        ("beside_gold.OF_LABELS, mt", "assignments.FORMAT, "),
     ],
     "reports/representations.py": [
         ("from .text import", "from .tap import tap\n"),
