@@ -28,7 +28,7 @@ from ..client.requests import files as files_of, gate as gate_of
 from ..client.responses import VERDICT, checked, permalink_of, reader_of
 from ..client.results import Board, CompareResult
 from ..local.transport import InProcess
-from ..presentation.numbers import SMALLEST_WRITTEN, number
+from ..presentation.numbers import SMALLEST_WRITTEN, p_number
 from ..presentation.words import board_summary, cells_of, compare_sentence, short, table
 from ..reports.representations import BY_NAME, JSON
 from .arguments import PREFIX, Form, compare_form, form_of, power_request, read
@@ -215,7 +215,7 @@ def _p_value(response: httpx.Response, given: Mapping[str, Any]) -> str:
         alpha = float(given.get(f"{PREFIX}alpha") or DEFAULT_ALPHA)
     except ValueError:
         alpha = DEFAULT_ALPHA
-    return f"p = {number(p, 1.0, alpha)}" if p >= SMALLEST_WRITTEN else f"p < {SMALLEST_WRITTEN}"
+    return f"p = {p_number(p, alpha)}" if p >= SMALLEST_WRITTEN else f"p < {SMALLEST_WRITTEN}"
 
 
 def _plan_text(response: httpx.Response) -> bytes:

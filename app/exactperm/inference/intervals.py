@@ -19,7 +19,7 @@ from ..engine.lattice import Reals, exact_total
 from ..engine.one_sum.monte_carlo import blocks
 from ..engine.paired_proportions import tango_interval
 from ..engine.plan import Budget
-from ..presentation.numbers import number
+from ..presentation.numbers import p_number
 from ..statistics.effects import Additive, Joint
 from ..statistics.pairwise.correlation import Correlation
 from ..statistics.scores import PairedBinary, Quantiles, binary_of
@@ -299,7 +299,7 @@ def interval_of(planned: PlannedInterval, options: Options, result: Result) -> I
     if contains_zero(computed.interval) == inside:
         return computed
     detail = (
-        f"The interval {'leaves out 0' if inside else 'contains 0'}, and the two-sided p-value {number(p, float(1 - level), 1.0)} is "
+        f"The interval {'leaves out 0' if inside else 'contains 0'}, and the two-sided p-value {p_number(p, float(1 - level))} is "
         f"{'above' if inside else 'not above'} {float(1 - level):.6g}: the interval is by "
         f"{_METHODS[computed.interval.method]}, the p-value by the test. Where they differ, the test decides."
     )

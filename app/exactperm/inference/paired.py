@@ -35,7 +35,7 @@ from ..engine.plan import (
     TooManySteps,
 )
 from ..errors import Flaw, InvalidTest, PlanTooLarge
-from ..presentation.numbers import number
+from ..presentation.numbers import p_number
 from ..statistics.columns import filled, in_order_of_ids, missing_outcomes, require_bounded, spread_of
 from ..statistics.corpus import counted, counting_seconds
 from ..statistics.effects import Joint
@@ -180,8 +180,8 @@ def missing_warning(missing: MissingRecord, complete: int, alpha: float) -> Warn
     low, high = missing.p_value
     detail = (
         f"{missing.n:,} outcomes are missing: everything except `missing` is for the {complete:,} items "
-        f"that both systems have. Whatever the missing outcomes are, p lies in [{number(low, alpha, 1.0)}, "
-        f"{number(high, alpha, 1.0)}], and `significant` holds for all of it."
+        f"that both systems have. Whatever the missing outcomes are, p lies in [{p_number(low, alpha)}, "
+        f"{p_number(high, alpha)}], and `significant` holds for all of it."
     )
     return WarningRecord("missing_outcomes", detail)
 

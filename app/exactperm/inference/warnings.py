@@ -11,7 +11,7 @@ import numpy as np
 from ..answers.test import ItemLevel, WarningRecord
 from ..engine.lattice import Integers, Reals, digits_and_places, shortest_decimals, takes_more_digits
 from ..errors import InvalidTest, PlanTooLarge
-from ..presentation.numbers import number
+from ..presentation.numbers import p_number
 from ..statistics.columns import summary_warning
 from ..statistics.counts import totals_warning
 from ..statistics.effects import weights_warning
@@ -68,7 +68,7 @@ class Dust:
         if self.test is None:
             return WarningRecord("float_dust", f"{self.seen}.")
         p = self.test.solve().answer.p_value
-        return WarningRecord("float_dust", f"{self.seen}. {self.likely} p would be {p:.6g}.")
+        return WarningRecord("float_dust", f"{self.seen}. {self.likely} p would be {p_number(p)}.")
 
 
 def planned_dust(data: Paired, spec: StatisticSpec, options: Options, plan: Planning | None) -> Dust | None:
@@ -255,7 +255,7 @@ def warnings_of(
         warnings.append(
             WarningRecord(
                 "alpha_unattainable",
-                f"No outcome on these items could have p below {number(attainable, options.alpha, 1.0, digits=3)}, which is above alpha = "
+                f"No outcome on these items could have p below {p_number(attainable, options.alpha, digits=3)}, which is above alpha = "
                 f"{options.alpha}: {_units(items.nonzero)} too few.",
             )
         )
@@ -264,7 +264,7 @@ def warnings_of(
         warnings.append(
             WarningRecord(
                 "clusters_decide",
-                f"By item the p-value would be {number(item_level.p_value, options.alpha, 1.0, digits=3)}, on the other side of alpha = "
+                f"By item the p-value would be {p_number(item_level.p_value, options.alpha, digits=3)}, on the other side of alpha = "
                 f"{options.alpha}: items of a cluster are not independent, so the clustered test counts.",
             )
         )
@@ -322,7 +322,7 @@ def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[War
             WarningRecord(
                 "alpha_within_bounds",
                 f"alpha = {options.alpha} lies inside p_value_bounds "
-                f"[{number(low, options.alpha, 1.0)}, {number(high, options.alpha, 1.0)}]: {advice}.",
+                f"[{p_number(low, options.alpha)}, {p_number(high, options.alpha)}]: {advice}.",
             )
         )
     return warnings

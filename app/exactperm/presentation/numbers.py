@@ -1,8 +1,8 @@
 """Numbers for people. (JSON has the shortest decimals that survive a round trip.)
 
-Six significant digits, and more where rounding would be wrong: a printed p-value is on the same side of alpha as the
-value itself, two different scores look different, and only zero is written 0. A sampled p-value shows only the digits
-that its interval supports.
+Six significant digits, and more where rounding would be wrong: a printed p-value is on the same side of alpha and of
+the usual levels as the value itself, two different scores look different, and only zero is written 0. A sampled p-value
+shows only the digits that its interval supports, or what that takes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 SMALLEST_WRITTEN = 1e-300
+LEVELS = (0.05, 0.01)  # usual ones: no p-value may look as if it were one of them, whatever alpha is
 
 _DIGITS = 6
 _ALL_DIGITS = 17
@@ -21,7 +22,7 @@ def number(value: float, *landmarks: float, digits: int = _DIGITS) -> str:
     """At least `digits` significant digits, and enough to compare with each landmark as `value` does."""
     for enough in range(digits, _ALL_DIGITS):
         text = _rounded(value, enough)
-        if all(_order(float(text), landmark) == _order(value, landmark) for landmark in landmarks):
+        if stands(float(text), value, *landmarks):
             return text
     return exactly(value)
 
@@ -34,12 +35,17 @@ def exactly(value: float) -> str:
 def probability(p: float, log10_p: float, *landmarks: float, digits: int = _DIGITS) -> str:
     """A p-value; a power of ten if it is too small for a double, 1 only for 1. Landmarks are above 1e-300."""
     if p >= SMALLEST_WRITTEN:
-        return number(p, 1.0, *landmarks, digits=digits)
+        return p_number(p, *landmarks, digits=digits)
     exponent = math.floor(log10_p)
     mantissa = f"{10 ** (log10_p - exponent):.4g}"
     if mantissa == "10":
         mantissa, exponent = "1", exponent + 1
     return f"{mantissa}e{exponent}"
+
+
+def p_number(p: float, *landmarks: float, digits: int = _DIGITS) -> str:
+    """A p-value that a double holds, on its own side of 1, the usual levels and the landmarks."""
+    return number(p, 1.0, *LEVELS, *landmarks, digits=digits)
 
 
 def known_digits(p: float, bounds_kind: str, low: float, high: float) -> int:
@@ -68,6 +74,16 @@ def enclosing(low: float, high: float, *landmarks: float) -> tuple[str, str]:
     return _outwards(low, ROUND_FLOOR, landmarks), _outwards(high, ROUND_CEILING, landmarks)
 
 
+def enclosing_p(low: float, high: float, *landmarks: float) -> tuple[str, str]:
+    """The ends of a bracket of a p-value, on their own sides of the usual levels and the landmarks."""
+    return enclosing(low, high, *LEVELS, *landmarks)
+
+
+def stands(shown: float, value: float, *landmarks: float) -> bool:
+    """Whether a rounded number compares with each landmark as the value does."""
+    return all(_order(shown, landmark) == _order(value, landmark) for landmark in landmarks)
+
+
 def percent(share: float) -> str:
     """A confidence level: 0.95 is 95 %, and only 1 is 100 %."""
     return f"{number(float(Decimal(repr(float(share))) * 100), 0.0, 100.0)} %"
@@ -81,7 +97,7 @@ def counted(count: int, noun: str) -> str:
 def _outwards(value: float, rounding: str, landmarks: tuple[float, ...]) -> str:
     for digits in range(_DIGITS, _ALL_DIGITS - 1):
         shown = float(Context(prec=digits, rounding=rounding).create_decimal(repr(float(value))))
-        if math.isfinite(shown) and all(_order(shown, mark) == _order(value, mark) for mark in landmarks):
+        if math.isfinite(shown) and stands(shown, value, *landmarks):
             return number(shown) if digits == _DIGITS else exactly(shown)
     return exactly(value)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .escaping import single_line
-from .numbers import apart, enclosing, exactly, known_digits, number, probability
+from .numbers import apart, enclosing_p, exactly, known_digits, number, probability
 
 if TYPE_CHECKING:
     from ..answers.board import BoardRecord, Certainty, CompareRecord, PairRecord, SystemRecord
@@ -34,7 +34,7 @@ def test_sentence(result: TestRecord) -> str:
         verdict = "undecided"
     over = ""
     if missing is not None:
-        ends = ", ".join(enclosing(low, high, result.alpha))
+        ends = ", ".join(enclosing_p(low, high, result.alpha))
         over = f"; with {missing.n:,} missing outcomes p lies in [{ends}]"
     what = measured(statistic.metric, statistic.name, statistic.higher_is_better)
     return (
@@ -74,7 +74,7 @@ def bounds_in_words(kind: str, bounds: tuple[float, float], *, exact: bool) -> s
     """Exact, or the kind of bounds and the bounds."""
     if exact:
         return "exact"
-    return "asymptotic" if kind == "asymptotic" else f"{kind} bounds {' to '.join(enclosing(*bounds))}"
+    return "asymptotic" if kind == "asymptotic" else f"{kind} bounds {' to '.join(enclosing_p(*bounds))}"
 
 
 def metric_rows(metric: MetricRecord) -> list[tuple[str, str]]:
@@ -182,7 +182,7 @@ def cells_of(pair: PairRecord, alpha: float) -> list[str]:
     """The difference of a pair, its adjusted p-value, and the relation."""
     bounds = ""
     if pair.p_adjusted_certainty != "exact":
-        bounds = f" ({pair.p_adjusted_certainty}, {' to '.join(enclosing(*pair.p_adjusted_bounds, alpha))})"
+        bounds = f" ({pair.p_adjusted_certainty}, {' to '.join(enclosing_p(*pair.p_adjusted_bounds, alpha))})"
     return [f"{pair.difference:+.4g}", p_adjusted(pair, alpha) + bounds, pair.relation]
 
 

@@ -30,7 +30,7 @@ from ..presentation.numbers import (
     SMALLEST_WRITTEN,
     apart,
     counted,
-    enclosing,
+    enclosing_p,
     exactly,
     known_digits,
     number,
@@ -238,7 +238,7 @@ def _discordant(seen: Discordant, interval: ConfidenceInterval | None) -> Fact:
 def _test(record: TestRecord) -> Iterable[Fact]:
     yield Fact("p-value", p_text(record), manner(record))
     if kind(record) != "exact" and record.p_value >= SMALLEST_WRITTEN:
-        low, high = enclosing(*record.p_value_bounds, record.alpha)
+        low, high = enclosing_p(*record.p_value_bounds, record.alpha)
         sure = "99 % confidence" if record.p_value_bounds_kind == "confidence" else "certified"
         yield Fact("Bounds of the p-value", f"{low} to {high}", sure)
     yield Fact("log10 of the p-value", number(record.log10_p_value))
@@ -533,7 +533,7 @@ def _shown_pairs(board: BoardRecord) -> tuple[list[PairRecord], str]:
 
 
 def _pair(pair: PairRecord, alpha: float) -> dict[str, Any]:
-    low, high = enclosing(*pair.p_adjusted_bounds, alpha)
+    low, high = enclosing_p(*pair.p_adjusted_bounds, alpha)
     interval = pair.confidence_interval
     return {
         "u": short(pair.u),

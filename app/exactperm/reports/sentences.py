@@ -17,6 +17,7 @@ from ..presentation.numbers import (
     apart,
     counted,
     enclosing,
+    enclosing_p,
     exactly,
     number,
     percent,
@@ -111,7 +112,7 @@ def missing_words(record: TestRecord) -> MissingWords | None:
     if missing is None:
         return None
     worst, best = (number(end, 0.0) for end in missing.difference)
-    return MissingWords(missing.n, worst, best, *enclosing(*missing.p_value, record.alpha))
+    return MissingWords(missing.n, worst, best, *enclosing_p(*missing.p_value, record.alpha))
 
 
 def of_the_missing(record: TestRecord) -> str | None:
@@ -137,7 +138,7 @@ def with_probability(record: TestRecord) -> str:
     method, p = record.method, p_text(record)
     certain = kind(record)
     if certain == "sampled" and method.monte_carlo is not None:
-        low, high = enclosing(*record.p_value_bounds, record.alpha)
+        low, high = enclosing_p(*record.p_value_bounds, record.alpha)
         drawn = method.monte_carlo
         control = "" if drawn.control is None else " and a control variate"
         return (
@@ -147,7 +148,7 @@ def with_probability(record: TestRecord) -> str:
     if any(warning.code == _EMPTY_TAIL for warning in record.warnings):
         return f"of at most {p} (a certified bound, {record.alternative}, by {method.name})"
     if certain == "bracketed" and record.p_value >= SMALLEST_WRITTEN:
-        low, high = enclosing(*record.p_value_bounds, record.alpha)
+        low, high = enclosing_p(*record.p_value_bounds, record.alpha)
         return f"between {low} and {high} (certified bounds of the exact value, {record.alternative})"
     return f"{p} ({certain}, {record.alternative}, by {method.name})"
 

@@ -12,7 +12,7 @@ from ..answers.power import PowerRecord
 from ..answers.reading import Guessed, Note, Read
 from ..answers.test import TestRecord
 from ..presentation.escaping import for_line
-from ..presentation.numbers import apart, counted, enclosing, exactly, number
+from ..presentation.numbers import apart, counted, enclosing_p, exactly, number
 from ..presentation.words import VERDICTS, decision_p_text, kinds, p_text
 from ..statistics.names import direction
 from .board_words import LISTED, NamedBoard, all_warnings, listed, named_boards, scores_of, toward
@@ -61,7 +61,7 @@ def _interval_of_p(record: TestRecord) -> list[str]:
     drawn = record.method.monte_carlo
     if drawn is None or drawn.control is None:
         return []
-    low, high = enclosing(*record.p_value_bounds, record.alpha)
+    low, high = enclosing_p(*record.p_value_bounds, record.alpha)
     return [f"p99=[{low},{high}]"]
 
 

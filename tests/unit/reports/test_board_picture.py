@@ -253,10 +253,11 @@ def test_numbers_below_each_other_have_equally_many_decimals() -> None:
 
 @pytest.mark.parametrize(
     ("p", "shown"),
-    [(0.0499999999, "0.05"), (0.0500000001, ">0.05"), (0.05, "0.05"), (0.0496, "0.05"), (0.0504, "0.0504"), (0.9999999, "<1"), (1.0, "1"), (1.2e-7, "1.2e−7")],
+    [(0.0499999999, "<0.05"), (0.0500000001, ">0.05"), (0.05, "0.05"), (0.04996, "0.04996"), (0.0496, "0.0496"), (0.0504, "0.0504"), (0.009999999, "<0.01"), (0.9999999, "<1"), (1.0, "1"), (1.2e-7, "1.2e−7")],
 )  # fmt: skip
 def test_a_short_p_value_is_on_its_own_side_of_alpha(p: float, shown: str) -> None:
     assert short_p(pair(p), 0.05) == shown
+    assert short_p(pair(p), 0.2) == shown  # a usual level is one also where another was chosen
 
 
 def test_a_p_value_below_all_doubles_is_below_a_power_of_ten() -> None:

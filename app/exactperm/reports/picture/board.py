@@ -14,7 +14,7 @@ from itertools import pairwise
 from ...answers.board import BoardRecord, CompareRecord, PairRecord, SystemRecord
 from ...errors import InvalidTest
 from ...presentation.escaping import short, single_line
-from ...presentation.numbers import counted, exactly, number
+from ...presentation.numbers import LEVELS, counted, exactly, number, stands
 from ...presentation.words import ranks
 from ..board_words import NamedBoard, adjustment, kinds_in_words, what_was_measured, which_is_better
 from .canvas import BoardPalette
@@ -40,16 +40,16 @@ def aligned(scores: Sequence[float]) -> list[str]:
 
 
 def short_p(pair: PairRecord, alpha: float, digits: int = 2) -> str:
-    """An adjusted p-value in two digits, or more if these would be on the other side of alpha or round up to 1."""
+    """An adjusted p-value in two digits, or more if these would not be on its side of alpha, a usual level or 1."""
     p = pair.p_adjusted
     if pair.log10_p_adjusted < UNDERFLOW:
         return f"<1e{MINUS}99"
     for some in (digits, digits + 1, digits + 2):
         text = f"{p:.{some}g}"
-        shown = float(text)
-        if (shown <= alpha) == (p <= alpha) and (shown < 1.0) == (p < 1.0):
+        if stands(float(text), p, alpha, 1.0, *LEVELS):
             return _power(text)
-    return "<1" if p > max(alpha, 0.5) else f"{'<' if p <= alpha else '>'}{limit_text(alpha)}"
+    near = min((alpha, 1.0, *LEVELS), key=lambda level: abs(level - p))
+    return f"{'<' if p < near else '>' if p > near else ''}{limit_text(near) if near < 1.0 else 1}"
 
 
 def limit_text(limit: float) -> str:

@@ -1,5 +1,6 @@
 // Numbers for people. A p-value is never shown as 0, nor as 1 when it is less.
 const SMALLEST = 1e-300;
+const LEVELS = [0.05, 0.01, 1]; // no p-value may look as if it were one of them, or beyond it
 const RAISED = Object.fromEntries([..."-0123456789"].map((sign, index) => [sign, [..."⁻⁰¹²³⁴⁵⁶⁷⁸⁹"][index]]));
 
 export const count = (value) => value.toLocaleString("en");
@@ -20,11 +21,20 @@ export function power(exponent, base = 10) {
 
 export const signed = (value, digits) => (value > 0 ? `+${number(value, digits)}` : number(value, digits));
 
+/** So many digits that a p-value is on its own side of the usual levels. */
+function enoughFor(p, digits) {
+  let enough = digits;
+  const stands = (level) => Math.sign(Number(p.toPrecision(enough)) - level) === Math.sign(p - level);
+  while (enough < 17 && !LEVELS.every(stands)) enough += 1;
+  return enough;
+}
+
+/** A p-value that a double holds, or an end of its bounds. */
+export const pNumber = (p, digits = 6) => number(p, enoughFor(p, digits));
+
 /** A p-value; by its logarithm where a double ends. */
 export function probability(p, log10, digits = 6) {
-  let enough = digits;
-  while (enough < 17 && p < 1 && Number(p.toPrecision(enough)) === 1) enough += 1;
-  if (p >= SMALLEST) return number(p, enough);
+  if (p >= SMALLEST) return number(p, enoughFor(p, digits));
   let exponent = Math.floor(log10);
   let mantissa = Number((10 ** (log10 - exponent)).toPrecision(Math.min(digits, 4)));
   if (mantissa >= 10) [mantissa, exponent] = [1, exponent + 1];
@@ -45,7 +55,7 @@ export function shortProbability(p, log10, alpha) {
 export function often(p, log10) {
   if (p >= 1) return "always";
   if (p >= 0.9995) return "nearly always";
-  if (p >= 0.001) return `in ${number(100 * p, 3)} % of cases`;
+  if (p >= 0.001) return `in ${number(100 * p, enoughFor(p, 3))} % of cases`;
   if (p >= 1e-12) return `about once in ${count(Number((1 / p).toPrecision(3)))} cases`;
   return `less than once in ${power(Math.max(12, Math.floor(-log10)))} cases`;
 }

@@ -1,6 +1,6 @@
 // How two systems of a leaderboard relate, in words.
 import { adjustmentTitle } from "./board_options.js";
-import { count, number, probability, shortProbability, signed } from "./numbers.js";
+import { count, number, pNumber, probability, shortProbability, signed } from "./numbers.js";
 import { smallest } from "./result.js";
 import { interval } from "./verdict.js";
 import { methodTitle } from "./words.js";
@@ -32,14 +32,14 @@ export function relationText(pair, alpha) {
     better: `${u} is significantly better than ${v}.`,
     worse: `${u} is significantly worse than ${v}.`,
     tied: `${u} and ${v} do not differ significantly.`,
-    undecided: `Whether ${u} and ${v} differ significantly is undecided: the adjusted p-value is between ${number(pair.p_adjusted_bounds[0])} and ${number(pair.p_adjusted_bounds[1])}.`,
+    undecided: `Whether ${u} and ${v} differ significantly is undecided: the adjusted p-value is between ${pNumber(pair.p_adjusted_bounds[0])} and ${pNumber(pair.p_adjusted_bounds[1])}.`,
     untestable: `Too few items differ between ${u} and ${v}: no outcome could have had p at or below α = ${number(alpha)}.`,
   }[pair.relation] ?? pair.relation;
 }
 
 function certainty({ exact, p_value_bounds: [low, high], p_value_bounds_kind: kind }) {
   if (exact) return "exact";
-  const between = `between ${number(low, 5)} and ${number(high, 5)}`;
+  const between = `between ${pNumber(low, 5)} and ${pNumber(high, 5)}`;
   return kind === "confidence" ? `sampled: ${between} with 99 % confidence` : `bounded: certainly ${between}`;
 }
 

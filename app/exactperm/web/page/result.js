@@ -1,6 +1,6 @@
 // The result of a test: the verdict, the numbers, the picture and the warnings.
 import { button, element, icon } from "./dom.js";
-import { count, number, percent, power, probability, shortProbability, signed } from "./numbers.js";
+import { count, number, percent, pNumber, power, probability, shortProbability, signed } from "./numbers.js";
 import { certainty, interval, isControlled, verdict } from "./verdict.js";
 import { prose } from "./prose.js";
 import { measured, methodTitle } from "./words.js";
@@ -146,7 +146,7 @@ export function movedCard(moved, names) {
 }
 
 /** Where a double ends, only that it is less is known. */
-export const smallest = (least) => (least > 1e-300 ? number(least, 4) : `below ${power(-300)}`);
+export const smallest = (least) => (least > 1e-300 ? pNumber(least, 4) : `below ${power(-300)}`);
 
 export function notesCard(answer, names = null) {
   const { pairing, reading } = answer;

@@ -1,5 +1,5 @@
 // The result of a test in a sentence.
-import { count, number, often, percent, shortProbability } from "./numbers.js";
+import { count, number, often, percent, pNumber, shortProbability } from "./numbers.js";
 import { measured, methodTitle } from "./words.js";
 
 /** {tone, badge, headline, details} of a test's answer. */
@@ -14,10 +14,10 @@ export function verdict(answer, names) {
   if (answer.missing) {
     const [worst, best] = answer.missing.difference.map((end) => number(end, 4));
     const lacking = `${count(answer.missing.n)} outcomes are missing; these numbers are of the complete items`;
-    details.push(`${lacking}. Over all items the difference lies between ${worst} and ${best}, and p between ${number(low)} and ${number(high)}.`);
+    details.push(`${lacking}. Over all items the difference lies between ${worst} and ${best}, and p between ${pNumber(low)} and ${pNumber(high)}.`);
   }
   if (answer.min_attainable_p !== null && answer.min_attainable_p > alpha && answer.items.nonzero > 0) {
-    const least = number(answer.min_attainable_p, 3);
+    const least = pNumber(answer.min_attainable_p, 3);
     details.push(`With so few items that differ, no outcome could have had p below ${least}.`);
   }
   const start = comparison(answer, names);
@@ -26,7 +26,7 @@ export function verdict(answer, names) {
     return { tone: "", badge: "No difference", headline, details };
   }
   if (unsure) {
-    const between = `p lies between ${number(low)} and ${number(high)}`;
+    const between = `p lies between ${pNumber(low)} and ${pNumber(high)}`;
     const headline = `${start}. Whether that is significant is undecided: ${between}.`;
     return { tone: "", badge: `Undecided at ${number(alpha)}`, headline, details };
   }
@@ -97,7 +97,7 @@ export function certainty(answer) {
     const error = method.relative_error_bound;
     return error ? `exact, up to a relative rounding error of ${number(error, 2)}` : "exact";
   }
-  const between = `between ${number(low, 5)} and ${number(high, 5)}`;
+  const between = `between ${pNumber(low, 5)} and ${pNumber(high, 5)}`;
   if (answer.p_value_bounds_kind === "certified") return `bounded: certainly ${between}`;
   const drawn = method.monte_carlo;
   const control = isControlled(answer) ? " and a control variate" : "";

@@ -35,14 +35,22 @@ exactperm_test <- function(x, y, ..., data, gold = NULL, statistic = NULL, kind 
 }
 
 print.exactperm_test <- function(x, digits = getOption("digits"), ...) {
-  NextMethod()
+  # The printer of htest takes three digits less for p.
+  NextMethod(digits = p_digits(x$p.value, max(1, digits - 3)) + 3)
   scores <- x$answer$statistic
   if (!is.null(scores$u))
     cat(x$systems[1], "scored", format(scores$u, digits = digits), "and", x$systems[2], format(scores$v, digits = digits), "\n")
-  bounds <- format(x$answer$p_value_bounds, digits = digits)
+  bounds <- vapply(x$answer$p_value_bounds, function(p) format(p, digits = p_digits(p, digits)), "")
   if (!x$answer$method$exact) cat("p-value between", bounds[1], "and", bounds[2], "-", x$answer$p_value_bounds_kind, "\n")
   tell(x$answer$warnings)
   invisible(x)
+}
+
+# So many digits that p is on its own side of the usual levels.
+p_digits <- function(p, digits) {
+  stands <- function(digits) all(sign(signif(p, digits) - c(0.05, 0.01, 1)) == sign(p - c(0.05, 0.01, 1)))
+  while (digits < 17 && !stands(digits)) digits <- digits + 1
+  digits
 }
 
 exactperm_gate <- function(x, y, policy = "no_regression", margin = NULL, ..., gold = NULL, statistic = NULL,

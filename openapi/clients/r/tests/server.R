@@ -15,6 +15,10 @@ test_tests <- function() {
   same(unname(found$estimate), mean(u) - mean(v))
   shown <- capture.output(print(found))
   stopifnot(any(grepl("p-value = 0.0625", shown)), any(grepl("Note: No outcome", shown)), any(grepl("95 percent", shown)))
+  # Never as if p were the level that it is below.
+  found$p.value <- 0.049996; found$answer$method$exact <- FALSE; found$answer$p_value_bounds <- c(0.01, 0.049999996)
+  shown <- capture.output(print(found, digits = 4))
+  stopifnot(any(grepl("p-value = 0.049996$", shown)), any(grepl("between 0.01 and 0.049999996 ", shown)))
   whole <- c(7, -3, 11, 2, -5, 13, 1, 4)
   same(exactperm_test(whole, 0 * whole)$p.value, every_sign(whole))
 
