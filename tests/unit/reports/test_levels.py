@@ -58,7 +58,7 @@ def judge(answer: str | bytes) -> None:
 
 def states(p: float) -> Iterator[TestRecord]:
     """Tests whose p-value is known in every way."""
-    common = {
+    common: dict[str, Any] = {
         "p_value": p, "log10_p_value": math.log10(p), "p_value_bounds": (0.8 * p, p), "alpha": ALPHA,
         "significant": True, "min_attainable_p": p, "null": NullRecord(0.0, 0.2, -0.56, 0.56, None, None, None),
         "warnings": (), "method": MethodRecord("fft", True, 3e-14, "r", None, None),
@@ -184,8 +184,9 @@ def test_the_page() -> None:
     assert not [line for line in lines if re.search(r"in [51] % of cases", line)]
 
 
+P_LIKE = r"(?:\bp|\blow|\bhigh|\bleast|bounds|attainable(?:_p)?|p_value|p_adjusted|p_anytime|p_plain)\b"
 FORMATTED = re.compile(
-    r"(?<!\w)number\([^()]*\b(p|low|high|least|bounds|attainable|p_\w+)\b[^()]*\)|\{p:[.\w]+\}"
+    rf"(?<!\w)number\([^()]*{P_LIKE}(?:[^()]|\([^()]*\))*\)|\{{[^{{}}]*{P_LIKE}:[.\w]*[efg]\}}"
 )
 
 
@@ -195,6 +196,9 @@ def test_no_p_value_goes_past_these_functions() -> None:
         ("presentation/numbers.py", "number(p, 1.0, *LEVELS, *landmarks, digits=digits)"),
         ("reports/sentences.py", "number(low, 0.0)"),  # ends of an interval of a difference
         ("reports/sentences.py", "number(high, 0.0)"),
+        ("web/page/numbers.js", "number(p, enoughFor(p, digits))"),
+        ("web/page/numbers.js", "number(100 * p, enoughFor(p, 3))"),
+        ("reports/html.py", "number(record.log10_p_value)"),  # of which no level is a round number
     }
     found = {
         (str(path.relative_to(PACKAGE)), match[0])
