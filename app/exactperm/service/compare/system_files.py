@@ -34,6 +34,11 @@ MOST_NOTES = 200
 NAME_CHARS = 40
 COMPLETE = "complete"
 OF_TWO = re.compile(r"\b[uv]\b")
+# What files need whose refusal, as two files, offers options for u and v.
+ONE_EACH = {
+    "choose_system": "The file of {} holds several systems ({}): send it alone (`file`) to compare those, or split it into a file for each.",
+    "filter_mismatch": "Another file has other filters than that of {}: give files that share one, and choose it (`filter`).",
+}
 
 Files = Mapping[str, UploadedFile]
 
@@ -264,6 +269,11 @@ def _of_systems(error: InputError, roles: Mapping[str, str]) -> InputError:
         replace(flaw, pointer=pointer_map(flaw.pointer), choices=tuple(map(_of_all, flaw.choices)))
         for flaw in error.flaws
     )
+    code = re.sub("_[uv]$", "", flaws[0].code) if flaws else ""
+    if code in ONE_EACH:
+        held = some([choice.title for choice in flaws[0].choices]) or "…"
+        who = roles.get(error.flaws[0].pointer.split("/")[2], "")
+        return InvalidTest.at(flaws[0].pointer, code, ONE_EACH[code].format(quoted(who), held))
     concerned = any(old.pointer != new.pointer for old, new in zip(error.flaws, flaws, strict=True))
     called = [f"{role} is {quoted(name)}" for role, name in roles.items()][: len(set(roles.values()))]
     return type(error)(f"{error.detail} ({' and '.join(called)})" if concerned else error.detail, flaws=flaws)
