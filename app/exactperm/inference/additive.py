@@ -359,6 +359,3 @@ def additive_test(problem: Additive, options: Options, budget: Budget) -> Additi
         cost = methods.fft_cost(form)
         tied_by = cost if cost.fits(budget) else None
     return AdditiveTest(options, problem, form, observed, tail, plan, fraction_by, tied_by)
-
-
-# The test of one additive statistic: one sum on a line

@@ -352,6 +352,3 @@ def _joint(problem: Joint, options: Options, budget: Budget) -> JointBootstrap:
 def _largest_sum(effects: Integers) -> int:
     """The largest |sum| of any resample: the largest unit, as often as there are units."""
     return len(effects) * max(-int(effects.min()), int(effects.max()))
-
-
-# The paired bootstrap

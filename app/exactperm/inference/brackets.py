@@ -1,6 +1,7 @@
 """Rigorous brackets: their precision, their steps, and when one answers in place of another method.
 
-All policy is here; `engine.real` and `engine.joint.linear_part` only compute.
+`engine.real` and `engine.joint.linear_part` only compute. When an exact method gives way to a bracket, and how coarse a bracket
+may become to fit the budget, is decided with the other prices (`engine.plan.LONG_S`, `engine.one_sum.methods.WIDEST`).
 
 * A requested bracket has the precision of the request. It stops after `most_steps` at its current width.
 * Before `auto` samples one sum it brackets it, as narrowly as the budget allows (`before_samples`).
@@ -264,6 +265,3 @@ def _likely(midpoint: Midpoint, found: Remainder, size: float, log_outside: floa
     return _Likely(
         found.slope, found.reaches.factor, found.nodes, distance, max(low - outside, 0.0), high + outside
     )
-
-
-# Rigorous brackets

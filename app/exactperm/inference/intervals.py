@@ -309,6 +309,3 @@ def interval_of(planned: PlannedInterval, options: Options, result: Result) -> I
 def contains_zero(interval: ConfidenceInterval) -> bool:
     """Whether a difference of 0 is inside."""
     return (interval.low is None or interval.low <= 0.0) and (interval.high is None or interval.high >= 0.0)
-
-
-# Confidence intervals of a difference

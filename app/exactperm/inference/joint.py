@@ -497,6 +497,3 @@ def _smallest(problem: Joint) -> tuple[Joint, JointForm]:
     if box_of(whole).cells < box_of(form).cells:
         return problem, whole
     return reduced, form
-
-
-# The test of a statistic of several sums: F1 and other ratios, expressions, corpus metrics

@@ -479,6 +479,3 @@ def _at_most(answer: Answer) -> float:
         return answer.bounds[1]
     beyond, below = drawn.exceedances + 1, drawn.samples - drawn.exceedances
     return float(special.betainccinv(beyond, below, _UNSURE)) if below > 0 else 1.0
-
-
-# The one-sided tests that a gate puts: of no difference, of a margin, of equivalence

@@ -400,6 +400,3 @@ def _warnings(solution: Solution, critical: float | None) -> Iterable[WarningRec
             else ("Such a small difference needs more items than the search covers.")
         )
         yield WarningRecord("out_of_reach", detail)
-
-
-# Planning: what a test of so many items can find, and how many items a difference needs

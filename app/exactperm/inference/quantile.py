@@ -201,6 +201,3 @@ def refuse_bootstrap(problem: Quantiles) -> InvalidTest:
         "roughly from them. Use the permutation test, or the mean."
     )
     return InvalidTest.at("/test", "not_bootstrapped", detail)
-
-
-# The test of a difference of medians or quantiles

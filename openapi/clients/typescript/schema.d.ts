@@ -906,7 +906,7 @@ export interface components {
             } | null;
             /**
              * Unit
-             * @description As in statistic. Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: what printed scores are rounded multiples of, such as "1/30" for thirds of tenths.
+             * @description As in statistic. Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: the unit of which printed scores are rounded multiples, such as "1/30" for thirds of tenths.
              * @default null
              */
             unit?: (string | number) | null;
@@ -918,13 +918,13 @@ export interface components {
             repeats?: ("mean" | "all" | "any") | null;
             /**
              * Zero Method
-             * @description As in statistic. Of signed_rank: zero differences, in SciPy's meaning (default wilcox).
+             * @description As in statistic. Of signed_rank: treatment of zero differences, as in SciPy (default wilcox).
              * @default null
              */
             zero_method?: ("wilcox" | "pratt" | "zsplit") | null;
             /**
              * Interpolation
-             * @description As in statistic. Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear).
+             * @description As in statistic. Of median_difference, quantile_difference: interpolation between two values, as in numpy.quantile (default linear).
              * @default null
              */
             interpolation?: ("linear" | "inverted_cdf") | null;
@@ -960,7 +960,7 @@ export interface components {
             expression?: string | null;
             /**
              * Average
-             * @description As in statistic. Of f1, precision, recall: over classes, in scikit-learn's meaning (default binary).
+             * @description As in statistic. Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
              * @default null
              */
             average?: ("binary" | "micro" | "macro" | "weighted") | null;
@@ -972,25 +972,25 @@ export interface components {
             positive?: (string | number) | null;
             /**
              * Labels
-             * @description As in statistic. Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all.
+             * @description As in statistic. Of f1, precision, recall: the classes that micro, macro and weighted average over, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all.
              * @default null
              */
             labels?: (string | number)[] | null;
             /**
              * Scheme
-             * @description As in statistic. Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, E- and S- too; IOB2, IOBES and BILOU as seqeval's strict mode (default BIO).
+             * @description As in statistic. Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, including E- and S-; IOB2, IOBES and BILOU as in seqeval's strict mode (default BIO).
              * @default null
              */
             scheme?: ("BIO" | "IOB2" | "IOBES" | "BILOU") | null;
             /**
              * Scale
-             * @description As in statistic. Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw).
+             * @description As in statistic. Of auc, concordance, kendall, spearman: the scale of the scores on which the systems are exchanged (default ranks); Of pairwise_accuracy: the scale of the scores on which the systems are exchanged (default raw).
              * @default null
              */
             scale?: ("ranks" | "raw" | "standardized") | null;
             /**
              * Group Average
-             * @description As in statistic. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean).
+             * @description As in statistic. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their values, or all pairs together (default mean).
              * @default null
              */
             group_average?: ("mean" | "sum") | null;
@@ -3326,7 +3326,7 @@ export interface components {
             statistic?: components["schemas"]["PredictionsStatistic"] | ("accuracy" | "exact_match" | "token_accuracy" | "f1" | "precision" | "recall" | "mcc" | "kappa" | "balanced_accuracy" | "g_mean" | "specificity" | "npv" | "span_f1" | "span_precision" | "span_recall" | "auc" | "concordance" | "kendall" | "pairwise_accuracy" | "spearman" | "bleu" | "chrf" | "ter");
             /**
              * Average
-             * @description As in statistic. Of f1, precision, recall: over classes, in scikit-learn's meaning (default binary).
+             * @description As in statistic. Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
              * @default null
              */
             average?: ("binary" | "micro" | "macro" | "weighted") | null;
@@ -3338,25 +3338,25 @@ export interface components {
             positive?: (string | number) | null;
             /**
              * Labels
-             * @description As in statistic. Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all.
+             * @description As in statistic. Of f1, precision, recall: the classes that micro, macro and weighted average over, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all.
              * @default null
              */
             labels?: (string | number)[] | null;
             /**
              * Scheme
-             * @description As in statistic. Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, E- and S- too; IOB2, IOBES and BILOU as seqeval's strict mode (default BIO).
+             * @description As in statistic. Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, including E- and S-; IOB2, IOBES and BILOU as in seqeval's strict mode (default BIO).
              * @default null
              */
             scheme?: ("BIO" | "IOB2" | "IOBES" | "BILOU") | null;
             /**
              * Scale
-             * @description As in statistic. Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw).
+             * @description As in statistic. Of auc, concordance, kendall, spearman: the scale of the scores on which the systems are exchanged (default ranks); Of pairwise_accuracy: the scale of the scores on which the systems are exchanged (default raw).
              * @default null
              */
             scale?: ("ranks" | "raw" | "standardized") | null;
             /**
              * Group Average
-             * @description As in statistic. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean).
+             * @description As in statistic. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their values, or all pairs together (default mean).
              * @default null
              */
             group_average?: ("mean" | "sum") | null;
@@ -3445,7 +3445,7 @@ export interface components {
             name?: "accuracy" | "exact_match" | "token_accuracy" | "f1" | "precision" | "recall" | "mcc" | "kappa" | "balanced_accuracy" | "g_mean" | "specificity" | "npv" | "span_f1" | "span_precision" | "span_recall" | "auc" | "concordance" | "kendall" | "pairwise_accuracy" | "spearman" | "bleu" | "chrf" | "ter";
             /**
              * Average
-             * @description Of f1, precision, recall: over classes, in scikit-learn's meaning (default binary).
+             * @description Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
              * @default null
              */
             average?: ("binary" | "micro" | "macro" | "weighted") | null;
@@ -3457,25 +3457,25 @@ export interface components {
             positive?: (string | number) | null;
             /**
              * Labels
-             * @description Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all.
+             * @description Of f1, precision, recall: the classes that micro, macro and weighted average over, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all.
              * @default null
              */
             labels?: (string | number)[] | null;
             /**
              * Scheme
-             * @description Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, E- and S- too; IOB2, IOBES and BILOU as seqeval's strict mode (default BIO).
+             * @description Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, including E- and S-; IOB2, IOBES and BILOU as in seqeval's strict mode (default BIO).
              * @default null
              */
             scheme?: ("BIO" | "IOB2" | "IOBES" | "BILOU") | null;
             /**
              * Scale
-             * @description Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw).
+             * @description Of auc, concordance, kendall, spearman: the scale of the scores on which the systems are exchanged (default ranks); Of pairwise_accuracy: the scale of the scores on which the systems are exchanged (default raw).
              * @default null
              */
             scale?: ("ranks" | "raw" | "standardized") | null;
             /**
              * Group Average
-             * @description Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean).
+             * @description Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their values, or all pairs together (default mean).
              * @default null
              */
             group_average?: ("mean" | "sum") | null;
@@ -3840,7 +3840,7 @@ export interface components {
             statistic?: components["schemas"]["ScoresStatistic"] | ("mean_difference" | "sum_difference" | "sign" | "signed_rank" | "median_difference" | "quantile_difference");
             /**
              * Unit
-             * @description As in statistic. Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: what printed scores are rounded multiples of, such as "1/30" for thirds of tenths.
+             * @description As in statistic. Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: the unit of which printed scores are rounded multiples, such as "1/30" for thirds of tenths.
              * @default null
              */
             unit?: (string | number) | null;
@@ -3852,13 +3852,13 @@ export interface components {
             repeats?: ("mean" | "all" | "any") | null;
             /**
              * Zero Method
-             * @description As in statistic. Of signed_rank: zero differences, in SciPy's meaning (default wilcox).
+             * @description As in statistic. Of signed_rank: treatment of zero differences, as in SciPy (default wilcox).
              * @default null
              */
             zero_method?: ("wilcox" | "pratt" | "zsplit") | null;
             /**
              * Interpolation
-             * @description As in statistic. Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear).
+             * @description As in statistic. Of median_difference, quantile_difference: interpolation between two values, as in numpy.quantile (default linear).
              * @default null
              */
             interpolation?: ("linear" | "inverted_cdf") | null;
@@ -3888,7 +3888,7 @@ export interface components {
             name?: "mean_difference" | "sum_difference" | "sign" | "signed_rank" | "median_difference" | "quantile_difference";
             /**
              * Unit
-             * @description Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: what printed scores are rounded multiples of, such as "1/30" for thirds of tenths.
+             * @description Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: the unit of which printed scores are rounded multiples, such as "1/30" for thirds of tenths.
              * @default null
              */
             unit?: (string | number) | null;
@@ -3900,13 +3900,13 @@ export interface components {
             repeats?: ("mean" | "all" | "any") | null;
             /**
              * Zero Method
-             * @description Of signed_rank: zero differences, in SciPy's meaning (default wilcox).
+             * @description Of signed_rank: treatment of zero differences, as in SciPy (default wilcox).
              * @default null
              */
             zero_method?: ("wilcox" | "pratt" | "zsplit") | null;
             /**
              * Interpolation
-             * @description Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear).
+             * @description Of median_difference, quantile_difference: interpolation between two values, as in numpy.quantile (default linear).
              * @default null
              */
             interpolation?: ("linear" | "inverted_cdf") | null;
@@ -4582,13 +4582,13 @@ export interface operations {
                  *     quantile_difference: a quantile of U minus that of V. Default mean_difference.
                  */
                 statistic?: "mean_difference" | "sum_difference" | "sign" | "signed_rank" | "median_difference" | "quantile_difference";
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: what printed scores are rounded multiples of, such as "1/30" for thirds of tenths. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: the unit of which printed scores are rounded multiples, such as "1/30" for thirds of tenths. */
                 unit?: string | number;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean). */
                 repeats?: "mean" | "all" | "any";
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Of signed_rank: zero differences, in SciPy's meaning (default wilcox). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of signed_rank: treatment of zero differences, as in SciPy (default wilcox). */
                 zero_method?: "wilcox" | "pratt" | "zsplit";
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of median_difference, quantile_difference: interpolation between two values, as in numpy.quantile (default linear). */
                 interpolation?: "linear" | "inverted_cdf";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of quantile_difference: which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95. */
                 q?: number;
@@ -5016,17 +5016,17 @@ export interface operations {
                  *     ter: corpus TER, as sacrebleu counts it; less is better. Default accuracy.
                  */
                 statistic?: "accuracy" | "exact_match" | "token_accuracy" | "f1" | "precision" | "recall" | "mcc" | "kappa" | "balanced_accuracy" | "g_mean" | "specificity" | "npv" | "span_f1" | "span_precision" | "span_recall" | "auc" | "concordance" | "kendall" | "pairwise_accuracy" | "spearman" | "bleu" | "chrf" | "ter";
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: over classes, in scikit-learn's meaning (default binary). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary). */
                 average?: "binary" | "micro" | "macro" | "weighted";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                 positive?: string | number;
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: the classes that micro, macro and weighted average over, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
                 labels?: string;
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, E- and S- too; IOB2, IOBES and BILOU as seqeval's strict mode (default BIO). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, including E- and S-; IOB2, IOBES and BILOU as in seqeval's strict mode (default BIO). */
                 scheme?: "BIO" | "IOB2" | "IOBES" | "BILOU";
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of auc, concordance, kendall, spearman: the scale of the scores on which the systems are exchanged (default ranks); Of pairwise_accuracy: the scale of the scores on which the systems are exchanged (default raw). */
                 scale?: "ranks" | "raw" | "standardized";
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their values, or all pairs together (default mean). */
                 group_average?: "mean" | "sum";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of kendall: of kendall: tau-b, tau-c (Stuart) or tau-a (default b). */
                 variant?: "b" | "c" | "a";
@@ -5389,7 +5389,7 @@ export interface operations {
                     allow_incomplete?: "true" | "false";
                     /** @description Of expression: over x1..xm; arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0 (default x1). Default x1. */
                     expression?: string;
-                    /** @description Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: what printed scores are rounded multiples of, such as "1/30" for thirds of tenths. */
+                    /** @description Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: the unit of which printed scores are rounded multiples, such as "1/30" for thirds of tenths. */
                     unit?: string | number;
                     /**
                      * @description Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean).
@@ -5397,12 +5397,12 @@ export interface operations {
                      */
                     repeats?: "mean" | "all" | "any";
                     /**
-                     * @description Of signed_rank: zero differences, in SciPy's meaning (default wilcox).
+                     * @description Of signed_rank: treatment of zero differences, as in SciPy (default wilcox).
                      * @enum {string}
                      */
                     zero_method?: "wilcox" | "pratt" | "zsplit";
                     /**
-                     * @description Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear).
+                     * @description Of median_difference, quantile_difference: interpolation between two values, as in numpy.quantile (default linear).
                      * @enum {string}
                      */
                     interpolation?: "linear" | "inverted_cdf";
@@ -5415,21 +5415,21 @@ export interface operations {
                     /** @description Of ratio: the name of a count, such as ref_words. */
                     denominator?: string;
                     /**
-                     * @description Of f1, precision, recall: over classes, in scikit-learn's meaning (default binary).
+                     * @description Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
                      * @enum {string}
                      */
                     average?: "binary" | "micro" | "macro" | "weighted";
                     /** @description Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                     positive?: string | number;
-                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
+                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted average over, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
                     labels?: string;
                     /**
-                     * @description Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw).
+                     * @description Of auc, concordance, kendall, spearman: the scale of the scores on which the systems are exchanged (default ranks); Of pairwise_accuracy: the scale of the scores on which the systems are exchanged (default raw).
                      * @enum {string}
                      */
                     scale?: "ranks" | "raw" | "standardized";
                     /**
-                     * @description Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean).
+                     * @description Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their values, or all pairs together (default mean).
                      * @enum {string}
                      */
                     group_average?: "mean" | "sum";
@@ -5801,13 +5801,13 @@ export interface operations {
                 delimiter?: string;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. The name of a statistic; its parameters are separate fields. */
                 statistic?: string;
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: what printed scores are rounded multiples of, such as "1/30" for thirds of tenths. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: the unit of which printed scores are rounded multiples, such as "1/30" for thirds of tenths. */
                 unit?: string | number;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean). */
                 repeats?: "mean" | "all" | "any";
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Of signed_rank: zero differences, in SciPy's meaning (default wilcox). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of signed_rank: treatment of zero differences, as in SciPy (default wilcox). */
                 zero_method?: "wilcox" | "pratt" | "zsplit";
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of median_difference, quantile_difference: interpolation between two values, as in numpy.quantile (default linear). */
                 interpolation?: "linear" | "inverted_cdf";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of quantile_difference: which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95. */
                 q?: number;
@@ -5847,15 +5847,15 @@ export interface operations {
                 decimals?: number;
                 /** @description For bodies that cannot hold options; in application/json a member of the body. all_pairs; baseline: every system with the system `baseline`; or pairs [u, v] of names. A JSON list of pairs. Default all_pairs. */
                 compare?: string;
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: over classes, in scikit-learn's meaning (default binary). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary). */
                 average?: "binary" | "micro" | "macro" | "weighted";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                 positive?: string | number;
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of f1, precision, recall: the classes that micro, macro and weighted average over, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
                 labels?: string;
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of auc, concordance, kendall, spearman: the scale of the scores on which the systems are exchanged (default ranks); Of pairwise_accuracy: the scale of the scores on which the systems are exchanged (default raw). */
                 scale?: "ranks" | "raw" | "standardized";
-                /** @description For bodies that cannot hold options; in application/json a member of the body. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean). */
+                /** @description For bodies that cannot hold options; in application/json a member of the body. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their values, or all pairs together (default mean). */
                 group_average?: "mean" | "sum";
                 /** @description For bodies that cannot hold options; in application/json a member of the body. Of kendall: of kendall: tau-b, tau-c (Stuart) or tau-a (default b). */
                 variant?: "b" | "c" | "a";
@@ -5978,7 +5978,7 @@ export interface operations {
                      */
                     ner_mode?: "lenient" | "strict";
                     /**
-                     * @description Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, E- and S- too; IOB2, IOBES and BILOU as seqeval's strict mode (default BIO).
+                     * @description Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, including E- and S-; IOB2, IOBES and BILOU as in seqeval's strict mode (default BIO).
                      * @enum {string}
                      */
                     scheme?: "BIO" | "IOB2" | "IOBES" | "BILOU";
@@ -5998,7 +5998,7 @@ export interface operations {
                      * @enum {string}
                      */
                     allow_incomplete?: "true" | "false";
-                    /** @description Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: what printed scores are rounded multiples of, such as "1/30" for thirds of tenths. */
+                    /** @description Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: the unit of which printed scores are rounded multiples, such as "1/30" for thirds of tenths. */
                     unit?: string | number;
                     /**
                      * @description Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean).
@@ -6006,12 +6006,12 @@ export interface operations {
                      */
                     repeats?: "mean" | "all" | "any";
                     /**
-                     * @description Of signed_rank: zero differences, in SciPy's meaning (default wilcox).
+                     * @description Of signed_rank: treatment of zero differences, as in SciPy (default wilcox).
                      * @enum {string}
                      */
                     zero_method?: "wilcox" | "pratt" | "zsplit";
                     /**
-                     * @description Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear).
+                     * @description Of median_difference, quantile_difference: interpolation between two values, as in numpy.quantile (default linear).
                      * @enum {string}
                      */
                     interpolation?: "linear" | "inverted_cdf";
@@ -6026,21 +6026,21 @@ export interface operations {
                     /** @description Of expression: over the names of the counts; arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0. */
                     expression?: string;
                     /**
-                     * @description Of f1, precision, recall: over classes, in scikit-learn's meaning (default binary).
+                     * @description Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
                      * @enum {string}
                      */
                     average?: "binary" | "micro" | "macro" | "weighted";
                     /** @description Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                     positive?: string | number;
-                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
+                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted average over, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
                     labels?: string;
                     /**
-                     * @description Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw).
+                     * @description Of auc, concordance, kendall, spearman: the scale of the scores on which the systems are exchanged (default ranks); Of pairwise_accuracy: the scale of the scores on which the systems are exchanged (default raw).
                      * @enum {string}
                      */
                     scale?: "ranks" | "raw" | "standardized";
                     /**
-                     * @description Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean).
+                     * @description Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their values, or all pairs together (default mean).
                      * @enum {string}
                      */
                     group_average?: "mean" | "sum";
@@ -6431,7 +6431,7 @@ export interface operations {
                     allow_incomplete?: "true" | "false";
                     /** @description Of expression: over x1..xm; arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0 (default x1). Default x1. */
                     expression?: string;
-                    /** @description Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: what printed scores are rounded multiples of, such as "1/30" for thirds of tenths. */
+                    /** @description Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: the unit of which printed scores are rounded multiples, such as "1/30" for thirds of tenths. */
                     unit?: string | number;
                     /**
                      * @description Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean).
@@ -6439,12 +6439,12 @@ export interface operations {
                      */
                     repeats?: "mean" | "all" | "any";
                     /**
-                     * @description Of signed_rank: zero differences, in SciPy's meaning (default wilcox).
+                     * @description Of signed_rank: treatment of zero differences, as in SciPy (default wilcox).
                      * @enum {string}
                      */
                     zero_method?: "wilcox" | "pratt" | "zsplit";
                     /**
-                     * @description Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear).
+                     * @description Of median_difference, quantile_difference: interpolation between two values, as in numpy.quantile (default linear).
                      * @enum {string}
                      */
                     interpolation?: "linear" | "inverted_cdf";
@@ -6457,21 +6457,21 @@ export interface operations {
                     /** @description Of ratio: the name of a count, such as ref_words. */
                     denominator?: string;
                     /**
-                     * @description Of f1, precision, recall: over classes, in scikit-learn's meaning (default binary).
+                     * @description Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
                      * @enum {string}
                      */
                     average?: "binary" | "micro" | "macro" | "weighted";
                     /** @description Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                     positive?: string | number;
-                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
+                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted average over, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
                     labels?: string;
                     /**
-                     * @description Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw).
+                     * @description Of auc, concordance, kendall, spearman: the scale of the scores on which the systems are exchanged (default ranks); Of pairwise_accuracy: the scale of the scores on which the systems are exchanged (default raw).
                      * @enum {string}
                      */
                     scale?: "ranks" | "raw" | "standardized";
                     /**
-                     * @description Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean).
+                     * @description Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their values, or all pairs together (default mean).
                      * @enum {string}
                      */
                     group_average?: "mean" | "sum";
@@ -6896,7 +6896,7 @@ export interface operations {
                     allow_incomplete?: "true" | "false";
                     /** @description Of expression: over x1..xm; arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0 (default x1). Default x1. */
                     expression?: string;
-                    /** @description Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: what printed scores are rounded multiples of, such as "1/30" for thirds of tenths. */
+                    /** @description Of mean_difference, sum_difference, sign, signed_rank, median_difference, quantile_difference: the unit of which printed scores are rounded multiples, such as "1/30" for thirds of tenths. */
                     unit?: string | number;
                     /**
                      * @description Of mean_difference, sum_difference, sign, signed_rank: of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k) (default mean).
@@ -6904,12 +6904,12 @@ export interface operations {
                      */
                     repeats?: "mean" | "all" | "any";
                     /**
-                     * @description Of signed_rank: zero differences, in SciPy's meaning (default wilcox).
+                     * @description Of signed_rank: treatment of zero differences, as in SciPy (default wilcox).
                      * @enum {string}
                      */
                     zero_method?: "wilcox" | "pratt" | "zsplit";
                     /**
-                     * @description Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear).
+                     * @description Of median_difference, quantile_difference: interpolation between two values, as in numpy.quantile (default linear).
                      * @enum {string}
                      */
                     interpolation?: "linear" | "inverted_cdf";
@@ -6922,21 +6922,21 @@ export interface operations {
                     /** @description Of ratio: the name of a count, such as ref_words. */
                     denominator?: string;
                     /**
-                     * @description Of f1, precision, recall: over classes, in scikit-learn's meaning (default binary).
+                     * @description Of f1, precision, recall: averaging over classes, as in scikit-learn (default binary).
                      * @enum {string}
                      */
                     average?: "binary" | "micro" | "macro" | "weighted";
                     /** @description Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                     positive?: string | number;
-                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
+                    /** @description Of f1, precision, recall: the classes that micro, macro and weighted average over, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or separated by commas. */
                     labels?: string;
                     /**
-                     * @description Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw).
+                     * @description Of auc, concordance, kendall, spearman: the scale of the scores on which the systems are exchanged (default ranks); Of pairwise_accuracy: the scale of the scores on which the systems are exchanged (default raw).
                      * @enum {string}
                      */
                     scale?: "ranks" | "raw" | "standardized";
                     /**
-                     * @description Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean).
+                     * @description Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their values, or all pairs together (default mean).
                      * @enum {string}
                      */
                     group_average?: "mean" | "sum";

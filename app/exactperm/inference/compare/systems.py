@@ -223,6 +223,3 @@ def pointers(u: str, v: str) -> Callable[[str], str]:
         return pointer
 
     return moved
-
-
-# Systems, their pairs and the data of each pair
