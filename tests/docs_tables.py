@@ -137,8 +137,8 @@ def options() -> list[str]:
         _row(f"`-O {name}=…`", " ".join(field.help.split())) for name, field in rare.items()
     ]
     lines = []
-    for commands, rows in groups.items():
-        lines += ["", f"Options of {commands}:", "", *_table(["option", "meaning"], rows)]
+    for which, rows in groups.items():
+        lines += ["", f"Options of {which}:", "", *_table(["option", "meaning"], rows)]
     return lines[1:]
 
 
