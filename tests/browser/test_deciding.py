@@ -158,7 +158,7 @@ def test_a_gate_is_asked_again_as_items_come_in(visit: Callable[..., Tab]) -> No
     tab.refused = 1
     tab.page.fill("#f-planned_n", "40")
     tab.submit("Decide")
-    assert "There are 60 items already" in tab.problem()
+    assert "There are already 60 items" in tab.problem()
     assert tab.page.get_attribute("#f-planned_n", "aria-invalid") == "true"
     tab.page.select_option("#f-looks", "")
     tab.submit("Decide")

@@ -339,7 +339,7 @@ def test_an_unknown_direction_is_asked_for_as_an_option(tmp_path: Path) -> None:
         )
     found = gate(tmp_path, "u.csv", "v.csv", "--input-format", "csv")
     assert found.returncode == REFUSED
-    assert "set --higher-is-better, or --lower-is-better where lower is better" in found.stderr
+    assert "set --higher-is-better, or --lower-is-better if lower is better" in found.stderr
     assert (
         gate(tmp_path, "u.csv", "v.csv", "--input-format", "csv", "--higher-is-better").returncode == PASSED
     )

@@ -466,7 +466,7 @@ KEPT: dict[str, Callable[[AsyncClient, bool], Any]] = {
 
 
 @pytest.fixture(scope="module")
-def board_summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One session of a server that keeps answers: each kind with and without `store`, and what its permalink gives."""
     file = tmp_path_factory.mktemp("kept") / "jobs.sqlite"
     app = create_app(Settings(workers=1, jobs_url=f"sqlite:///{file}"))

@@ -396,7 +396,7 @@ def test_boards_whose_pairs_have_items_of_their_own(seed: int) -> None:
         warned = [warning for warning in found.warnings if warning.code == "pairwise_circular"]
         assert bool(warned) == bool(against)
         if warned:
-            assert ("circles" in warned[0].detail) == _circular(expected)
+            assert ("cycles" in warned[0].detail) == _circular(expected)
             codes.add("circle" if _circular(expected) else "against")
         empty += not found.groups.best_set
     assert codes == {"circle", "against"}
