@@ -13,7 +13,7 @@ KEY, DIGEST = new_key()
 ORIGIN = "https://board.example.org"
 PREFLIGHT = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
 SMALL = {"u": [1, 0], "v": [0, 1], "pmf": "none"}
-OPEN = ["/livez", "/readyz"]
+OPEN = ["/livez", "/readyz", "/healthz"]
 
 
 @pytest.fixture(scope="module")

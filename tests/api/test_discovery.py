@@ -52,7 +52,7 @@ def test_meta_tells_of_jobs_and_not_where_they_are_kept() -> None:
     assert "internal" not in json.dumps(said)
 
 
-@pytest.mark.parametrize("path", ["/livez", "/readyz"])
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz"])
 def test_health_is_ok_while_a_worker_is_warm(service: Any, path: str) -> None:
     assert service.get(path).json() == {"status": "ok"}
 
@@ -97,7 +97,7 @@ def test_the_document_describes_every_route_and_every_error(service: Any) -> Non
     said = service.get("/openapi.json").json()
     assert set(said["paths"]) == {
         "/v1/tests/effects", "/v1/tests/scores", "/v1/tests/counts", "/v1/tests/predictions", "/v1/tests/files",
-        "/v1/plan", "/v1/compare", "/v1/gate", "/v1/power", "/v1/batch", "/v1/meta", "/livez", "/readyz", "/metrics",
+        "/v1/plan", "/v1/compare", "/v1/gate", "/v1/power", "/v1/batch", "/v1/meta", "/livez", "/readyz", "/healthz", "/metrics",
         "/v1/jobs", "/v1/jobs/{job}", "/v1/jobs/{job}/cancel", "/v1/jobs/{job}/events", "/v1/jobs/{job}/result",
         "/v1/results/{name}",
     }  # fmt: skip
@@ -173,8 +173,7 @@ def test_head_answers_like_get_without_the_content(service: Any) -> None:
         ("/v1/compare/files", "/v1/compare"),
         ("/v1/tests/scores/files", "/v1/tests/scores"),
         ("/v1/Plan/", "/v1/plan"),
-        ("/health", "/readyz"),
-        ("/healthz", "/readyz"),
+        ("/health", "/healthz"),
         ("/openapi.jsn", "/openapi.json"),
     ],
 )

@@ -16,7 +16,7 @@ from exactperm.api.openapi_export import exported
 from tests.fuzz.asgi import Header, InProcess, examples, path_of
 
 TESTS = ("effects", "scores", "counts", "predictions", "files", "plan", "gate", "compare")
-PLAIN = ("/v1/meta", "/livez", "/readyz", "/metrics")
+PLAIN = ("/v1/meta", "/livez", "/readyz", "/healthz", "/metrics")
 # What the edge lets through to an application.
 FIELD_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 FIELD_VALUE = re.compile(rb"[\x21-\x7e\x80-\xff]([\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?|")

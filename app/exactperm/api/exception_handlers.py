@@ -99,7 +99,6 @@ def _meant(path: str, paths: list[str]) -> str | None:
     beginnings = ("", "/v1", "/v1/tests")
     near = [f"{beginning}{wanted}" for beginning in beginnings if f"{beginning}{wanted}" in paths]
     near = near or [known for known in paths if known.startswith("/v1/") and wanted.startswith(f"{known}/")]
-    near = near or ["/readyz"][not wanted.startswith("/health") :]
     near = near or difflib.get_close_matches(wanted, paths, 1, LIKENESS)
     return f"There is no such path; did you mean {near[0]}? See /docs for all paths." if near else None
 

@@ -58,7 +58,7 @@ OK = {"status": "ok"}
 
 
 def health_router(health: HealthChecks, retry_after_s: int) -> APIRouter:
-    """`/livez` and `/readyz`."""
+    """`/livez`, `/readyz` and its alias `/healthz`."""
     router = APIRouter(tags=["health"])
 
     def respond(failure: str | None) -> Response:
@@ -76,4 +76,7 @@ def health_router(health: HealthChecks, retry_after_s: int) -> APIRouter:
 
     router.add_api_route("/livez", livez, response_class=Response, summary="Alive?")
     router.add_api_route("/readyz", readyz, response_class=Response, summary="Report readiness")
+    router.add_api_route(
+        "/healthz", readyz, response_class=Response, summary="Report readiness, as /readyz does"
+    )
     return router

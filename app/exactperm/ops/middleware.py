@@ -200,7 +200,7 @@ class ObservabilityMiddleware:
         return None if self._spans is None else self._spans.trace_of(span)
 
 
-HEALTH = frozenset({"/livez", "/readyz"})
+HEALTH = frozenset({"/livez", "/readyz", "/healthz"})
 WITHOUT_KEY = frozenset({"/", "/docs", "/openapi.json", "/v1/meta"})
 BELOW_WITHOUT_KEY = ("/page/", "/docs/")
 READING = frozenset({"GET", "HEAD"})

@@ -55,7 +55,7 @@ BEARER = {
     "description": "An API key, if the operator has set any; the health routes need none.",
 }
 GUARDED_STATUSES = (401, 431)  # every operation with a key has these; some have more
-HEALTH_PATHS = ("/livez", "/readyz")
+HEALTH_PATHS = ("/livez", "/readyz", "/healthz")
 # Routes that read their bodies themselves; FastAPI describes the others.
 OPERATIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "/v1/tests/effects": partial(test_operation, "effects", "Test effects"),

@@ -12,7 +12,7 @@ from enum import IntEnum, auto
 from typing import Protocol
 
 HEALTH_LINES = tuple(
-    b"%b %b" % (method, path) for method in (b"GET", b"HEAD") for path in (b"/livez", b"/readyz")
+    b"%b %b" % (method, path) for method in (b"GET", b"HEAD") for path in (b"/livez", b"/readyz", b"/healthz")
 )
 
 
