@@ -186,7 +186,6 @@ def overall(verdicts: Sequence[Verdict]) -> Verdict:
 
 _NAME_CHARS = 80
 _NAMES = 10
-_SMALLEST_WRITTEN = 1e-300
 
 Words = dict[str, str]
 

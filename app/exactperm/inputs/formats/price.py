@@ -26,7 +26,6 @@ PER_WHOLE_ROW = 1e-8  # of one with a column for each system
 PER_SHORT_ROW = 2e-7  # where its floats have less than 64 bits
 PER_DIRECTORY_BYTE = 2.5e-7
 PLAIN = (b"id,", b"id\t")
-HEAD_BYTES = 2**16  # of a body, in which its kind is seen
 END_OF_DIRECTORY, END_BYTES = b"PK\x05\x06", 2**16 + 22
 # Of archives whose sizes are added up; that of a larger one takes as long to read as what is in it.
 DIRECTORY_BYTES = 2**20
@@ -57,8 +56,9 @@ def seconds(
 
 def of_body(body: bytes | bytearray) -> float:
     """Predicted seconds of reading a body that is not a form: JSON, and tables without quotes, as whole columns."""
-    # Lines of JSON so long that the second is not within the head are few.
-    lines = 0 if body[:1] == b"{" and body.find(b"\n{", 0, HEAD_BYTES) < 0 else body.count(b"\n")
+    # A single byte is found ten times as fast as two: most documents have one line.
+    single = body.find(b"\n", 0, len(body) - 1) < 0
+    lines = 0 if body[:1] == b"{" and (single or b"\n{" not in body) else body.count(b"\n")
     slow = lines if body.find(b'"') >= 0 else 0
     return PER_QUOTED_LINE * slow + PER_PLAIN_BYTE * len(body)
 
