@@ -306,7 +306,7 @@ class LazyFrame:
 
 
 def polars_of(columns: Columns) -> Any:
-    return pytest.importorskip("polars", reason="polars is no dependency").DataFrame(
+    return pytest.importorskip("polars", reason="polars is not installed").DataFrame(
         {name: list(column) for name, column in columns.items()}, strict=False
     )
 
