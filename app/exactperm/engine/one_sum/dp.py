@@ -37,6 +37,8 @@ _STEPS_PER_RESCALE = 256
 _BITS = 256
 # Cells updated at a time: a few such arrays stay in the cache.
 TILE = 1 << 13
+# Two arrays of this many cells stay in a large cache.
+_CACHED = 1 << 20
 # Underflow loses less than 2**-1030 of what the cells hold, against the tilted law 2**(2 * BITS) times as much: less
 # than _LOST of a region that holds _SHARE of it.
 _SHARE, _LOST = 2.0**-300, 2.0**-200
@@ -169,21 +171,29 @@ def _count(form: CanonicalForm, size: int, block: int) -> tuple[NDArray[np.float
     """count(d) * 2**-(e(d) + scale) for d = 0 .. size - 1, and the scale."""
     cells = np.zeros(size)
     cells[0] = 1.0
-    lifted = np.empty(min(TILE, size))
+    # Each item reads one array and writes the other where both stay in the cache; else it adds in place.
+    cached = size <= _CACHED
+    other = np.zeros(size) if cached else cells
+    tile = 4 * TILE if cached else TILE
+    lifted = np.empty(min(tile, size))
     scale = since = reached = 0
     for weight, count in zip(form.weights.tolist(), form.counts.tolist(), strict=True):
         if weight >= size:
             break  # weights ascend: this one and the rest leave the cells we need
-        pieces = _pieces(size, weight, block)
+        pieces = _pieces(size, weight, block, tile)
         for _ in range(count):
             reached = min(reached + weight, size - 1)
+            if cached:
+                other[:weight] = cells[:weight]
             for first, stop, lift in pieces:
                 if first <= reached:
                     end = min(stop, reached + 1)
-                    moved = lifted[: end - first]
-                    # A copy first: the old cells are what is added.
-                    np.multiply(cells[first - weight : end - weight], lift, out=moved)
-                    cells[first:end] += moved
+                    moved = cells[first - weight : end - weight]
+                    if lift < 1.0 or (end - first > weight and not cached):
+                        # A copy: the old cells are what is added.
+                        moved = np.multiply(moved, lift, out=lifted[: end - first])
+                    np.add(cells[first:end], moved, out=other[first:end])
+            cells, other = other, cells
             since += 1
             if since == _STEPS_PER_RESCALE:
                 excess = math.frexp(float(cells.max()))[1]
@@ -192,7 +202,7 @@ def _count(form: CanonicalForm, size: int, block: int) -> tuple[NDArray[np.float
     return cells, scale
 
 
-def _pieces(size: int, weight: int, block: int) -> list[tuple[int, int, float]]:
+def _pieces(size: int, weight: int, block: int, tile: int) -> list[tuple[int, int, float]]:
     """(first, stop, lift) of each piece: its cells, and the power of two that scales what is added to them.
 
     The last piece first, so that the cells which are added still hold the counts before this item. A piece lies in
@@ -204,7 +214,7 @@ def _pieces(size: int, weight: int, block: int) -> list[tuple[int, int, float]]:
     while stop > weight:
         number, offset = divmod(stop - 1, block)
         start = number * block + (short if offset >= short else 0)
-        first = max(start, weight, stop - TILE)
+        first = max(start, weight, stop - tile)
         blocks = far if offset >= short else far + 1
         pieces.append((first, stop, math.ldexp(1.0, -_BITS * blocks)))
         stop = first
