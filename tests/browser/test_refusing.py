@@ -65,7 +65,7 @@ def test_binary_junk_is_refused_where_it_can_be_mended(visit: Callable[..., Tab]
     tab.refused = 2
     tab.page.set_input_files("#chooser", tmp_path / "junk.bin")
     tab.submit()
-    assert "neither its first bytes nor its name tell the format" in tab.problem()
+    assert "neither the first bytes nor the file name show the format" in tab.problem()
     assert tab.page.get_attribute("#f-format", "aria-invalid") == "true"
     tab.page.select_option("#f-format", "csv")
     tab.submit()

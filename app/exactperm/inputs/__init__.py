@@ -1,1 +1,1 @@
-"""Bytes to values: readers of JSON and delimited text, columns of numbers and labels, pairing by id."""
+"""Read bytes into values: JSON and delimited text, columns of numbers and labels, pairing by id."""

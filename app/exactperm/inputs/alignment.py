@@ -1,8 +1,8 @@
-"""Which items the systems of a test or a board have in common: their columns come into one order, or what is missing is named.
+"""Align the columns of the systems of a test or a board: bring them into one order, or name the missing items.
 
-A test is a board of two. Columns given as arrays are aligned by their order; columns given as `{id: value}` by id, in
-the order of the first column. Nothing is matched by guessing, and nothing is left out unless `on_missing` says so.
-Columns are named by pointers into a JSON request: `/u`, `/gold`, `/systems/A`.
+A test is a board of two systems. Arrays are aligned by their order; objects `{id: value}` are aligned by id, in the order of the first
+column. No match is guessed, and no item is left out unless `on_missing` allows it. Columns are named by pointers into a JSON request: `/u`,
+`/gold`, `/systems/A`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WHOLE_NUMBER = re.compile(r"0*([0-9]+)(?:\.0*)?")
 DROP = choices_of("on_missing", {"drop": "Leave such items out, and count them"})
 _MISSING_CHOICES = {
     "pairwise": "Compare each pair on the items that both have",
-    "complete": "Keep the items that all systems have",
+    "complete": "Compare only the items that all systems have",
 }
 MENDED = choices_of("on_missing", _MISSING_CHOICES)
 
@@ -44,32 +44,32 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ById:
-    """A column given as an object: one value per id, in the order they were written; `absent` are ids without a value."""
+    """A column sent as an object: one value per id, in the order in which they were written; `absent` lists ids without a value."""
 
     ids: list[str]
     values: Values
     absent: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
-        """How many items have a value."""
+        """The number of items that have a value."""
         return len(self.ids)
 
 
 @dataclass(frozen=True, slots=True)
 class Gapped:
-    """A column of n items, some without a value: the values that there are, and their positions in any order."""
+    """A column of n items, some without a value: the values, and their positions in any order."""
 
     values: Any
     positions: Positions
     n: int
 
     def __len__(self) -> int:
-        """How many items it has, missing ones included."""
+        """The number of items, including missing ones."""
         return self.n
 
     @property
     def in_order(self) -> bool:
-        """Whether it has a value of every item, in their order."""
+        """Whether the column has a value for every item, in order."""
         return len(self.positions) == self.n and bool((self.positions == np.arange(self.n)).all())
 
 
@@ -78,11 +78,11 @@ RawColumn = Values | ById | Gapped
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """All items that columns have values of, and which of them are compared: those that are `kept`, None for all in their order.
+    """All items with a value in any column; `kept` lists those that are compared, None for all in order.
 
-    `ids` are the items' ids, a range where they have none. `positions` are those of each column's values on the list, None
-    where it has all in this order. `keyed`: the columns came by id, and not in the order of the items. `largest` is how many
-    items the largest column has, those without a value included.
+    `ids` are the items' ids, a range if they have none. `positions` are those of each column's values in the list, None if the column has
+    all of them in this order. `keyed`: the columns were sent by id instead of in the order of the items. `largest` is the number of items
+    of the largest column, including those without a value.
     """
 
     ids: Sequence[Any]
@@ -92,19 +92,19 @@ class Items:
     kept: Positions | None = None
 
     def size(self, column: str) -> int:
-        """How many values a column has."""
+        """The number of values of a column."""
         positions = self.positions[column]
         return len(self.ids) if positions is None else len(positions)
 
     def has(self, column: str) -> NDArray[np.bool_]:
-        """Which items a column has a value of, shape (n,)."""
+        """A mask of the items for which a column has a value, shape (n,)."""
         positions = self.positions[column]
         mask = np.full(len(self.ids), positions is None)
         mask[() if positions is None else positions] = True
         return mask
 
     def of(self, column: Any, name: str) -> tuple[Any, Callable[[int], str]]:
-        """The cluster, weight, group or event of each item that is compared, and the pointer to it; None of None. Raises InvalidTest at `/<name>`."""
+        """The cluster, weight, group or event of each compared item, and the pointer to it; None if `column` is None. Raises InvalidTest at `/<name>`."""
         value, kept = name.removesuffix("s"), self.kept
         if isinstance(column, Mapping):
             if isinstance(self.ids, range):
@@ -127,22 +127,22 @@ class Items:
         return taken(column, kept), lambda index: f"/{name}/{kept[index]}"
 
     def codes(self, column: Any, name: str) -> tuple[NDArray[np.int64] | None, int | None]:
-        """The clusters or groups of the items as numbers, and how many there are."""
+        """The clusters or groups of the items as numbers, and their count."""
         return coded(self.of(column, name)[0])
 
     def named(self) -> Sequence[Any]:
-        """The ids of the items that are compared."""
+        """The ids of the compared items."""
         return self.ids if self.kept is None else [self.ids[index] for index in self.kept.tolist()]
 
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """How to take each column's values, and what items they are.
+    """The order in which to take each column's values, and the items they belong to.
 
-    `order` has positions in the given column, in the common order, by the columns' pointers; None to take all as they are. `present`,
-    where systems lack items and `on_missing` is pairwise, has the positions of those that they have. `pairing` has ids and clusters of the
-    n items; `matched` and `largest` are there where items were left out, or may have been. `lacking` are, with `on_missing` bounds, the
-    items that not both systems of a test have: positions in their columns, for values that are taken later.
+    `order` maps the pointer of each column to positions in that column, in the common order; None takes all values unchanged. `present`
+    has the positions of the items that a system has, if it lacks some and `on_missing` is pairwise. `pairing` has the ids and clusters
+    of the n items; its `matched` and `largest` are set if items were or could have been left out. `lacking` has, with `on_missing`
+    bounds, the items that one or both systems of a test lack: positions in their columns, for values that are taken later.
     """
 
     n: int
@@ -162,10 +162,10 @@ def align(
     columns: Mapping[str, RawColumn], *, ids: Sequence[Any] | None = None, clusters: Any = None, on_missing: Way = "error",
     distinct: bool = False,
 ) -> Aligned:  # fmt: skip
-    """Bring two columns or more, by their pointers, into one order; the systems of a board by name, in code-point order.
+    """Bring two or more columns, by their pointers, into one order; sort the systems of a board by name, in code-point order.
 
-    `distinct` promises that no id is there twice, which saves a pass. Raises InvalidTest, at the columns, `/ids` and `/clusters`: lengths
-    differ, ids repeat or do not match, there is nothing to compare, or the columns are not all of one form.
+    `distinct` promises that no id repeats, which saves a pass. Raises InvalidTest, at the columns, `/ids` and `/clusters`: lengths differ,
+    ids repeat or do not match, no item can be compared, or the columns mix forms.
     """
     keyed = {name: column for name, column in columns.items() if isinstance(column, ById)}
     if 0 < len(keyed) < len(columns):
@@ -221,7 +221,7 @@ def require_unique(ids: Sequence[Any]) -> None:
 
 
 def _by_key(columns: Mapping[str, ById]) -> Items:
-    """Columns by id on all ids that there are, in the order of the first column that has each."""
+    """Place columns by id on the list of all ids, each where the first column with it has it."""
     largest = max(len(column.ids) + len(column.absent) for column in columns.values())
     first = next(iter(columns.values()))
     absent = any(column.absent for column in columns.values())
@@ -243,7 +243,7 @@ def _by_key(columns: Mapping[str, ById]) -> Items:
 
 
 def _aligned(columns: Items, clusters: Any, on_missing: Way) -> Aligned:
-    """Bring columns that are placed on a list of items into its order."""
+    """Bring columns that are placed on a list of items into the order of that list."""
     n = len(columns.ids)
     if not any(map(columns.size, columns.positions)):
         first = next(iter(columns.positions))
@@ -253,7 +253,7 @@ def _aligned(columns: Items, clusters: Any, on_missing: Way) -> Aligned:
         _refuse_missing(columns)
     kept = np.ones(n, dtype=bool)
     if len(lacking) == len(columns.positions) and on_missing == "pairwise":
-        kept = np.logical_or.reduce([columns.has(name) for name in lacking])  # an item of no system is none
+        kept = np.logical_or.reduce([columns.has(name) for name in lacking])  # drop items that no system has
     for name in lacking:
         if on_missing != "pairwise" or name == GOLD:
             kept &= columns.has(name)
@@ -266,7 +266,7 @@ def _aligned(columns: Items, clusters: Any, on_missing: Way) -> Aligned:
     order, present = _taken(columns, kept)
     ids = None if isinstance(columns.ids, range) else items.named()
     pairing = Pairing(codes, n_clusters, by_id=columns.keyed or ids is not None, ids=ids)
-    if columns.keyed or lacking:  # how many values of each system of a test were left out
+    if columns.keyed or lacking:  # count the values of each system of a test that were left out
         alone = [columns.size(name) - matched if name in columns.positions else 0 for name in ("/u", "/v")]
         pairing = replace(pairing, matched=matched, only_u=alone[0], only_v=alone[1], largest=columns.largest)
     left = _lacking(columns, kept, clusters) if lacking and on_missing == BOUNDS else None
@@ -276,9 +276,9 @@ def _aligned(columns: Items, clusters: Any, on_missing: Way) -> Aligned:
 def _taken(
     columns: Items, kept: NDArray[np.bool_]
 ) -> tuple[dict[str, Positions | None], dict[str, Positions]]:
-    """Which values of each column to take in which order, None for all as they are; and the items that it has, where not all."""
+    """The values of each column to take, in order, None for all unchanged; and the items that it has, if it lacks some."""
     matched = int(kept.sum())
-    number: Any = None  # of a kept item among those kept
+    number: Any = None  # the position of a kept item among the kept ones
     if any(columns.size(name) < len(kept) for name in columns.positions):
         number = np.cumsum(kept) - 1
     order: dict[str, Positions | None] = {}
@@ -301,7 +301,7 @@ def _taken(
 
 
 def _lacking(columns: Items, kept: NDArray[np.bool_], clusters: Any) -> Gaps:
-    """The items that not both of two columns have."""
+    """The items that one or both of two columns lack."""
     has = {name: columns.has(name) for name in columns.positions}
     only = {name: mask & ~kept for name, mask in has.items()}
     rest = ~np.logical_or.reduce(list(has.values()))
@@ -317,7 +317,7 @@ def _lacking(columns: Items, kept: NDArray[np.bool_], clusters: Any) -> Gaps:
 
 
 def _refuse_missing(columns: Items) -> None:
-    """Name the systems of a board that lack items, or those of a test whose items have no counterpart, and the first ids."""
+    """Raise InvalidTest with the systems of a board that lack items, or those of a test with unmatched items, and the first ids."""
     has = {name: columns.has(name) for name in columns.positions}
     of_board, common = (
         any(name.startswith("/systems/") for name in has),
@@ -346,7 +346,7 @@ def _refuse_missing(columns: Items) -> None:
 
 
 def _forms_of(ids: Iterable[Any]) -> str:
-    """What to say of ids of which most are there twice: as numbers, in capitals or in Unicode's forms."""
+    """A hint if many ids occur in two forms: number formats, capitals or Unicode forms; else empty."""
     first: dict[str, str] = {}
     listed = [str(key) for key in ids]
     twice = [(before, key) for key in listed if (before := first.setdefault(_plainest(key), key)) != key]
@@ -362,13 +362,13 @@ def _plainest(key: str) -> str:
 
 
 def _called(pointer: str) -> str:
-    """A column as sentences call it: u, gold, ids, or a system by its name in quotes."""
+    """The name of a column for messages: u, gold, ids, or the name of a system in quotes."""
     *_, above, name = pointer.split("/")
     return quoted(name.replace("~1", "/").replace("~0", "~")) if above else name
 
 
 def coded(keys: Iterable[Any] | None) -> tuple[NDArray[np.int64] | None, int | None]:
-    """`numbered` of keys, where there are any."""
+    """`numbered`, or None if there are no keys."""
     return (None, None) if keys is None else numbered(keys)
 
 
@@ -387,7 +387,7 @@ def bounded_scores(
     take: Callable[[str, Positions | None], Column | Repeated],
     missing_range: tuple[float, float],
 ) -> Scores:
-    """The scores of u and v with what is missing, anything in the range; `take` has the values at positions of a column."""
+    """The scores of u and v with their missing outcomes, which may be anything in the range; `take` returns the values of a column at positions."""
     u, v = (take(name, aligned.order.get(name)) for name in ("/u", "/v"))
     left = aligned.lacking
     if left is None:
@@ -401,7 +401,7 @@ def bounded_scores(
 
 
 PointerMap = Callable[[str], str]
-# Where an item of a column stands (its position there, the rest of the pointer); the whole column, where the item is None.
+# Finds an item of a column (by its position there and the rest of the pointer), or the column if the item is None.
 Place = Callable[[str, int | None, Sequence[str]], str]
 # A value for each item, by position or by id.
 OfItems = Sequence[Any] | Mapping[str, Any] | None
@@ -410,10 +410,10 @@ COLUMNS = frozenset({"stay", "swap", "gold", "u", "v", "ids", "clusters", "weigh
 
 @dataclass(frozen=True, slots=True)
 class PairedColumns:
-    """The columns of a test (of its two systems, or stay and swap) or of one data set of a board as they were sent.
+    """The columns of a test (of its two systems, or stay and swap) or of one data set of a board, as sent.
 
-    The systems of a board are in code-point order. `place` finds a column (`/systems/A`, `/gold`, `/ids`, `/weights`), or an item
-    of it, in what was sent; None for JSON requests.
+    The systems of a board are in code-point order. `place` finds a column (`/systems/A`, `/gold`, `/ids`, `/weights`), or an item of it, in
+    the data that was sent; None for JSON requests.
     """
 
     systems: Mapping[str, RawColumn]
@@ -424,18 +424,18 @@ class PairedColumns:
     weights: OfItems = None
     groups: OfItems = None
     event: OfItems = None
-    distinct: bool = False  # no id is there twice
+    distinct: bool = False  # no id repeats
     of_test: bool = False
 
     def columns(self) -> dict[str, RawColumn]:
-        """The columns of values by their pointers: gold first in a test, whose items are in its order, and last on a board."""
+        """The columns of values by their pointers: gold is first in a test, which follows its order, and last on a board."""
         gold = {} if self.gold is None else {GOLD: self.gold}
         if self.of_test:
             return gold | {f"/{name}": column for name, column in self.systems.items()}
         return {system_pointer(name): column for name, column in self.systems.items()} | gold
 
     def aligned(self, on_missing: Way) -> Aligned:
-        """How the columns come into one order; raises InvalidTest as `align` does."""
+        """Align the columns; raises InvalidTest as `align` does."""
         columns = self.columns()
         lengths = {None if isinstance(one, ById | Gapped) else len(one) for one in columns.values()}
         if self.ids is None and self.clusters is None and len(lengths) == 1 and lengths.isdisjoint((None, 0)):
@@ -446,20 +446,20 @@ class PairedColumns:
         )
 
     def whole(self, pointer: str) -> str:
-        """The map for pointers to whole columns, and to ids and clusters, before items are aligned."""
+        """Map pointers to whole columns, ids and clusters, before items are aligned."""
         column, index, rest = item_of(pointer) or ("", None, [])
         if self.place is None or (index is not None and column not in ("ids", "clusters")):
             return pointer
         return self.place(pointer if index is None else f"/{column}", index, rest)
 
     def within(self, outer: PointerMap) -> PairedColumns:
-        """The same board, whose places are inside of something else."""
+        """The same board with its places inside another document."""
         place = self.place
         assert place is not None
         return replace(self, place=lambda column, index, rest: outer(place(column, index, rest)))
 
     def pointer_map(self, aligned: Aligned) -> PointerMap:
-        """The map for pointers to items in the common order."""
+        """Map pointers to items in the common order."""
         columns = self.columns()
 
         def pointer_map(pointer: str) -> str:

@@ -1,4 +1,4 @@
-"""Lists of decoded values as columns: arrays of numbers, or checked lists of labels.
+"""Convert lists of decoded values to columns: arrays of numbers, or checked lists of labels.
 
 Numbers are exact. Integers stay integers (int64), decimals are the doubles nearest to what was written, and a
 column of both must keep all values exactly. Correct data is checked at C speed, without a Python loop over the items;
@@ -22,7 +22,7 @@ from ..statistics.paired import Column, NamedCounts, Repeated
 from .quoting import escaped, quoted
 
 MAX_EXACT_INT = 2**53
-# Of any table. A thousand named counts of two systems with ids and clusters are half of it.
+# The limit for any table; a thousand named counts of two systems with ids and clusters use half of it.
 MAX_COLUMNS = 4_096
 MAX_NAMED = 5
 
@@ -44,7 +44,7 @@ def numbers(values: list[Any], *, may_hold_booleans: bool = True) -> Column:
     """A column of shape (n,): int64 when every value is an integer, float64 otherwise.
 
     `may_hold_booleans=False` promises that there are none, which saves a pass over the values. Raises InvalidTest, relative to the column
-    (`/17`): something is not a finite number, or not one the column can hold exactly.
+    (`/17`): a value is not a finite number, or the column cannot hold it exactly.
     """
     try:
         column: Column = np.frombuffer(array("q", values), dtype=np.int64)
@@ -75,7 +75,7 @@ def _decimals(values: list[Any]) -> NDArray[np.float64]:
 
 
 def _not_numbers(values: list[Any]) -> InvalidTest:
-    """An error that names the first few values that are not valid numbers."""
+    """Return an error that names the first few values that are not valid numbers."""
     found = (_flaw_of(value, f"/{index}") for index, value in enumerate(values))
     flaws = tuple(islice((flaw for flaw in found if flaw is not None), MAX_NAMED))
     return InvalidTest(flaws[0].detail if flaws else "This is not a column of numbers.", flaws=flaws)
@@ -96,7 +96,7 @@ def _flaw_of(value: Any, pointer: str) -> Flaw | None:
 def labels(values: list[Any]) -> list[Any]:
     """A column of items for predictions: every item one label (a string or an integer; `1` and `"1"` differ), or every item a list of labels.
 
-    Raises InvalidTest, relative to the column (`/17` or `/17/2`): something else is there.
+    Raises InvalidTest, relative to the column (`/17` or `/17/2`): a value is neither.
     """
     kinds = set(map(type, values))
     if kinds <= LABELS:
@@ -106,7 +106,7 @@ def labels(values: list[Any]) -> list[Any]:
             _refuse_labels(item, f"/{index}", LABELS)
         return values
     _refuse_labels(values, "", LABELS | {list})
-    # Labels here, lists there.
+    # The error for a column of both labels and lists.
     index = next(i for i, value in enumerate(values) if type(value) is not type(values[0]))
     detail = "Some items are single labels and some are lists of labels; they must all be of one form."
     raise _at(index, "mixed_items", detail)
@@ -168,7 +168,7 @@ def tuples(values: list[Any], *, may_hold_booleans: bool = True) -> Column:
 
 
 def named_counts(value: dict[str, Any], *, may_hold_booleans: bool = True) -> NamedCounts:
-    """`{name: [counts]}`; arrays of integers may stand in for lists. Raises InvalidTest."""
+    """Read `{name: [counts]}`; arrays of integers may replace lists. Raises InvalidTest."""
     _refuse_names(list(value))
     result: dict[str, Column] = {}
     for name, column in value.items():
@@ -189,7 +189,7 @@ def named_counts(value: dict[str, Any], *, may_hold_booleans: bool = True) -> Na
 
 
 def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> NamedCounts:
-    """`{name: count}` for every item, all with the same names; raises InvalidTest, pointers `/17/tp`."""
+    """Read `{name: count}` of every item, all with the same names; raises InvalidTest, pointers `/17/tp`."""
     for index, value in enumerate(values):
         if type(value) is not dict:
             detail = (
@@ -201,7 +201,7 @@ def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> 
         _refuse_names(names)
     for index, value in enumerate(values):
         if value.keys() != values[0].keys():
-            odd = min(value.keys() ^ values[0].keys())  # the same one whatever the hashes
+            odd = min(value.keys() ^ values[0].keys())  # independent of hash order
             detail = (
                 f"All items need the same counts: {quoted(odd)} is not in this item and in the first one."
             )
@@ -215,7 +215,7 @@ def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> 
 
 
 def whole(column: Column) -> Column:
-    """The column as it is; raises InvalidTest at the first number that is not a count."""
+    """Return the column unchanged; raises InvalidTest at the first number that is not a count."""
     wrong = (column < 0) | (column > MAX_COUNT)
     if column.dtype != np.int64:
         wrong |= column != np.rint(column)
@@ -226,7 +226,7 @@ def whole(column: Column) -> Column:
 
 
 def to_decimals(values: Column | Repeated, decimals: int) -> Column | Repeated:
-    """Scores rounded as numpy.round does: half to even of the double times a power of ten."""
+    """Round scores as numpy.round does: half to even of the double times a power of ten."""
     if isinstance(values, Repeated):
         rounded = to_decimals(values.values, decimals)
         assert not isinstance(rounded, Repeated)
@@ -239,7 +239,7 @@ def to_decimals(values: Column | Repeated, decimals: int) -> Column | Repeated:
 
 
 def _lengths(values: list[Any]) -> NDArray[np.int64] | None:
-    """How long each list is; None where the first item is none, or there is none."""
+    """The length of each list; None if the first item is not a list, or there are no items."""
     if not values or type(values[0]) is not list:
         return None
     _require_uniform(values)
@@ -247,7 +247,7 @@ def _lengths(values: list[Any]) -> NDArray[np.int64] | None:
 
 
 def _numbers(values: list[Any], *, may_hold_booleans: bool) -> Column:
-    """One number per item. Lists are looked for only where the items are no numbers: most are."""
+    """One number per item. Look for lists only if this fails, as most items are numbers."""
     try:
         return numbers(values, may_hold_booleans=may_hold_booleans)
     except InvalidTest:
@@ -266,7 +266,7 @@ def _require_uniform(values: list[Any]) -> None:
 
 
 def _flat(values: list[Any], lengths: NDArray[np.int64], *, may_hold_booleans: bool) -> Column:
-    """All numbers end to end; flaws point at the item and the number in it."""
+    """Join the numbers of all items; flaws point at the item and the number in it."""
 
     def place(pointer: str) -> str:
         position, ends = int(pointer[1:]), np.cumsum(lengths)

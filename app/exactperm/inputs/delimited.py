@@ -1,7 +1,7 @@
-"""Delimited text: what separates its columns, what is cut at C speed, and the rows of any other.
+"""Read delimited text: guess its separator, split plain tables at C speed, and iterate over the rows of any other.
 
-Two columns of numbers without a header, and tables with the header `u,v` and perhaps `id`, `cluster` and `weight`, in any order:
-what the fast path does not take is read by `frame`, as a file is.
+The fast path takes two columns of numbers without a header, and tables with the header `u,v` and optionally `id`, `cluster` and
+`weight`, in any order; `frame` reads all others, as it reads files.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LOOKED_AT = 20
 
 
 def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> dict[str, Any] | None:
-    """The columns of the usual body, cut at C speed: no quotes, no empty lines, JSON-like numbers, as many fields a line; None for others."""
+    """Split the usual body into columns at C speed: no quotes, no empty lines, JSON-like numbers, equally many fields on every line; None for others."""
     flat = _flat(body)
     first, _, rest = flat.partition(b"\n")
     fields_of_first = first.decode("ascii", "replace").split(delimiter, len(HEADER))
@@ -56,7 +56,7 @@ def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> dict[str, Any]
 
 
 def plain_counts(body: bytes | bytearray, delimiter: Delimiter) -> dict[str, Any] | None:
-    """Four columns of integers without a header, at C speed; None for anything else."""
+    """Read four columns of integers without a header at C speed; None for any other text."""
     flat = _flat(body)
     whole = None
     if is_grid(flat, list(HEADERLESS_COUNTS), delimiter):
@@ -74,13 +74,13 @@ def _whole_columns(flat: bytes, delimiter: Delimiter, width: int) -> list[Column
 
 
 def counts_of(columns: Sequence[Column]) -> dict[str, Any]:
-    """The counts of both systems by name, of columns without names."""
+    """The counts of both systems by name, from columns without names."""
     counts = iter(columns)
     return {role: {"tp": next(counts), "incorrect": next(counts)} for role in "uv"}
 
 
 def is_grid(text: bytes, names: list[str], delimiter: str) -> bool:
-    """Whether every line has one field per name: a line's end must be every k-th separator and no other."""
+    """Whether every line has one field per name: exactly every k-th separator must be a line end."""
     if b'"' in text or b"\r" in text or b"\0" in text:
         return False
     characters = np.frombuffer(text, dtype=np.uint8)
@@ -107,9 +107,9 @@ class TooWide(NotDelimited):
 
 
 def csv_rows(text: str, delimiter: str, *, start: int = 0) -> Iterator[tuple[int, list[str]]]:
-    """Rows, one at a time, with the number of their last line; `start` lines come before the text. Raises NotDelimited, TooWide.
+    """Yield rows with the number of their last line; `start` lines come before the text. Raises NotDelimited, TooWide.
 
-    A line without quotes that is too wide is refused before it is split, so that a wide file costs no more than its text.
+    An overlong line without quotes is refused before it is split, so that a wide file needs no more memory than its text.
     """
     begins_row = True  # the next line does not continue a quoted field
 
@@ -132,7 +132,7 @@ def csv_rows(text: str, delimiter: str, *, start: int = 0) -> Iterator[tuple[int
         raise NotDelimited(start + reader.line_num, str(error)) from None
 
 
-# What separates columns, by the first lines of a table; and a line cut into fields, quotes and all
+# Guess the separator by the first lines of a table; split a line into fields
 
 
 def declared_delimiter(line: str) -> str | None:
@@ -142,9 +142,9 @@ def declared_delimiter(line: str) -> str | None:
 
 
 def guessed_delimiter(lines: Sequence[str]) -> str:
-    """What separates the fields of a table, by its first lines: what its first line has outside of quotes.
+    """Guess the separator of a table by its first line, outside of quotes.
 
-    Where that has semicolons and commas, commas may be decimal: the one counts of which all lines have as many.
+    If the line has semicolons and commas, the commas may be decimal: choose the one that all of the first lines have equally often.
     """
     first = [QUOTED.sub("", line.strip()) for line in lines[:LOOKED_AT] if line.strip()]
     if not first:
@@ -155,12 +155,12 @@ def guessed_delimiter(lines: Sequence[str]) -> str:
         numbers = all(parsed(field) is not None or COMMA.fullmatch(field) is not None for field in fields)
         return ";" if (numbers if even[0] == even[1] else even[0]) else ","
     found = next((delimiter for delimiter in GUESSED_DELIMITERS if delimiter in first[0]), ",")
-    # A name of two words above one column of numbers is no table of two columns.
+    # A name of two words above one column of numbers is not a header of two columns.
     return "," if found == " " and len(first) > 1 and not any(" " in line for line in first[1:]) else found
 
 
 def fields_of(line: str, delimiter: str) -> list[str]:
-    """The fields of a line, as a table has them; a quoted field that ends on another line is cut off."""
+    """Split a line into fields; a quoted field that continues on the next line is cut off."""
     if '"' not in line:
         return line.split() if delimiter == " " else line.split(delimiter)
     try:
@@ -170,6 +170,6 @@ def fields_of(line: str, delimiter: str) -> list[str]:
 
 
 def is_quoted(line: str, delimiter: str) -> bool:
-    """Whether the fields of a header are in quotes, all of them, as R's write.table has it."""
+    """Whether all fields of a header are in quotes, as R's write.table writes them."""
     names = [name.strip() for name in line.split(delimiter)]
     return all(len(name) > 1 and name[0] == name[-1] == '"' for name in names)

@@ -1,8 +1,8 @@
-"""Decompress content codings: gzip and zstd, one at a time, up to a limit on the inflated size; and the members of zip archives.
+"""Decompress gzip and zstd content codings, up to a limit on the inflated size, and the members of zip archives.
 
-A body is inflated piece by piece and refused as soon as it is over the limit, so that a small body that inflates to a
-large one costs no more than the limit. It is also read piece by piece: a decoder copies the bytes after the end of a
-member, so that a body given as a whole would be copied once for every member.
+Output is produced piece by piece and refused as soon as it exceeds the limit, so that a decompression bomb costs no more than the
+limit. Input is also passed in pieces: a decoder copies the bytes after the end of a member, so that passing the whole body would copy
+it once for every member.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ MAX_MEMBERS = 1000
 
 
 def _gzip_member(source: BytesIO) -> Iterator[bytes]:
-    """One member of RFC 1952."""
+    """Inflate one member (RFC 1952)."""
     member = zlib.decompressobj(GZIP_WINDOW_BITS)
     rest = b""
     piece = b""
     while not member.eof:
-        if not rest and len(piece) < PIECE_BYTES:  # nothing is left inside
+        if not rest and len(piece) < PIECE_BYTES:  # the decoder holds no more output
             rest = source.read(FED_BYTES)
             if not rest:
                 raise MalformedBody("The gzip data is truncated: it ends in the middle of a member.")
@@ -54,7 +54,7 @@ def _gzip_member(source: BytesIO) -> Iterator[bytes]:
 
 
 def _zstd_frame(source: BytesIO) -> Iterator[bytes]:
-    """One frame of RFC 8878."""
+    """Inflate one frame (RFC 8878)."""
     options = {int(zstd.DecompressionParameter.window_log_max): ZSTD_WINDOW_LOG}
     frame = zstd.ZstdDecompressor(options=options)
     while not frame.eof:
@@ -65,7 +65,7 @@ def _zstd_frame(source: BytesIO) -> Iterator[bytes]:
     source.seek(-len(frame.unused_data), SEEK_CUR)
 
 
-# How one member of each coding is read, and the error of its library.
+# The reader of one member of each coding, and the error of its library.
 MEMBERS: Mapping[str, tuple[Callable[[BytesIO], Iterator[bytes]], type[Exception]]] = {
     "gzip": (_gzip_member, zlib.error),
     "zstd": (_zstd_frame, zstd.ZstdError),
@@ -74,7 +74,7 @@ CODINGS = tuple(MEMBERS)
 
 
 def decode(body: bytes | bytearray, coding: str, *, max_bytes: int) -> bytes:
-    """The body without its content coding, one of CODINGS; raises MalformedBody, and BodyTooLarge of more than `max_bytes`."""
+    """Remove a content coding, one of CODINGS; raises MalformedBody, and BodyTooLarge if the result exceeds `max_bytes`."""
     if not body:
         raise MalformedBody("There is no compressed data; the body is empty.")
     member, library_error = MEMBERS[coding]
@@ -103,14 +103,14 @@ def inflated(content: bytes, *, max_bytes: int) -> bytes:
 
 @dataclass(slots=True)
 class Archive:
-    """A zip archive that is a file: members are unpacked while all together have at most `left` bytes; `hint` says what writes others."""
+    """A file that is a zip archive. Members may unpack to `left` bytes in total; `hint` names tools that write readable archives."""
 
     source: Source
     left: int
     hint: str
 
     def opened(self) -> zipfile.ZipFile:
-        """The archive; raises MalformedBody."""
+        """Open the archive; raises MalformedBody."""
         try:
             return zipfile.ZipFile(BytesIO(self.source.content))
         except DAMAGED:
@@ -118,7 +118,7 @@ class Archive:
             raise self.source.malformed(1, "not_a_zip", why) from None
 
     def unpacked(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-        """A member; raises MalformedBody, InvalidTest where its compression is not read, BodyTooLarge."""
+        """Unpack a member; raises MalformedBody, BodyTooLarge, and InvalidTest if its compression method is not supported."""
         source, name = self.source, info.filename
         if info.file_size > self.left:
             raise source.too_large("unpacked, it is larger than allowed.")
@@ -127,7 +127,7 @@ class Archive:
             raise source.refused("", "unsupported_compression", detail + self.hint, name)
         try:
             with archive.open(info) as member:
-                # Without a size it would inflate all of it before it counts.
+                # Without a size, read() would inflate the whole member before checking.
                 content = member.read(info.file_size + 1)
         except DAMAGED:
             detail = f"{source.label}: the member {name[:80]} is damaged."

@@ -1,4 +1,4 @@
-"""A file format: a reader, the files and options it takes, and how its files are recognised."""
+"""Describe a file format: its reader, the files and options it takes, and how to recognise its files."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ COMMENT = re.compile(r"#\s*(?:newdoc|newpar|[\w.]+\s*=)")
 
 
 class Sign(IntEnum):
-    """How certain it is that files have a format. The surest sign decides; of equal ones, the format listed first."""
+    """How certain it is that files have a format. The strongest sign decides; among equals, the format listed first."""
 
     NONE = 0
     LINES = 1  # numbers or text, line by line
-    SHAPE = 2  # every line has the shape that the format gives it
+    SHAPE = 2  # every line has the shape of the format
     HEADER = 3  # names of columns
-    MARK = 4  # what no other format has
+    MARK = 4  # a feature of no other format
 
 
 class FirstLook:
-    """The part of the files that a guess looks at: roles, and the first bytes of one file as text or JSON."""
+    """The part of the files that a guess uses: roles, and the first bytes of one file as text or JSON."""
 
     def __init__(self, files: Mapping[str, Source]) -> None:
         self.files = files
@@ -45,12 +45,12 @@ class FirstLook:
         self.is_json = not self.is_archive and self.text.lstrip()[:1] in ("{", "[")
 
     def other(self, role: str) -> FirstLook:
-        """The same look at the file in another role."""
+        """The first look at the file in another role."""
         return FirstLook({role: self.files[role]})
 
     @cached_property
     def record(self) -> dict[str, Any] | None:
-        """The JSON object on the first line, if that is a record of its own and not a whole document."""
+        """The JSON object on the first line, if it is a record and not the whole document."""
         line = object_in(self._first_line) if self.is_json else None
         if line is None or not self._is_single_line:
             return line
@@ -59,12 +59,12 @@ class FirstLook:
 
     @cached_property
     def _is_single_line(self) -> bool:
-        """Whether nothing comes after the first line that holds anything."""
+        """Whether only empty lines follow the first non-empty one."""
         return b"\n" not in self.source.content.strip()
 
     @cached_property
     def _first_line(self) -> str:
-        """The first line of text, even where it is longer than what is looked at."""
+        """The first line of text, even if it is longer than the part that a guess uses."""
         first, end, _ = self.text.lstrip().partition("\n")
         content = self.source.content.removeprefix(UTF8_BOM)
         if end or len(content) <= START_BYTES:
@@ -85,14 +85,14 @@ class FirstLook:
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The JSON object that is the whole file; empty if it is none, or if its first line is a record."""
+        """The JSON object that is the whole file; empty if the file is not an object, or if its first line is a record."""
         if not self.is_json or self.text.lstrip().startswith("[") or self.record is not None:
             return {}
         return object_in(self.source.content.removeprefix(UTF8_BOM).decode("utf-8", "replace")) or {}
 
     @cached_property
     def whole(self) -> dict[str, Any]:
-        """The only JSON object of the file, on one line or on many; empty if it holds another thing."""
+        """The only JSON object of the file, on one or several lines; empty for other files."""
         return self.document or (self.record or {} if self._is_single_line else {})
 
     @cached_property
@@ -107,7 +107,7 @@ class FirstLook:
 
     @cached_property
     def delimiter(self) -> str:
-        """What separates the columns of the first line: as line 1 says, or by the look of the lines."""
+        """The separator of the columns: as declared on line 1, or guessed."""
         return declared_delimiter(self.text.partition("\n")[0].rstrip("\r")) or guessed_delimiter(self.rows)
 
     @cached_property
@@ -119,24 +119,23 @@ class FirstLook:
 
     @cached_property
     def table(self) -> list[list[str]]:
-        """The first lines as fields of a table, comments on top left out; a last line that may be cut off as well."""
+        """The first lines as rows of a table, without comments at the top and without a last line that may be cut off."""
         rows = list(itertools.dropwhile(lambda row: row.startswith("#"), self.rows))
         cells = [[field.strip() for field in fields_of(row, self.delimiter)] for row in rows]
         return cells[:-1] if len(self.text) >= START_BYTES and len(cells) > 1 else cells
 
 
-# A reader: files by role, options and the format's name in, a reading or an InputError out.
+# The signature of a reader: from files by role, options and the name of the format to a reading; raises InputError.
 Read = Callable[[Mapping[str, Source], ReaderOptions, str], Reading]
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A reader with the files it takes by role, the options it uses, and a line that says what it reads.
+    """A reader, the roles of its files, the options it uses, and a one-line summary of the format.
 
-    `kinds` are the kinds of tests that its readings may be; none where the statistic follows from the format alone.
-    `statistics` are the values of the option `statistic` that it understands itself. `delimiter` is its default.
-    `suffixes` are the ends of names of text files that tell the format where their content does not.
-    `several` says whether the systems may have a file for each task, `zero` whether a missing item may count 0.
+    `kinds` are the kinds of tests that its readings may be; empty if the statistic follows from the format. `statistics` are the values of
+    the option `statistic` that the reader handles. `delimiter` is its default. `suffixes` are endings of names of text files that decide if
+    the content does not. `several`: whether the systems may have a file for each task. `zero`: whether a missing item may count 0.
     """
 
     name: str
@@ -148,7 +147,7 @@ class Format:
     statistics: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     delimiter: str | None = None
-    sign: Callable[[FirstLook], Sign] = lambda _: Sign.NONE  # of formats that are read only when named
+    sign: Callable[[FirstLook], Sign] = lambda _: Sign.NONE  # for formats that are read only if named
     suffixes: tuple[str, ...] = ()
     several: bool = True
     zero: bool = False

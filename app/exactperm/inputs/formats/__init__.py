@@ -1,1 +1,1 @@
-"""Readers of the evaluation files people already hold: one module a format, `catalogue.read` for all of them."""
+"""Read the files of evaluation tools: one module per format or family; `catalogue.read` reads any of them."""

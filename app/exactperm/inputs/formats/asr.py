@@ -1,7 +1,7 @@
-"""Speech recognition: counts per utterance in a table, or transcripts aligned here: NIST `.trn`, or Kaldi's with ids in front.
+"""Read speech recognition: counts per utterance in a table, or transcripts to align: NIST `.trn`, or Kaldi's with ids in front.
 
-Counts are `errors` and `ref_words`; their ratio is the word error rate, and is exact. The cluster is the call, or
-speaker: a column of the table, or the part of an utterance's id before its first `-` or `_`, as in NIST's sclite.
+Counts are `errors` and `ref_words`; their ratio is the exact word error rate. The cluster is the call or speaker: a column of the table, or
+the part of an utterance's id before its first `-` or `_`, as in NIST's sclite.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ..reader import ReaderOptions, Reading, Source, choose, choose_metric, in_w
 from .outputs_by_id import SystemOutputs, scores_reading
 from .roles import needed
 
-# Files of named numbers per item, one file a system: what ASR and MT scorers write as tables with a header
+# Tables with named numbers per item, one file per system, as ASR and MT scorers write them
 
 NO_CLUSTER = "_"
 
 
 @dataclass(frozen=True, slots=True)
 class CountFile:
-    """One system's table, and its columns of ids and clusters; `header` has its other columns in lower case."""
+    """The table of one system, and its columns of ids and clusters; `header` has the other columns in lower case."""
 
     data: Frame
     key: str
@@ -39,7 +39,7 @@ class CountFile:
     header: tuple[str, ...]
 
     def outputs(self, names: Sequence[str], reader: NumberReader) -> SystemOutputs:
-        """The values of these columns, a row of them for each item."""
+        """The values of these columns, one row per item."""
         data = self.data
         rows = data.tuples([str(data.chosen("metric", name)) for name in names], reader)
         clusters = None if self.cluster is None else data.keys_known(self.cluster)
@@ -53,7 +53,7 @@ class CountFile:
 def count_file(
     source: Source, ids: tuple[str, ...], clusters: tuple[str, ...], options: ReaderOptions, notes: list[str]
 ) -> CountFile:
-    """Read one system's table; `ids` and `clusters` are the names their columns may have. Raises InvalidTest where one is lacking."""
+    """Read one system's table; `ids` and `clusters` are the names their columns may have. Raises InvalidTest if one is lacking."""
     data = table(source, options, notes)
     if not data.has_header:
         raise source.refused(1, "no_header", "a header with the names of the columns is needed.")
@@ -78,8 +78,8 @@ NAMES = ("errors", "ref_words")
 PARTS = ("substitutions", "deletions", "insertions")
 IDS = ("utterance", "utt_id", "utt", "id", "segment")
 CLUSTERS = ("call", "speaker", "session", "cluster")
-# What marks the line with the counts of an utterance, as tools print it, the line with its id, and the counts: of correct,
-# substituted, deleted and inserted words, or of errors and words. Other lines hold words.
+# How tools print the counts of an utterance: the mark of the line with counts, the line with the id, and the counts, either of correct,
+# substituted, deleted and inserted words or of errors and words. Other lines hold words.
 PRINTED = tuple(
     (mark, re.compile(key), re.compile(re.sub("{(.+?)}", r"(?P<\1>[0-9]{1,9})", counts)))
     for mark, key, counts in (
@@ -93,7 +93,7 @@ PRINTED = tuple(
         ("Scores: (#C", r"id: \((.+)\)\s*", r"Scores: \(#C #S #D #I\) {c} {s} {d} {i}\s*"),
     )
 )
-TEXT, HEARD = "text", "pred_text"  # of NeMo's manifests, and those of the Open ASR Leaderboard
+TEXT, HEARD = "text", "pred_text"  # fields of NeMo's manifests, and of those of the Open ASR Leaderboard
 SPEAKER = re.compile(r"[^-_]+")
 UTTERANCE = re.compile(r"(?P<words>.*)\((?P<id>[^()\s]+)\)\s*")
 IN_FRONT = re.compile(r"(?P<id>[^\s;|]+)(?:[ \t]*\|\|\|[ \t]*|\t|;|(?P<blank> +)|$)(?P<words>.*)")
@@ -102,7 +102,7 @@ LEAST_COMMON, LEAST_WITH_DIGITS = 0.9, 0.8
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
-    """Counts `errors` and `ref_words`; or 1 for an utterance without an error, for `utterance_accuracy`."""
+    """Read counts `errors` and `ref_words`; for `utterance_accuracy`, 1 for an utterance without an error."""
     notes: list[Any] = []
     name = options.metric or (options.statistic if options.statistic in STATISTICS else None)
     if name is not None and name not in STATISTICS:
@@ -139,7 +139,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 @parsed_once
 def _counted(source: Source, options: ReaderOptions, notes: list[Any]) -> SystemOutputs:
-    """A table of counts; `errors` is its column or the sum of its parts, which must agree if both are there."""
+    """Read a table of counts; `errors` is a column or the sum of its parts, which must agree if both are present."""
     printed = _printed_in(source.content[:START_BYTES].decode("utf-8", "replace").splitlines())
     if printed is not None:
         return _per_utterance(source, *printed, notes)
@@ -160,14 +160,14 @@ def _counted(source: Source, options: ReaderOptions, notes: list[Any]) -> System
 
 
 def _printed_in(lines: Sequence[str]) -> tuple[str, re.Pattern[str], re.Pattern[str]] | None:
-    """How the counts of utterances are printed in the first lines of a file; None where they are not."""
+    """The style in which the first lines of a file print counts of utterances; None if they do not."""
     return next((each for each in PRINTED if any(map(each[2].fullmatch, lines[:MAX_LINES]))), None)
 
 
 def _per_utterance(
     source: Source, mark: str, id_of: re.Pattern[str], counts_of: re.Pattern[str], notes: list[Any]
 ) -> SystemOutputs:
-    """The counts of utterances between lines of words."""
+    """Read the counts of utterances between lines of words."""
     outputs, key = SystemOutputs(source), ""
     for line, text in enumerate(source.lines(notes), 1):
         named, found = id_of.fullmatch(text), counts_of.fullmatch(text)
@@ -184,19 +184,19 @@ def _per_utterance(
 
 
 def _manifest(source: Source, notes: list[Any]) -> SystemOutputs:
-    """Lines of JSON with what was said and what was heard."""
+    """Read lines of JSON with reference and hypothesis."""
     outputs, records = SystemOutputs(source), read_records(source, notes, flat=False).records
     said, heard = ([str(row.get(name) or "").split() for _, row in records] for name in (TEXT, HEARD))
     for index, (record, errors) in enumerate(zip(records, word_errors(said, heard), strict=True)):
         key = record.value.get("audio_filepath")
         missing_text = not isinstance(record.value.get(HEARD), str)
         outputs.add(str(key or index), None if missing_text else (errors, len(said[index])), record.path)
-    notes.append("Words are compared as they are written: capitals and punctuation count.")
+    notes.append("Words are compared as written: capitals and punctuation count.")
     return outputs
 
 
 def _row(file: CountFile, row: int, value: dict[str, int | float]) -> tuple[int | float, int | float]:
-    """Errors and words of the reference; raises InvalidTest at a count that is none, or at errors that are not the sum."""
+    """Errors and words of the reference; raises InvalidTest at a value that is not a count, or at errors that differ from the sum."""
     total = sum(value[part] for part in PARTS if part in value)
     errors = value.get("errors", total)
     wrong = next((name for name, count in value.items() if not isinstance(count, int) or count < 0), None)
@@ -215,7 +215,7 @@ def _row(file: CountFile, row: int, value: dict[str, int | float]) -> tuple[int 
 
 @parsed_once
 def _transcript(source: Source, notes: list[Any]) -> SystemOutputs:
-    """The words of every utterance; raises InvalidTest naming a line without an id, or with one that was there before."""
+    """The words of every utterance; raises InvalidTest at a line without an id, or with an id that repeats."""
     read = SystemOutputs(source)
     filled = [(number, line) for number, line in enumerate(source.lines(notes), 1) if line.strip()]
     texts, pattern = [line for _, line in filled], UTTERANCE
@@ -264,7 +264,7 @@ def _system(
 
 
 def word_errors(references: Sequence[Sequence[str]], hypotheses: Sequence[Sequence[str]]) -> list[int]:
-    """Substitutions, deletions and insertions of every utterance; raises InvalidTest where jiwer (the extra `asr`) is not installed."""
+    """Substitutions, deletions and insertions of every utterance; raises InvalidTest if jiwer (the extra `asr`) is not installed."""
     try:
         import jiwer
     except ImportError:
@@ -283,7 +283,7 @@ def word_errors(references: Sequence[Sequence[str]], hypotheses: Sequence[Sequen
 
 @dataclass(frozen=True, slots=True)
 class InFront:
-    """Ids in front of the lines of a file, and the texts after them; `blank` where only a blank is between."""
+    """The ids in front of the lines of a file, and the texts after them; `blank` if a blank separates them."""
 
     ids: list[str]
     texts: list[str]
@@ -291,7 +291,7 @@ class InFront:
 
 
 def ids_in_front(files: Sequence[Sequence[str]]) -> list[InFront] | None:
-    """The ids in front of all lines of files, as Kaldi and others write them; None where these are words.
+    """The ids in front of all lines of files, as Kaldi and others write them; None if these look like words.
 
     Ids are unique in each file, nine of ten are in all files, and four of five have a digit.
     """

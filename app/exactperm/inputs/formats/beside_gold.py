@@ -1,14 +1,12 @@
-"""Labels or scores of systems beside gold: one table or JSON records, of two systems or of many; or a file each, paired by id.
+"""Read labels or scores of systems with gold: one table or JSON records of two or more systems, or one file per system, paired by id.
 
-`labels`: a label per item: `id,label` in files gold, u and v; `{"id", "gold", "pred"}` in u and v; or one table `id,gold,u,v`. The
-statistic is accuracy, unless `statistic` says another.
+`labels` has a label per item: `id,label` in files gold, u and v; `{"id", "gold", "pred"}` in u and v; or one table `id,gold,u,v`. The
+statistic is accuracy, unless `statistic` names another. `ranking` has labels, human scores or times as gold (y_true, target, human_score,
+time in other tools) beside scores of the systems: `label,score_u,score_v`, or one file each; `group` and `event` are optional. The default
+is AUC for two labels, concordance for times, and Kendall's tau for other numbers, unless `statistic` names another. (Names:
+sklearn.metrics.roc_auc_score, lifelines.utils.concordance_index, R's survival::Surv.)
 
-`ranking`: gold is labels, human scores or times (what other tools call y_true, target, human_score, time), beside scores of the
-systems: `label,score_u,score_v`, or a file each; and there may be `group` and `event`. Two labels make an AUC, times a
-concordance, other numbers Kendall's tau, unless `statistic` says what. (Names: sklearn.metrics.roc_auc_score,
-lifelines.utils.concordance_index, R's survival::Surv.)
-
-Either may have clusters. Where no file has ids and each is one column beside gold, items are paired by their order.
+Both may have clusters. If no file has ids and each has one column beside gold, items are paired by their order.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ ACCURACY = StatisticSpec("accuracy")
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What systems give, and names of columns: of gold, of a system, of one where gold is in a file of its own; `stems` stand before u and v."""
+    """The kind of outputs, and usual names of columns: gold, a system, a system if gold is in another file; `stems` precede u and v."""
 
     what: str
     gold: tuple[str, ...]
@@ -58,14 +56,14 @@ OUTPUTS = {"labels": LABELS, "ranking": SCORES}
 
 
 class Columns:
-    """Which columns of a frame are what; `others` may be those of systems, as those that are `chosen` are. Only scores have groups and events."""
+    """The roles of the columns of a frame; `others` may be systems, and the `chosen` ones are. Only scores have groups and events."""
 
     def __init__(
         self, data: Frame, options: ReaderOptions, outputs: Outputs, *, has_gold: bool = True, chosen: Collection[str] = (),
         beside: Sequence[Frame] = (),
     ) -> None:  # fmt: skip
         def column(option: str, given: str | None, usual: Sequence[str]) -> str | None:
-            """The column here; none where only files `beside` have the one that an option names."""
+            """The column of this frame; None if only the frames `beside` have the column that an option names."""
             absent = given is not None and data.find((given,)) is None
             elsewhere = absent and any(frame.find((str(given),)) for frame in beside)
             return None if elsewhere else data.chosen(option, given, usual)
@@ -82,16 +80,16 @@ class Columns:
         self.others = [name for name in data.names if name in usual - taken]
 
     def side(self, systems: Collection[str]) -> Side:
-        """The rows of the frame; what is gold or of a system is no key."""
+        """The rows of the frame; columns of gold and systems are not keys."""
         return Side(self.data, frozenset((self.gold, self.cluster, self.group, self.event, *systems)))
 
     def of_rows(self, what: str) -> list[Any] | None:
-        """The cluster, the group or the event of each row."""
+        """The cluster, group or event of each row."""
         name = getattr(self, what)
         return None if name is None else self.data.events(name) if what == "event" else self.data.keys(name)
 
     def needed_gold(self, options: ReaderOptions, why: str = "", code: str | None = None) -> str:
-        """The column of gold; raises InvalidTest where none is, or where several columns of a table may be."""
+        """The column of gold; raises InvalidTest if there is none, or if several columns of a table could be."""
         listed = self.others or list(self.data.names)
         several = [name for name in self.data.names if is_one_of(name, names.SURELY_GOLD)]
         if options.gold_column is None and len(several) > 1 and (code or self.outputs is SCORES):
@@ -103,7 +101,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of gold or of a system, and the ids of its rows; None where these are told by their order."""
+    """A column of gold or of a system, and the ids of its rows; None if rows are identified by their order."""
 
     of: Columns
     name: str
@@ -115,14 +113,14 @@ class Column:
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
-    """Gold and the labels or scores of both systems."""
+    """Read gold and the labels or scores of both systems."""
     notes: list[Any] = []
     outputs = OUTPUTS[format_]
     if "file" in files:
         data = named(files["file"], options, notes)
         chosen = {options.system_u, options.system_v} - {None}
         of, gold = _of_table(data, options, outputs, [str(name) for name in chosen])
-        # As chosen, called u and v after a stem, or the only two that are left or whose names tell.
+        # The chosen columns, those named u and v after a stem, or the only two that remain or have names of systems.
         pairs = [[data.find((f"{stem}{role}",)) for role in "uv"] for stem in outputs.stems if not chosen]
         named_so = next((pair for pair in pairs if set(pair) <= set(of.others)), None)
         systems = (
@@ -162,7 +160,7 @@ def _ids_of_table(
 
 
 def _ids(data: Frame, key: Key, at: str = "") -> list[str] | None:
-    """The ids of all rows; raises InvalidTest where one is none, or repeats, as of the column `at`."""
+    """The ids of all rows; raises InvalidTest at the column `at` if one is missing or repeats."""
     if not key.columns:
         return None
     name = key.columns[0]
@@ -180,9 +178,9 @@ def _ids(data: Frame, key: Key, at: str = "") -> list[str] | None:
 def read_systems(
     source: Source, options: ReaderOptions, wanted: Sequence[str] | None, format_: str, *, untold: bool
 ) -> ManySystems:
-    """The scores of many systems, or their labels; systems are the columns that are `wanted`, or all that have no other role.
+    """Read the scores or labels of many systems: the `wanted` columns, or all that have no other role.
 
-    Where it is `untold` whether numbers are scores, what may be labels is asked about. Raises MalformedBody, InvalidTest.
+    If it is `untold` whether numbers are scores, refuse numbers that may be labels. Raises MalformedBody, InvalidTest.
     """
     notes: list[Any] = []
     data = named(source, options, notes)
@@ -243,7 +241,7 @@ def read_systems(
 
 
 def _present_column(outputs: Outputs, values: list[Any], role: str) -> RawColumn:
-    """A column, and which rows have a value, where not all have."""
+    """A column, with the rows that have a value if some have none."""
     own, at = known_of(values)
     column: Any = own if outputs is LABELS else column_of(own, role)
     return column if at is None else Gapped(column, at, len(values))
@@ -252,7 +250,7 @@ def _present_column(outputs: Outputs, values: list[Any], role: str) -> RawColumn
 def _values(
     outputs: Outputs, golds: Mapping[str, Column], systems: Mapping[str, Column], options: ReaderOptions, notes: list[Any]
 ) -> dict[str, list[Any]]:  # fmt: skip
-    """The values of columns of gold and of systems, None where there is none; labels are read alike in all of them."""
+    """The values of columns of gold and systems, None if missing; labels are read in one way in all of them."""
     if outputs is LABELS:
         return labels_of({role: (own.of.data, own.name) for role, own in {**golds, **systems}.items()})
     numbers = {role: own.of.data.numbers(own.name, options, notes) for role, own in systems.items()}
@@ -261,7 +259,7 @@ def _values(
 
 
 def _default(of: Columns, gold: Collection[Any], gold_name: str) -> StatisticSpec:
-    """What is asked of scores beside such gold; of labels their accuracy."""
+    """The default statistic: accuracy of labels; for scores it follows from gold."""
     if of.outputs is LABELS:
         return ACCURACY
     if of.event is not None or is_one_of(gold_name, names.TIME):
@@ -301,7 +299,7 @@ def _files(
 
 
 def _gold(of: Columns, options: ReaderOptions, *, alone: bool) -> str:
-    """The column of gold in its file, or in one of a system where it is `alone` beside it."""
+    """The column of gold in its file, or in the file of a system (`alone`: there is no file gold)."""
     if of.gold is None and len(of.others) == 1 and not alone:
         return of.others[0]
     why = "There is no file gold, and no column of gold, such as gold or y_true. " if alone else ""
@@ -309,7 +307,7 @@ def _gold(of: Columns, options: ReaderOptions, *, alone: bool) -> str:
 
 
 def _system(of: Columns, options: ReaderOptions, *, alone: bool) -> str:
-    """The column of a system: as chosen, by its name, or the only one left; unless `alone` it may be called as gold is in the other file."""
+    """The column of a system: the chosen one, by its name, or the only one left; unless `alone` it may have a name of gold."""
     data, outputs = of.data, of.outputs
     usual = [name for name in outputs.named if find(of.others, (name,)) is not None]
     name = data.chosen("score_column", options.score_column or options.metric, usual)
@@ -355,7 +353,7 @@ def _reading(
 def _merged_gold(
     golds: Sequence[Column], first: ValuesById, second: ValuesById, *, dropped: bool
 ) -> ValuesById:
-    """Gold of both files, which must agree; where items are `dropped`, of all items."""
+    """Merge gold of both files, which must agree; of all items if missing ones are `dropped`."""
     known = _agreed(golds, "gold", [first.values, second.values])
     if not dropped or first.ids is None:
         return first
@@ -365,7 +363,7 @@ def _merged_gold(
 
 
 def _of_items(golds: Sequence[Column], what: str) -> Any:
-    """The cluster (or group, or event) of each item, which the files with gold must agree about: by id, or by their order."""
+    """The cluster, group or event of each item, by id or by order; files with gold must agree."""
     columns = [own.of.of_rows(what) for own in golds]
     if all(values is None for values in columns):
         return None
@@ -378,7 +376,7 @@ def _of_items(golds: Sequence[Column], what: str) -> Any:
 
 
 def _agreed(golds: Sequence[Column], what: str, columns: Sequence[Any]) -> dict[Any, Any]:
-    """The value of each item, by id or by its number; raises InvalidTest where files disagree."""
+    """The value of each item, by id or by its number; raises InvalidTest if files disagree."""
     known: dict[Any, Any] = {}
     for own, values in zip(golds, columns, strict=True):
         data = own.of.data
@@ -395,7 +393,7 @@ def _agreed(golds: Sequence[Column], what: str, columns: Sequence[Any]) -> dict[
 
 
 def _raw_column(outputs: ValuesById, role: str, on_missing: OnMissingOutcome, notes: list[Any]) -> RawColumn:
-    """The items that have a value; raises InvalidTest for the others, unless they are dropped."""
+    """The items that have a value; raises InvalidTest at others, unless they are dropped."""
     known, at = known_values(outputs, role, on_missing, notes), known_of(outputs.values)[1]
     if outputs.ids is not None:
         return known
@@ -406,7 +404,7 @@ def predictions_by_id(
     gold: ValuesById, u: ValuesById, v: ValuesById, on_missing: OnMissingOutcome, notes: list[Any], *, groups: Any = None,
     clusters: Any = None, events: Any = None, are_labels: bool = False,
 ) -> Predictions:  # fmt: skip
-    """Gold and what both systems gave, in the order of gold; groups, clusters and events go by id as well, or by order. Raises InvalidTest."""
+    """Gold and the outputs of both systems, in the order of gold; groups, clusters and events are by id or by order. Raises InvalidTest."""
     if on_missing == BOUNDS:
         raise no_bounds()
     truth, *systems = (

@@ -1,4 +1,4 @@
-"""All formats by name, and the one way from uploaded files to a reading."""
+"""List all formats by name, and read uploaded files with the right one."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ AUTO = "auto"
 NAMED = 8  # formats in a sentence
 MARKDOWN_RULE = re.compile(r"[|\s:-]*-[|\s:-]*")
 ZERO = "zero"
-# What the kinds of data in files are called; statistics are grouped by them.
+# The titles of the kinds of data in files; statistics are grouped by them.
 KINDS: Mapping[Kind, str] = {
     "scores": "Scores, one number per item",
     "counts": "Counts per item",
     "predictions": "Labels and tags, with gold",
     "segments": "Translations, with references",
 }
-# In the order in which they are listed; of equal signs the first decides.
+# In the order in which they are listed; among equal signs the first wins.
 _ALL: tuple[Format, ...] = (
     asr.FORMAT, mt.COUNTS, beside_gold.OF_LABELS, mt.METRICS, beside_gold.OF_SCORES,
     tables.MQM, tables.TSV, tables.CSV, tables.JSONL,
@@ -47,7 +47,7 @@ if len(FORMATS) < len(_ALL):
     _twice = next(name for name in FORMATS if sum(format_.name == name for format_ in _ALL) > 1)
     raise TypeError(f"Two formats are called {_twice}: an installed package has one of that name.")
 ALIASES: Mapping[str, str] = {alias: format_.name for format_ in _ALL for alias in format_.aliases}
-# Only tables have these.
+# Options that only tables have.
 TABLE_OPTIONS = frozenset(("decimal", "delimiter", "id_column", "score_column", "system_column"))
 # Statistics of one label per item.
 OF_LABELS = frozenset(
@@ -65,7 +65,7 @@ ALWAYS = frozenset(("sheet", "statistic"))
 def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions) -> Reading:
     """Read files by role (`u`, `v`, `gold`, `ref`, `qrels`, `documents`, or `file` for both systems in one).
 
-    Raises MalformedBody, and InvalidTest where a choice must be made as well; at `/files/<role>/…` and `/options/<name>`.
+    Raises MalformedBody, and InvalidTest (also if the caller must choose); at `/files/<role>/…` and `/options/<name>`.
     """
     if not files:
         raise InvalidTest.at("/files", "missing_file", "There are no files; give u and v, or one file.")
@@ -76,12 +76,15 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     if found is None and "file" in by_role and by_role["file"].is_body:
         _refuse_ambiguous(
             FirstLook(by_role), name, options
-        )  # its type is no choice between labels and scores
+        )  # a content type does not choose between labels and scores
     reader = FORMATS[name]
     only(by_role, reader.roles, name)
     refuse_unused(sorted(options.given()), reader.uses | ALWAYS, name)
     if options.on_missing == ZERO and not reader.zero:
-        detail = f"The format {name} does not count missing items 0: that is of trec, as trec_eval -c, and of inspect. Set `on_missing=drop`, or add them."
+        detail = (
+            f"The format {name} does not count missing items as 0; only trec (as trec_eval -c) and "
+            "inspect do. Set `on_missing=drop`, or add them."
+        )
         raise InvalidTest.at("/options/on_missing", "no_zero", detail)
     if options.delimiter is None and reader.delimiter is not None:
         options = replace(options, delimiter=reader.delimiter)
@@ -107,7 +110,7 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
 def format_of(
     by_role: Mapping[str, Source], format_: str, options: ReaderOptions
 ) -> tuple[str, Guess | None]:
-    """The name of the format, and what told it where it was guessed; raises InvalidTest where there is none."""
+    """The name of the format, and the guess if it was guessed; raises InvalidTest if no format fits."""
     name = ALIASES.get(format_.lower(), format_.lower())
     found = None
     if name == AUTO:
@@ -126,13 +129,13 @@ def format_of(
 
 
 def _refuse_ambiguous(look: FirstLook, name: str, options: ReaderOptions) -> None:
-    """Refuse a table of which nobody knows whether it holds labels or scores, unless an option tells."""
+    """Refuse a table that may hold labels or scores, unless an option decides."""
     if name in TABLES and not options.given() & {"gold_column", "statistic"}:
         labels.refuse_ambiguous(look, name, {options.system_u, options.system_v} - {None})
 
 
 def _read_several(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions) -> Reading:
-    """The reading of systems that have a file for each task."""
+    """Read systems that have a file for each task."""
     some = {role: file.parts[0] if file.parts else file for role, file in files.items()}
     one_each, _ = as_text(sources(some), options)
     name, _ = format_of(one_each, format_, options)
@@ -148,7 +151,7 @@ def _read_several(files: Mapping[str, UploadedFile], format_: str, options: Read
 
 
 def _beside_gold(guessed: str, look: FirstLook, options: ReaderOptions) -> str:
-    """The guessed format; that of scores or labels beside gold where a table may have it, and the column of gold or the statistic is named."""
+    """The guessed format, or that of scores or labels with gold if a table may have gold and its column or the statistic is named."""
     if guessed not in {RANKED, LABELLED, *TABLES}:
         return guessed
     named = guessed in TABLES and options.given() & {"gold_column", "event_column"}
@@ -159,12 +162,12 @@ def _beside_gold(guessed: str, look: FirstLook, options: ReaderOptions) -> str:
 
 
 def may_be_either(guessed: str, name: str, options: ReaderOptions) -> bool:
-    """Whether only the column of gold said that a table has scores, so that they may be labels."""
+    """Whether only the column of gold indicated that a table has scores, so that they may be labels."""
     return name == RANKED and guessed in TABLES and options.statistic is None
 
 
 def format_by_statistic(statistic: str | None) -> str | None:
-    """The format of scores or of labels beside gold, if that is what a statistic compares with gold."""
+    """The format of scores or of labels with gold, by what the statistic compares; None for other statistics."""
     if statistic in PAIRWISE:
         return RANKED
     return LABELLED if statistic in OF_LABELS else None
@@ -172,14 +175,14 @@ def format_by_statistic(statistic: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """The name of a format, and what told it."""
+    """The name of a format, and the evidence for it."""
 
     name: str
     looked_at: str = "the files' first bytes"
 
 
 def _beside_gold_file(options: ReaderOptions) -> str:
-    """The format of a submission beside its solution, by what the statistic compares; raises InvalidTest."""
+    """The format of files u and v with a file gold, by what the statistic compares; raises InvalidTest."""
     format_ = format_by_statistic(options.statistic)
     if format_ is None:
         detail = (
@@ -193,9 +196,9 @@ def _beside_gold_file(options: ReaderOptions) -> str:
 
 
 def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
-    """The format with the surest sign in the files' first bytes; else by their names, or by options of tables; raises InvalidTest.
+    """Guess the format by the strongest sign in the files' first bytes, by file names, or by options of tables; raises InvalidTest.
 
-    A format that does not take the files in their roles is the last choice, as its refusal says more than none.
+    A format that does not take these roles is the last choice, since its refusal is more specific.
     """
     look = FirstLook(files)
     if len(look.rows) > 1 and look.rows[0].lstrip().startswith("|") and MARKDOWN_RULE.fullmatch(look.rows[1]):
@@ -220,18 +223,21 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
     if best.sign(look) is not Sign.NONE:
         of_gold = best.name in TABLES and look.roles == {"u", "v", "gold"}
         return Guess(_beside_gold_file(options) if of_gold else best.name)
-    # A JSON object with numbers that are named after metrics, such as sacreBLEU and evaluate write.
+    # A JSON object of numbers named after metrics, such as sacreBLEU and evaluate write.
     numbers = [name for name, value in look.whole.items() if type(value) in (int, float)]
     metrics = [name for name in (*numbers, str(look.whole.get("name"))) if of_name(name) is not None]
     refuse_metrics_for_ids(metrics if numbers else [], look.source.pointer, f"{look.source.label}: ")
     alike = [each for each in fitting if look.is_json == any("json" in one for one in each.suffixes)]
     likely = [each.name for each in alike or fitting or _ALL]
-    detail = f"{look.source.label}: neither its first bytes nor its name tell the format; name it with `format`, such as {_some(likely)}."
+    detail = (
+        f"{look.source.label}: neither the first bytes nor the file name show the format; name it with "
+        f"`format`, such as {_some(likely)}."
+    )
     raise InvalidTest.at("/options/format", "unknown_format", detail)
 
 
 def _some(names: Sequence[str]) -> str:
-    """Some formats of a list, tables first, and where the others are."""
+    """A few names of formats, tables first, and where to find the others."""
     first, more = sorted(names, key=lambda name: name not in {AUTO, *TABLES}), len(names) - NAMED
     return ", ".join(first[:NAMED]) + (f" and {more} more, which docs/files.md lists" if more > 0 else "")
 

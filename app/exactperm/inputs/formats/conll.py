@@ -1,15 +1,14 @@
-"""Files of one token a line: CoNLL columns of BIO tags, BIOES and BILOU too, and CoNLL-U (UPOS, XPOS, LEMMA, UAS and LAS).
+"""Read files with one token per line:
 
-Columns of tags have gold, u and v in files of their own; or gold and prediction side by side:
+CoNLL columns of BIO, BIOES or BILOU tags, and CoNLL-U (UPOS, XPOS, LEMMA, UAS and LAS). Columns of tags have gold, u and v in three files,
+or gold and prediction side by side:
 
 * `gold`, `u` and `v`: the token and its tag (UNER's .iob2 has an index before, other tags and annotators after them);
 * `u` and `v` alone: the last two columns of tags are gold and prediction, as conlleval reads them;
 * one `file`: the last three are gold, u and v.
 
-If other columns of tags differ from these, they must be chosen.
-
-Items are sentences of tags; span_f1 takes each apart. Documents (`# newdoc`, `-DOCSTART-`, or a table `documents` with
-one line a sentence) can be clusters.
+If other columns of tags differ from these, options must choose. Items are sentences of tags; span_f1 extracts their spans. Documents
+(`# newdoc`, `-DOCSTART-`, or a table `documents` with one line a sentence) can be clusters.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from ..quoting import quoted, quoted_apart
 from ..reader import ReaderOptions, Reading, Source, choose, choose_metric, parsed_once
 from .roles import needed
 
-# Sentences, an empty line after each; and the documents that they are in, as clusters
+# Sentences, each followed by an empty line, and their documents as clusters
 
 DOCSTART = "-DOCSTART-"
 NEWDOC = re.compile(r"#\s*newdoc\b(?:\s*id\s*=\s*(?P<id>.*))?")
@@ -46,9 +45,9 @@ DELIMITERS = "\t,|;"
 
 @dataclass(slots=True)
 class Sentences:
-    """The sentences of a file: rows of columns with their lines; the document that each is in, and its id, where they are marked.
+    """The sentences of a file: rows of columns with their lines; the document and id of each, if marked.
 
-    `comments` and `docstarts` are numbers of lines that hold no token.
+    `comments` and `docstarts` count lines that hold no token.
     """
 
     source: Source
@@ -61,7 +60,7 @@ class Sentences:
 
     @property
     def width(self) -> int:
-        """How many columns the tokens have."""
+        """The number of columns of the tokens."""
         return len(self.rows[0][0])
 
     def column(self, column: int) -> list[list[str]]:
@@ -73,7 +72,7 @@ class Sentences:
         return (row[column] for sentence in self.rows for row in sentence)
 
     def find(self, column: int, wanted: Callable[[str], bool]) -> tuple[int, str] | None:
-        """The first such value in a column, with its line."""
+        """The first matching value in a column, with its line."""
         found = set(filter(wanted, set(self.values(column))))
         lines = itertools.chain.from_iterable(self.lines if found else ())
         return next(
@@ -85,9 +84,9 @@ def sentences(
     source: Source, lines: Sequence[str], row_of: Callable[[int, str, int], list[str] | None], is_comment: Callable[[str,
     int], bool],
 ) -> Sentences:  # fmt: skip
-    """Read the lines of a file; `row_of` makes the columns of a line, None where the line holds no token.
+    """Read the lines of a file; `row_of` splits a line into columns, None if it holds no token.
 
-    Both functions get how many tokens of the sentence came before. Raises MalformedBody, InvalidTest.
+    Both functions get the number of preceding tokens of the sentence. Raises MalformedBody, InvalidTest.
     """
     found = Sentences(source)
     document: str | None = None
@@ -123,7 +122,7 @@ def sentences(
 def require_same(
     base: Sentences, system: Sentences, columns: tuple[int, int], what: str, below: object, *, ids: bool = False
 ) -> None:  # fmt: skip
-    """Refuse other sentences, or another value in a column of each: another tokenisation cannot be paired; raises InvalidTest."""
+    """Refuse different sentences, or different values in a column: another tokenisation cannot be paired. Raises InvalidTest."""
     source, role, (mine, other) = system.source, base.source.role, columns
     for index, (expected, rows) in enumerate(zip(base.rows, system.rows, strict=False)):
         lines, numbers = base.lines[index], system.lines[index]
@@ -155,7 +154,7 @@ def require_same(
 def document_clusters(
     documents: Sequence[str | None], wanted: str | None, source: Source, notes: list[Any]
 ) -> list[str] | None:
-    """The document of every sentence if documents are the clusters, else None; raises InvalidTest where a sentence is in none."""
+    """The document of every sentence if documents are the clusters, else None; raises InvalidTest if a sentence has none."""
     names = list(dict.fromkeys(key for key in documents if key is not None))
     if wanted is None:
         if names:
@@ -206,12 +205,12 @@ GOLD_HINT = (
 ENTITY = frozenset(("B-", "I-", "E-", "S-", "L-", "U-"))
 TAG = re.compile(r"O|[BIESLU](?:-.+)?")
 
-# Gold, u and v: the file and the column of its tags.
+# Gold, u or v: the file and its column of tags.
 Sides = list[tuple[Sentences, int]]
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
-    """Predictions of tag sequences."""
+    """Read predictions of tag sequences."""
     notes: list[Any] = []
     sides = _sides(files, options, notes, format_)
     scheme = _scheme(sides, options, notes)
@@ -240,8 +239,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 def _tokens(source: Source, notes: list[Any]) -> Sentences:
     """Read a file of columns between tabs or blanks.
 
-    A token may be `#`: a line is a comment only if it looks like one (`# newdoc`, `# text = …`), or, in a file of
-    tabs, if it has none. A line with more or fewer columns than the others is refused.
+    A token may be `#`: a line is a comment only if it looks like one (`# newdoc`, `# text = …`), or, in a file of tabs, if it has none.
+    Lines with more or fewer columns than the others are refused.
     """
     lines = source.lines(notes)
     tokens_of = (line for line in lines if line.strip() and not line.startswith(("#", DOCSTART)))
@@ -267,7 +266,7 @@ def _tokens(source: Source, notes: list[Any]) -> Sentences:
 
 
 def _scheme(sides: Sides, options: ReaderOptions, notes: list[Any]) -> Scheme:
-    """The scheme as chosen; where ner_mode is strict, by the letters of the tags."""
+    """The chosen scheme; with strict ner_mode, the scheme by the letters of the tags."""
     letters = {value[:1] for tokens, column in sides for value in tokens.values(column)}
     ends = sorted(letters & set("ESLU"))
     if ends:
@@ -311,7 +310,7 @@ def _sides(files: Mapping[str, Source], options: ReaderOptions, notes: list[Any]
 def _tags_in(
     system: Sentences, options: ReaderOptions, roles: tuple[str, ...], notes: list[Any]
 ) -> list[int]:
-    """The columns of tags of these roles in one file: all are chosen, or none."""
+    """The columns of tags of these roles in one file; options choose all of them, or none."""
     columns = [getattr(options, f"tag_column_{role}") for role in roles]
     names, alone = " and ".join(marked(f"tag_column_{role}") for role in roles), len(roles) == 1
     if alone:
@@ -337,14 +336,14 @@ def _tags_in(
 
 
 def _token_column(tokens: Sentences, options: ReaderOptions) -> int:
-    """The first column; the second where the first counts the tokens of a sentence from 1, as UNER's does."""
+    """The first column; the second if the first counts the tokens of a sentence from 1, as UNER's does."""
     if options.token_column is not None:
         return _chosen(tokens, options.token_column)
     return 1 if _counts_tokens(tokens) else 0
 
 
 def _chosen(tokens: Sentences, column: int) -> int:
-    """The index of a column whose number is counted from one; raises InvalidTest if there is none."""
+    """Convert a column number, counted from one, to an index; raises InvalidTest if there is no such column."""
     if column > tokens.width:
         detail = f"there are {tokens.width} columns, and no column {column}."
         raise tokens.source.refused(tokens.lines[0][0], "wrong_field_count", detail)
@@ -359,10 +358,10 @@ def _counts_tokens(tokens: Sentences) -> bool:
 
 
 def _tag_columns(tokens: Sentences, token: int, wanted: int, options: str) -> list[int]:
-    """The columns of BIO tags after the token, if they are certain; raises InvalidTest (`options` choose among them).
+    """The columns of BIO tags after the token, if unambiguous; raises InvalidTest (`options` choose among them).
 
-    As many as are `wanted`; or all there are, if these agree; or the last ones of the file, where gold and predictions stand beside each
-    other, as conlleval reads them, if those before tag something else (chunks). After an index and a token the tag follows (UNER).
+    These are the `wanted` number of columns; or all, if they agree; or the last ones, if gold and predictions are side by side, as
+    conlleval reads them, and earlier columns tag something else (chunks). After an index and a token the tag follows (UNER).
     """
     tagged = []
     n = sum(map(len, tokens.rows))
@@ -393,7 +392,7 @@ def _tag_columns(tokens: Sentences, token: int, wanted: int, options: str) -> li
 
 
 def _are_last(tokens: Sentences, tagged: list[int], wanted: int) -> bool:
-    """Whether gold and predictions are the last columns, and those of tags before them have other types, or are the same."""
+    """Whether the last columns are gold and predictions: earlier columns of tags have other types, or are equal."""
     last = tagged[-wanted:]
     if last != list(range(tokens.width - wanted, tokens.width)):
         return False
@@ -406,7 +405,7 @@ def _are_last(tokens: Sentences, tagged: list[int], wanted: int) -> bool:
 
 
 def _no_tags(tokens: Sentences, column: int, why: str, options: str, hint: str = "") -> InvalidTest:
-    """The refusal that names the first value of a column that is not a tag."""
+    """Return the refusal that names the first value of a column that is not a tag."""
     first = tokens.lines[0][0], tokens.rows[0][0][column]
     number, value = tokens.find(column, lambda value: not TAG.fullmatch(value)) or first
     detail = f"{why}; column {column + 1} here is {quoted(value)}. {hint}"
@@ -415,7 +414,7 @@ def _no_tags(tokens: Sentences, column: int, why: str, options: str, hint: str =
 
 
 def _sign(look: FirstLook) -> Sign:
-    """Whether one column after the token holds BIO tags in every line."""
+    """Whether a column after the token holds BIO tags on every line."""
     if not look.rows:
         return Sign.NONE
     rows = [row.split("\t") if "\t" in look.rows[0] else row.split() for row in look.rows[:-1] or look.rows]
@@ -430,10 +429,10 @@ CONLL = Format(
 )  # fmt: skip
 
 
-# CoNLL-U: items are sentences (or words); a document (`# newdoc`) can be a cluster. Only words are scored: lines of multiword tokens (`3-4`)
+# CoNLL-U: items are sentences or words; a document (`# newdoc`) can be a cluster. Only words are scored: lines of multiword tokens (`3-4`)
 # and empty nodes (`8.1`) are skipped, and counted in the notes. LAS compares the universal part of DEPREL, before the colon, as
-# conll18_ud_eval.py does; las_full compares all of it. The `conllu` package is not used because it gives no line numbers, fills up short
-# rows with `_`, and lets blanks separate columns. It is the oracle of this reader's test.
+# conll18_ud_eval.py does; las_full compares all of it. The `conllu` package is not used because it has no line numbers, pads short rows
+# with `_`, and lets blanks separate columns. The tests compare this reader with it.
 
 TREEBANKS = ("gold", "u", "v")
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
@@ -442,7 +441,7 @@ WORD = re.compile(r"[1-9][0-9]*")
 RANGE = re.compile(r"[0-9]+-[0-9]+")
 TREEBANK_LINE = re.compile(rf"\d[^\t]*(?:\t[^\t]*){{{len(COLUMNS) - 1}}}")
 EMPTY_NODE = re.compile(r"[0-9]+\.[0-9]+")
-# The columns that must all be right.
+# The columns that must be right, by metric.
 METRICS: Mapping[str, tuple[str, ...]] = {
     "upos": ("UPOS",),
     "xpos": ("XPOS",),
@@ -452,12 +451,12 @@ METRICS: Mapping[str, tuple[str, ...]] = {
     "las_full": ("HEAD", "DEPREL"),
 }
 UNIVERSAL = "las"
-SENTENCE = "_sentence"  # upos_sentence: 1 where the whole sentence is right
+SENTENCE = "_sentence"  # upos_sentence: 1 if the whole sentence is right
 STATISTICS = (*METRICS, *(metric + SENTENCE for metric in METRICS))
 
 
 def read_conllu(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
-    """Counts `correct` and `total` per sentence or word; or 0/1 per sentence for a `_sentence` metric."""
+    """Read counts `correct` and `total` per sentence or word, or 0/1 per sentence for a `_sentence` metric."""
     notes: list[Any] = []
     name = (options.metric or (options.statistic if options.statistic in STATISTICS else None) or "").lower()
     if name not in STATISTICS:
@@ -472,7 +471,7 @@ def read_conllu(files: Mapping[str, Source], options: ReaderOptions, format_: st
     for system, own in zip(systems, labels, strict=True):
         for column, wanted in of_gold.items():
             mine, other = (set(itertools.chain.from_iterable(each)) for each in (wanted, own[column]))
-            if column != "HEAD" and mine.isdisjoint(other):  # of another scheme, or another column
+            if column != "HEAD" and mine.isdisjoint(other):  # another scheme, or another column
                 detail = f"no {column} of this file occurs in gold: here is {quoted(min(other))}, in gold {quoted(min(mine))}."
                 raise system.source.refused(system.lines[0][0], "labels_never_match", detail, column)
     for own in labels:
@@ -527,7 +526,7 @@ def _treebank(source: Source, notes: list[Any]) -> Sentences:
 
 
 def _labels(bank: Sentences, metric: str) -> dict[str, list[list[str]]]:
-    """The columns that a metric compares; raises InvalidTest where one is `_` throughout: it was not filled in."""
+    """The columns that a metric compares; raises InvalidTest if one is `_` throughout, hence not filled in."""
     found = {}
     for name in METRICS[metric]:
         column = bank.column(COLUMNS.index(name))
@@ -543,7 +542,7 @@ def _labels(bank: Sentences, metric: str) -> dict[str, list[list[str]]]:
 def _pairing_of_treebank(
     gold: Sentences, options: ReaderOptions, notes: list[Any], total: np.ndarray[tuple[int], np.dtype[np.int64]]
 ) -> Pairing:  # fmt: skip
-    """Clusters of the items: documents of sentences; documents or sentences of words. Sentences may have ids."""
+    """The clusters of the items: documents of sentences, or documents or sentences of words. Sentences may have ids."""
     by_word = options.items == "word"
     if options.clusters == "sentence" and by_word:
         return Pairing(*coded(np.repeat(np.arange(len(total)), total).tolist()))

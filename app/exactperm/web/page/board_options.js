@@ -14,7 +14,7 @@ const ADJUSTMENTS = {
 };
 const LISTED = { auto: "As many as fit", all: "All", significant: "Significant ones only", none: "None" };
 const MISSING = {
-  error: "Refuse", pairwise: "Compare each pair on the items that both have", complete: "Keep the items that all systems have",
+  error: "Refuse", pairwise: "Compare each pair on the items that both have", complete: "Compare only the items that all systems have",
 };
 const FAMILIES = { dataset: "Each data set by itself", all: "All data sets together" };
 const AGGREGATES = { macro: "Each data set weighs the same", micro: "Each item weighs the same", null: "No overall board" };
