@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from ..errors import relocated
 from ..service.batch import Item, OfAList, elements, head_of, item_of, kind_of_json, members_of, text_of
-from ..service.messages import STORE, of_a_list, refuse_to_store
-from ..service.query import prefixed
+from ..service.messages import AT_STORE, STORE, of_a_list, refuse_to_store
 
 State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 ACTIVE: tuple[State, ...] = ("queued", "running")
@@ -143,8 +141,8 @@ class Envelope:
         request = members_of(text_of(body), "")["request"]
         pointer = "/request/tests"
         members = members_of(request, "/request", ("tests",), (STORE,))
-        with relocated(prefixed("/request")):
-            refuse_to_store(of_a_list(members.get(STORE)))
+        at = f"/request{AT_STORE}"
+        refuse_to_store(of_a_list(members.get(STORE), at), pointer=at)
         tests = elements(members["tests"], most, pointer)
         return [item_of(text, f"{pointer}/{at}") for at, text in enumerate(tests)]
 

@@ -23,7 +23,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..answers.test import Fraction2
-from ..errors import ExactpermError, InputError, InvalidTest, PlanTooLarge, relocated
+from ..errors import REFUSALS, ExactpermError, InputError, InvalidTest, PlanTooLarge, located, prefixed
 from ..execution.ipc import Control, Unbounded
 from ..inference.compare.compare import PreparedCompare
 from ..inference.compare.pair_tests import BinomialValues, Joined, Listed, PairTests, SumValues, concatenated
@@ -32,7 +32,6 @@ from ..service.batch import Item, call_of, chunk_count, runs_of
 from ..service.compare.comparison import ParsedCompare, slices_of
 from ..service.messages import JSON, OFFERED, Job as Call, Kind, Limits, RenderedResponse
 from ..service.parse import inflated
-from ..service.query import prefixed
 from ..settings import Settings
 from .model import BATCH, Envelope, JobPlan, kind_of
 
@@ -236,8 +235,10 @@ def plan_job(asked: Submission, body: bytes | bytearray, control: Control) -> Jo
 def _plan_single(envelope: Envelope, asked: Submission, body: bytes | bytearray) -> JobPlan:
     item = envelope.only(body)
     call = call_of(item.head, asked.limits, asked.request_id)
-    with relocated(prefixed("/request")):
+    try:
         _, prepared, _ = pipeline.planned(call, item.content, Unbounded())
+    except REFUSALS as error:
+        raise located(error, prefixed("/request")) from None
     chunks: tuple[Any, ...] = (None,)
     tests = 1
     if isinstance(prepared, PreparedCompare):

@@ -14,9 +14,9 @@ from typing import Any, cast
 
 from pydantic_core import from_json
 
-from ..errors import InputError, InvalidTest, marked, relocated
+from ..errors import InputError, InvalidTest, PointerMap, chained, marked, prefixed
 from ..inputs import delimited, json_text
-from ..inputs.alignment import PointerMap, item_of
+from ..inputs.alignment import item_of
 from ..inputs.formats import numpy_files
 from ..inputs.formats.catalogue import ALIASES, AUTO
 from ..inputs.formats.tables import COUNT_STATISTICS, OF_TABLES
@@ -26,7 +26,16 @@ from ..inputs.reader import UTF8_BOM, UploadedFile
 from ..statistics.catalogue import STATISTICS
 from .messages import CSV, JSON, NDJSON, NPY, Job, TestKind
 from .parse_files import FIELDS, in_form, option_pointer
-from .query import FIELD, chained, in_query, known_of, option_of, options_of, options_of_query, parameters_of
+from .query import (
+    FIELD,
+    SourceMap,
+    in_query,
+    known_of,
+    option_of,
+    options_of,
+    options_of_query,
+    parameters_of,
+)
 from .schema.fields import NO_BOOLEANS, spec_of
 from .schema.requests import REQUEST_MODELS, AnyRequest, GateRequest, WrappedTest
 from .validation import beside_statistic, validated, with_statistic
@@ -71,13 +80,11 @@ class Document:
     @property
     def place(self) -> PointerMap:
         """The map of pointers into the validated request, whose statistic may have been a name with parameters beside it."""
-        inside = beside_statistic(self.value)
-        return inside if self.carried is str else chained(inside, self.carried)
+        return chained(beside_statistic(self.value), self.carried)
 
     def request(self) -> AnyRequest:
         """The validated request; raises InvalidTest."""
-        with relocated(self.carried):
-            request = validated(REQUEST_MODELS[self.kind], self.value, context=self.context)
+        request = validated(REQUEST_MODELS[self.kind], self.value, self.carried, self.context)
         if self.beside:
             _refuse_contradictions(self.beside, request, self.kind)
         return request
@@ -179,11 +186,11 @@ def _in_rows(names: Sequence[str], most: int, cell: str, base: int, header: bool
 def _in_items(most: int, place: Callable[[int, str, Sequence[str]], str]) -> PointerMap:
     """The map for at most `n` items, each at a place, with options in the query."""
 
-    def pointer_map(pointer: str) -> str:
+    def data(pointer: str) -> str:
         item = item_of(pointer, most)
-        return in_query(pointer) if item is None else place(item[1], FIELD.get(item[0], item[0]), item[2])
+        return pointer if item is None else place(item[1], FIELD.get(item[0], item[0]), item[2])
 
-    return pointer_map
+    return SourceMap("/?", data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +256,7 @@ def document_of_file(file: RequestFile, fields: Fields) -> Document:
         if not OF_A_GATE.isdisjoint(value):
             detail = "This file is a gate's request: send it to a gate (/v1/gate, exactperm gate)."
             raise InvalidTest.at(f"/files/{ROLE}", "request_for_a_gate", detail)
-        envelope = validated(WrappedTest, value, prefix=f"/files/{ROLE}")
+        envelope = validated(WrappedTest, value, prefixed(f"/files/{ROLE}"))
         kind, value, below = envelope.kind, envelope.request, "/request"
     else:
         kind = kind_of(value)

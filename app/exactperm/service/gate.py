@@ -12,8 +12,7 @@ unknown. A request that contradicts the systems' names is followed, with a warni
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, get_args
@@ -22,12 +21,21 @@ from pydantic import create_model
 
 from ..answers.gate import GateRecord, GateTerms, OnInconclusive
 from ..answers.test import WarningRecord, reported
-from ..errors import Flaw, InvalidTest, MalformedBody, pointer_token, relocated
+from ..errors import (
+    REFUSALS,
+    Flaw,
+    InvalidTest,
+    MalformedBody,
+    PointerMap,
+    chained,
+    located,
+    pointer_token,
+    prefixed,
+)
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.gate import Metric, PreparedMetric, finish_gate, prepare_metric
 from ..inference.paired import ALGORITHM_VERSION
 from ..inputs import json_text
-from ..inputs.alignment import PointerMap
 from ..inputs.formats.roles import ROLES, roles_of
 from ..inputs.formats.tasks import stem
 from ..inputs.quoting import quoted
@@ -51,7 +59,7 @@ from .parse import (
     with_picture_data,
 )
 from .parse_files import METRICS, Form, in_form, option_pointer, read_form
-from .query import ELSEWHERE, chained, in_query, literal, once, option_of, option_value, options_of_query
+from .query import ELSEWHERE, in_query, literal, once, option_of, option_value, options_of_query
 from .schema.fields import ON_MISSING, CountColumns, LabelColumn, SampleColumn, Wire
 from .schema.requests import REQUEST_MODELS, AnyRequest, GateFields, GateMetric, GateQuery, GateRequest, Terms
 from .validation import beside_statistic, validated
@@ -86,6 +94,7 @@ class ParsedGate:
     on_inconclusive: OnInconclusive
     fail_status: int
     store: bool | None = None
+    pointer_map: PointerMap = str  # each metric has one of its own
 
     @property
     def timeout_s(self) -> float | None:
@@ -119,8 +128,7 @@ def _gate(
             raise InvalidTest.at(f"{pointer}/{index}/name", "duplicate_name", detail)
         seen.add(name)
     chosen = {name: literal(text) for name, text in job.query if name == "fail_status"}
-    with relocated(in_query):
-        status = validated(GateQuery, chosen).fail_status
+    status = validated(GateQuery, chosen, in_query).fail_status
     return ParsedGate(
         tuple(metric for each in metrics for metric in each),
         common.on_inconclusive or "pass",
@@ -173,24 +181,30 @@ def _parse_metric(
 
     refusals, metrics = Refusals(), []
     for name, request, in_request, where in _requests_of(job, metric, prefix, context):
-        with refusals.of(name, where):
-            test = parse_request(metric.kind, request, in_request, job)
-            options = test.options
-            if gate.alpha is not None:
-                if "alpha" in test.given and options.alpha != gate.alpha:
-                    detail = "alpha is given twice, with different values: give it once, next to the policy."
-                    raise InvalidTest.at(f"{prefix}/request/alpha", "alpha_given_twice", detail)
-                options = replace(options, alpha=gate.alpha)
-            if gate.sequential is not None:
-                if options.sequential is not None:
-                    detail = "sequential is given twice: give it once, next to the policy."
-                    raise InvalidTest.at(f"{prefix}/request/sequential", "given_twice", detail)
-                options = replace(options, sequential=sequential_of(gate.sequential))
-                test = replace(test, pointer_map=_but(test.pointer_map, ("sequential",), str))
-            test = replace(test, options=options)
+        try:
+            test = _with_common_options(gate, parse_request(metric.kind, request, in_request, job), prefix)
             metrics.append(_metric(job, metric, gate, test, pointer_map, test.given, name))
+        except InvalidTest as error:
+            refusals.keep(error, name, where)
     refusals.raise_all()
     return metrics
+
+
+def _with_common_options(gate: GateRequest, test: ParsedTest, prefix: str) -> ParsedTest:
+    """The test with the gate's alpha and sequential procedure; raises InvalidTest: its request has them as well."""
+    options, places = test.options, test.pointer_map
+    if gate.alpha is not None:
+        if "alpha" in test.given and options.alpha != gate.alpha:
+            detail = "alpha is given twice, with different values: give it once, next to the policy."
+            raise InvalidTest.at(f"{prefix}/request/alpha", "alpha_given_twice", detail)
+        options = replace(options, alpha=gate.alpha)
+    if gate.sequential is not None:
+        if options.sequential is not None:
+            detail = "sequential is given twice: give it once, next to the policy."
+            raise InvalidTest.at(f"{prefix}/request/sequential", "given_twice", detail)
+        options = replace(options, sequential=sequential_of(gate.sequential))
+        places = _but(places, ("sequential",), str)
+    return replace(test, options=options, pointer_map=places)
 
 
 def _but(pointer_map: PointerMap, names: Collection[str], others: PointerMap) -> PointerMap:
@@ -211,7 +225,7 @@ def _requests_of(
         return lambda pointer: of_v + pointer[2:] if _is_in("/v", pointer) else inside + pointer
 
     if metric.against is None:
-        request = validated(model, given, prefix=inside, context=context)
+        request = validated(model, given, prefixed(inside), context)
         return [(None, request, chained(beside_statistic(given), below(f"{inside}/v")), inside)]
     against = f"{prefix}/{AGAINST}"
     if metric.kind == "effects":
@@ -227,14 +241,17 @@ def _requests_of(
     require_names(metric.against, "baseline", lambda name: f"{against}/{pointer_token(name)}", job.limits)
     refusals, tests = Refusals(), list[tuple[str | None, AnyRequest, PointerMap, str]]()
     for name, column in metric.against.items():
-        with refusals.of(name, places[name]), relocated(below(places[name])):
+        at = below(places[name])
+        try:
             if not tests and not refusals.errors:
-                request = validated(model, {**given, "v": column}, context=context)
+                request = validated(model, {**given, "v": column}, at, context)
             else:
                 beside = {**context, ON_MISSING: given.get("on_missing")}
-                own: Any = validated(_column_model(metric.kind), {"v": column}, context=beside)
+                own: Any = validated(_column_model(metric.kind), {"v": column}, at, beside)
                 request = tests[0][1].model_copy(update={"v": own.v}) if tests else own
-            tests.append((name, request, chained(beside_statistic(given), below(places[name])), places[name]))
+            tests.append((name, request, chained(beside_statistic(given), at), places[name]))
+        except InvalidTest as error:
+            refusals.keep(error, name, places[name])
     refusals.raise_all()
     if "v" in tests[0][1].names.model_fields_set:
         detail = "against names the baselines: leave names.v out."
@@ -262,16 +279,13 @@ class Refusals:
 
     errors: list[InvalidTest] = field(default_factory=list)
 
-    @contextmanager
-    def of(self, name: str | None, where: str) -> Iterator[None]:
+    def keep(self, error: InvalidTest, name: str | None, where: str) -> None:
         """Keep a refusal for later; flaws at `where` name the baseline."""
-        try:
-            yield
-        except InvalidTest as error:
-            flaws = error.flaws if name is None else tuple(_named(flaw, name, where) for flaw in error.flaws)
-            same = flaws == error.flaws
-            named = error if same else InvalidTest(f"{error.detail} (v is {quoted(name)})", flaws=flaws)
-            self.errors.append(named)
+        flaws = error.flaws if name is None else tuple(_named(flaw, name, where) for flaw in error.flaws)
+        same = flaws == error.flaws
+        self.errors.append(
+            error if same else InvalidTest(f"{error.detail} (v is {quoted(name)})", flaws=flaws)
+        )
 
     def raise_all(self) -> None:
         """Raise InvalidTest with all kept refusals, if any."""
@@ -399,7 +413,7 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGa
 
 def _fields_of(texts: Mapping[str, str], prefix: str) -> GateFields:
     values = {name: option_value(name, text) for name, text in texts.items()}
-    return validated(GateFields, values, prefix=prefix)
+    return validated(GateFields, values, prefixed(prefix))
 
 
 def _overrides(text: str) -> list[dict[str, str]]:
@@ -458,18 +472,20 @@ def _tests_of_files(
     """One metric of files against each baseline, all read alike, so that u is the same candidate; raises InvalidTest where one is uncertain."""
     refusals, tests = Refusals(), []
     for file, where in baselines:
-        pointer_map = chained(metric.place, partial(_of_baseline, where))
-        name = None if file is None else stem(file.name)
-        with refusals.of(name, where), relocated(pointer_map):
-            beside = {} if file is None else {"v": file}
-            test = parse_files({**files, **beside}, metric.fields, job)
+        places = chained(metric.place, partial(_of_baseline, where))
+        beside = {} if file is None else {"v": file}
+        try:
+            test = parse_files({**files, **beside}, metric.fields, job, outer=places)
             assert test.reading is not None
             question = test.reading.role_question
             if question is not None:  # the candidate is unknown
-                raise InvalidTest.at("/options/system_u", "choose_roles", question.detail, question.choices)
+                at = places("/options/system_u")
+                raise InvalidTest.at(at, "choose_roles", question.detail, question.choices)
             for finding in test.reading.findings:
-                raise InvalidTest.at(finding.pointer, finding.code, finding.detail, finding.choices)
-            tests.append(replace(test, pointer_map=chained(in_form, pointer_map)))
+                raise InvalidTest.at(places(finding.pointer), finding.code, finding.detail, finding.choices)
+            tests.append(test)
+        except InvalidTest as error:
+            refusals.keep(error, None if file is None else stem(file.name), where)
     refusals.raise_all()
     for test, (_, where) in zip(tests, baselines, strict=True):
         if _read_as(test) != _read_as(tests[0]):
@@ -509,8 +525,10 @@ def _parse_file(job: Job, file: RequestFile, fields: Fields) -> ParsedGate:
             return in_form(inside)
         return f"/files/{FILE}{inside if below and not file.wrapped else pointer}"
 
-    with relocated(pointer_map):
+    try:
         gate = _parse_request(job, value, file.context)
+    except InvalidTest as error:
+        raise located(error, pointer_map) from None
     metrics = []
     for metric in gate.metrics:
         test = read_from_file(metric.test)
@@ -542,8 +560,7 @@ def _metric(
     baseline: str | None,
 ) -> ParsedMetric:
     """The metric with additions for a gate's reports: names, an interval at its level, and data for a picture."""
-    with relocated(test.pointer_map):
-        refuse_to_store(test.store, INSIDE)
+    refuse_to_store(test.store, INSIDE, test.pointer_map("/store"))
     both = {name: (getattr(own, name), getattr(common, name)) for name in TERMS}
     terms = {name: of_all if of_own is None else of_own for name, (of_own, of_all) in both.items()}
     _require_items(test)
@@ -644,8 +661,10 @@ def prepare_gate(job: Job, gate: ParsedGate) -> PreparedGate:
     """Validate and plan every metric; raises InputError with pointers into what the client sent."""
     metrics = []
     for metric in gate.metrics:
-        with relocated(metric.test.pointer_map):
+        try:
             metrics.append(prepare_metric(metric.asked, job.limits.budget))
+        except REFUSALS as error:
+            raise located(error, metric.test.pointer_map) from None
     return PreparedGate(tuple(metrics))
 
 

@@ -196,7 +196,7 @@ OFFERED: Mapping[Kind, tuple[str, ...]] = {
 # `store` in a body: whether to store the answer, and the refusals if it cannot be stored
 
 
-STORE = "store"  # the field of a body, and the query parameter
+STORE, AT_STORE = "store", "/store"  # the field of a body, and the query parameter
 OFF = (
     "This service stores no jobs and no answers. Its operator can set EXACTPERM_JOBS_URL to "
     "sqlite:////path/jobs.sqlite or to a PostgreSQL database; until then, send tests one by one."
@@ -225,15 +225,15 @@ def asking(job: Job, store: bool | None) -> Job:
     return replace(job, store=store)
 
 
-def refuse_to_store(store: bool | None, why: str = LISTED) -> None:
-    """Refuse to store a part of a list, a job or an answer; raises InvalidTest at `/store`."""
+def refuse_to_store(store: bool | None, why: str = LISTED, pointer: str = AT_STORE) -> None:
+    """Refuse to store a part of a list, a job or an answer; raises InvalidTest at the pointer."""
     if store:
-        raise InvalidTest.at(f"/{STORE}", "store_not_here", why)
+        raise InvalidTest.at(pointer, "store_not_here", why)
 
 
-def of_a_list(written: str | None) -> bool | None:
-    """The flag `store` of a list; raises InvalidTest."""
+def of_a_list(written: str | None, pointer: str = AT_STORE) -> bool | None:
+    """The flag `store` of a list; raises InvalidTest at the pointer."""
     values: dict[str | None, bool | None] = {None: None, "true": True, "false": False}
     if written not in values:
-        raise InvalidTest.at(f"/{STORE}", "bool_type", "This must be a valid boolean.")
+        raise InvalidTest.at(pointer, "bool_type", "This must be a valid boolean.")
     return values[written]

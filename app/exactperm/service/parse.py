@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from ..answers.test import ReadingRecord, Resampling, WarningRecord
-from ..errors import BodyTooLarge, Flaw, InvalidTest, choices_of, relocated
+from ..errors import BodyTooLarge, Flaw, InvalidTest, PointerMap, chained, choices_of, located, prefixed
 from ..execution.ipc import UNBOUNDED, Control
 from ..extras import require
 from ..inference.options import Options, Sequential
@@ -26,7 +24,6 @@ from ..inputs.alignment import (
     ById,
     Items,
     PairedColumns,
-    PointerMap,
     Positions,
     bounded_scores,
     values_at,
@@ -54,10 +51,10 @@ from ..statistics.paired import (
     kind_of,
 )
 from ..statistics.pairwise.data import PAIRWISE, reduction_seconds
-from .documents import Document, document_of, document_of_file, request_in, test_kind
+from .documents import Document, Fields, document_of, document_of_file, request_in, test_kind
 from .messages import CSV, MULTIPART, TSV, Job, Limits, TestKind, store_of
 from .parse_files import in_body, in_form, read_files, read_form
-from .query import ELSEWHERE, chained, known_of, options_of_query
+from .query import ELSEWHERE, known_of, options_of_query
 from .schema.fields import spec_of
 from .schema.requests import (
     AnyRequest,
@@ -95,8 +92,10 @@ def outputs_of(given: Mapping[str, Any], spec: StatisticSpec) -> dict[str, Any]:
         are_labels = pointer == GOLD and spec.name == "auc" and float not in set(map(type, values))
         if in_pairs and (are_labels or isinstance(values, np.ndarray)):
             continue
-        with relocated(partial(operator.add, pointer)):
+        try:
             outputs[pointer] = check(values.tolist() if isinstance(values, np.ndarray) else values)
+        except InvalidTest as error:
+            raise located(error, prefixed(pointer)) from None
     return outputs
 
 
@@ -139,8 +138,10 @@ def weights_for(given: Any, items: Items) -> Weights | None:
     if given is None:
         return None
     values, place = items.of(given, "weights")
-    with relocated(lambda pointer: place(int(pointer[1:])) if pointer else "/weights"):
+    try:
         return weights_of(values)
+    except InvalidTest as error:
+        raise located(error, lambda pointer: place(int(pointer[1:])) if pointer else "/weights") from None
 
 
 def events_for(given: Any, items: Items) -> NDArray[np.bool_] | None:
@@ -245,47 +246,51 @@ def parse_document(document: Document, job: Job) -> ParsedTest:
     return parse_request(document.kind, document.request(), document.place, job)
 
 
-def parse_request(kind: TestKind, request: AnyRequest, pointer_map: PointerMap, job: Job) -> ParsedTest:
-    """Pair the data of a validated request; raises InvalidTest and BodyTooLarge."""
-    with relocated(pointer_map):
+def parse_request(kind: TestKind, request: AnyRequest, places: PointerMap, job: Job) -> ParsedTest:
+    """Pair the data of a validated request that stands at `places`; raises InvalidTest and BodyTooLarge."""
+    try:
         _refuse_excess(request, job.limits)
-        data, in_request = paired(request, job.limits)
-    pointer_map = chained(in_request, pointer_map)
-    with relocated(pointer_map):
+        data, of_items = paired(request, job.limits)
+        places = chained(of_items, places)
         spec = spec_of(request.statistic, kind)
         if isinstance(data, Predictions):
             data = typed(data, spec)
         options = _options(request, data, spec)
+    except InvalidTest as error:
+        raise located(error, places) from None
     if isinstance(data, Segments):
-        pointer_map = chained(as_gold, pointer_map)
+        places = chained(as_gold, places)
     return ParsedTest(
-        kind, data, spec, options, job.deadline_s(request.timeout_s), pointer_map, request.model_fields_set, store_of(request),
+        kind, data, spec, options, job.deadline_s(request.timeout_s), places, request.model_fields_set, store_of(request),
         warnings=warnings_of(unit_findings(data, None)),
     )  # fmt: skip
 
 
 def parse_files(
-    files: Mapping[str, UploadedFile], fields: Sequence[tuple[str, str]], job: Job, kind: str | None = None
-) -> ParsedTest:
-    """The test of files with the options in fields, of a requested `kind`; raises InvalidTest and BodyTooLarge."""
-    reading, spec, request = read_files(files, fields, job.limits)
-    if kind not in (None, reading.kind):
-        detail = f"These are {reading.kind}: send them to /v1/tests/{reading.kind}."
-        raise InvalidTest.at("", "other_kind", detail)
-    data = reading.data
-    with relocated(in_form):
+    files: Mapping[str, UploadedFile], fields: Fields, job: Job, kind: str | None = None, outer: PointerMap = str
+) -> ParsedTest:  # fmt: skip
+    """The test of the files and fields of a form at `outer`, of a requested `kind`; raises InvalidTest and BodyTooLarge."""
+    places = outer
+    try:
+        reading, spec, request = read_files(files, fields, job.limits)
+        if kind not in (None, reading.kind):
+            detail = f"These are {reading.kind}: send them to /v1/tests/{reading.kind}."
+            raise InvalidTest.at("", "other_kind", detail)
+        places, data = chained(in_form, outer), reading.data
         _refuse_excess(request, job.limits)
         refuse_too_many("The files hold", n_items(data), job.limits)
         options = _options(request, data, spec, reading)
         if isinstance(data, Predictions):
             data = typed(data, spec)
-        warnings = (
-            *_warnings_of_order(reading, options),
-            *warnings_of((*reading.findings, *unit_findings(data, options.metric))),
-        )
+    except InvalidTest as error:
+        raise located(error, places) from None
+    warnings = (
+        *_warnings_of_order(reading, options),
+        *warnings_of((*reading.findings, *unit_findings(data, options.metric))),
+    )
     given = request.model_fields_set | ({"names"} if reading.names else set())
     return ParsedTest(
-        reading.kind, data, spec, options, job.deadline_s(request.timeout_s), in_form, given, store_of(request), reading, warnings
+        reading.kind, data, spec, options, job.deadline_s(request.timeout_s), places, given, store_of(request), reading, warnings
     )  # fmt: skip
 
 
@@ -298,9 +303,7 @@ def _parse_table(job: Job, body: bytes | bytearray) -> ParsedTest:
         *((name, text) for name, text in job.query if name not in ("format", "theme")),
         ("format", format_),
     ]
-    with relocated(in_body):
-        parsed = parse_files({"file": UploadedFile("", bytes(body), is_body=True)}, fields, job, kind)
-    return replace(parsed, pointer_map=chained(in_form, in_body))
+    return parse_files({"file": UploadedFile("", bytes(body), is_body=True)}, fields, job, kind, in_body)
 
 
 def _warnings_of_order(reading: Reading, options: Options) -> tuple[WarningRecord, ...]:

@@ -17,7 +17,7 @@ from typing import Any
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from ..errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody, pointer_token, relocated
+from ..errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody, chained, pointer_token, prefixed
 from ..execution.ipc import Control
 from ..inputs import encodings
 from ..inputs.formats import beside_gold, catalogue, price, tables
@@ -28,7 +28,7 @@ from ..inputs.quoting import quoted
 from ..inputs.reader import OPTION_NAMES, Kind, ReaderOptions, Reading, Source, UploadedFile
 from ..statistics.paired import Predictions, StatisticSpec
 from .messages import Job, Limits, TestKind
-from .query import LITERAL, NAMES, TEXT, options_of, parameters_of, part_of_option
+from .query import LITERAL, NAMES, TEXT, SourceMap, options_of, parameters_of
 from .schema.fields import STATISTIC_MODELS, entries, spec_of
 from .schema.requests import Choices
 from .validation import validated
@@ -223,8 +223,9 @@ def read_files(
     """The reading of files, with the statistic and the options from the fields; raises InputError."""
     values = options_of(fields, FIELDS, option_pointer)
     texts = dict(fields)
-    with relocated(in_form):
-        request = validated(Choices, {name: values[name] for name in (*CHOICES, "names") if name in values})
+    request = validated(
+        Choices, {name: values[name] for name in (*CHOICES, "names") if name in values}, in_form
+    )
     options = reader_options({name: texts[name] for name in OPTION_NAMES if name in texts}, limits)
     try:
         reading = catalogue.read(files, texts.get("format", catalogue.AUTO), options)
@@ -234,9 +235,8 @@ def read_files(
     if "repeats" in statistic:  # which tells what several rows of an item mean
         findings = tuple(finding for finding in reading.findings if finding.code != tables.CHOOSE_RUNS)
         reading = replace(reading, findings=findings)
-    with relocated(in_form):
-        parameters = {name: statistic[name] for name in PARAMETERS if name in statistic}
-        return reading, spec_of_reading(reading, options.statistic, parameters), request
+    parameters = {name: statistic[name] for name in PARAMETERS if name in statistic}
+    return reading, spec_of_reading(reading, options.statistic, parameters), request
 
 
 def _alone(error: InvalidTest) -> InvalidTest:
@@ -256,15 +256,16 @@ def reader_options(texts: Mapping[str, str], limits: Limits) -> ReaderOptions:
     return ReaderOptions.of_form(texts, max_inflated_bytes=limits.max_body_bytes, max_items=limits.max_items)
 
 
-def in_form(pointer: str) -> str:
-    """The map for options sent as fields, and data sent in files."""
+def _in_files(pointer: str) -> str:
+    """The map for data sent in files."""
     column = pointer[1:].split("/", maxsplit=1)[0]
     if column == "references":
         return "/files/ref"
-    option = part_of_option(pointer)
-    if option is not None:
-        return f"/options/{option}"
     return f"/files{pointer}" if column in ROLES else "/files"
+
+
+# The map for a request whose options are fields, and whose data are files.
+in_form = SourceMap("/options/", _in_files)
 
 
 def in_body(pointer: str) -> str:
@@ -275,7 +276,7 @@ def in_body(pointer: str) -> str:
 
 
 def spec_of_reading(reading: Reading, name: str | None, parameters: dict[str, Any]) -> StatisticSpec:
-    """The requested statistic, or the reading's with the requested parameters; raises InvalidTest with pointers into a JSON request."""
+    """The requested statistic, or the reading's with the requested parameters; raises InvalidTest at `/options/…`."""
     if reading.format in beside_gold.OUTPUTS and isinstance(reading.data, Predictions):
         parameters = as_read(parameters, reading.data.gold)
     read = reading.statistic_read
@@ -310,8 +311,9 @@ def spec_of_kind(
                 f" {name} compares scores with gold: name the column with `gold_column`, or send the "
                 "file `gold`."
             )
-        raise InvalidTest.at("/statistic/name", "unknown_statistic", detail)
-    return spec_of(validated(STATISTIC_MODELS[kind], {"name": name, **merged}, prefix="/statistic"), kind)
+        raise InvalidTest.at(option_pointer("statistic"), "unknown_statistic", detail)
+    places = chained(prefixed("/statistic"), in_form)
+    return spec_of(validated(STATISTIC_MODELS[kind], {"name": name, **merged}, places), kind)
 
 
 def _passed_on(kind: Kind, default: StatisticSpec, name: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..answers.test import Method, reported
 from ..engine.plan import Budget
-from ..errors import BodyTooLarge, ExactpermError, InputError, relocated
+from ..errors import REFUSALS, BodyTooLarge, ExactpermError, InputError, located, prefixed
 from ..execution.ipc import UNBOUNDED, Control, Split
 from ..inference.compare.compare import PreparedCompare, finish_compare
 from ..inference.compare.pair_tests import PairTests
@@ -35,7 +35,7 @@ from .gate import ParsedGate, PreparedGate, parse_gate, prepare_gate, run_gate
 from .messages import JSON as JSON_BODY, MULTIPART, Job, RenderedResponse, asking, store_of
 from .parse import ParsedTest, inflated, n_items, parse_document, parse_test
 from .power import ParsedPower, PreparedPower, parse_power, prepare_power
-from .query import ELSEWHERE, chained, options_of_query, prefixed
+from .query import ELSEWHERE, options_of_query
 from .schema.compare import PlanEnvelope
 from .validation import validated
 
@@ -50,6 +50,7 @@ class Later:
 
 Parsed = ParsedTest | ParsedGate | ParsedCompare | ParsedPower
 Planned = Prepared | PreparedGate | PreparedCompare | PreparedPower
+Made = TypeVar("Made")
 Answered = TypeVar("Answered", RenderedResponse, RenderedResponse | Later, RenderedResponse | Split)
 
 WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
@@ -97,8 +98,7 @@ def answer_comparison(
     """Answer a comparison whose tests have been run, board by board."""
 
     def steps(started: float) -> RenderedResponse:
-        with relocated(parsed.pointer_map):
-            return _answer(job, BOARD, _board(prepared, tests), started, started)
+        return _answer(job, BOARD, _located(parsed, _board, prepared, tests), started, started)
 
     return _never_raising(job, steps)
 
@@ -116,8 +116,7 @@ def join_pairs(
             return _answer(job, BOARD, _board(prepared, tests), whole.started, whole.planning)
         except InputError as error:
             parsed = parse_compare(job, inflated(job, body, job.limits.max_body_bytes))
-            with relocated(parsed.pointer_map):
-                raise error from None
+            raise located(error, parsed.pointer_map) from None
 
     return _never_raising(job, steps)
 
@@ -177,21 +176,26 @@ def parse_plan(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) 
     value, context = json_of(body)
     options_of_query(job.query, ELSEWHERE)
     envelope = validated(PlanEnvelope, value)
-    pointer_map = prefixed("/request")
+    places = prefixed("/request")
     parsed: ParsedTest | ParsedCompare
     if envelope.kind == "compare":
-        with relocated(pointer_map):
-            decoded = carriers.of_json(envelope.request, context)
-        decoded = replace(decoded, pointer_map=chained(decoded.pointer_map, pointer_map))
-        parsed = comparison_of(decoded, job)
+        parsed = comparison_of(carriers.of_json(envelope.request, context, places), job)
     else:
-        parsed = parse_document(Document(envelope.kind, envelope.request, pointer_map, context), job)
+        parsed = parse_document(Document(envelope.kind, envelope.request, places, context), job)
     # `store` of the inner request applies when it is sent.
     return replace(parsed, store=store_of(envelope))
 
 
+def _located(parsed: Parsed, step: Callable[..., Made], *of: Any) -> Made:
+    """What a step of a request makes; its refusals point into what the client sent."""
+    try:
+        return step(*of)
+    except REFUSALS as error:
+        raise located(error, parsed.pointer_map) from None
+
+
 def _prepared(job: Job, parsed: Parsed) -> Planned:
-    return NOUNS[type(parsed)].prepare(job, parsed)
+    return _located(parsed, NOUNS[type(parsed)].prepare, job, parsed)
 
 
 def _finished(
@@ -205,7 +209,7 @@ def _finished(
     if job.kind == "plan":
         assert noun.plan is not None
         return rendered(job, (noun.plan(parsed, prepared), b"", b""), (), JSON, started)
-    return _answer(job, noun, noun.run(parsed, prepared), started, planning)
+    return _answer(job, noun, _located(parsed, noun.run, parsed, prepared), started, planning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,10 +230,9 @@ def _answer(job: Job, noun: Noun, ran: Ran, started: float, planning: float) -> 
 
 
 def _prepare_test(job: Job, parsed: ParsedTest) -> Prepared:
-    with relocated(parsed.pointer_map):
-        return prepare(
-            parsed.data, parsed.spec, parsed.options, job.limits.budget, only_planned=job.kind == "plan"
-        )
+    return prepare(
+        parsed.data, parsed.spec, parsed.options, job.limits.budget, only_planned=job.kind == "plan"
+    )
 
 
 def _run_test(parsed: ParsedTest, prepared: Prepared) -> Ran:
@@ -247,11 +250,6 @@ def _run_gate(parsed: ParsedGate, prepared: PreparedGate) -> Ran:
 def _run_power(parsed: ParsedPower, prepared: PreparedPower) -> Ran:
     power = answer(prepared.question, prepared.design, prepared.digest)
     return Ran(power, ("power", power.solution.n or 0))
-
-
-def _run_board(parsed: ParsedCompare, prepared: PreparedCompare) -> Ran:
-    with relocated(parsed.pointer_map):
-        return _board(prepared)
 
 
 def _board(prepared: PreparedCompare, tests: Sequence[PairTests] | None = None) -> Ran:
@@ -341,7 +339,7 @@ class Noun:
 
 
 BOARD = Noun(
-    "compare", is_small_board, boards.prepare_comparison, _run_board,
+    "compare", is_small_board, boards.prepare_comparison, lambda _, prepared: _board(prepared),
     lambda _, prepared: render_plan("compare", boards.plan_of_comparison(prepared)),
 )  # fmt: skip
 NOUNS: Mapping[type, Noun] = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..answers.test import Alternative
 from ..engine.plan import Cost
 from ..engine.power.tilted_sum import LevelTest
-from ..errors import Flaw, InvalidTest, PlanTooLarge, relocated
+from ..errors import REFUSALS, Flaw, InvalidTest, PlanTooLarge, PointerMap, located, prefixed
 from ..execution.ipc import UNBOUNDED, Control
 from ..inference.options import request_digest
 from ..inference.paired import ALGORITHM_VERSION, planned_test
@@ -19,7 +19,7 @@ from .documents import Document, json_of
 from .messages import INSIDE, MULTIPART, Job, refuse_to_store, store_of
 from .parse import ParsedTest, parse_files, parse_request
 from .parse_files import option_pointer, read_form
-from .query import ELSEWHERE, once, option_value, options_of_query, prefixed
+from .query import ELSEWHERE, once, option_value, options_of_query
 from .schema.requests import FIELDS, Design as DesignFields, PowerFields, PowerRequest
 from .validation import validated
 
@@ -47,6 +47,7 @@ class ParsedPower:
     digest: str
     timeout_s: float | None
     store: bool | None = None
+    pointer_map: PointerMap = str  # of the question; the pilot has one of its own
 
     @property
     def counting_seconds(self) -> float:
@@ -75,31 +76,30 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedPo
     form = read_form(job, body, control)
     texts, others = once(form.fields, FIELDS, option_pointer)
     values = {name: option_value(name, text) for name, text in texts.items()}
-    with relocated(lambda pointer: f"/options{pointer}"):
-        request = validated(PowerFields, values)
-        question = _question(request)
+    request = validated(PowerFields, values, prefixed("/options"))
+    question = _question(request, "/options")
     pilot = parse_files(form.files, others, job)
     of_pilot = request_digest(pilot.data, pilot.spec, pilot.options, ALGORITHM_VERSION)
     digest = _digest([request.model_dump(exclude=IRRELEVANT_MEMBERS), of_pilot])
     return ParsedPower(question, None, pilot, digest, job.deadline_s(request.timeout_s), store_of(request))
 
 
-def _question(request: PowerFields) -> Question:
-    """The question; raises InvalidTest for contradictory numbers."""
+def _question(request: PowerFields, prefix: str = "") -> Question:
+    """The question; raises InvalidTest at `<prefix>/power` for contradictory numbers."""
     solve = request.solve
     if getattr(request, solve) is not None:
         detail = f"{solve} is the number to solve for: leave it out, or solve for another."
-        raise InvalidTest.at(f"/{solve}", "redundant", detail)
+        raise InvalidTest.at(f"{prefix}/{solve}", "redundant", detail)
     power = None if solve == "power" else DEFAULT_POWER if request.power is None else request.power
     if power is not None and power <= request.alpha:
         detail = "The power must be above alpha, the probability of a false alarm."
-        raise InvalidTest.at("/power", "out_of_range", detail)
+        raise InvalidTest.at(f"{prefix}/power", "out_of_range", detail)
     if request.alpha / request.comparisons < LEAST_LEVEL:
         detail = (
             f"alpha, or each comparison's share of it, is below {LEAST_LEVEL:g}: no test of that many "
             "items reaches it."
         )
-        raise InvalidTest.at("/alpha", "out_of_range", detail)
+        raise InvalidTest.at(f"{prefix}/alpha", "out_of_range", detail)
     n = () if request.n is None else request.n
     return Question(solve, n, power, request.effect, request.alpha, request.alternative, request.comparisons)
 
@@ -143,11 +143,10 @@ def _pilot(design: DesignFields, job: Job, context: dict[str, bool]) -> ParsedTe
     assert design.request_kind is not None
     document = Document(design.request_kind, design.request, prefixed(REQUEST), context)
     request = document.request()
-    with relocated(document.place):
-        if request.test == "bootstrap":
-            detail = "Power is for the permutation test: leave test out."
-            raise InvalidTest.at("/test", "no_power", detail)
-        refuse_to_store(store_of(request), INSIDE)
+    if request.test == "bootstrap":
+        detail = "Power is for the permutation test: leave test out."
+        raise InvalidTest.at(f"{REQUEST}/test", "no_power", detail)
+    refuse_to_store(store_of(request), INSIDE, f"{REQUEST}/store")
     return parse_request(document.kind, request, document.place, job)
 
 
@@ -191,8 +190,10 @@ def prepare_power(job: Job, parsed: ParsedPower) -> PreparedPower:
         return PreparedPower(question, parsed.design, digest, each * (sums + _CURVE))
     assert parsed.pilot is not None
     pilot, budget = parsed.pilot, job.limits.budget
-    with relocated(pilot.pointer_map):
+    try:
         test = planned_test(pilot.data, pilot.spec, pilot.options, budget)
+    except REFUSALS as error:
+        raise located(error, pilot.pointer_map) from None
     sizes = sizes_of(test.problem)
     side: Alternative = "two-sided" if question.alternative == "two-sided" else "greater"
     design = PilotDesign(sizes, LevelTest(question.level, side))

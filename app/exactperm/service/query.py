@@ -6,12 +6,13 @@ Unknown and repeated parameters are refused: an option that silently does nothin
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import from_json
 
-from ..errors import Flaw, InvalidTest, marked
-from ..inputs.alignment import COLUMNS, PointerMap
+from ..errors import Flaw, InvalidTest, PointerMap, marked
+from ..inputs.alignment import COLUMNS
 from ..inputs.number_text import is_tiny
 from ..statistics.catalogue import ENTRIES
 from .messages import TestKind
@@ -155,22 +156,13 @@ FIELD = {"ids": "id", "clusters": "cluster", "weights": "weight", "groups": "gro
 # Options that are JSON objects in one parameter.
 OBJECTS = frozenset({"sequential"})
 NAME_PARAMETERS = {role: name for name, role in NAMES.items()}
-
-
-def prefixed(prefix: str) -> PointerMap:
-    """The map for a request inside another document."""
-    return lambda pointer: prefix + pointer
-
-
-def chained(first: PointerMap, second: PointerMap) -> PointerMap:
-    """Both maps, one after the other."""
-    return lambda pointer: second(first(pointer))
+DATA = COLUMNS | {"references"}
 
 
 def option_of(pointer: str) -> str | None:
     """The parameter that holds an option; None for a pointer to data."""
     first, *rest = pointer[1:].split("/")
-    if not first or first in COLUMNS:
+    if not first or first in DATA:
         return None
     if first == "statistic" and rest:
         return "statistic" if rest[0] == "name" else rest[0]
@@ -179,13 +171,19 @@ def option_of(pointer: str) -> str | None:
     return first
 
 
-def part_of_option(pointer: str) -> str | None:
-    """The parameter that holds an option, with the part of a JSON object: `sequential/scale`."""
-    option = option_of(pointer)
-    return pointer[1:] if option in OBJECTS else option
+@dataclass(frozen=True, slots=True)
+class SourceMap:
+    """Where the members of a request stand in what the client sent: an option by its name after `options`, data by the map `data`."""
+
+    options: str
+    data: PointerMap = str
+
+    def __call__(self, pointer: str) -> str:
+        """The place of what a pointer into the request names."""
+        option = option_of(pointer)
+        if option is None:
+            return self.data(pointer)
+        return self.options + (pointer[1:] if option in OBJECTS else option)
 
 
-def in_query(pointer: str) -> str:
-    """The map for options sent as query parameters."""
-    option = part_of_option(pointer)
-    return pointer if option is None else f"/?{option}"
+in_query = SourceMap("/?")

@@ -12,8 +12,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from ..errors import MAX_FLAWS, Flaw, InvalidTest, marked, pointer_token, relocated
-from ..inputs.alignment import PointerMap
+from ..errors import MAX_FLAWS, Flaw, InvalidTest, PointerMap, chained, located, marked, pointer_token
 from ..inputs.quoting import quoted
 from ..statistics.catalogue import STATISTICS
 from ..statistics.names import METRICS
@@ -38,30 +37,29 @@ OBJECTS = {"statistic": '{"name": "sign"}', "sequential": '{"mode": "anytime"}',
 
 
 def validated(
-    model: type[Model], value: Any, *, prefix: str = "", context: dict[str, Any] | None = None
+    model: type[Model], value: Any, places: PointerMap = str, context: dict[str, Any] | None = None
 ) -> Model:
-    """Validate a decoded value, with `prefix` before pointers; raises InvalidTest: it does not fit the model."""
+    """Validate a decoded value that stands at `places`; raises InvalidTest: it does not fit the model."""
     if type(value) is not dict:
-        raise InvalidTest.at(prefix, "not_an_object", "A request is a JSON object.")
-    with relocated(lambda pointer: prefix + pointer):
-        value = model.completed(value)
-    parameters = model.parameters(value)
-    if type(value.get("statistic")) is str or not parameters.isdisjoint(value):
-        with relocated(beside_statistic(value, prefix)):
-            return validated(model, with_statistic(value, parameters, prefix), prefix=prefix, context=context)
-    unknown = list(_unknown(model, value, prefix))
-    if unknown:
-        raise InvalidTest(unknown[0].detail, flaws=tuple(unknown))
+        raise InvalidTest.at(places(""), "not_an_object", "A request is a JSON object.")
     try:
+        value = model.completed(value)
+        parameters = model.parameters(value)
+        if type(value.get("statistic")) is str or not parameters.isdisjoint(value):
+            places = chained(beside_statistic(value), places)
+            value = with_statistic(value, parameters)
+        _refuse_unknown(model, value)
         return model.model_validate(value, context=context)
     except ValidationError as error:
         details = error.errors(include_url=False)
-        flaws = [flaw for detail in details for flaw in flaws_of(detail, prefix, _choices(model, detail))]
-        where = flaws[0].pointer or "the body"
-        raise InvalidTest(f"At {where}: {flaws[0].detail}", flaws=tuple(flaws)) from None
+        flaws = [flaw for detail in details for flaw in flaws_of(detail, _choices(model, detail))]
+        refusal = InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=tuple(flaws))
+    except InvalidTest as error:
+        refusal = error
+    raise located(refusal, places) from None
 
 
-def with_statistic(value: dict[str, Any], parameters: Collection[str], prefix: str = "") -> dict[str, Any]:
+def with_statistic(value: dict[str, Any], parameters: Collection[str]) -> dict[str, Any]:
     """A request with an object as statistic: from a name, with the parameters beside it; raises InvalidTest: one has two values."""
     statistic = value.get("statistic", {})
     beside = {name: one for name, one in value.items() if name in parameters}
@@ -73,15 +71,15 @@ def with_statistic(value: dict[str, Any], parameters: Collection[str], prefix: s
     for name, one in beside.items():
         if name in inside and inside[name] != one:
             detail = f"{name} has different values in statistic and beside it: give it once."
-            raise InvalidTest.at(f"{prefix}/statistic/{name}", "given_twice", detail)
+            raise InvalidTest.at(f"/statistic/{name}", "given_twice", detail)
     return {name: one for name, one in value.items() if name not in beside} | {"statistic": inside | beside}
 
 
-def beside_statistic(value: Any, prefix: str = "") -> PointerMap:
+def beside_statistic(value: Any) -> PointerMap:
     """The map for a request whose statistic is a name, or has parameters beside it."""
     if not isinstance(value, Mapping):
         return str
-    inside, members = f"{prefix}/statistic/", frozenset(value)
+    inside, members = "/statistic/", frozenset(value)
     name_alone = isinstance(value.get("statistic"), str)
 
     def pointer_map(pointer: str) -> str:
@@ -90,12 +88,18 @@ def beside_statistic(value: Any, prefix: str = "") -> PointerMap:
             return pointer
         if name == "name" and name_alone:
             return inside[:-1]
-        return "/".join([prefix, name, *([rest] if rest else [])]) if name in members else pointer
+        return "/".join(["", name, *([rest] if rest else [])]) if name in members else pointer
 
     return pointer_map
 
 
-def _unknown(model: type[BaseModel], value: dict[str, Any], prefix: str) -> list[Flaw]:
+def _refuse_unknown(model: type[BaseModel], value: dict[str, Any]) -> None:
+    unknown = _unknown(model, value)
+    if unknown:
+        raise InvalidTest(unknown[0].detail, flaws=tuple(unknown))
+
+
+def _unknown(model: type[BaseModel], value: dict[str, Any], prefix: str = "") -> list[Flaw]:
     """Unknown fields, found before pydantic sees them: it would write an error for each of a million."""
     flaws: list[Flaw] = []
     fields = model.model_fields
@@ -134,9 +138,9 @@ def _choices(model: type[BaseModel], detail: ErrorDetails) -> tuple[Any, ...]:
     return get_args(field.annotation) if field is not None and get_origin(field.annotation) is Literal else ()
 
 
-def flaws_of(detail: ErrorDetails, prefix: str, choices: tuple[Any, ...] = ()) -> list[Flaw]:
+def flaws_of(detail: ErrorDetails, choices: tuple[Any, ...] = ()) -> list[Flaw]:
     """The flaws of one of pydantic's errors; `choices` are those of a missing field."""
-    pointer = prefix + "".join(f"/{_short(str(part))}" for part in detail["loc"])
+    pointer = "".join(f"/{_short(str(part))}" for part in detail["loc"])
     context = detail.get("ctx", {})
     if detail["type"] == "column":
         inner = context["flaws"] or (Flaw("", context["code"], context["detail"]),)

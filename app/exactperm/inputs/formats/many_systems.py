@@ -99,7 +99,7 @@ def _chosen(
     for name in wanted or ():
         if name not in known:
             detail = f"There is no system {quoted(name)}; there are {some(known)}."
-            raise InvalidTest.at("/systems", "unknown_system", detail)
+            raise InvalidTest.at("/options/systems", "unknown_system", detail)
     skipped = [] if wanted is None else [name for name in usual if name not in wanted]
     if skipped:
         notes.append(f"{len(skipped):,} other {what} were skipped: {some(skipped)}.")

@@ -14,13 +14,12 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from ...answers.test import ReadingRecord, WarningRecord
-from ...errors import InvalidTest, relocated
+from ...errors import InvalidTest, PointerMap, located
 from ...inputs.alignment import (
     GOLD,
     Aligned,
     OnMissingOnBoard,
     PairedColumns,
-    PointerMap,
     system_pointer,
     values_at,
 )
@@ -193,10 +192,10 @@ def board_of(
     given: PairedColumns, kind: CompareKind, spec: StatisticSpec, on_missing: OnMissingOnBoard, decimals: int | None
 ) -> Board:  # fmt: skip
     """Align and check the systems of a data set; raises InvalidTest as `align` does, and for counts, texts and labels, at places as sent."""
-    with relocated(given.whole):
+    places: PointerMap = given.whole
+    try:
         aligned = given.aligned(on_missing)
-    pointer_map, items = given.pointer_map(aligned), aligned.items
-    with relocated(pointer_map):
+        places, items = given.pointer_map(aligned), aligned.items
         taken = {
             at: values_at(column, aligned.order.get(at), None if at == GOLD else decimals)
             for at, column in given.columns().items()
@@ -230,7 +229,9 @@ def board_of(
             *_of_labels(systems, spec),
             *(() if totals is None else (WarningRecord(totals.code, totals.detail),)),
         )
-    return Board(systems, pointer_map, warnings)
+    except InvalidTest as error:
+        raise located(error, places) from None
+    return Board(systems, places, warnings)
 
 
 def _require_same_counts(columns: Mapping[str, Mapping[str, Any]]) -> None:
@@ -319,7 +320,7 @@ def options_of_board(
     """The members of `CompareChoices`, and the names in `systems`, if any; raises InvalidTest: an unknown or repeated name, or another kind."""
     parameters = tuple(dict.fromkeys(name for kind in kinds for name in parameters_of(kind)))
     texts, others = once(given, (*OF_QUERY, SYSTEMS), pointer)
-    own = {name: _value(name, text) for name, text in texts.items()}
+    own = {name: _value(name, text, pointer) for name, text in texts.items()}
     rest = options_of(others, (*OF_QUERY, "statistic", *parameters, *extra), pointer)
     if own.get("kind", kinds[0]) not in kinds:
         detail = f"Data of this media type holds {' or '.join(kinds)}; send {quoted(own['kind'])} as JSON."
@@ -328,12 +329,12 @@ def options_of_board(
     return {**own, **rest}, systems
 
 
-def _value(name: str, text: str) -> Any:
+def _value(name: str, text: str, pointer: Callable[[str], str]) -> Any:
     if name == SYSTEMS:
-        names = listed(name, text, "/systems")
+        names = listed(name, text, pointer(name))
         for index, system in enumerate(names):
             if system in names[:index]:
-                raise InvalidTest.at("/systems", "duplicate_name", f"systems has {quoted(system)} twice.")
+                raise InvalidTest.at(pointer(name), "duplicate_name", f"systems has {quoted(system)} twice.")
         return names
     if name == "compare" and text.startswith("["):
         return literal(text)
@@ -384,8 +385,7 @@ class FormFields:
             detail = f"The files were read as {kind}: leave kind out."
             raise InvalidTest.at(option_pointer("kind"), "kind_not_here", detail)
         members = {name: value for name, value in self.members.items() if name != "decimals"}
-        with relocated(in_form):
-            return validated(CompareChoices, {**members, "kind": kind})
+        return validated(CompareChoices, {**members, "kind": kind}, in_form)
 
 
 def fields_of(given: Sequence[tuple[str, str]]) -> FormFields:
@@ -394,9 +394,8 @@ def fields_of(given: Sequence[tuple[str, str]]) -> FormFields:
     names, format_ = texts.pop(NAMES, None), texts.pop("format", catalogue.AUTO).lower()
     reader = {name: text for name, text in texts.items() if name in READER_OPTIONS and name != "statistic"}
     others = [(name, text) for name, text in texts.items() if name not in reader]
-    with relocated(in_form):
-        extra = (SYSTEMS, NAMES, "format", *READER_OPTIONS)
-        members, systems = options_of_board(others, option_pointer, kinds=KINDS, extra=extra)
+    extra = (SYSTEMS, NAMES, "format", *READER_OPTIONS)
+    members, systems = options_of_board(others, option_pointer, kinds=KINDS, extra=extra)
     if "decimals" in members:
         reader["decimals"] = texts["decimals"]
     if "name" in members.get("statistic", {}):

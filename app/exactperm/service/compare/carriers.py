@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ...answers.reading import Guessed, Note
 from ...answers.test import ReadingRecord
-from ...errors import InvalidTest, marked, pointer_token, relocated
+from ...errors import InvalidTest, PointerMap, chained, located, marked, pointer_token, prefixed
 from ...execution.ipc import Control
 from ...inputs import columns
 from ...inputs.alignment import Gapped, PairedColumns, RawColumn, system_pointer
@@ -23,7 +23,7 @@ from ...inputs.reader import ReaderOptions, Source, sources
 from ..documents import request_in
 from ..messages import CSV, TSV, Job
 from ..parse_files import Form, as_read, in_body, option_pointer, read_form, reader_options, spec_of_kind
-from ..query import ELSEWHERE, OF_A_BOARD, prefixed
+from ..query import ELSEWHERE, OF_A_BOARD
 from ..schema.compare import Columns, CompareChoices, CompareKind, CompareRequest, Dataset
 from ..schema.fields import ON_MISSING, CountColumns, OutputColumn, SampleColumn
 from ..validation import beside_statistic, flaws_of, validated
@@ -35,7 +35,6 @@ from .board import (
     beside_body,
     beside_files,
     fields_of,
-    in_form,
     in_query,
     options_of_board,
     without_ids,
@@ -86,7 +85,7 @@ def parse_form(job: Job, body: bytes | bytearray, control: Control) -> DecodedCo
 def parse_body(job: Job, body: bytes | bytearray) -> DecodedCompare:
     """Read a table or lines of JSON with the options in the query; raises InputError with pointers `/line/…` and `/?<name>`."""
     given = [(name, text) for name, text in job.query if name not in ("format", "theme", *OF_A_BOARD)]
-    with relocated(in_body):
+    try:
         fields, source = fields_of(given), Source(FILE, "", bytes(body), is_body=True)
         options, format_ = (
             reader_options(fields.reader, job.limits),
@@ -99,9 +98,10 @@ def parse_body(job: Job, body: bytes | bytearray) -> DecodedCompare:
             guessed = catalogue.guess({FILE: source}, options).name
             beside = {catalogue.RANKED, catalogue.LABELLED, *catalogue.TABLES}
             format_ = catalogue.AUTO if guessed in beside else catalogue.RANKED
-        return replace(
-            boards_of_file(source, replace(fields, format=format_), options), pointer_map=beside_body
-        )
+        decoded = boards_of_file(source, replace(fields, format=format_), options)
+    except InvalidTest as error:
+        raise located(error, in_body) from None
+    return replace(decoded, pointer_map=beside_body)
 
 
 def _request_in(form: Form) -> DecodedCompare | None:
@@ -112,15 +112,10 @@ def _request_in(form: Form) -> DecodedCompare | None:
     for name, _ in form.fields:
         detail = f"The file is a JSON request with its options: set {marked(name[:40])} there."
         raise InvalidTest.at(option_pointer(name), "unused_option", detail)
-    with relocated(_in_file):
-        decoded = of_json(file.value, file.context)
+    decoded = of_json(file.value, file.context, prefixed(f"/files/{FILE}"))
     note = "The file is a JSON request, as for POST /v1/compare, and was read as one."
     record = ReadingRecord("json-request", guessed=True, notes=(note,))
-    return replace(decoded, pointer_map=_in_file, reading=record)
-
-
-def _in_file(pointer: str) -> str:
-    return pointer if pointer.startswith(("/files/", "/options/")) else f"/files/{FILE}{pointer}"
+    return replace(decoded, reading=record)
 
 
 def boards_of_file(source: Source, fields: FormFields, options: ReaderOptions) -> DecodedCompare:
@@ -151,14 +146,12 @@ def boards_of_file(source: Source, fields: FormFields, options: ReaderOptions) -
         untold = found is not None and catalogue.may_be_either(found.name, format_, options)
         holds = beside_gold.read_systems(source, options, fields.systems, format_, untold=untold)
         assert holds.default is not None
-        with relocated(in_form):
-            parameters = as_read(fields.parameters, holds.labels)
-            spec = spec_of_kind("predictions", holds.default, options.statistic, parameters)
+        parameters = as_read(fields.parameters, holds.labels)
+        spec = spec_of_kind("predictions", holds.default, options.statistic, parameters)
         choices = fields.choices("predictions")
     else:
         choices = fields.choices("scores")
-        with relocated(lambda pointer: option_pointer(SYSTEMS) if pointer == "/systems" else pointer):
-            holds = many_systems.read(source, format_, options, fields.systems)
+        holds = many_systems.read(source, format_, options, fields.systems)
     notes += holds.notes
     read = ReadingRecord(format_, found is not None, tuple(notes))
     reading = read if notes or not source.is_body else None
@@ -170,29 +163,33 @@ def boards_of_file(source: Source, fields: FormFields, options: ReaderOptions) -
 # JSON and arrays
 
 
-def of_json(value: Any, context: dict[str, Any]) -> DecodedCompare:
-    """The request in a decoded JSON body, with columns by name in code-point order; raises InvalidTest with pointers into it."""
+def of_json(value: Any, context: dict[str, Any], places: PointerMap = str) -> DecodedCompare:
+    """The request in a decoded JSON value at `places`, with columns by name in code-point order; raises InvalidTest."""
     context = {**context, ON_MISSING: value.get("on_missing") if type(value) is dict else None}
-    request = validated(CompareRequest, value, context=context)
+    request = validated(CompareRequest, value, places, context)
     beside = [name for name in ("systems", "scores", *OF_A_DATASET) if getattr(request, name) is not None]
     if request.datasets is not None and beside:
         if beside[0] not in OF_A_DATASET:
-            raise InvalidTest.at(f"/{beside[0]}", "redundant", "Give either systems or datasets, not both.")
+            detail = "Give either systems or datasets, not both."
+            raise InvalidTest.at(places(f"/{beside[0]}"), "redundant", detail)
         detail = f"With datasets, put {beside[0]} into each of them: data sets never share items."
-        raise InvalidTest.at(f"/{beside[0]}", "superfluous", detail)
+        raise InvalidTest.at(places(f"/{beside[0]}"), "superfluous", detail)
     boards: Boards = {}
     datasets: dict[str | None, Any] = {None: None} if request.datasets is None else request.datasets
     for name in sorted(datasets, key=str):
-        prefix, given = "", cast("Columns", request)
+        inside, given = places, cast("Columns", request)
         detail = "Give systems (a column for each, by name), or datasets that have systems."
         if name is not None:
-            prefix, detail = (f"/datasets/{pointer_token(name[:200])}", "Every data set needs systems.")
-            given = validated(Dataset, datasets[name], prefix=prefix, context=context)
-        with relocated(prefixed(prefix)):
+            detail = "Every data set needs systems."
+            inside = chained(prefixed(f"/datasets/{pointer_token(name[:200])}"), places)
+            given = validated(Dataset, datasets[name], inside, context)
+        try:
             if given.systems is None:
                 raise InvalidTest.at("/systems", "missing", detail)
             boards[name] = _board(given, request.kind, context)
-    return DecodedCompare(request, boards, beside_statistic(value))
+        except InvalidTest as error:
+            raise located(error, inside) from None
+    return DecodedCompare(request, boards, chained(beside_statistic(value), places))
 
 
 def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> PairedColumns:
@@ -208,7 +205,9 @@ def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> Paired
             board = PairedColumns(ADAPTERS[kind].validate_python(systems, context=context))
         except ValidationError as error:
             flaws = tuple(
-                flaw for detail in error.errors(include_url=False) for flaw in flaws_of(detail, "/systems")
+                replace(flaw, pointer=f"/systems{flaw.pointer}")
+                for detail in error.errors(include_url=False)
+                for flaw in flaws_of(detail)
             )
             raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=flaws) from None
     of_items = {name: getattr(given, name) for name in OF_A_DATASET}
@@ -267,21 +266,22 @@ def _columns(rows: list[Any], n: int) -> list[RawColumn]:
     promised = bool not in set(map(type, chain.from_iterable(rows)))
     made: list[RawColumn] = []
     for position, column in enumerate(zip(*rows, strict=True)):
-        with relocated(lambda pointer, at=position: f"/scores{pointer}/{at}"):  # type: ignore[misc]
+        try:
             made.append(columns.numbers(list(column), may_hold_booleans=not promised))
+        except InvalidTest as error:
+            raise located(error, f"/scores{{}}/{position}".format) from None
     return made
 
 
 def of_array(job: Job, body: bytes | bytearray) -> DecodedCompare:
     """An N x K array with the options in the query, NaN missing if `on_missing` is set; raises InputError at `/<row>/<column>`, from zero."""
-    with relocated(in_query):
-        known = (SYSTEMS, *ELSEWHERE, *OF_A_BOARD)
-        members, systems = options_of_board(job.query, lambda name: f"/?{name[:40]}", extra=known)
-        choices = validated(CompareChoices, members)
-        if systems is None:
-            detail = "Name all columns of the array: `systems=A,B,C`."
-            raise InvalidTest.at("/systems", "missing", detail)
-        return DecodedCompare(choices, _of_array(body, systems, choices.on_missing != "error"), beside_body)
+    known = (SYSTEMS, *ELSEWHERE, *OF_A_BOARD)
+    members, systems = options_of_board(job.query, lambda name: f"/?{name[:40]}", extra=known)
+    choices = validated(CompareChoices, members, in_query)
+    if systems is None:
+        detail = "Name all columns of the array: `systems=A,B,C`."
+        raise InvalidTest.at("/?systems", "missing", detail)
+    return DecodedCompare(choices, _of_array(body, systems, choices.on_missing != "error"), beside_body)
 
 
 def _of_array(body: bytes | bytearray, systems: Sequence[str], may_be_missing: bool) -> Boards:

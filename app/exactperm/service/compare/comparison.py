@@ -14,13 +14,23 @@ import numpy as np
 from ...answers.board import MOST_LISTED, Aggregate, Design
 from ...answers.plan import BoardPlanRecord, ComparePlanRecord
 from ...answers.test import ReadingRecord, WarningRecord
-from ...errors import Choice, InputError, InvalidTest, choices_of, pointer_token, relocated
+from ...errors import (
+    Choice,
+    InputError,
+    InvalidTest,
+    PointerMap,
+    chained,
+    choices_of,
+    located,
+    pointer_token,
+    prefixed,
+)
 from ...execution.ipc import UNBOUNDED, Control, Function, Part, Split
 from ...inference.compare.compare import PreparedCompare, prepare_compare
 from ...inference.compare.pair_tests import PairTests, concatenated
 from ...inference.compare.systems import Comparison, pair_data
 from ...inference.options import Options
-from ...inputs.alignment import PointerMap, system_pointer
+from ...inputs.alignment import system_pointer
 from ...inputs.formats.roles import two_metrics, unit_mismatch
 from ...inputs.quoting import quoted, some
 from ...statistics.corpus import counting_seconds
@@ -29,7 +39,7 @@ from ...statistics.paired import Segments, Systems
 from ..documents import json_of
 from ..messages import JSON, MULTIPART, NPY, Job, Limits, store_of
 from ..parse import chosen_of, refuse_samples, settled
-from ..query import ELSEWHERE, OF_A_BOARD, chained, options_of_query
+from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
 from ..schema.compare import CompareChoices
 from ..schema.fields import STATISTIC_MODELS, spec_of
 from ..validation import validated
@@ -98,19 +108,21 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
     """Build the comparison from the decoded request; raises InputError."""
     choices, limits = decoded.choices, job.limits
     several = None not in decoded.boards
-    with relocated(decoded.pointer_map):
+    places = decoded.pointer_map
+    try:
         refuse_samples(choices.samples, limits)
         _require_sense(choices, several=several)
         spec = decoded.spec
         if spec is None:
             model = STATISTIC_MODELS[choices.kind]
-            spec = spec_of(validated(model, choices.statistic or {}, prefix="/statistic"), choices.kind)
+            spec = spec_of(validated(model, choices.statistic or {}, prefixed("/statistic")), choices.kind)
         if several:
             names = [name for name in decoded.boards if name is not None]
             require_names(names, "data set", lambda name: f"/datasets/{pointer_token(name)}", limits)
         for name, given in decoded.boards.items():
-            with relocated(_in_dataset(name)), relocated(given.whole):
-                require_systems(given, choices.kind, limits)
+            places = chained(chained(given.whole, _in_dataset(name)), decoded.pointer_map)
+            require_systems(given, choices.kind, limits)
+        places = decoded.pointer_map
         systems = {name: tuple(given.systems) for name, given in decoded.boards.items()}
         if several:  # "A" in one data set and "A " in another would be two systems
             every = {one: name for name, own in systems.items() for one in own}
@@ -119,8 +131,9 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
         design, pairs, aggregate, n = _designed(choices, systems, limits)
         boards: dict[str | None, Board] = {}
         for name, given in decoded.boards.items():
-            with relocated(_in_dataset(name)):
-                boards[name] = board_of(given, choices.kind, spec, choices.on_missing, choices.decimals)
+            places = chained(_in_dataset(name), decoded.pointer_map)
+            boards[name] = board_of(given, choices.kind, spec, choices.on_missing, choices.decimals)
+        places = decoded.pointer_map
         kind = next(iter(boards.values())).systems.kind
         known = of_kind(kind, spec, decoded.metric) if decoded.known is None else decoded.known
         lower = all(of_name(one) is False for own in systems.values() for one in own)
@@ -128,6 +141,8 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
             choices.higher_is_better, known, decoded.metric or spec.name, "board", "/higher_is_better",
             plain=kind == "scores" and decoded.metric is None and not lower,
         )  # fmt: skip
+    except InvalidTest as error:
+        raise located(error, places) from None
     all_listed = choices.pairs == "auto" and (n <= MOST_LISTED or design != "all_pairs")
     comparison = Comparison(
         datasets={name: board.systems for name, board in boards.items()},
@@ -324,8 +339,7 @@ _SECONDS_PER_BYTE = 1e-8
 
 def prepare_comparison(job: Job, parsed: ParsedCompare) -> PreparedCompare:
     """Validate and plan the tests of all pairs; raises InputError."""
-    with relocated(parsed.pointer_map):
-        prepared = prepare_compare(parsed.comparison, job.limits.budget)
+    prepared = prepare_compare(parsed.comparison, job.limits.budget)
     return replace(prepared, reading=parsed.reading, warnings=(*parsed.warnings, *prepared.warnings))
 
 

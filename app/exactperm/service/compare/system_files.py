@@ -15,7 +15,7 @@ import numpy as np
 
 from ...answers.reading import Guessed, LeftOut, Note, Read
 from ...answers.test import ReadingRecord
-from ...errors import Choice, InputError, InvalidTest, pointer_token, relocated
+from ...errors import Choice, InputError, InvalidTest, pointer_token
 from ...inputs.alignment import ById, OnMissingOnBoard, PairedColumns, system_pointer
 from ...inputs.formats import catalogue
 from ...inputs.formats.tasks import ITEM, at_most, each_task, in_task, of_tasks, stem, totals_read
@@ -26,7 +26,7 @@ from ...statistics.columns import taken
 from ...statistics.paired import Counts, NamedCounts, Predictions, Scores, Segments
 from ..parse_files import Form, option_pointer, spec_of_reading
 from ..schema.compare import CompareKind
-from .board import NAMES, SYSTEMS, DecodedCompare, FormFields, beside_files, in_form, names_of_files
+from .board import NAMES, SYSTEMS, DecodedCompare, FormFields, beside_files, names_of_files
 
 # Faults of missing items, which the alignment of all systems reports better.
 MISSING = frozenset(("unmatched_ids", "missing_value"))
@@ -79,8 +79,7 @@ def each_file(form: Form, fields: FormFields, options: ReaderOptions) -> Decoded
         )
         boards = {None: board}
     kind: CompareKind = "predictions" if first.kind in ("segments", "predictions") else first.kind  # type: ignore[assignment]
-    with relocated(in_form):
-        spec = spec_of_reading(first, options.statistic, fields.parameters)
+    spec = spec_of_reading(first, options.statistic, fields.parameters)
     measured = first.kind == "scores" or spec == first.default_statistic
     record = ReadingRecord(first.format, first.guessed, first.facts)
     return DecodedCompare(
