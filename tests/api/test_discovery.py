@@ -14,7 +14,7 @@ import pytest
 
 from exactperm.answers.gate import GateRecord
 from exactperm.answers.plan import PlanRecord
-from exactperm.answers.test import ReadingRecord, TestRecord
+from exactperm.answers.test import ReadingRecord, TestRecord, wire_name
 from exactperm.api.meta import meta_of
 from exactperm.api.openapi_export import exported
 from exactperm.main import create_app
@@ -256,6 +256,7 @@ def test_an_answer_with_everything_fits_its_schema_and_each_member_is_needed(ser
     check = validator("TestAnswer")
     check.validate(answer)
     left = {"reading", "repeats", "missing", "curtailed"}
+    left |= {"exchange", "generalises_to", "exchanges", "slices", "correction"}
     assert {name for name, value in answer.items() if value is None} == left
     # Repeated samples and a missing outcome fill two of them; no answer to JSON has read a file.
     sampled = {"u": {name: [one, 0] for name, one in u.items()}, "v": {name: [v[name], 1] for name in "abc"}}
@@ -288,23 +289,24 @@ def resolved(schema: Any) -> Iterator[Any]:
         yield from resolved(part)
 
 
-def record_in(kind: Any) -> Any:
-    """The record that a type holds: itself, or in a tuple or an alternative; None without one."""
+def records_in(kind: Any) -> list[Any]:
+    """The records that a type holds: itself, or in a tuple or in alternatives."""
     if dataclasses.is_dataclass(kind):
-        return kind
-    return next((record for part in get_args(kind) if (record := record_in(part)) is not None), None)
+        return [kind]
+    return [record for part in get_args(kind) for record in records_in(part)]
 
 
 def missing(record: Any, schema: Any) -> Iterator[str]:
     """The fields of a record, and of the records in it, that a schema lacks."""
     hints = get_type_hints(record)
     for field in dataclasses.fields(record):
-        if field.name not in schema["properties"] or field.name not in schema["required"]:
-            yield f"{record.__name__}.{field.name}"
-        inner = record_in(hints[field.name])
-        if inner is not None and (record, field.name) != (ReadingRecord, "notes"):  # written as sentences
-            (there,) = resolved(schema["properties"][field.name])
-            yield from missing(inner, there)
+        name = wire_name(field.name)
+        if name not in schema["properties"] or name not in schema["required"]:
+            yield f"{record.__name__}.{name}"
+        inner = records_in(hints[field.name])
+        if inner and (record, name) != (ReadingRecord, "notes"):  # written as sentences
+            for one, there in zip(inner, resolved(schema["properties"][name]), strict=True):
+                yield from missing(one, there)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ Class docstrings become descriptions in OpenAPI.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -69,6 +69,8 @@ FROM_REQUEST = "A hash of the canonical request and the algorithm version."
 
 Alternative = Literal["two-sided", "greater", "less"]
 Resampling = Literal["permutation", "bootstrap"]
+Exchange = Literal["items", "runs", "both"]
+GeneralisesTo = Literal["new items", "new runs of these items", "new runs and new items"]
 Method = Literal[
     "auto", "fft", "dp", "rational", "grid", "enumeration", "meet_in_the_middle", "bounds", "monte_carlo"
 ]
@@ -112,15 +114,110 @@ class SpreadRecord:
     samples: int
     within_item_variance: float | None
     flip_rate: float | None
+    between_item_variance: Annotated[
+        float | None, "The variance of the items' true means (Searle, Casella & McCulloch 1992, chapter 3)."
+    ] = None
+    icc: Annotated[
+        float | None, {"ge": 0, "le": 1}, "between_item_variance as a share of the variance of one sample."
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatsAdvice:
+    """The standard error of the mean difference, and what it would be with twice the items or twice the runs.
+
+    `say` is what to add next: the one that lowers the standard error clearly more, or either.
+    """
+
+    standard_error: float
+    twice_the_items: float
+    twice_the_runs: float
+    say: Literal["items", "runs", "either"]
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatsRecord:
-    """Repeated samples: how they were used (`repeats`), and each system's spread; null for one score per item."""
+    """Repeated samples: how they were used (`repeats`), and each system's spread; null for one score per item.
+
+    `k` is that of pass@k (`any`) or pass^k (`all`), null for all samples of an item.
+    """
 
     repeats: Literal["mean", "all", "any"]
     u: SpreadRecord | None
     v: SpreadRecord | None
+    k: int | None = None
+    advice: RepeatsAdvice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangedTest:
+    """The test of one kind of exchange."""
+
+    p_value: PValue
+    log10_p_value: Log10PValue
+    p_value_bounds: tuple[float, float]
+    mid_p_value: float | None
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangesRecord:
+    """With `exchange: both`: the test that exchanges items, and the one that exchanges runs."""
+
+    items: ExchangedTest
+    runs: ExchangedTest
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRecord:
+    """The test of the items with one label; `p_adjusted` is adjusted over all slices, and decides `significant`."""
+
+    slice: str
+    n: int
+    difference: float
+    p_value: PValue
+    p_adjusted: PValue
+    significant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SlicesRecord:
+    """Tests of slices of the items, the smallest p-value first.
+
+    `p_value` is the probability of a smallest p-value at most as large as that of the `worst` slice. `exact_minimum` is
+    exact for disjoint slices; `holm_discrete` bounds it for slices that share items or clusters.
+    """
+
+    method: Literal["exact_minimum", "holm_discrete"]
+    p_value: PValue
+    worst: str
+    items: tuple[SliceRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionRecord:
+    """How a difference was corrected: a judge by people's labels, or scores by covariates. Members of the other kind are null."""
+
+    kind: Literal["labels", "covariates"]
+    lambda_: Annotated[float | None, "The weight of the judge's scores, from 0 to 1."] = None
+    labelled: Annotated[int | None, "The number of items with labels."] = None
+    judge_difference: Annotated[float | None, "By the judge's scores alone."] = None
+    labelled_difference: Annotated[float | None, "By the labels alone."] = None
+    coefficients: Annotated[Mapping[str, float] | None, "By covariate."] = None
+    difference: Annotated[float | None, "Without covariates."] = None
+
+
+def _correction(record: CorrectionRecord | None) -> dict[str, Any] | None:
+    return None if record is None else {wire_name(name): value for name, value in asdict(record).items()}
+
+
+def wire_name(field: str) -> str:
+    """The name of a member in JSON; `lambda_` is none in Python.
+
+    >>> wire_name("lambda_"), wire_name("labelled")
+    ('lambda', 'labelled')
+    """
+    return field.removesuffix("_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +256,19 @@ class BinaryFraction:
     def value(self) -> Fraction:
         """As a `Fraction`; raises ValueError beyond `sys.get_int_max_str_digits()` digits."""
         return Fraction(int(self.numerator), 2**self.log2_denominator)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFraction:
+    """An exact probability in lowest terms whose denominator is no power of two."""
+
+    numerator: Annotated[str, {"pattern": r"^\d+$"}, "A decimal string of any length."]
+    denominator: Annotated[str, {"pattern": r"^\d+$"}, "A decimal string of any length."]
+
+    @property
+    def value(self) -> Fraction:
+        """As a `Fraction`; raises ValueError beyond `sys.get_int_max_str_digits()` digits."""
+        return Fraction(int(self.numerator), int(self.denominator))
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,7 +532,7 @@ class TestRecord:
     log10_p_value: Annotated[Log10PValue, "Accurate even if p_value underflows."]
     p_value_bounds: Annotated[tuple[float, float], "The true p-value lies between them."]
     p_value_bounds_kind: Annotated[BoundsKind, "certified: always; confidence: with probability 99 %."]
-    p_value_fraction: BinaryFraction | None
+    p_value_fraction: BinaryFraction | OtherFraction | None
     mid_p_value: Annotated[
         float | None,
         "p_value less half the probability of a tie with the observed value, and as exact; null if p_value "
@@ -436,13 +546,24 @@ class TestRecord:
     ]
     alternative: Alternative
     test: Resampling
+    exchange: Annotated[
+        Exchange | None, "What the test exchanges between the systems; null for one score per item."
+    ] = None
+    generalises_to: Annotated[
+        GeneralisesTo | None, "What a small p-value speaks of; null where `exchange` is."
+    ] = None
     names: NamesRecord
     statistic: StatisticRecord
     items: ItemsRecord
     pairing: PairingRecord | None = None
     item_level: ItemLevel | None = None
+    exchanges: ExchangesRecord | None = None
     repeats: RepeatsRecord | None = None
     missing: MissingRecord | None = None
+    slices: Annotated[SlicesRecord | None, "The tests of slices of the items, if requested."] = None
+    correction: Annotated[
+        CorrectionRecord | None, Form(CorrectionRecord | None, _correction), "Null for scores as they are."
+    ] = None
     method: MethodRecord
     null: NullRecord
     confidence_interval: ConfidenceInterval | None = None

@@ -7,7 +7,7 @@ import re
 import time
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 
 import httpx
 
-from ..answers.test import Mass
+from ..answers.test import Mass, wire_name
 from .errors import Flaw, InvalidData, ProblemError, UnreadableAnswer, kind_of
 from .results import CompareResult, GateResult, PowerResult, TestResult
 
@@ -92,11 +92,11 @@ def decode(kind: type[Read], value: Any, *, at: str = "", permalink: str | None 
             values[RAW] = value
         elif part.name == PERMALINK:
             values[PERMALINK] = permalink
-        elif part.name in value:
-            values[part.name] = _converted(hints[part.name], value[part.name], f"{at}/{part.name}")
+        elif (name := wire_name(part.name)) in value:
+            values[part.name] = _converted(hints[part.name], value[name], f"{at}/{name}")
         elif part.default is MISSING and part.default_factory is MISSING:
             raise UnreadableAnswer(
-                f"The answer lacks {at}/{part.name}. Do the versions of server and client differ?"
+                f"The answer lacks {at}/{name}. Do the versions of server and client differ?"
             )
     return kind(**values)
 
@@ -111,7 +111,8 @@ def _converted(hint: Any, value: Any, at: str) -> Any:
     if origin in {types.UnionType, Union}:
         if value is None and type(None) in arguments:
             return None
-        return _converted(next(one for one in arguments if one is not type(None)), value, at)
+        kinds = [one for one in arguments if one is not type(None)]
+        return _converted(next((one for one in kinds[1:] if _fits(one, value)), kinds[0]), value, at)
     if origin is tuple and isinstance(value, list):
         if len(arguments) == 2 and arguments[1] is not Ellipsis and len(value) != 2:
             raise UnreadableAnswer(f"The answer has {len(value)} values at {at}, where two are needed.")
@@ -135,6 +136,13 @@ def _converted(hint: Any, value: Any, at: str) -> Any:
     elif isinstance(hint, type):
         return decode(hint, value, at=at)
     raise UnreadableAnswer(f"The answer has {type(value).__name__} at {at}, which has the wrong type.")
+
+
+def _fits(kind: Any, value: Any) -> bool:
+    """Whether a value is an object with all members of a class."""
+    return (
+        is_dataclass(kind) and isinstance(value, Mapping) and all(part.name in value for part in fields(kind))
+    )
 
 
 # Errors

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 
 from ..answers.gate import EquivalenceRecord, GateTerms, OneSidedTest
-from ..answers.test import Alternative, BinaryFraction, Fraction2, TestRecord
+from ..answers.test import Alternative, BinaryFraction, Fraction2, OtherFraction, TestRecord
 from ..engine.lattice import Integers, Reals
 from ..engine.paired_proportions import tango_test
 from ..engine.plan import Budget
@@ -168,7 +168,9 @@ def without_margin(question: Question, record: TestRecord, significance: Signifi
     return outcome if significance == "p" else by_mid_p(outcome, record.mid_p_value, record.p_value_fraction)
 
 
-def by_mid_p(outcome: Outcome, mid: float | None, fraction: BinaryFraction | Fraction2 | None) -> Outcome:
+def by_mid_p(
+    outcome: Outcome, mid: float | None, fraction: BinaryFraction | OtherFraction | Fraction2 | None
+) -> Outcome:
     """The outcome with the mid-p-value in the place of p, whose `fraction` is known or not.
 
     Where it is not known it lies between p / 2 and p, which may leave open on which side of alpha it is; then p has to reach
@@ -181,7 +183,7 @@ def by_mid_p(outcome: Outcome, mid: float | None, fraction: BinaryFraction | Fra
     if mid < _DIGITS_LEFT:
         return replace(outcome, p_value_bounds=(0.5 * low, high), min_attainable_p=least)
     bounds = (mid, mid)
-    if fraction is None or fraction.log2_denominator >= _EXACT_BITS:
+    if fraction is None or isinstance(fraction, OtherFraction) or fraction.log2_denominator >= _EXACT_BITS:
         bounds = (
             math.nextafter(mid * (1.0 - MOST_ERROR), 0.0),
             min(math.nextafter(mid * (1.0 + MOST_ERROR), 2.0), 1.0),

@@ -1058,6 +1058,49 @@ export interface components {
             case_sensitive?: boolean | null;
         };
         /**
+         * CorrectionAnswer
+         * @description How a difference was corrected: a judge by people's labels, or scores by covariates. Members of the other kind are null.
+         */
+        CorrectionAnswer: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "labels" | "covariates";
+            /**
+             * Lambda
+             * @description The weight of the judge's scores, from 0 to 1.
+             */
+            lambda: number | null;
+            /**
+             * Labelled
+             * @description The number of items with labels.
+             */
+            labelled: number | null;
+            /**
+             * Judge Difference
+             * @description By the judge's scores alone.
+             */
+            judge_difference: number | null;
+            /**
+             * Labelled Difference
+             * @description By the labels alone.
+             */
+            labelled_difference: number | null;
+            /**
+             * Coefficients
+             * @description By covariate.
+             */
+            coefficients: {
+                [key: string]: number;
+            } | null;
+            /**
+             * Difference
+             * @description Without covariates.
+             */
+            difference: number | null;
+        };
+        /**
          * CountsRequest
          * @description Named counts per item and system: by name, by item or by id.
          * @example {
@@ -1818,6 +1861,33 @@ export interface components {
                 number,
                 number
             ];
+        };
+        /**
+         * ExchangedTestAnswer
+         * @description The test of one kind of exchange.
+         */
+        ExchangedTestAnswer: {
+            /** P Value */
+            p_value: number;
+            /** Log10 P Value */
+            log10_p_value: number;
+            /** P Value Bounds */
+            p_value_bounds: [
+                number,
+                number
+            ];
+            /** Mid P Value */
+            mid_p_value: number | null;
+            /** Method */
+            method: string;
+        };
+        /**
+         * ExchangesAnswer
+         * @description With `exchange: both`: the test that exchanges items, and the one that exchanges runs.
+         */
+        ExchangesAnswer: {
+            items: components["schemas"]["ExchangedTestAnswer"];
+            runs: components["schemas"]["ExchangedTestAnswer"];
         };
         /**
          * FamilyAnswer
@@ -2668,6 +2738,22 @@ export interface components {
              * @description Whether min and max are over all swaps or resamples, or only over those examined and the observed value.
              */
             range_exact: boolean;
+        };
+        /**
+         * OtherFractionAnswer
+         * @description An exact probability in lowest terms whose denominator is no power of two.
+         */
+        OtherFractionAnswer: {
+            /**
+             * Numerator
+             * @description A decimal string of any length.
+             */
+            numerator: string;
+            /**
+             * Denominator
+             * @description A decimal string of any length.
+             */
+            denominator: string;
         };
         /**
          * PairAnswer
@@ -3612,8 +3698,29 @@ export interface components {
             notes: string[];
         };
         /**
+         * RepeatsAdviceAnswer
+         * @description The standard error of the mean difference, and what it would be with twice the items or twice the runs.
+         *
+         *     `say` is what to add next: the one that lowers the standard error clearly more, or either.
+         */
+        RepeatsAdviceAnswer: {
+            /** Standard Error */
+            standard_error: number;
+            /** Twice The Items */
+            twice_the_items: number;
+            /** Twice The Runs */
+            twice_the_runs: number;
+            /**
+             * Say
+             * @enum {string}
+             */
+            say: "items" | "runs" | "either";
+        };
+        /**
          * RepeatsAnswer
          * @description Repeated samples: how they were used (`repeats`), and each system's spread; null for one score per item.
+         *
+         *     `k` is that of pass@k (`any`) or pass^k (`all`), null for all samples of an item.
          */
         RepeatsAnswer: {
             /**
@@ -3623,6 +3730,9 @@ export interface components {
             repeats: "mean" | "all" | "any";
             u: components["schemas"]["SpreadAnswer"] | null;
             v: components["schemas"]["SpreadAnswer"] | null;
+            /** K */
+            k: number | null;
+            advice: components["schemas"]["RepeatsAdviceAnswer"] | null;
         };
         /**
          * Runtime
@@ -4003,6 +4113,44 @@ export interface components {
             max_difference?: number | null;
         };
         /**
+         * SliceAnswer
+         * @description The test of the items with one label; `p_adjusted` is adjusted over all slices, and decides `significant`.
+         */
+        SliceAnswer: {
+            /** Slice */
+            slice: string;
+            /** N */
+            n: number;
+            /** Difference */
+            difference: number;
+            /** P Value */
+            p_value: number;
+            /** P Adjusted */
+            p_adjusted: number;
+            /** Significant */
+            significant: boolean;
+        };
+        /**
+         * SlicesAnswer
+         * @description Tests of slices of the items, the smallest p-value first.
+         *
+         *     `p_value` is the probability of a smallest p-value at most as large as that of the `worst` slice. `exact_minimum` is
+         *     exact for disjoint slices; `holm_discrete` bounds it for slices that share items or clusters.
+         */
+        SlicesAnswer: {
+            /**
+             * Method
+             * @enum {string}
+             */
+            method: "exact_minimum" | "holm_discrete";
+            /** P Value */
+            p_value: number;
+            /** Worst */
+            worst: string;
+            /** Items */
+            items: components["schemas"]["SliceAnswer"][];
+        };
+        /**
          * SolutionAnswer
          * @description The three numbers of the question and the solved one, for the first `n` of a list.
          *
@@ -4039,6 +4187,16 @@ export interface components {
             within_item_variance: number | null;
             /** Flip Rate */
             flip_rate: number | null;
+            /**
+             * Between Item Variance
+             * @description The variance of the items' true means (Searle, Casella & McCulloch 1992, chapter 3).
+             */
+            between_item_variance: number | null;
+            /**
+             * Icc
+             * @description between_item_variance as a share of the variance of one sample.
+             */
+            icc: number | null;
         };
         /**
          * StatisticAnswer
@@ -4134,7 +4292,8 @@ export interface components {
              * @enum {string}
              */
             p_value_bounds_kind: "certified" | "confidence";
-            p_value_fraction: components["schemas"]["FractionAnswer"] | null;
+            /** P Value Fraction */
+            p_value_fraction: components["schemas"]["FractionAnswer"] | components["schemas"]["OtherFractionAnswer"] | null;
             /**
              * Mid P Value
              * @description p_value less half the probability of a tie with the observed value, and as exact; null if p_value is not exact, and for the bootstrap, medians, quantiles and statistics of several sums.
@@ -4159,13 +4318,28 @@ export interface components {
              * @enum {string}
              */
             test: "permutation" | "bootstrap";
+            /**
+             * Exchange
+             * @description What the test exchanges between the systems; null for one score per item.
+             */
+            exchange: ("items" | "runs" | "both") | null;
+            /**
+             * Generalises To
+             * @description What a small p-value speaks of; null where `exchange` is.
+             */
+            generalises_to: ("new items" | "new runs of these items" | "new runs and new items") | null;
             names: components["schemas"]["NamesAnswer"];
             statistic: components["schemas"]["StatisticAnswer"];
             items: components["schemas"]["ItemsAnswer"];
             pairing: components["schemas"]["PairingAnswer"] | null;
             item_level: components["schemas"]["ItemLevelAnswer"] | null;
+            exchanges: components["schemas"]["ExchangesAnswer"] | null;
             repeats: components["schemas"]["RepeatsAnswer"] | null;
             missing: components["schemas"]["MissingAnswer"] | null;
+            /** @description The tests of slices of the items, if requested. */
+            slices: components["schemas"]["SlicesAnswer"] | null;
+            /** @description Null for scores as they are. */
+            correction: components["schemas"]["CorrectionAnswer"] | null;
             method: components["schemas"]["MethodAnswer"];
             null: components["schemas"]["NullAnswer"];
             confidence_interval: components["schemas"]["IntervalAnswer"] | null;
@@ -4233,7 +4407,8 @@ export interface components {
              * @enum {string}
              */
             p_value_bounds_kind: "certified" | "confidence";
-            p_value_fraction: components["schemas"]["FractionAnswer"] | null;
+            /** P Value Fraction */
+            p_value_fraction: components["schemas"]["FractionAnswer"] | components["schemas"]["OtherFractionAnswer"] | null;
             /**
              * Mid P Value
              * @description p_value less half the probability of a tie with the observed value, and as exact; null if p_value is not exact, and for the bootstrap, medians, quantiles and statistics of several sums.
@@ -4258,13 +4433,28 @@ export interface components {
              * @enum {string}
              */
             test: "permutation" | "bootstrap";
+            /**
+             * Exchange
+             * @description What the test exchanges between the systems; null for one score per item.
+             */
+            exchange: ("items" | "runs" | "both") | null;
+            /**
+             * Generalises To
+             * @description What a small p-value speaks of; null where `exchange` is.
+             */
+            generalises_to: ("new items" | "new runs of these items" | "new runs and new items") | null;
             names: components["schemas"]["NamesAnswer"];
             statistic: components["schemas"]["StatisticAnswer"];
             items: components["schemas"]["ItemsAnswer"];
             pairing: components["schemas"]["PairingAnswer"] | null;
             item_level: components["schemas"]["ItemLevelAnswer"] | null;
+            exchanges: components["schemas"]["ExchangesAnswer"] | null;
             repeats: components["schemas"]["RepeatsAnswer"] | null;
             missing: components["schemas"]["MissingAnswer"] | null;
+            /** @description The tests of slices of the items, if requested. */
+            slices: components["schemas"]["SlicesAnswer"] | null;
+            /** @description Null for scores as they are. */
+            correction: components["schemas"]["CorrectionAnswer"] | null;
             method: components["schemas"]["MethodAnswer"];
             null: components["schemas"]["NullAnswer"];
             confidence_interval: components["schemas"]["IntervalAnswer"] | null;
@@ -4331,6 +4521,7 @@ export type ChoiceAnswer = components['schemas']['ChoiceAnswer'];
 export type CompareAnswer = components['schemas']['CompareAnswer'];
 export type ComparePlanAnswer = components['schemas']['ComparePlanAnswer'];
 export type CompareRequest = components['schemas']['CompareRequest'];
+export type CorrectionAnswer = components['schemas']['CorrectionAnswer'];
 export type CountsRequest = components['schemas']['CountsRequest'];
 export type CountsStatistic = components['schemas']['CountsStatistic'];
 export type Dataset = components['schemas']['Dataset'];
@@ -4341,6 +4532,8 @@ export type EffectSizeAnswer = components['schemas']['EffectSizeAnswer'];
 export type EffectsRequest = components['schemas']['EffectsRequest'];
 export type EffectsStatistic = components['schemas']['EffectsStatistic'];
 export type EquivalenceAnswer = components['schemas']['EquivalenceAnswer'];
+export type ExchangedTestAnswer = components['schemas']['ExchangedTestAnswer'];
+export type ExchangesAnswer = components['schemas']['ExchangesAnswer'];
 export type FamilyAnswer = components['schemas']['FamilyAnswer'];
 export type FractionAnswer = components['schemas']['FractionAnswer'];
 export type GateAnswer = components['schemas']['GateAnswer'];
@@ -4366,6 +4559,7 @@ export type MovedAnswer = components['schemas']['MovedAnswer'];
 export type Names = components['schemas']['Names'];
 export type NamesAnswer = components['schemas']['NamesAnswer'];
 export type NullAnswer = components['schemas']['NullAnswer'];
+export type OtherFractionAnswer = components['schemas']['OtherFractionAnswer'];
 export type PairAnswer = components['schemas']['PairAnswer'];
 export type PairingAnswer = components['schemas']['PairingAnswer'];
 export type PlanAnswer = components['schemas']['PlanAnswer'];
@@ -4380,12 +4574,15 @@ export type PredictionsStatistic = components['schemas']['PredictionsStatistic']
 export type Problem = components['schemas']['Problem'];
 export type ProblemError = components['schemas']['ProblemError'];
 export type ReadingAnswer = components['schemas']['ReadingAnswer'];
+export type RepeatsAdviceAnswer = components['schemas']['RepeatsAdviceAnswer'];
 export type RepeatsAnswer = components['schemas']['RepeatsAnswer'];
 export type Runtime = components['schemas']['Runtime'];
 export type ScoresRequest = components['schemas']['ScoresRequest'];
 export type ScoresStatistic = components['schemas']['ScoresStatistic'];
 export type SensitivityAnswer = components['schemas']['SensitivityAnswer'];
 export type SequentialChoice = components['schemas']['SequentialChoice'];
+export type SliceAnswer = components['schemas']['SliceAnswer'];
+export type SlicesAnswer = components['schemas']['SlicesAnswer'];
 export type SolutionAnswer = components['schemas']['SolutionAnswer'];
 export type SpreadAnswer = components['schemas']['SpreadAnswer'];
 export type StatisticAnswer = components['schemas']['StatisticAnswer'];

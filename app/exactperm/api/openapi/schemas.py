@@ -26,6 +26,7 @@ from ...answers.test import (
     TestRecord,
     Versions,
     WarningRecord,
+    wire_name,
 )
 from ...errors import Flaw
 from ...service.messages import TestKind
@@ -63,7 +64,9 @@ def model_of(record: type) -> type[BaseModel]:
 
 
 def _members(record: type) -> dict[str, Any]:
-    return {name: _member(kind) for name, kind in get_type_hints(record, include_extras=True).items()}
+    return {
+        wire_name(name): _member(kind) for name, kind in get_type_hints(record, include_extras=True).items()
+    }
 
 
 def _member(annotation: Any) -> tuple[Any, Any]:

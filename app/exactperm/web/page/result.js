@@ -89,7 +89,9 @@ function byItem(level) {
 
 function fraction(exact) {
   if (!exact || exact.numerator.length > 12) return null;
-  const below = exact.log2_denominator ? ` / ${power(exact.log2_denominator, 2)}` : "";
+  if (exact.denominator?.length > 12) return null;
+  const of = exact.denominator ? count(Number(exact.denominator)) : power(exact.log2_denominator, 2);
+  const below = exact.log2_denominator === 0 ? "" : ` / ${of}`;
   return ["as a fraction", `${count(Number(exact.numerator))}${below}`];
 }
 
