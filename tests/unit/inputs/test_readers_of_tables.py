@@ -1,5 +1,6 @@
 """Tables in files: delimited text, and as pandas, R and spreadsheets of many countries write it."""
 
+import contextlib
 import itertools
 import json
 import random
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from exactperm.client import errors as client_errors
-from exactperm.errors import InvalidTest
+from exactperm.errors import ExactpermError, InvalidTest
 from exactperm.inputs.alignment import ById, align
 from exactperm.inputs.formats import catalogue
 from exactperm.inputs.formats.catalogue import read
@@ -329,9 +330,49 @@ def test_an_empty_file_is_said_to_be_empty_at_once() -> None:
     refuses(None, "/files/v", "auto", {"u": "id,score\na,1\n", "v": ""})
 
 
+@pytest.mark.parametrize("format_", catalogue.FORMATS)
+def test_a_file_of_a_few_bytes_is_read_or_refused_in_every_format(format_: str) -> None:
+    """Formats that have a header took the first line of a file without lines."""
+    roles = (("file",), ("u", "v"), ("u", "v", "references"), ("u", "v", "gold"), ("u", "v", "qrels"))
+    for content, names in itertools.product(FEW_BYTES, roles):
+        files = {name: UploadedFile(f"{name}.txt", content) for name in names}
+        with contextlib.suppress(ExactpermError):
+            catalogue.read(files, format_, ReaderOptions())
+
+
 # What an item is in a table: keys beside runs and data sets, indexes of long tables, and ids in two forms.
 
 
+FEW_BYTES = [
+    b"",
+    b"\n",
+    b" ",
+    b"\xef\xbb\xbf",
+    b"\r\n\r\n",
+    b"\t",
+    b",",
+    b"{}",
+    b"[]",
+    b"null",
+    b"0",
+    b"\x00",
+    b'"',
+    b"{",
+    b"a",
+]
+FEW_BYTES += [
+    b"a\n",
+    b"a,b\n",
+    b"a\tb\n",
+    b"[[]]",
+    b"[{}]",
+    b"{}\n{}",
+    b'{"wins":0,"losses":0}',
+    b"-",
+    b"1e999",
+    b"#",
+    b"//",
+]
 CELLS = list(itertools.product(range(4), (1, 2), ("de", "fr")))
 
 

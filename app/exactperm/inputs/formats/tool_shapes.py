@@ -310,7 +310,7 @@ def _are_votes(look: FirstLook) -> bool:
 def _table_rows(text: str) -> Iterator[Record]:
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
     table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    header = [name.strip() for name in next(table)]
+    header = [name.strip() for name in next(table, [])]
     for cells in filter(None, table):
         yield Record(f"line/{table.line_num}", dict(zip(header, map(str.strip, cells), strict=False)))
 
