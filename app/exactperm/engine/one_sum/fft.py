@@ -228,7 +228,7 @@ def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tup
             if own:
                 tied.append(_scaled(at, number, items))
     found = CERTAIN if certain else add(parts) if parts else IMPOSSIBLE
-    return found, _summed(tied)
+    return found, summed(tied)
 
 
 def _both(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
@@ -241,10 +241,10 @@ def _of_points(form: CanonicalForm, ties: tuple[int, ...], windows: Windows) -> 
     """The mass of single values; mirror images have the same."""
     upwards = [max(value, form.range - value) for value in ties]
     known = {value: point_probability(form, value, windows) for value in set(upwards)}
-    return _summed([known[value] for value in upwards])
+    return summed([known[value] for value in upwards])
 
 
-def _summed(parts: list[Probability]) -> Probability:
+def summed(parts: list[Probability]) -> Probability:
     """The sum, where some may be no more than an error bound: its error is the sum of theirs."""
     total = add(parts) if parts else IMPOSSIBLE
     if len(parts) < 2 or total.fraction is not None:
@@ -341,7 +341,7 @@ def _by_tables(
     if not found.relative_error_bound <= _UNTILTED_ERROR:
         return None
     masses = {value: short_sum(form, value, value) for value in {max(tie, form.range - tie) for tie in ties}}
-    return found, _summed([masses[max(tie, form.range - tie)] for tie in ties])
+    return found, summed([masses[max(tie, form.range - tie)] for tie in ties])
 
 
 def _untilted(form: CanonicalForm, low: int, high: int) -> Probability:

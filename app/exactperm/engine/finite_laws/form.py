@@ -1,0 +1,169 @@
+"""Finite local laws and their canonical form.
+
+Unit i contributes the value x_ik with probability h_ik, independently of the others. A coin, {0, v} with 1/2 each, is the
+special case of `lattice.CanonicalForm`. Laws are given in integers: values on a common lattice, and in how many ways each
+is reached. Equal laws are grouped, so that the cost depends on how many distinct laws there are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from ..lattice import MAX_TOTAL, Integers, LatticeOverflowError, Reals
+from ..probability import Alternative, Region, clipped_region
+
+# Smaller ratios are differences of logarithms.
+_LEAST_RATIO = 1e-300
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A law on the integers: `values` ascending from zero, and in how many `ways` each is reached, with no common divisor."""
+
+    values: tuple[int, ...]
+    ways: tuple[int, ...]
+
+    @property
+    def top(self) -> int:
+        """The largest value."""
+        return self.values[-1]
+
+    @property
+    def total(self) -> int:
+        """The number of all ways."""
+        return sum(self.ways)
+
+    @property
+    def mean(self) -> Fraction:
+        """The mean."""
+        return Fraction(sum(x * w for x, w in zip(self.values, self.ways, strict=True)), self.total)
+
+    def reflected(self) -> Law:
+        """The law of `top` minus the value."""
+        return Law(tuple(self.top - value for value in self.values[::-1]), self.ways[::-1])
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteLaws:
+    """S = offset + step * T, T the sum of counts[g] independent draws from laws[g], for every g.
+
+    T lives on {0, ..., range}, and need not be symmetric. `items` is N, with the items whose law is a single value.
+    """
+
+    offset: int
+    step: int
+    laws: tuple[Law, ...]
+    counts: Integers
+    items: int
+
+    @cached_property
+    def range(self) -> int:
+        """W, the largest value of T; exact."""
+        return sum(law.top * count for law, count in zip(self.laws, self.counts.tolist(), strict=True))
+
+    @cached_property
+    def mean(self) -> Fraction:
+        """E T; exact."""
+        means = (law.mean * count for law, count in zip(self.laws, self.counts.tolist(), strict=True))
+        return sum(means, Fraction(0))
+
+    @cached_property
+    def values(self) -> Integers:
+        """The values of the laws, shape (G, K), the last one repeated where a law has fewer."""
+        longest = max((len(law.values) for law in self.laws), default=1)
+        padded = [law.values + law.values[-1:] * (longest - len(law.values)) for law in self.laws]
+        return np.array(padded, dtype=np.int64).reshape(len(self.laws), longest)
+
+    @cached_property
+    def log_chances(self) -> Reals:
+        """The logarithms of their probabilities, shape (G, K), minus infinity where a law has fewer values."""
+        logs = np.full(self.values.shape, -math.inf)
+        for row, law in zip(logs, self.laws, strict=True):
+            total = law.total
+            row[: len(law.ways)] = [log_ratio(ways, total) for ways in law.ways]
+        return logs
+
+    @cached_property
+    def tops(self) -> Reals:
+        """The ranges of the laws, shape (G,)."""
+        return np.array([float(law.top) for law in self.laws])
+
+    @cached_property
+    def variance(self) -> float:
+        """Variance of T (not of S)."""
+        chances = np.exp(self.log_chances)
+        values = self.values.astype(np.float64)
+        means = (chances * values).sum(axis=1, keepdims=True)
+        return float(self.counts @ (chances * np.square(values - means)).sum(axis=1))
+
+    @cached_property
+    def reflected(self) -> FiniteLaws:
+        """The form of range - T."""
+        top = self.offset + self.step * self.range
+        form = FiniteLaws(-top, self.step, tuple(law.reflected() for law in self.laws), self.counts, self.items)
+        form.__dict__["reflected"] = self
+        return form
+
+
+def log_ratio(part: int, whole: int) -> float:
+    """log(part / whole) of positive integers of any length, right to a few units of its last place and of one."""
+    ratio = part / whole  # correctly rounded, unless it is no normal double
+    return math.log(ratio) if ratio > _LEAST_RATIO else math.log(part) - math.log(whole)
+
+
+def grouped_laws(laws: Iterable[tuple[Mapping[int, int], int]], items: int) -> FiniteLaws:
+    """The canonical form of N = `items` units from (law, how many units have it); a law counts the ways to each integer value.
+
+    The lattice is the coarsest: its step is the gcd of all differences inside laws. Raises LatticeOverflowError when the
+    sum of the largest sizes is 2**61 or more.
+    """
+    groups: Counter[Law] = Counter()
+    offset, divisor, spread = 0, 0, 0
+    for law, count in laws:
+        values = sorted(law)
+        lowest = values[0]
+        offset += count * lowest
+        spread += count * (values[-1] - lowest)
+        if len(values) > 1:
+            common = math.gcd(*law.values())
+            ways = tuple(law[value] // common for value in values)
+            groups[Law(tuple(value - lowest for value in values), ways)] += count
+            divisor = math.gcd(divisor, *(value - lowest for value in values))
+    if spread + abs(offset) >= MAX_TOTAL:
+        raise LatticeOverflowError("the sum of the largest values is 2**61 or more")
+    step = divisor or 1
+    ordered = sorted(groups, key=lambda law: (law.top, law.values, law.ways))
+    distinct = tuple(Law(tuple(value // step for value in law.values), law.ways) for law in ordered)
+    counts = np.array([groups[law] for law in ordered], dtype=np.int64)
+    return FiniteLaws(offset, step, distinct, counts, items)
+
+
+def region(form: FiniteLaws, observed: int, alternative: Alternative) -> Region:
+    """The values of T at least as extreme as the observed sum S = `observed`.
+
+    `two-sided` is |S - E S| >= |observed - E S|, compared as fractions.
+    """
+    at = Fraction(observed - form.offset, form.step)
+    if alternative == "greater":
+        return clipped_region(form.range, [(math.ceil(at), form.range)])
+    if alternative == "less":
+        return clipped_region(form.range, [(0, math.floor(at))])
+    distance = abs(at - form.mean)
+    if distance == 0:
+        return Region(((0, form.range),))
+    low, high = math.floor(form.mean - distance), math.ceil(form.mean + distance)
+    return clipped_region(form.range, [(0, low), (high, form.range)])
+
+
+def ties_of(form: FiniteLaws, observed: int, alternative: Alternative) -> tuple[int, ...]:
+    """The values of T in the `region` that are as extreme as the observed sum, ascending: one or two."""
+    at = Fraction(observed - form.offset, form.step)
+    tied = {at} if alternative != "two-sided" else {at, 2 * form.mean - at}
+    return tuple(sorted(int(t) for t in tied if t.denominator == 1 and 0 <= t <= form.range))
