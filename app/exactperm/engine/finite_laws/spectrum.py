@@ -33,6 +33,8 @@ _BLOCK, _SCREENED = 1 << 19, 1 << 16
 _MOST_GAPS = 64
 # Rounding of the screening, as a share of the decay.
 _SCREEN_MARGIN = 1e-9
+# Matrices multiply so many times as fast as sines are computed.
+_SHARED = 15
 # A factor smaller than its error is counted as so many errors, with a relative error of so much.
 _ERRORS, _LOST = 2.0, 4.0
 
@@ -91,16 +93,7 @@ def _evaluate(
     form: FiniteLaws, law: Tilt, length: int, frequencies: Integers
 ) -> tuple[Reals, Reals, Reals]:
     """Log-modulus, phase and relative error of phi from all laws; shape (F,) each."""
-    steps = (form.values - law.centres[:, None]) % length
-    a, b = np.zeros((2, len(form.counts), len(frequencies)))
-    for column in range(steps.shape[1]):
-        # Angles are reduced exactly, in integers, to [-pi, pi).
-        turns = np.multiply.outer(steps[:, column], frequencies) % length
-        np.subtract(turns, length, out=turns, where=2 * turns > length)
-        half = (math.pi / length) * turns
-        sine, chance = np.sin(half), law.chances[:, column, None]
-        a += (2.0 * chance) * (sine * sine)
-        b += (2.0 * chance) * (sine * np.cos(half))
+    a, b = _parts(form, law, length, frequencies)
     real = 1.0 - a
     missing = 2.0 * a - a * a - b * b
     modulus2 = np.where(missing < 0.5, 1.0 - missing, real * real + b * b)
@@ -122,3 +115,31 @@ def _evaluate(
     log_modulus, phase = counts @ log_factor, counts @ turn
     error = counts @ factor_error + UNIT_ROUNDOFF * (8.0 * np.abs(log_modulus) + 16.0)
     return log_modulus, phase, 1.01 * error
+
+
+def _parts(form: FiniteLaws, law: Tilt, length: int, frequencies: Integers) -> tuple[Reals, Reals]:
+    """a and b of every law, shape (G, F) each."""
+    steps = form.values - law.centres[:, None]
+    distinct, where = np.unique(steps, return_inverse=True)
+    rows = np.arange(len(steps))
+    if len(distinct) <= _SHARED * steps.shape[1]:
+        # Sines of each distance once, and a product of matrices.
+        chances = np.zeros((len(steps), len(distinct)))
+        np.add.at(chances, (rows[:, None], where.reshape(steps.shape)), law.chances)
+        lag, turn = _waves(distinct, length, frequencies)
+        return chances @ lag, chances @ turn
+    a, b = np.zeros((2, len(steps), len(frequencies)))
+    for column in range(steps.shape[1]):
+        lag, turn = _waves(steps[:, column], length, frequencies)
+        a += law.chances[:, column, None] * lag
+        b += law.chances[:, column, None] * turn
+    return a, b
+
+
+def _waves(steps: Integers, length: int, frequencies: Integers) -> tuple[Reals, Reals]:
+    """1 - cos and sin of the angles of so many steps, shape (S, F); angles are reduced exactly, in integers, to [-pi, pi)."""
+    turns = np.multiply.outer(steps % length, frequencies) % length
+    np.subtract(turns, length, out=turns, where=2 * turns > length)
+    half = (math.pi / length) * turns
+    sine = np.sin(half)
+    return 2.0 * sine * sine, 2.0 * sine * np.cos(half)
