@@ -345,7 +345,7 @@ def item_scores(data: Scores, unit: Fraction | None = None, *, exactly: bool = F
     if unit is None:
         lattice = on_lattice(*values, exactly=exactly)
     else:
-        lattice = Lattice(unit, (_multiples(data.u, unit, "/u"), _multiples(data.v, unit, "/v")))
+        lattice = Lattice(unit, (multiples(data.u, unit, "/u"), multiples(data.v, unit, "/v")))
     return _means(data, lattice)
 
 
@@ -372,7 +372,7 @@ def unit_of(given: Any) -> Fraction | None:
     return unit
 
 
-def _multiples(side: Column | Repeated, unit: Fraction, pointer: str) -> Integers:
+def multiples(side: Column | Repeated, unit: Fraction, pointer: str) -> Integers:
     """Return the multiple of the unit nearest to each value; refuse values that are not near one."""
     values = samples_in(side).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):  # a value beyond all doubles is beyond EXACT_DOUBLE
@@ -453,7 +453,7 @@ def _rounded_means(values: Whole, lengths: Integers | None, unit: Fraction) -> C
 
 
 # The scores of a right sample; a wrong one scores 0.
-_RIGHT = (1, 100)
+RIGHT = (1, 100)
 
 
 def per_item(data: Scores, spec: StatisticSpec) -> Scores:
@@ -469,7 +469,7 @@ def per_item(data: Scores, spec: StatisticSpec) -> Scores:
     asked = _rule_of_repeats(spec, (data.u, data.v))
     if asked is None:
         return data
-    _require_right_or_wrong((data.u, data.v), asked)
+    require_right_or_wrong((data.u, data.v), asked)
     u, v = (_reduced(side, asked) for side in (data.u, data.v))
     return replace(data, u=u, v=v)
 
@@ -485,7 +485,7 @@ def per_item_systems(
     asked = _rule_of_repeats(spec, tuple(columns.values()))
     if asked is None:
         return columns
-    _require_right_or_wrong(tuple(columns.values()), asked)
+    require_right_or_wrong(tuple(columns.values()), asked)
     return {name: _reduced(column, asked) for name, column in columns.items()}
 
 
@@ -525,10 +525,10 @@ def _rule_of_repeats(spec: StatisticSpec, columns: Sequence[Column | Repeated]) 
     return str(asked) if asked in {"all", "any"} and several else None
 
 
-def _require_right_or_wrong(sides: Sequence[Column | Repeated], asked: str) -> None:
+def require_right_or_wrong(sides: Sequence[Column | Repeated], asked: str) -> None:
     """Refuse samples that are neither 0 nor the score of a right one."""
     columns = [samples_in(side) for side in sides]
-    for right in _RIGHT:
+    for right in RIGHT:
         if all(bool(((column == 0) | (column == right)).all()) for column in columns):
             return
     detail = f"With {marked('repeats', asked)} every sample must be right or wrong: 1 or 0, or 100 or 0 throughout."

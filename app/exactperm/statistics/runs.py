@@ -1,0 +1,286 @@
+"""Runs dealt anew between the systems: what a difference of means or pass rates becomes when runs are exchanged.
+
+The null is that an item's n_i runs of U and m_i runs of V are independent draws of one law. Each of the C(n_i + m_i, n_i) ways
+to deal them is equally likely, independently between items (Mantel & Haenszel 1959; van Elteren 1960). With one run each it is
+the paired test, with one item the two-sample permutation test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ..engine.finite_laws.form import FiniteLaws, grouped_laws
+from ..engine.finite_laws.relabelling import relabelled, right_or_wrong
+from ..engine.lattice import Integers, LatticeOverflowError, Whole, sum_by_cluster
+from ..errors import InvalidTest, marked
+from .numbers import MAX_INTEGER, on_lattice, require_unweighted, total_of
+from .paired import Scores, StatisticSpec, lengths_of, samples_in
+from .problems import require_items, require_same_length
+from .repeats import multiples, require_right_or_wrong, samples_of, unequal_runs, unit_of
+
+NAMES = ("mean_difference", "sum_difference")
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """t = unit * S, S the sum of independent finite laws, one for each unit whose runs are dealt together.
+
+    `observed` is S as observed, `differences`, shape (M,), what each unit adds to it. `score_u` and `score_v` are the
+    systems' means, sums or pass rates; `samples` says how many runs they had in all.
+    """
+
+    name: str
+    form: FiniteLaws
+    observed: int
+    unit: Fraction
+    items: int
+    clusters: int | None
+    differences: Whole
+    score_u: Fraction
+    score_v: Fraction
+    samples: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The runs of one system: integers end to end, how many each unit has, and what each run of a unit counts for."""
+
+    values: Whole
+    lengths: Integers
+    factors: Whole
+
+    def totals(self) -> Whole:
+        """factor * sum of the runs of each unit, shape (M,)."""
+        starts = np.cumsum(self.lengths) - self.lengths
+        return np.asarray(np.add.reduceat(self.values, starts) * self.factors)
+
+
+def reduce_runs(data: Scores, spec: StatisticSpec) -> Runs:
+    """The problem behind a difference of means, sums or pass rates whose runs are exchanged; raises InvalidTest."""
+    require_items(len(data.u), "/u")
+    require_same_length(len(data.u), len(data.v), "/v", ("u", "v"))
+    if spec.name not in NAMES:
+        raise _needs_means(spec.name)
+    if spec.parameters.get("repeats") in {"any", "all"}:
+        return _pass_rates(data, spec)
+    values, unit = _values(data, spec)
+    lengths = [lengths_of(side) for side in (data.u, data.v)]
+    if spec.parameters.get("average") == "runs":
+        if data.weights is not None:
+            require_unweighted("average: runs")
+        runs = [int(sizes.sum()) for sizes in lengths]
+        common = math.lcm(*runs) if spec.name == "mean_difference" else 1
+        each = [common // total if spec.name == "mean_difference" else 1 for total in runs]
+        unit /= common
+        factors = [np.zeros(len(sizes), dtype=object) + one for sizes, one in zip(lengths, each, strict=True)]
+    else:
+        common = math.lcm(*np.unique(np.concatenate(lengths)).tolist())
+        unit *= _scale(data, spec) / common
+        factors = [common // sizes.astype(object) for sizes in lengths]
+    weights = None if data.weights is None else data.weights.values
+    sides = [
+        _side(column, sizes, each, weights)
+        for column, sizes, each in zip(values, lengths, factors, strict=True)
+    ]
+    scores = [unit * sum(side.totals().tolist()) for side in sides]
+    units = _clustered(data, *sides)
+    laws = _laws(*units)
+    differences = units[0].totals() - units[1].totals()
+    return _problem(data, spec, laws, differences, unit, (scores[0], scores[1]))
+
+
+def _needs_means(name: str) -> InvalidTest:
+    detail = (
+        f"{name} has no test that exchanges runs: use mean_difference or sum_difference, or leave exchange out."
+    )
+    return InvalidTest.at("/exchange", "exchange_needs_means", detail)
+
+
+def _scale(data: Scores, spec: StatisticSpec) -> Fraction:
+    """What the sum of the weighted items is multiplied by."""
+    if spec.name == "sum_difference":
+        return Fraction(1) if data.weights is None else data.weights.unit
+    return Fraction(1, len(data.u) if data.weights is None else sum(data.weights.values.tolist()))
+
+
+def _values(data: Scores, spec: StatisticSpec) -> tuple[list[Whole], Fraction]:
+    """All runs of U and of V as integers, and their unit."""
+    unit = unit_of(spec.parameters.get("unit"))
+    if unit is not None:
+        return [multiples(data.u, unit, "/u"), multiples(data.v, unit, "/v")], unit
+    lattice = on_lattice(samples_in(data.u), samples_in(data.v), exactly=True)
+    return list(lattice.columns), lattice.unit
+
+
+def _side(values: Whole, lengths: Integers, factors: Whole, weights: Whole | None) -> _Side:
+    """The runs times the weights of their items; in 64 bits where all sums fit."""
+    size = total_of(np.abs(values)) * int(factors.max()) * (1 if weights is None else int(weights.max()))
+    kind = np.int64 if size < MAX_INTEGER else object
+    counted = values.astype(kind)
+    if weights is not None:
+        counted = counted * np.repeat(weights.astype(kind), lengths)
+    return _Side(counted, lengths, factors.astype(kind))
+
+
+def _clustered(data: Scores, u: _Side, v: _Side) -> tuple[_Side, _Side]:
+    """The runs of units: run r of all items of a cluster is one run, of which the values are added."""
+    codes, clusters = data.pairing.clusters, data.pairing.n_clusters
+    if codes is None or clusters is None:
+        return u, v
+    require_same_length(len(data.u), len(codes), "/clusters", ("The data", "clusters"))
+    found = []
+    for side in (u, v):
+        lengths = np.zeros(clusters, dtype=np.int64)
+        lengths[codes] = side.lengths
+        differ = lengths[codes] != side.lengths
+        if differ.any():
+            raise InvalidTest.at(
+                f"/clusters/{int(differ.argmax())}",
+                "cluster_runs_differ",
+                "Run r of all items of a cluster is exchanged together, so that they need as many runs of each system: this "
+                "item has another number than others of its cluster. Leave clusters out, or the runs that not all have.",
+            )
+        starts = np.cumsum(lengths) - lengths
+        within = np.arange(len(side.values)) - np.repeat(
+            np.cumsum(side.lengths) - side.lengths, side.lengths
+        )
+        places = np.repeat(starts[codes], side.lengths) + within
+        values = sum_by_cluster(side.values, places, int(lengths.sum()))
+        factors = np.zeros(clusters, dtype=side.factors.dtype)
+        factors[codes] = side.factors
+        found.append(_Side(values, lengths, factors))
+    return found[0], found[1]
+
+
+def _laws(u: _Side, v: _Side) -> Iterator[tuple[Mapping[int, int], int]]:
+    """The distinct laws of the units, and how many units have each."""
+    sizes = np.stack([u.lengths, v.lengths], axis=1)
+    starts_u, starts_v = np.cumsum(u.lengths) - u.lengths, np.cumsum(v.lengths) - v.lengths
+    for n, m in np.unique(sizes, axis=0).tolist():
+        at = np.flatnonzero((u.lengths == n) & (v.lengths == m))
+        runs = np.concatenate(
+            [
+                u.values[np.add.outer(starts_u[at], np.arange(n))],
+                v.values[np.add.outer(starts_v[at], np.arange(m))],
+            ],
+            axis=1,
+        )
+        runs.sort(axis=1)
+        # What all runs of a unit have in common cancels where U's runs count for as much in all as V's.
+        alike = u.factors[at] * n == v.factors[at] * m
+        runs = runs - np.where(alike, runs[:, 0], 0)[:, None]
+        groups = Counter(
+            zip(map(tuple, runs.tolist()), u.factors[at].tolist(), v.factors[at].tolist(), strict=True)
+        )
+        for (row, of_u, of_v), count in groups.items():
+            yield relabelled(row[:n], row[n:], of_u, of_v), count
+
+
+def _pass_rates(data: Scores, spec: StatisticSpec) -> Runs:
+    """pass@k and pass^k of every item: how many of its runs are right is hypergeometric (Chen et al. 2021, section 2.1)."""
+    asked, k = str(spec.parameters["repeats"]), spec.parameters.get("k")
+    if data.pairing.clusters is not None:
+        detail = f"With {marked('repeats', asked)} runs are exchanged item by item: leave clusters out."
+        raise InvalidTest.at("/clusters", "exchange_needs_means", detail)
+    require_right_or_wrong((data.u, data.v), asked)
+    lengths = [lengths_of(side) for side in (data.u, data.v)]
+    if k is None:
+        differ = lengths[0] != lengths[1]
+        if differ.any():
+            at = int(differ.argmax())
+            raise unequal_runs(f"/v/{at}", int(lengths[1][at]), int(lengths[0][at]))
+    else:
+        refuse_more_than_runs(k, {"u": lengths[0], "v": lengths[1]})
+    right = max(int(samples_in(side).max()) for side in (data.u, data.v)) or 1
+    starts = [np.cumsum(sizes) - sizes for sizes in lengths]
+    passed = [
+        np.add.reduceat((samples_in(side) != 0).astype(np.int64), start)
+        for side, start in zip((data.u, data.v), starts, strict=True)
+    ]
+    ways = {size: math.comb(size, k or size) for sizes in lengths for size in np.unique(sizes).tolist()}
+    common = math.lcm(*ways.values())
+    scores = {
+        (size, c): common // ways[size] * passing(size, c, k or size, asked)
+        for size in ways
+        for c in range(size + 1)
+    }
+    weights = [1] * len(data.u) if data.weights is None else data.weights.values.tolist()
+    columns = [sizes.tolist() for sizes in (*lengths, *passed)]
+    own = [
+        [w * scores[size, c] for w, size, c in zip(weights, sizes, counts, strict=True)]
+        for sizes, counts in ((columns[0], columns[2]), (columns[1], columns[3]))
+    ]
+    groups = Counter(zip(columns[0], columns[1], map(sum, zip(*columns[2:], strict=True)), weights, strict=True))
+    laws = (
+        (
+            {
+                w * (scores[n, c] - scores[m, total - c]): number
+                for c, number in _merged(n, m, total, scores).items()
+            },
+            count,
+        )
+        for (n, m, total, w), count in groups.items()
+    )
+    unit = Fraction(right) * _scale(data, spec) / common
+    differences = np.array(own[0], dtype=object) - np.array(own[1], dtype=object)
+    return _problem(data, spec, laws, differences, unit, (unit * sum(own[0]), unit * sum(own[1])))
+
+
+def _merged(n: int, m: int, total: int, scores: Mapping[tuple[int, int], int]) -> dict[int, int]:
+    """Numbers of right runs that U may have, those of equal difference together, and the ways to them."""
+    first: dict[int, int] = {}
+    ways: dict[int, int] = {}
+    for c, number in right_or_wrong(total, n + m, n).items():
+        at = first.setdefault(scores[n, c] - scores[m, total - c], c)
+        ways[at] = ways.get(at, 0) + number
+    return ways
+
+
+def passing(runs: int, right: int, k: int, asked: str) -> int:
+    """Of C(runs, k) draws of k runs, how many have any right one, or all of them right."""
+    if asked == "all":
+        return math.comb(right, k)
+    return math.comb(runs, k) - math.comb(runs - right, k)
+
+
+def refuse_more_than_runs(k: int, lengths: Mapping[str, Integers]) -> None:
+    """Refuse a `k` of more runs than an item has; raises InvalidTest at /statistic/k."""
+    for name, sizes in lengths.items():
+        few = sizes < k
+        if few.any():
+            at = int(few.argmax())
+            detail = f"k is {k}, and item {at} of {name} has {int(sizes[at])} runs: choose a k that every item has."
+            raise InvalidTest.at("/statistic/k", "k_too_large", detail)
+
+
+def _problem(
+    data: Scores,
+    spec: StatisticSpec,
+    laws: Iterator[tuple[Mapping[int, int], int]],
+    differences: Whole,
+    unit: Fraction,
+    scores: tuple[Fraction, Fraction],
+) -> Runs:
+    try:
+        form = grouped_laws(laws, len(data.u))
+    except LatticeOverflowError as error:
+        detail = f"The runs cannot be summed exactly: {error}. Give scores with fewer decimals, or equal numbers of runs."
+        raise InvalidTest.at("", "effects_too_large", detail) from error
+    return Runs(
+        name=spec.name,
+        form=form,
+        observed=sum(differences.tolist()),
+        unit=unit,
+        items=len(data.u),
+        clusters=data.pairing.n_clusters,
+        differences=differences,
+        score_u=scores[0],
+        score_v=scores[1],
+        samples=samples_of(data),
+    )
