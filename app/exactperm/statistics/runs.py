@@ -96,9 +96,7 @@ def reduce_runs(data: Scores, spec: StatisticSpec) -> Runs:
 
 
 def _needs_means(name: str) -> InvalidTest:
-    detail = (
-        f"{name} has no test that exchanges runs: use mean_difference or sum_difference, or leave exchange out."
-    )
+    detail = f"{name} has no test that exchanges runs: use mean_difference or sum_difference, or leave exchange out."
     return InvalidTest.at("/exchange", "exchange_needs_means", detail)
 
 
@@ -147,12 +145,10 @@ def _clustered(data: Scores, u: _Side, v: _Side) -> tuple[_Side, _Side]:
                 "item has another number than others of its cluster. Leave clusters out, or the runs that not all have.",
             )
         starts = np.cumsum(lengths) - lengths
-        within = np.arange(len(side.values)) - np.repeat(
-            np.cumsum(side.lengths) - side.lengths, side.lengths
-        )
+        within = np.arange(len(side.values)) - np.repeat(np.cumsum(side.lengths) - side.lengths, side.lengths)
         places = np.repeat(starts[codes], side.lengths) + within
         values = sum_by_cluster(side.values, places, int(lengths.sum()))
-        factors = np.zeros(clusters, dtype=side.factors.dtype)
+        factors = np.zeros_like(side.factors, shape=(clusters,))
         factors[codes] = side.factors
         found.append(_Side(values, lengths, factors))
     return found[0], found[1]
@@ -216,7 +212,9 @@ def _pass_rates(data: Scores, spec: StatisticSpec) -> Runs:
         [w * scores[size, c] for w, size, c in zip(weights, sizes, counts, strict=True)]
         for sizes, counts in ((columns[0], columns[2]), (columns[1], columns[3]))
     ]
-    groups = Counter(zip(columns[0], columns[1], map(sum, zip(*columns[2:], strict=True)), weights, strict=True))
+    groups = Counter(
+        zip(columns[0], columns[1], map(sum, zip(*columns[2:], strict=True)), weights, strict=True)
+    )
     laws = (
         (
             {

@@ -107,7 +107,9 @@ class FiniteLaws:
     def reflected(self) -> FiniteLaws:
         """The form of range - T."""
         top = self.offset + self.step * self.range
-        form = FiniteLaws(-top, self.step, tuple(law.reflected() for law in self.laws), self.counts, self.items)
+        form = FiniteLaws(
+            -top, self.step, tuple(law.reflected() for law in self.laws), self.counts, self.items
+        )
         form.__dict__["reflected"] = self
         return form
 

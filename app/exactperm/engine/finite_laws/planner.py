@@ -34,9 +34,7 @@ def fft_cost(form: FiniteLaws) -> Cost:
     retained = min(_RETAINED, length // 2 + 1)
     gaps = min(form.values.shape[1], 64)
     each = (
-        _PER_TAIL
-        + _PER_SCREENED * length * gaps // 2
-        + retained * (_PER_VALUE * size + _PER_FACTOR * groups)
+        _PER_TAIL + _PER_SCREENED * length * gaps // 2 + retained * (_PER_VALUE * size + _PER_FACTOR * groups)
     )
     return Cost("fft", 2 * each, 64 * min(length, 1 << 16) + 8 * length + 64 * min(size * retained, 1 << 19))
 

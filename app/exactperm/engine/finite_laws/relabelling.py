@@ -15,10 +15,8 @@ def relabelled(u: Sequence[int], v: Sequence[int], of_u: int, of_v: int) -> dict
     """{of_u * sum of U's runs - of_v * sum of V's: number of ways}, for integer runs, shape (n,) and (m,)."""
     runs = [*u, *v]
     total, taken = sum(runs), len(u)
-    if set(runs) <= {0, 1}:
-        sums = right_or_wrong(total, len(runs), taken)
-    else:
-        sums = subset_sums(runs, taken)
+    binary = set(runs) <= {0, 1}
+    sums = right_or_wrong(total, len(runs), taken) if binary else subset_sums(runs, taken)
     return {(of_u + of_v) * part - of_v * total: ways for part, ways in sums.items()}
 
 
@@ -34,7 +32,6 @@ def right_or_wrong(right: int, runs: int, taken: int) -> dict[int, int]:
 def subset_sums(values: Sequence[int], taken: int) -> dict[int, int]:
     """{sum: number of subsets} over all subsets of `taken` of the values, by a table of (how many, sum)."""
     table: list[Counter[int]] = [Counter({0: 1}), *(Counter[int]() for _ in range(taken))]
-    # The table of the smaller part: what is not taken has the complementary sum.
     for index, value in enumerate(values):
         for count in range(min(index, taken - 1), -1, -1):
             longer = table[count + 1]

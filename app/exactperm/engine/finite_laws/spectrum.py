@@ -84,14 +84,12 @@ def _coins(form: FiniteLaws, law: Tilt) -> tuple[Integers, Reals]:
     gaps = np.diff(form.values, axis=1)
     weights = 4.0 * form.counts[:, None] * law.chances[:, :-1] * law.chances[:, 1:]
     distinct, where = np.unique(gaps[gaps > 0], return_inverse=True)
-    decays = np.bincount(where, weights[gaps > 0], minlength=len(distinct))
+    decays = np.bincount(where, weights[gaps > 0], minlength=len(distinct)).astype(np.float64)
     order = np.argsort(-decays, kind="stable")[:_MOST_GAPS]
     return distinct[order], decays[order]
 
 
-def _evaluate(
-    form: FiniteLaws, law: Tilt, length: int, frequencies: Integers
-) -> tuple[Reals, Reals, Reals]:
+def _evaluate(form: FiniteLaws, law: Tilt, length: int, frequencies: Integers) -> tuple[Reals, Reals, Reals]:
     """Log-modulus, phase and relative error of phi from all laws; shape (F,) each."""
     a, b = _parts(form, law, length, frequencies)
     real = 1.0 - a

@@ -9,7 +9,7 @@ the bins it is shown in.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -24,7 +24,7 @@ from .enumeration import subset_sums
 from .fft import have_tables, probability, short_masses, window
 from .heavy_weights import best_split, heavy_sums, screening
 from .rational import half_of_ways, is_short
-from .spectrum import spectrum
+from .spectrum import Spectrum, spectrum
 from .tilt import tilt_at
 
 MAX_BINS = 201
@@ -231,19 +231,30 @@ def _window_law(form: CanonicalForm) -> Law:
     low, high = window(form, untilted, _OUTSIDE)
     # As far to either side of the middle.
     low = min(low, form.range - high)
-    points = form.range - 2 * low + 1
+    made = masses_on(
+        low, form.range - low, form.range, lambda length: spectrum(form, untilted, length, bounded=False)
+    )
+    return made.mirrored()
+
+
+def masses_on(low: int, high: int, twice_centre: int, phi_of: Callable[[int], Spectrum]) -> Law:
+    """The law on the window from `low` to `high`, which overhang alike, from the spectrum about half of `twice_centre`.
+
+    `phi_of(length)` is the untilted spectrum on so many points, without the frequencies that do not matter.
+    """
+    points = high - low + 1
     width, keep = _cells(points)
     low -= (width * keep - points) // 2
     cells = transform.next_fast_len(points, real=True) if width == 1 else GRID_CELLS
     length = cells * width
-    phi = spectrum(form, untilted, length, bounded=False)
-    turns = (phi.frequencies * ((2 * low - form.range) % (2 * length))) % (2 * length)
+    phi = phi_of(length)
+    turns = (phi.frequencies * ((2 * low - twice_centre) % (2 * length))) % (2 * length)
     line = np.exp(phi.log_modulus - 1j * (phi.phase - (math.pi / length) * turns))
     if width > 1:
         line *= _box(phi.frequencies, length, width)
     masses = transform.irfft(_wrapped(line, phi.frequencies, length, cells), cells) / width
     masses = np.where(masses < _NOISE, 0.0, masses)[:keep]
-    return Law(low + width * np.arange(keep, dtype=np.int64), masses, width).mirrored()
+    return Law(low + width * np.arange(keep, dtype=np.int64), masses, width)
 
 
 def _cells(points: int) -> tuple[int, int]:
