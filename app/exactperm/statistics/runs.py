@@ -15,14 +15,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..engine.finite_laws.form import FiniteLaws, grouped_laws
-from ..engine.finite_laws.relabelling import relabelled, right_or_wrong
-from ..engine.lattice import Integers, LatticeOverflowError, Whole, sum_by_cluster
+from ..engine.finite_laws.form import FiniteLaws, grouped_laws, relabelled, right_or_wrong
+from ..engine.lattice import Integers, LatticeOverflowError, Whole, exact_total, sum_by_cluster
 from ..errors import InvalidTest, marked
-from .numbers import MAX_INTEGER, on_lattice, require_unweighted, total_of
+from .columns import multiples, require_right_or_wrong, samples_of, unequal_runs, unit_of
+from .effects import MAX_INTEGER, on_lattice, require_items, require_same_length, require_unweighted
 from .paired import Scores, StatisticSpec, lengths_of, samples_in
-from .problems import require_items, require_same_length
-from .repeats import multiples, require_right_or_wrong, samples_of, unequal_runs, unit_of
 
 NAMES = ("mean_difference", "sum_difference")
 
@@ -118,9 +116,9 @@ def _values(data: Scores, spec: StatisticSpec) -> tuple[list[Whole], Fraction]:
 
 def _side(values: Whole, lengths: Integers, factors: Whole, weights: Whole | None) -> _Side:
     """The runs times the weights of their items; in 64 bits where all sums fit."""
-    size = total_of(np.abs(values)) * int(factors.max()) * (1 if weights is None else int(weights.max()))
+    size = exact_total(np.abs(values)) * int(factors.max()) * (1 if weights is None else int(weights.max()))
     kind = np.int64 if size < MAX_INTEGER else object
-    counted = values.astype(kind)
+    counted: Whole = values.astype(kind)
     if weights is not None:
         counted = counted * np.repeat(weights.astype(kind), lengths)
     return _Side(counted, lengths, factors.astype(kind))
@@ -148,9 +146,9 @@ def _clustered(data: Scores, u: _Side, v: _Side) -> tuple[_Side, _Side]:
         within = np.arange(len(side.values)) - np.repeat(np.cumsum(side.lengths) - side.lengths, side.lengths)
         places = np.repeat(starts[codes], side.lengths) + within
         values = sum_by_cluster(side.values, places, int(lengths.sum()))
-        factors = np.zeros_like(side.factors, shape=(clusters,))
-        factors[codes] = side.factors
-        found.append(_Side(values, lengths, factors))
+        member = np.zeros(clusters, dtype=np.int64)
+        member[codes] = np.arange(len(codes))
+        found.append(_Side(values, lengths, side.factors[member]))
     return found[0], found[1]
 
 
