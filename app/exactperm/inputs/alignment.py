@@ -17,9 +17,9 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Flaw, InvalidTest, choices_of, pointer_token
+from ..errors import Flaw, InvalidTest, PointerMap, choices_of, located, pointer_token
 from ..statistics.columns import taken
-from ..statistics.paired import Column, Gaps, NamedCounts, Pairing, Repeated, Scores
+from ..statistics.paired import Gaps, NamedCounts, Pairing
 from .columns import to_decimals
 from .quoting import quoted, some
 
@@ -382,25 +382,9 @@ def numbered(keys: Iterable[Any]) -> tuple[NDArray[np.int64], int]:
     return np.fromiter(map(number.__getitem__, listed), dtype=np.int64, count=len(listed)), len(number)
 
 
-def bounded_scores(
-    aligned: Aligned,
-    take: Callable[[str, Positions | None], Column | Repeated],
-    missing_range: tuple[float, float],
-) -> Scores:
-    """The scores of u and v with their missing outcomes, which may be anything in the range; `take` returns the values of a column at positions."""
-    u, v = (take(name, aligned.order.get(name)) for name in ("/u", "/v"))
-    left = aligned.lacking
-    if left is None:
-        return Scores(u, v, aligned.pairing)
-    only = [take(name, own) if len(own) else own for name, own in (("/u", left.u), ("/v", left.v))]  # type: ignore[arg-type]
-    gaps = replace(left, u=only[0], v=only[1], low=missing_range[0], high=missing_range[1])
-    return Scores(u, v, aligned.pairing, None, gaps)
-
-
 # The columns of a test or a board, before their items are aligned
 
 
-PointerMap = Callable[[str], str]
 # Finds an item of a column (by its position there and the rest of the pointer), or the column if the item is None.
 Place = Callable[[str, int | None, Sequence[str]], str]
 # A value for each item, by position or by id.
@@ -434,9 +418,35 @@ class PairedColumns:
             return gold | {f"/{name}": column for name, column in self.systems.items()}
         return {system_pointer(name): column for name, column in self.systems.items()} | gold
 
-    def aligned(self, on_missing: Way) -> Aligned:
-        """Align the columns; raises InvalidTest as `align` does."""
+    def taken(
+        self, on_missing: Way, decimals: int | None = None
+    ) -> tuple[dict[str, Any], Aligned, PointerMap]:
+        """Take the values of all columns in one order, rounded except for gold; the map is for pointers to them.
+
+        Values that only one system of a test has are in `lacking`. Raises InvalidTest as `align` does, at the places of the columns.
+        """
         columns = self.columns()
+        try:
+            aligned = self._aligned(columns, on_missing)
+        except InvalidTest as error:
+            raise located(error, self.whole) from None
+
+        def values_at(pointer: str, order: Any) -> Any:
+            given = columns[pointer]
+            values: Any = given.values if isinstance(given, ById | Gapped) else given
+            values = values if order is None else taken(values, order)
+            if isinstance(values, NamedCounts):
+                return values.columns
+            return values if decimals is None or pointer == GOLD else to_decimals(values, decimals)
+
+        values = {pointer: values_at(pointer, aligned.order.get(pointer)) for pointer in columns}
+        if aligned.lacking is not None:
+            only = {"/u": aligned.lacking.u, "/v": aligned.lacking.v}
+            u, v = (values_at(name, own) if len(own) else own for name, own in only.items())
+            aligned = replace(aligned, lacking=replace(aligned.lacking, u=u, v=v))
+        return values, aligned, self._pointer_map(columns, aligned)
+
+    def _aligned(self, columns: Mapping[str, RawColumn], on_missing: Way) -> Aligned:
         lengths = {None if isinstance(one, ById | Gapped) else len(one) for one in columns.values()}
         if self.ids is None and self.clusters is None and len(lengths) == 1 and lengths.isdisjoint((None, 0)):
             n = len(next(iter(columns.values())))
@@ -458,9 +468,8 @@ class PairedColumns:
         assert place is not None
         return replace(self, place=lambda column, index, rest: outer(place(column, index, rest)))
 
-    def pointer_map(self, aligned: Aligned) -> PointerMap:
+    def _pointer_map(self, columns: Mapping[str, RawColumn], aligned: Aligned) -> PointerMap:
         """Map pointers to items in the common order."""
-        columns = self.columns()
 
         def pointer_map(pointer: str) -> str:
             item = item_of(pointer)
@@ -486,13 +495,9 @@ class PairedColumns:
         return pointer_map
 
 
-def values_at(given: RawColumn, order: Positions | None, decimals: int | None = None) -> Any:
-    """The values of a column at these positions, rounded to the decimals; counts as columns by name."""
-    values: Any = given.values if isinstance(given, ById | Gapped) else given
-    values = values if order is None else taken(values, order)
-    if isinstance(values, NamedCounts):
-        return values.columns
-    return values if decimals is None else to_decimals(values, decimals)
+def in_files(column: str, *_: object) -> str:
+    """The place of a column in the files of a form."""
+    return f"/files{column}"
 
 
 def item_of(pointer: str, n: int = 10**9) -> tuple[str, int, list[str]] | None:

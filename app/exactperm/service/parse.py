@@ -24,9 +24,6 @@ from ..inputs.alignment import (
     ById,
     Items,
     PairedColumns,
-    Positions,
-    bounded_scores,
-    values_at,
 )
 from ..inputs.columns import NAMES
 from ..inputs.formats.roles import unit_mismatch
@@ -438,14 +435,15 @@ def paired(request: AnyRequest, limits: Limits) -> tuple[Paired, PointerMap]:
     systems = {name: members[name] for name in ("stay", "swap", "u", "v") if members.get(name) is not None}
     names = ("gold", "ids", "clusters", "weights", "groups", "event")
     of_items: dict[str, Any] = {name: members.get(name) for name in names}
+    for name in ("gold", *systems):
+        column = members.get(name)
+        refuse_too_many(f"{name} has", 0 if column is None else len(column), limits)
     given = PairedColumns(systems, **of_items, of_test=True)
-    for pointer, column in given.columns().items():
-        refuse_too_many(f"{pointer[1:]} has", len(column), limits)
-    aligned = given.aligned(request.on_missing)
-    data = _data(request, given, aligned)
+    values, aligned, places = given.taken(request.on_missing, members.get("decimals"))
+    data = _data(request, {pointer[1:]: column for pointer, column in values.items()}, aligned)
     if isinstance(request, ScoresRequest) and isinstance(request.u, ById):
         refuse_metrics_for_ids(list(map(str, aligned.pairing.ids or ())), "/u")
-    return data, given.pointer_map(aligned)
+    return data, places
 
 
 def _require_scores(request: AnyRequest) -> None:
@@ -464,20 +462,16 @@ def _require_scores(request: AnyRequest) -> None:
         raise InvalidTest.at("/weights", "no_missing_bounds", detail)
 
 
-def _data(request: AnyRequest, given: PairedColumns, aligned: Aligned) -> Paired:
-    pairing, items, columns = aligned.pairing, aligned.items, given.columns()
-    decimals = request.decimals if isinstance(request, ScoresRequest) else None
-
-    def take(pointer: str, order: Positions | None) -> Any:
-        return values_at(columns[pointer], order, decimals)
-
+def _data(request: AnyRequest, values: Mapping[str, Any], aligned: Aligned) -> Paired:
+    pairing, items, gaps = aligned.pairing, aligned.items, aligned.lacking
     if isinstance(request, ScoresRequest):
-        data = bounded_scores(aligned, take, request.missing_range or DEFAULT_RANGE)
         if request.on_missing == BOUNDS:
             # Nothing was left out: the answer has the missing outcomes separately.
-            return replace(data, pairing=replace(pairing, matched=None, only_u=0, only_v=0, largest=None))
-        return replace(data, weights=weights_for(request.weights, items))
-    values = {pointer[1:]: take(pointer, aligned.order.get(pointer)) for pointer in columns}
+            pairing = replace(pairing, matched=None, only_u=0, only_v=0, largest=None)
+        if gaps is not None:
+            low, high = request.missing_range or DEFAULT_RANGE
+            gaps = replace(gaps, low=low, high=high)
+        return Scores(values["u"], values["v"], pairing, weights_for(request.weights, items), gaps)
     if isinstance(request, EffectsRequest):
         return Effects(values["stay"], values.get("swap"), pairing)
     if isinstance(request, CountsRequest):

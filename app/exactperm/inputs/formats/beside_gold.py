@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from ...answers.reading import LeftOut, Remark
-from ...errors import InvalidTest, relocated
+from ...errors import InvalidTest
 from ...statistics.paired import Predictions, StatisticSpec
 from .. import names
-from ..alignment import BOUNDS, GOLD, MENDED, Gapped, PairedColumns, RawColumn, system_pointer, values_at
+from ..alignment import BOUNDS, GOLD, MENDED, Gapped, PairedColumns, RawColumn, in_files, system_pointer
 from ..format import Format
 from ..frame import Frame, named
 from ..names import find, is_one_of
@@ -410,15 +410,15 @@ def predictions_by_id(
     truth, *systems = (
         _raw_column(side, role, on_missing, notes) for role, side in (("gold", gold), ("u", u), ("v", v))
     )
-    given = PairedColumns(dict(zip("uv", systems, strict=True)), gold=truth, clusters=clusters, of_test=True)
-    with relocated(lambda pointer: f"/files{pointer}"):
-        aligned = given.aligned("drop" if on_missing == "drop" else "error")
+    sides = dict(zip("uv", systems, strict=True))
+    given = PairedColumns(sides, in_files, truth, clusters=clusters, of_test=True)
+    values, aligned, _ = given.taken("drop" if on_missing == "drop" else "error")
     columns: list[Any] = []
-    for pointer, column in given.columns().items():
-        role, n = pointer[1:], len(values_at(column, None))
+    for role, column in {"gold": truth, **sides}.items():
+        n = len(column.values if isinstance(column, Gapped) else column)
         if n > aligned.n:
             notes.append(LeftOut(role, n - aligned.n, "file"))
-        own = list(values_at(column, aligned.order.get(pointer)))
+        own = list(values[f"/{role}"])
         columns.append(own if are_labels or role == "gold" else column_of(own, role))
     pairing = aligned.pairing
     if pairing.matched is not None:

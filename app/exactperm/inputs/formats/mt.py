@@ -18,9 +18,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...errors import InvalidTest, choices_of, relocated
+from ...errors import InvalidTest, choices_of
 from ...statistics.paired import Pairing, Segments, StatisticSpec
-from ..alignment import ById, align, coded, values_at
+from ..alignment import ById, PairedColumns, coded, in_files
 from ..format import FirstLook, Format, Sign
 from ..number_text import Number, NumberReader, is_missing, parsed
 from ..quoting import quoted, some
@@ -84,17 +84,16 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 def _by_id(found: Mapping[str, InFront], files: Mapping[str, Source]) -> tuple[list[list[str]], Pairing]:
     """Texts by the ids in front of their lines, which are no part of them; raises InvalidTest where ids differ."""
-    sides = {f"/{role}": ById(lines.ids, lines.texts) for role, lines in found.items()}
-    with relocated(lambda pointer: f"/files{pointer}"):
-        try:
-            aligned = align(sides)
-        except InvalidTest as error:  # nothing leaves segments out
-            flaws = tuple(replace(flaw, choices=()) for flaw in error.flaws)
-            raise InvalidTest(error.detail, flaws=flaws) from None
+    sides = {role: ById(lines.ids, lines.texts) for role, lines in found.items()}
+    try:
+        texts, aligned, _ = PairedColumns(sides, in_files, of_test=True).taken("error")
+    except InvalidTest as error:  # nothing leaves segments out
+        flaws = tuple(replace(flaw, choices=()) for flaw in error.flaws)
+        raise InvalidTest(error.detail, flaws=flaws) from None
     if "documents" in files and any(lines.ids != found["u"].ids for lines in found.values()):
         detail = "The documents are of lines, and the lines of the texts have ids in another order: sort the files alike."
         raise InvalidTest.at("/files/documents", "mixed_forms", detail)
-    return [values_at(side, aligned.order[name]) for name, side in sides.items()], aligned.pairing
+    return list(texts.values()), aligned.pairing
 
 
 def refuse_transcripts(files: Mapping[str, Source]) -> None:

@@ -13,9 +13,9 @@ from ...answers.reading import LeftOut, Read
 from ...errors import Choice, Flaw, InvalidTest, relocated
 from ...statistics.columns import taken, unequal_runs
 from ...statistics.effects import weights_of
-from ...statistics.paired import Column, Counts, Repeated, StatisticSpec
+from ...statistics.paired import Column, Counts, Repeated, Scores, StatisticSpec
 from .. import columns
-from ..alignment import BOUNDS, DROP, NAMED_IDS, Aligned, ById, Positions, align, bounded_scores, values_at
+from ..alignment import BOUNDS, DROP, NAMED_IDS, Aligned, ById, PairedColumns, Positions, in_files
 from ..number_text import NumberReader
 from ..quoting import quoted
 from ..reader import Finding, OnMissingOutcome, ReaderOptions, Reading, Source, in_words, no_bounds
@@ -151,8 +151,8 @@ def known_of(values: Any) -> tuple[Any, Positions | None]:
 
 def _aligned(
     u: SystemOutputs, v: SystemOutputs, on_missing: OnMissingOutcome, notes: list[Any], *, clustered: bool
-) -> tuple[dict[str, ById], Aligned]:
-    """The items of both systems that have a value, and how they are paired; raises InvalidTest where they cannot be."""
+) -> tuple[list[Any], Aligned]:
+    """The values of both systems, and how they are paired; raises InvalidTest if they cannot be."""
     systems = {"u": u, "v": v}
     for system in (u, v):
         if not len(system):
@@ -168,16 +168,18 @@ def _aligned(
     if u.by_order and len(u) != len(v):
         detail = f"u has {len(u):,} items and v has {len(v):,}, and there are no ids to pair them by."
         raise InvalidTest.at(v.source.pointer, "length_mismatch", detail)
-    sides = {f"/{role}": known_values(system, role, on_missing, notes) for role, system in systems.items()}
+    sides = {role: known_values(system, role, on_missing, notes) for role, system in systems.items()}
     if on_missing == BOUNDS:
         _require_boundable(u, v)
     sources = {"/u": u.source.pointer, "/v": v.source.pointer}
-    with relocated(lambda pointer: sources.get(pointer, f"/files{pointer}")):
-        aligned = align(sides, clusters=clusters, on_missing="error" if on_missing == "zero" else on_missing)
+    given = PairedColumns(
+        sides, lambda column, *_: sources.get(column, in_files(column)), clusters=clusters, of_test=True
+    )
+    values, aligned, _ = given.taken("error" if on_missing == "zero" else on_missing)
     alone = {"u": aligned.pairing.only_u, "v": aligned.pairing.only_v}
     if on_missing != BOUNDS:
         notes += [LeftOut(role, n, "counterpart") for role, n in alone.items() if n]
-    return sides, aligned
+    return list(values.values()), aligned
 
 
 def require_as_many_runs(u: SystemOutputs, v: SystemOutputs, choices: tuple[Choice, ...] = ()) -> None:
@@ -318,23 +320,20 @@ def scores_reading(
     known["findings"] = (*known.get("findings", ()), *findings)
     if counted and options.on_missing == BOUNDS:
         raise no_bounds()
-    sides, aligned = _aligned(u, v, options.on_missing, notes, clustered=clustered)
-
-    def take(name: str, order: Positions | None) -> Column | Repeated:
-        return column_of(values_at(sides[name], order), name[1:])
-
+    values, aligned = _aligned(u, v, options.on_missing, notes, clustered=clustered)
     if counted:
-        rows = {name: values_at(side, aligned.order[name]) for name, side in sides.items()}
         named = [
-            {name: _numbers([row[at] for row in own], side[1:]) for at, name in enumerate(counted)}
-            for side, own in rows.items()
+            {name: _numbers([row[at] for row in own], side) for at, name in enumerate(counted)}
+            for side, own in zip("uv", values, strict=True)
         ]
         data_counts = Counts(named[0], named[1], aligned.pairing)
         return Reading("counts", data_counts, statistic, (*notes, *more_notes), format_, **known)
-    data = bounded_scores(aligned, take, options.bounds)
-    if data.gaps is not None:
-        lacking = len(data.gaps.u) + len(data.gaps.v) + 2 * data.gaps.neither
-        low, high = options.bounds
+    data = Scores(column_of(values[0], "u"), column_of(values[1], "v"), aligned.pairing)
+    if aligned.lacking is not None:
+        gaps, (low, high) = aligned.lacking, options.bounds
+        only = [column_of(own, role) if len(own) else own for own, role in ((gaps.u, "u"), (gaps.v, "v"))]
+        data = replace(data, gaps=replace(gaps, u=only[0], v=only[1], low=low, high=high))
+        lacking = len(gaps.u) + len(gaps.v) + 2 * gaps.neither
         each = f"each may be anything from {low:g} to {high:g}"
         notes.append(f"{lacking:,} outcomes are missing; {each} (on_missing: bounds).")
     notes += [*more_notes, *NumberReader.of(options).note()]

@@ -21,7 +21,6 @@ from ...inputs.alignment import (
     OnMissingOnBoard,
     PairedColumns,
     system_pointer,
-    values_at,
 )
 from ...inputs.formats import catalogue
 from ...inputs.formats.tables import CHOOSE_RUNS
@@ -192,14 +191,9 @@ def board_of(
     given: PairedColumns, kind: CompareKind, spec: StatisticSpec, on_missing: OnMissingOnBoard, decimals: int | None
 ) -> Board:  # fmt: skip
     """Align and check the systems of a data set; raises InvalidTest as `align` does, and for counts, texts and labels, at places as sent."""
-    places: PointerMap = given.whole
+    taken, aligned, places = given.taken(on_missing, decimals)
+    items = aligned.items
     try:
-        aligned = given.aligned(on_missing)
-        places, items = given.pointer_map(aligned), aligned.items
-        taken = {
-            at: values_at(column, aligned.order.get(at), None if at == GOLD else decimals)
-            for at, column in given.columns().items()
-        }
         systems_kind: SystemsKind = kind
         if kind == "counts":
             _require_same_counts(dict(zip(given.systems, taken.values(), strict=True)))
