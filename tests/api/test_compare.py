@@ -292,7 +292,7 @@ def test_a_column_without_numbers_is_named(service: Any) -> None:
 def test_a_column_of_texts_beside_systems_is_left_out_with_a_note(service: Any) -> None:
     answer = service.body("/v1/compare", WIDE.replace("id,", "question,").encode(), "text/csv").json()
     assert [one["name"] for one in answer["systems"]] == ["A", "B"]
-    assert 'Columns of texts are no systems and were left out: "question".' in answer["reading"]["notes"]
+    assert 'Columns of texts are not systems and were left out: "question".' in answer["reading"]["notes"]
 
 
 def test_what_was_read_names_the_files(service: Any) -> None:

@@ -307,7 +307,7 @@ def test_texts_are_no_systems() -> None:
     error = refusal("csv", {"file": three})
     assert error.flaws[0].code == "choose_system_u"
     assert "question" not in error.detail
-    assert noted(read_files("csv", {"file": WITH_TEXT}), 'no systems and were left out: "question"')
+    assert noted(read_files("csv", {"file": WITH_TEXT}), 'not systems and were left out: "question"')
 
 
 def named(format_: str, name: str, content: str, **options: str) -> Reading:

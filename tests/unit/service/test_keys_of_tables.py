@@ -337,7 +337,7 @@ def test_costs_are_no_systems_of_a_board() -> None:
     ]
     status, said = form("compare", {"file": csv_of(rows)}, "csv")
     assert (status, [one["name"] for one in said["systems"]]) == (200, ["A", "B"])
-    assert 'Costs are no systems and were left out: "latency_ms".' in said["reading"]["notes"]
+    assert 'Costs are not systems and were left out: "latency_ms".' in said["reading"]["notes"]
 
 
 @pytest.mark.parametrize("suffix", WRITERS)

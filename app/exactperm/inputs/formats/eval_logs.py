@@ -1,4 +1,4 @@
-"""Logs of frameworks for evaluation, and of benchmarks, whose format is a shape.
+"""Read logs of evaluation frameworks and of benchmarks, each a `Shape`.
 
 Sources: lighteval/logging/info_loggers.py, DetailsLogger.Detail; helm/benchmark/metrics/metric.py, PerInstanceStats,
 metrics/statistic.py, Stat, metrics/metric_name.py, presentation/summarize.py, DisplayPrediction; evals/record.py, RecorderBase,
@@ -29,7 +29,7 @@ from .tasks import task_in
 T = TypeVar("T")
 
 # lighteval, details of a task: parquet, JSON lines or one array. Before 0.11 a detail has `example` and an object `metrics`; later `doc`
-# (with an id), `model_response` and `metric`. Older ones have no ids: they are paired by their order, and must ask the same.
+# (with an id), `model_response` and `metric`. Older details have no ids: they are paired by order, and their questions must agree.
 
 OLD, NEW = "metrics", "metric"
 BESIDE_OLD = frozenset(("example", "full_prompt", "instruction", "gold_index", "cont_tokens"))
@@ -54,7 +54,7 @@ def _lighteval(source: Source, options: ReaderOptions, notes: list[Any], files: 
             raise source.refused(path, "missing_field", detail, OLD)
         key = key_of(doc.get("id"), source, f"{path}/doc", "id") if with_ids else str(index)
         numbers = {name: value for name, value in record[field].items() if value is not None}
-        # Of so many answers majorities, means and pass@k are taken.
+        # The numbers of answers of majorities, means and pass@k.
         answers = inner_object(record, "model_response").get("text") or record.get("predictions")
         runs = len(answers) if isinstance(answers, list) else 1
         question = doc.get("query") or record.get("example")
@@ -67,7 +67,7 @@ def _lighteval(source: Source, options: ReaderOptions, notes: list[Any], files: 
 
 
 def _lighteval_gold(doc: Object) -> Object:
-    """The right choices, which may stand in another order in another run; else what is gold."""
+    """The correct choices, whose order may differ between runs; else gold."""
     index, choices = doc.get("gold_index"), doc.get("choices")
     places: list[Any] = index if isinstance(index, list) else [index]
     if isinstance(choices, list) and all(type(one) is int and 0 <= one < len(choices) for one in places):
@@ -75,11 +75,12 @@ def _lighteval_gold(doc: Object) -> Object:
     return {name: doc.get(name) or None for name in ("gold", "gold_index") if "choices" not in doc}
 
 
-# HELM, per_instance_stats.json or display_predictions.json. An entry is an instance in one trial (and under one perturbation) with statistics
-# of one metric; further metrics have entries of their own. A statistic is `{"name": {"name", "split"}, "count", "sum", "mean"}`, or a
-# number by its name. Trials of an instance are averaged; instances are those without perturbation. Neither file says what an instance asks.
+# HELM, per_instance_stats.json or display_predictions.json. An entry is an instance in one trial (and under one perturbation) with
+# statistics of one metric; further metrics have entries of their own. A statistic is `{"name": {"name", "split"}, "count", "sum", "mean"}`,
+# or a number by its name. Trials of an instance are averaged; instances are those without perturbation. Neither file holds the question of
+# an instance.
 
-# What a run says of itself, and not of what the model answered.
+# Numbers about the run instead of the answers.
 BOOKKEEPING = re.compile(
     r"num_.*|finish_reason_.*|inference_.*|training_.*|batch_size|max_prob|predicted_index|logprob|prompt_.*"
 )
@@ -132,7 +133,7 @@ Statistic = tuple[str, str | None, Any, str, int]  # name, split, value, path, n
 
 
 def _statistics(source: Source, stats: Any, entry: str) -> Iterator[Statistic]:
-    """The statistics of an entry, without those under a perturbation."""
+    """The statistics of an entry, except perturbed ones."""
     if isinstance(stats, dict):
         for name, value in stats.items():
             yield name, None, value, f"{entry}/stats/{escaped(name)}", 1
@@ -145,15 +146,15 @@ def _statistics(source: Source, stats: Any, entry: str) -> Iterator[Statistic]:
             raise source.refused(path, "missing_field", "this statistic has no name.")
         if about.get("perturbation") is None:
             count = stat.get("count", 1)
-            # One observation is its sum, as written; of several (completions) HELM's own mean is taken.
+            # The value of one observation is its sum, as written; of several (completions), HELM's mean.
             which = "mean" if "sum" not in stat or (count != 1 and "mean" in stat) else "sum"
             value, runs = stat.get(which) if count != 0 else None, count if type(count) is int else 1
             yield name, split if isinstance(split, str) else None, value, f"{path}/{which}", runs
 
 
-# OpenAI evals, the log of a run: one event a line below a line with its specification. `match` events say whether an answer was right,
-# `metrics` events hold numbers by name. A sample without one (an error, a crash) is missing. Prompts are those of a completion function,
-# so that they are compared only where nothing says what was expected.
+# OpenAI evals, the log of a run: one event a line below a line with its specification. `match` events record whether an answer was right,
+# `metrics` events hold numbers by name. A sample without either (an error, a crash) is missing. Prompts depend on the completion function,
+# so they are compared only if no expected answer is recorded.
 
 SPEC, REPORT = "spec", "final_report"
 MATCH, METRICS = "match", "metrics"
@@ -183,7 +184,7 @@ def _oaieval(source: Source, options: ReaderOptions, notes: list[Any], files: Fi
         elif not isinstance(kind, str) or not isinstance(data, dict):
             detail = "this is neither an event with type and data, nor the spec or final report of a run."
             raise source.refused(path, "not_an_event", detail)
-        elif value.get("sample_id") is not None:  # else it is of the whole run
+        elif value.get("sample_id") is not None:  # without a sample it is about the whole run
             key = key_of(value["sample_id"], source, path, "sample_id")
             context: Any = samples.setdefault(key, Row(key, {}, path, context={})).context
             for name in {"expected", "prompt"} & data.keys():
@@ -230,7 +231,7 @@ def _eee(source: Source, options: ReaderOptions, notes: list[Any], files: Files)
         raise source.refused("", "several_models", detail)
     rows = []
     for path, value in records:
-        failed = value.get("error") is not None  # it has no score, whatever its field says
+        failed = value.get("error") is not None  # it has no score, even if its field has a value
         numbers = {} if failed else inner_object(value, "evaluation")
         if not failed and metric not in numbers:
             detail = f"there is no evaluation.{escaped(metric)}."
@@ -248,7 +249,7 @@ def _eee(source: Source, options: ReaderOptions, notes: list[Any], files: Files)
 def chosen_group(
     source: Source, groups: dict[str, list[T]], wanted: str | None, option: str, what: str, notes: list[Any], of: str = "lines"
 ) -> tuple[str, list[T]]:  # fmt: skip
-    """The group of lines that was chosen, or the only one there is, with its name."""
+    """The chosen group of lines, or the only one, with its name."""
     if not groups:
         raise source.empty()
     several = f"{source.label} has {of} of {len(groups)} {what}s. "
@@ -289,8 +290,8 @@ def _run_frame(source: Source, options: ReaderOptions, notes: list[Any], files: 
 
 
 # promptfoo (`promptfoo eval -o results.json`, version 3): prompts and providers are the systems of one table. A test is identified by its
-# variables and description; in one file also by its assertions. `--repeat` runs a test several times: its scores are averaged. A row
-# with failureReason 2 ended in an error of the provider and has no score, whatever its field says.
+# variables and description; in one file also by its assertions. `--repeat` runs a test several times; its scores are averaged. A row with
+# failureReason 2 ended in an error of the provider and has no score, even if its field has a value.
 
 OF_A_ROW = frozenset(("promptIdx", "promptId", "prompt", "testCase", "testIdx", "vars", "namedScores"))
 ERROR = 2
@@ -346,30 +347,30 @@ def _promptfoo(source: Source, options: ReaderOptions, notes: list[Any], files: 
     rows.sort(key=lambda row: (int(row.system.partition(":")[0]), row.system))
     return Rows(
         source, rows, metric="score", measured=None if options.metric is None else metric_of(options.metric), called="",
-        higher_is_better=True,  # a score is the degree to which an assertion holds
+        higher_is_better=True,  # scores grade how far the assertions hold
         systems_called=systems, repeats=True, partial=True, at_rows=True,
     )  # fmt: skip
 
 
 def _label(row: Object, provider: str) -> str:
-    """The labels of a row's provider and prompt; the provider's id if there are none. That of a prompt without one is its own text."""
+    """The labels of a row's provider and prompt, or the provider's id. promptfoo labels an unlabelled prompt by its text; this is ignored."""
     parts = (inner_object(row, "provider"), inner_object(row, "prompt"))
     labels = [part.get("label") for part in parts if part.get("label") != part.get("raw")]
     return " ".join(label for label in labels if isinstance(label, str) and label) or provider
 
 
-# Times of benchmarks: pytest-benchmark (`--benchmark-json`) and hyperfine (`--export-json`). A benchmark is an item, identified by its name in
-# pytest and by its command in hyperfine. Its times are averaged where the file has them (pytest-benchmark writes them with
-# --benchmark-save-data), else their mean is taken as it is written. Of more times in one file the first count, as many as the other has: the
-# mean of more times varies less, the least of more is less. Numbers as they are written need as many times in both, or those that
-# pytest-benchmark chose by the same options: then they are part of what is measured.
+# Times of benchmarks: pytest-benchmark (`--benchmark-json`) and hyperfine (`--export-json`). A benchmark is an item, identified by its name
+# in pytest and by its command in hyperfine. Its times are averaged if the file has them (pytest-benchmark writes them with
+# --benchmark-save-data), else the written mean is used. If one file has more times, only as many as in the other count, from the first:
+# means of more times vary less, and minima are lower. Written numbers need equally many times in both files, unless pytest-benchmark chose
+# the rounds by the same options: then the choice is part of the measurement.
 
 TIMES, RULES = "times", "options"
 NUMBERS = ("mean", "median", "min", "max")
 
 
 def _benchmarks(at: str, inside: str, times: str, metrics: Sequence[str]) -> RowsOf:
-    """The reader of a tool that keeps its benchmarks there, their numbers and times so."""
+    """Return the reader of a tool: `at` is the member with its benchmarks, `inside` that with numbers, `times` that with times."""
 
     def rows_of(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
         if options.metric not in (None, *metrics):
@@ -387,7 +388,7 @@ def _benchmarks(at: str, inside: str, times: str, metrics: Sequence[str]) -> Row
                 raise source.refused(below, "missing_field", f"this benchmark has no {taken}.", taken)
             number: Any = numbers.get(taken)
             for place, one in enumerate(number) if isinstance(number, list) else (("", number),):
-                if isinstance(one, bool):  # though elsewhere it is a score of 1
+                if isinstance(one, bool):  # unlike scores, where true is 1
                     detail = "this is a boolean; a time in seconds is needed here."
                     raise source.refused(f"{below}/{taken}", "not_a_number", detail, place)
             if isinstance(number, list) and None in number:
@@ -419,7 +420,7 @@ def _benchmarks(at: str, inside: str, times: str, metrics: Sequence[str]) -> Row
 
 
 def _first_times(u: Rows, v: Rows, systems: Sequence[SystemOutputs], notes: list[Any]) -> tuple[Finding, ...]:
-    """As many times of a benchmark in both files, and what is said where there is one benchmark alone."""
+    """Take equally many times of a benchmark from both files; return a finding if there is only one benchmark."""
     mine, others = ({row.key: row.values for row in table.rows} for table in (u, v))
     cut = 0
     for key in mine.keys() & others.keys():
@@ -440,8 +441,8 @@ def _first_times(u: Rows, v: Rows, systems: Sequence[SystemOutputs], notes: list
     if [*map(len, systems)] != [1, 1]:
         return ()
     detail = (
-        "Each file has one benchmark, which is one item, and its runs are not paired with those of the other: no paired test says "
-        "much of it. Measure several commands or inputs, each an item."
+        "Each file has one benchmark, which is one item, and its runs are not paired with those of the "
+        "other: a paired test needs several items. Measure several commands or inputs, one item each."
     )
     return (Finding("one_item", detail, v.source.pointer),)
 

@@ -1,4 +1,4 @@
-"""Labels beside gold: how they are written in files, how they or scores are recognised, and what is asked where they may be either."""
+"""Read labels with gold from files, recognise labels and scores, and refuse ambiguous tables with a choice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Table = dict[str, list[Any]]
 KEYS = (*names.ID, *names.INDEX, *names.CLUSTER)
 MOST_CLASSES = 20
 AUC_CLASSES = 2
-# `none` is a class of many data sets; the others are what tables write where there is no value.
+# Marks of missing values, without `none`, which is a class of many data sets.
 GAPS = MISSING - {"none"}
 
 
@@ -31,8 +31,8 @@ def labels_of(
 ) -> dict[str, list[Label | None]]:
     """The labels of gold and systems, each a column of a file; None is missing.
 
-    Numbers where all of them are, which are `whole` unless they may be scores of gold (1.0 is 1); 1 and 0 where all are true or
-    false, else texts as written: so that a table's 1 and JSON's 1 are one label. Raises InvalidTest: a list, an object, a score.
+    Numbers if all are numbers, which must be `whole` (1.0 is 1) unless gold may be scores; 1 and 0 if all are true or false; else texts
+    as written. So 1 in a table and 1 in JSON are the same label. Raises InvalidTest at a list, an object or a score.
     """
     if not whole:
         written = {role: data.column(name) for role, (data, name) in columns.items()}
@@ -47,7 +47,10 @@ def labels_of(
         for role, (data, name) in columns.items():
             for row, text in enumerate(texts[role]):
                 if text is not None and known[text] != int(known[text]):
-                    detail = "this is a score, and no label; scores have statistics of their own, such as auc (`statistic`)."
+                    detail = (
+                        "this is a score, not a label; scores need another statistic, such as auc "
+                        "(`statistic`)."
+                    )
                     raise data.refused(row, name, "not_a_label", detail)
         known = {text: int(number) for text, number in known.items()}
     elif None in known.values():
@@ -59,7 +62,7 @@ def labels_of(
 
 def _texts(data: Frame, name: str, gaps: Collection[str]) -> list[str | None]:
     values = data.column(name)
-    if set(map(type, values)) == {str}:  # each different text is looked at once
+    if set(map(type, values)) == {str}:  # parse each distinct text once
         read = {value: None if value.strip().lower() in gaps else value.strip() for value in set(values)}
         return list(map(read.__getitem__, values))
     texts: list[str | None] = []
@@ -80,7 +83,7 @@ def is_gap(value: Any, gaps: Collection[str] = GAPS) -> bool:
 
 
 def sign_of_labels(look: FirstLook) -> Sign:
-    """Of files with a column of labels beside gold, or with gold in a file of its own."""
+    """The sign of files with a column of labels beside gold, or with a separate file of gold."""
     columns, gold, mine = _columns(look), None, False
     found = truth = None
     if look.roles == {"u", "v", "gold"}:
@@ -97,7 +100,7 @@ def sign_of_labels(look: FirstLook) -> Sign:
 
 
 def sign_of_scores(look: FirstLook) -> Sign:
-    """Of files with columns called what scores are, beside gold or times."""
+    """The sign of files with columns named as scores, beside gold or times."""
     columns = look.columns if look.record is None else look.record.keys()
     if {"u", "v", "gold"} <= look.roles:
         mine = find(columns, names.ID) is not None and find(columns, names.RANKED) is not None
@@ -110,9 +113,9 @@ def sign_of_scores(look: FirstLook) -> Sign:
 
 
 def refuse_ambiguous(look: FirstLook, name: str, chosen: Collection[str | None]) -> None:
-    """Refuse a table of gold and what may be labels, or scores: whole numbers that gold has as well; or gold and one system.
+    """Refuse a table of gold and columns that may be labels or scores (whole numbers that also occur in gold), or of gold and one system.
 
-    `chosen` are the columns that options say are the systems; none where they say nothing.
+    `chosen` are the columns that options name as systems.
     """
     if look.roles == {"u", "v"}:
         _refuse_scores_beside_labels(look)
@@ -155,7 +158,7 @@ def _refuse_single_system(look: FirstLook, name: str, truth: str, system: str) -
 
 
 def _refuse_scores_beside_labels(look: FirstLook) -> None:
-    """Refuse a file of each system with labels and scores: means of the scores, or AUC; raises InvalidTest that asks."""
+    """Refuse a file of each system with labels and scores: the caller must choose between means of scores and AUC."""
     columns, other = _columns(look), _columns(look.other("v"))
     truth, score = find(columns, names.SURELY_GOLD), find(columns, ("score", *names.PROBABILITY))
     if truth is None or score is None or truth not in other or len(_known(columns[truth])) != AUC_CLASSES:
@@ -167,12 +170,12 @@ def _refuse_scores_beside_labels(look: FirstLook) -> None:
 
 
 def has_gold(look: FirstLook) -> bool:
-    """Whether a column is called what nothing but gold is."""
+    """Whether a column has a name that only gold has."""
     return find(_columns(look), names.SURELY_GOLD) is not None
 
 
 def has_counts(look: FirstLook) -> bool:
-    """Whether a table has no header, or counts of both systems (tp_u and tp_v): it has no column of gold."""
+    """Whether a table has no header, or counts of both systems (tp_u and tp_v), and so no column of gold."""
     columns = _columns(look)
     counted = {name[:-1] for name in columns if name.endswith("_u")} & {
         name[:-1] for name in columns if name.endswith("_v")
@@ -182,7 +185,7 @@ def has_counts(look: FirstLook) -> bool:
 
 
 def refuse_untold(spec: StatisticSpec, gold: Collection[Any], columns: Mapping[str, Collection[Any]]) -> None:
-    """Refuse the statistic `spec` of scores that nobody has named, where the scores may be labels: whole numbers that gold also has."""
+    """Refuse the default statistic `spec` of scores if they may be labels: whole numbers that gold also has."""
     labels = set(gold)
     if spec.name == "concordance" or len(labels) > MOST_CLASSES:
         return
@@ -214,7 +217,7 @@ def _only(columns: Table) -> str | None:
 
 
 def _are_labels(values: list[Any], gold: list[Any]) -> bool:
-    """Whether these are texts; or whole numbers, few of them, and those of gold."""
+    """Whether the values are texts, or whole numbers that are all among a few values of gold."""
     if _are_texts(values):
         return True
     return _whole(values) and len(_known(gold)) <= MOST_CLASSES and _known(values) <= _known(gold)
@@ -232,13 +235,13 @@ def _whole(values: list[Any]) -> bool:
 
 
 def _known(values: list[Any]) -> set[str]:
-    """The values as text, numbers without trailing zeros."""
+    """The values that are not missing as text, without a trailing `.0`."""
     kept = (value for value in values if not is_gap(value) and not isinstance(value, list | dict))
     return {str(value).strip().removesuffix(".0") for value in kept}
 
 
 def _columns(look: FirstLook) -> Table:
-    """The first values of each column or field, by its name in lower case; empty where it is none of either."""
+    """The first values of each column or field, by its name in lower case; empty if the file has neither."""
     if look.is_json:
         try:
             if look.text.lstrip().startswith("["):

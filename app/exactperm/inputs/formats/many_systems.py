@@ -1,7 +1,7 @@
-"""One file, or a body, that holds many systems: tables and lines of JSON, wide or long; and shapes of tools.
+"""Read one file or body with many systems: wide or long tables, lines of JSON, and shapes of tools.
 
-Wide tables have a column for each system, long ones a row for each item and system. A column of data sets makes a board of
-each. An empty field, NA or NaN is a missing value.
+Wide tables have a column for each system, long ones a row for each item and system. A column of data sets makes each a board. An empty
+field, NA or NaN is a missing value.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .roles import metric_of, metric_of_columns
 SHAPES = {shape.name: shape for shape in (*eval_logs.LOGS, *tool_shapes.SHAPES) if "file" in shape.roles}
 FORMATS = ("csv", "tsv", "mqm", "jsonl", *SHAPES)
 SYSTEMS = "systems"
-# Columns of data sets that are a board each.
+# Columns of data sets, each of which becomes a board.
 OF_A_BOARD = ("dataset", "dataset_name", "benchmark")
 LEAST_COUNTED = 5
 WHO = ("one row", "another")
@@ -43,9 +43,9 @@ _Read = tuple[Boards, str | None, tuple[Finding, ...]]  # with the metric
 
 @dataclass(frozen=True, slots=True)
 class ManySystems:
-    """The systems of a file by data set (None where there is no column of them), and what it says of the metric; `notes` tell what was read.
+    """The systems of a file by data set (None without a column of data sets), its metric and direction, and `notes` about reading.
 
-    Of labels or scores beside gold there are the values of gold (`labels`), and the statistic that is asked where none is chosen.
+    For labels or scores with gold there are also the values of gold (`labels`) and the default statistic.
     """
 
     boards: Mapping[str | None, PairedColumns]
@@ -58,7 +58,7 @@ class ManySystems:
 
 
 def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[str] | None) -> ManySystems:
-    """The systems of a file, those that are `wanted`, where that is given; raises as the format's reader does, and InvalidTest at `/systems`."""
+    """Read the systems of a file, or only the `wanted` ones; raises as the format's reader does, and InvalidTest at `/systems`."""
     notes: list[Any] = []
     outputs: Boards
     findings: tuple[Finding, ...] = ()
@@ -94,7 +94,7 @@ def read(source: Source, format_: str, options: ReaderOptions, wanted: Sequence[
 def _chosen(
     known: Sequence[str], usual: Iterable[str], wanted: Sequence[str] | None, what: str, notes: list[Any]
 ) -> list[str]:
-    """The names that are wanted, or the usual ones; raises InvalidTest at one that is not known."""
+    """The wanted names, or the usual ones; raises InvalidTest at an unknown one."""
     usual = list(usual)
     for name in wanted or ():
         if name not in known:
@@ -140,7 +140,7 @@ def _long(
 
 
 def _place(outputs: SystemOutputs, at: int, name: str) -> str:
-    """The pointer to what describes an item in a column of this name."""
+    """The pointer to the description of an item in this column."""
     cells: Cells = outputs.paths
     return cells.place(at, cells.frame.find((name,)))
 
@@ -171,7 +171,7 @@ def _wide(frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, no
     boards: Boards = {}
     for part, rows in parts.items():
         systems = tables.outputs_of(frame, names, Places(key, cluster, weight), reader, rows, "")
-        # A system without any value on a data set was not run on it.
+        # A system without values on a data set was not run on it.
         boards[part] = {
             name: outputs
             for name, outputs in zip(names, systems, strict=True)
@@ -200,14 +200,15 @@ def _wide(frame: Frame, options: ReaderOptions, wanted: Sequence[str] | None, no
 
 
 def _metric_of(frame: Frame, names: Sequence[str], wanted: Sequence[str] | None) -> str | None:
-    """What the columns of a wide table all measure, by their names; raises InvalidTest where they are metrics of one system."""
+    """The metric of all columns of a wide table, by their names; raises InvalidTest if they are metrics of one system."""
     if len(names) < 2:
         return None
     directions = {of_name(name): name for name in reversed(names)}
     if True in directions and False in directions and wanted is None:
         detail = (
-            f"{quoted(directions[True])} is better when higher and {quoted(directions[False])} when lower, by their names: these are "
-            "metrics and no systems. Give a column for each system, or name the columns to compare (`systems`)."
+            f"{quoted(directions[True])} is better when higher and {quoted(directions[False])} when lower, "
+            "by their names: these are metrics, not systems. Give a column for each system, or name the "
+            "columns to compare (`systems`)."
         )
         raise InvalidTest.at(frame.top, "columns_are_metrics", detail)
     return metric_of_columns(names)
@@ -216,12 +217,12 @@ def _metric_of(frame: Frame, names: Sequence[str], wanted: Sequence[str] | None)
 def _columns(
     frame: Frame, names: list[str], texts: list[str], key: Sequence[str], wanted: Sequence[str] | None, notes: list[Any]
 ) -> list[str]:  # fmt: skip
-    """The columns of systems: those that are wanted, or all if they hold numbers."""
+    """The columns of systems: the wanted ones, or all if they hold numbers."""
     if wanted is not None:
         return _chosen(frame.names, names, wanted, "columns", notes)
     costs = [name for name in names if is_cost(name) and of_name(name) is not None]
-    if costs and len(names) - len(costs) - len(texts) > 1:  # what the outputs of one system cost
-        notes.append(f"Costs are no systems and were left out: {some(costs)}.")
+    if costs and len(names) - len(costs) - len(texts) > 1:  # costs of the outputs of one system
+        notes.append(f"Costs are not systems and were left out: {some(costs)}.")
         names = [name for name in names if name not in costs]
     if not texts:
         return names
@@ -231,7 +232,7 @@ def _columns(
     )
     numbers = [name for name in names if name not in texts]
     if len(numbers) > 1 and not any(is_one_of(name, SCORE) for name in numbers):
-        notes.append(f"Columns of texts are no systems and were left out: {some(texts)}.")
+        notes.append(f"Columns of texts are not systems and were left out: {some(texts)}.")
         return numbers
     if len(numbers) < 2 and (systems := roles.systems_shown(frame, key)):  # a row for each system of an item
         raise choose(frame.top, "system_column", "column of systems", systems)
@@ -243,7 +244,7 @@ def _columns(
 
 
 def refuse_no_systems(frame: Frame, names: Sequence[str]) -> None:
-    """Refuse columns whose names say that they are no systems: averages of the others, gold."""
+    """Refuse columns whose names show that they are not systems: indexes, averages of the others, gold."""
     gold = gold_among(names)
     for name in names:
         if is_one_of(name, INDEX):
@@ -251,10 +252,16 @@ def refuse_no_systems(frame: Frame, names: Sequence[str]) -> None:
             detail = "an index, as pandas writes it? Call it id if it holds the items' ids; else leave it out (index=False)."
         elif is_summary(name) and of_name(name) is None:
             code = "summary_column"
-            detail = "averages or totals of the others are no system. Remove it, or name the columns to compare (`systems`)."
+            detail = (
+                "averages or totals of the others are not a system. Remove it, or name the columns to "
+                "compare (`systems`)."
+            )
         elif name == gold:
             code = "gold_column"
-            detail = "gold, which others are compared with, is no system. Name a statistic such as auc or accuracy, or name the columns to "
+            detail = (
+                "gold, which others are compared with, is not a system. Name a statistic such as auc "
+                "or accuracy, or name the columns to "
+            )
             detail += "compare (`systems`)."
         else:
             continue
@@ -263,14 +270,14 @@ def refuse_no_systems(frame: Frame, names: Sequence[str]) -> None:
 
 
 def refuse_index(frame: Frame, name: str, values: Any) -> None:
-    """Refuse the numbers of the rows, from 0 or 1, as scores; raises InvalidTest at the column's name."""
+    """Refuse a column that counts the rows, from 0 or 1, as scores; raises InvalidTest at the column's name."""
     n = len(values)
     if not isinstance(values, np.ndarray) or n < LEAST_COUNTED or values[0] not in (0, 1):
         return
     if (values == values[0] + np.arange(n)).all():
         detail = (
-            f"Column {frame.names.index(name) + 1}, {quoted(name)}, counts the rows: an index and no scores. Call it id, leave it out, or "
-            "name the columns to compare (`systems`)."
+            f"Column {frame.names.index(name) + 1}, {quoted(name)}, counts the rows: an index, not scores. "
+            "Call it id, leave it out, or name the columns to compare (`systems`)."
         )
         raise InvalidTest.at(frame.at_top(name), "index_column", detail)
 
@@ -279,7 +286,7 @@ def refuse_index(frame: Frame, name: str, values: Any) -> None:
 
 
 def _board(systems: Mapping[str, SystemOutputs], source: Source) -> PairedColumns:
-    """The columns of systems: by the ids of each, or of a table's on the list of its items."""
+    """The columns of systems: by the ids of each, or, of a table, on the list of its items."""
     if all(isinstance(each.paths, Cells) for each in systems.values()):
         return _of_table({name: systems[name] for name in sorted(systems)})
     sides = {name: by_id(systems[name].ids, systems[name].values) for name in sorted(systems)}
@@ -303,7 +310,7 @@ def _board(systems: Mapping[str, SystemOutputs], source: Source) -> PairedColumn
 
 
 def _of_table(systems: dict[str, SystemOutputs]) -> PairedColumns:
-    """The columns of a table's systems: of the same rows each, or of rows of their own, on the items in the order of their first ones."""
+    """The columns of a table's systems, which share rows (wide) or have separate ones (long); items are in the order of their first rows."""
     if not systems:
         return PairedColumns({})
     listed = list(systems.values())
@@ -323,7 +330,7 @@ def _of_table(systems: dict[str, SystemOutputs]) -> PairedColumns:
     places = dict(zip(map(system_pointer, systems), zip(listed, positions, strict=True), strict=True))
 
     def place(column: str, index: int | None, rest: Sequence[str]) -> str:
-        """Of a long table's whole system the line of its first row; looked up only for an error: it means to read the table again."""
+        """The pointer to a value; for a system of a long table, its first row. Used only for errors."""
         if column == "/weights" and columns_of.weight is not None:
             return str(frame.at_top(columns_of.weight))
         if column not in places:
@@ -348,7 +355,7 @@ def _of_table(systems: dict[str, SystemOutputs]) -> PairedColumns:
 
 
 def _items_by_first_row(systems: Sequence[Cells]) -> tuple[list[str], list[Positions]]:
-    """The items of a long table in the order of their first rows, and the positions of each system's."""
+    """The items of a long table in the order of their first rows, and the positions of each system's items."""
     frame, key = systems[0].frame, Key(systems[0].places.key.columns)
     codes, every = frame.codes(key.columns), np.sort(np.concatenate([cells.rows for cells in systems]))
     assert codes is not None  # other keys than texts and whole numbers were refused

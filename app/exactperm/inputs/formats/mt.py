@@ -1,14 +1,12 @@
-"""Machine translation: parallel lines of text, or per-segment statistics of a scorer.
+"""Read machine translation: parallel lines of text, or per-segment statistics of a scorer.
 
-Texts without ids in front of their lines are paired by line, so that all files need as many lines; an empty line is a
-segment too.
+Texts without ids in front of their lines are paired by line, so all files need equally many lines; an empty line is also a segment.
 
-Files of mt-metrics-eval are metrics of translation beside human scores. A line is `SYSTEM SCORE`, separated by blanks, with the
-segments of a system in order; `None` is a segment without a score. u and v are two metrics' files (`BLEU-refA.seg.score`), gold the
-human scores (`en-de.mqm.seg.score`), which say what is compared: systems and segments without a human score are left out, as
-mt-metrics-eval does. An item is a segment of a system. `groups` says which items are compared: those of one segment (WMT's "group
-by item"), of one system, or all. (google-research/mt-metrics-eval: README.md, "File organization and naming convention"; data.py,
-ReadScoreFile.)
+Files of mt-metrics-eval are metrics of translation beside human scores. A line is `SYSTEM SCORE`, separated by blanks, with the segments of
+a system in order; `None` is a segment without a score. u and v are files of two metrics (`BLEU-refA.seg.score`), gold the human scores
+(`en-de.mqm.seg.score`): systems and segments without a human score are left out, as in mt-metrics-eval. An item is a segment of a system.
+`groups` chooses the items that are compared: those of one segment (WMT's "group by item"), of one system, or all.
+(google-research/mt-metrics-eval: README.md, "File organization and naming convention"; data.py, ReadScoreFile.)
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ CORPUS_METRICS: Mapping[str, StatisticSpec] = {
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
-    """Segments of two systems with one reference or more."""
+    """Read segments of two systems with one or more references."""
     notes: list[str] = []
     reference = "gold" if "gold" in files and "ref" not in files else "ref"
     roles = ["u", "v", reference, *(role for role in ("ref2", "ref3", "ref4") if role in files)]
@@ -83,21 +81,24 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 
 def _by_id(found: Mapping[str, InFront], files: Mapping[str, Source]) -> tuple[list[list[str]], Pairing]:
-    """Texts by the ids in front of their lines, which are no part of them; raises InvalidTest where ids differ."""
+    """Pair texts by the ids in front of their lines, which are cut off; raises InvalidTest if ids differ."""
     sides = {role: ById(lines.ids, lines.texts) for role, lines in found.items()}
     try:
         texts, aligned, _ = PairedColumns(sides, in_files, of_test=True).taken("error")
-    except InvalidTest as error:  # nothing leaves segments out
+    except InvalidTest as error:  # no option leaves segments out
         flaws = tuple(replace(flaw, choices=()) for flaw in error.flaws)
         raise InvalidTest(error.detail, flaws=flaws) from None
     if "documents" in files and any(lines.ids != found["u"].ids for lines in found.values()):
-        detail = "The documents are of lines, and the lines of the texts have ids in another order: sort the files alike."
+        detail = (
+            "Documents go by line, and the ids of the texts are in another order: sort the files in "
+            "the same order."
+        )
         raise InvalidTest.at("/files/documents", "mixed_forms", detail)
     return list(texts.values()), aligned.pairing
 
 
 def refuse_transcripts(files: Mapping[str, Source]) -> None:
-    """Ask what lines are, with ids before a blank in front: transcripts, as Kaldi writes them, or translations; raises InvalidTest."""
+    """Refuse lines with ids before a blank: they may be transcripts, as Kaldi writes them, or translations; raises InvalidTest."""
     texts = [source.lines([]) for role, source in files.items() if role in ROLES[:-1]]
     found = ids_in_front(texts)
     if found is not None and any(lines.blank for lines in found):
@@ -110,9 +111,10 @@ def refuse_transcripts(files: Mapping[str, Source]) -> None:
 
 
 def _fairseq(sources: Sequence[Source], notes: list[str]) -> list[list[str]]:
-    """The texts of each file by the number of their sentence, as fairseq-generate writes them: H-12, score, text; T-12, text.
+    """The texts of each file by sentence number, as fairseq-generate writes them:
 
-    References may be plain lines, in the order of the numbers. Raises InvalidTest where files have other sentences, or one twice.
+    H-12, score, text; T-12, text. References may be plain lines, in the order of the numbers. Raises InvalidTest if files have
+    different sentences, or one twice.
     """
     found: list[dict[int, str]] = []
     for source in sources:
@@ -158,7 +160,7 @@ def _segments(source: Source, notes: list[str]) -> list[str]:
 
 
 def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
-    """Counts of BLEU or TER from a scorer's per-segment table; or scores, from any one column of it."""
+    """Read counts of BLEU or TER from a scorer's per-segment table, or scores from any one of its columns."""
     notes: list[str] = []
     tables = [count_file(needed(files, r, format_), IDS, CLUSTERS, options, notes) for r in STATISTICS_ROLES]
     header = tables[0].header
@@ -167,7 +169,7 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
     metric = (chosen or (available[0] if len(available) == 1 else "")).lower()
     if metric not in (*available, *header):
         data, fields = tables[0].data, {}
-        for name in data.names:  # columns of numbers, which may lack some
+        for name in data.names:  # columns of numbers, some of which may be missing
             fields[name] = [parsed(field.strip()) for field in data.column(name) if not is_missing(field)]
         numeric = [
             name.lower()
@@ -226,7 +228,7 @@ SegmentScores = dict[str, list[tuple[Number | None, int]]]
 
 
 def read_metrics(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
-    """Two metrics' scores of the segments that have human scores."""
+    """Read two metrics' scores of the segments with human scores."""
     notes: list[str] = []
     gold, u, v = (needed(files, role, format_) for role in ("gold", "u", "v"))
     groups, clusters = options.groups or "segment", options.clusters
@@ -281,7 +283,7 @@ def read_metrics(files: Mapping[str, Source], options: ReaderOptions, format_: s
 
 @parsed_once
 def _scores(source: Source, reader: NumberReader, notes: list[str]) -> SegmentScores:
-    """The scores of each system with their lines, in order; raises InvalidTest."""
+    """Read the scores of each system with their lines, in order; raises InvalidTest."""
     scores: SegmentScores = {}
     blank = 0
     for number, line in enumerate(source.lines(notes), 1):
@@ -308,7 +310,7 @@ def _scores(source: Source, reader: NumberReader, notes: list[str]) -> SegmentSc
 def _systems(
     human: SegmentScores, metrics: list[SegmentScores], sources: tuple[Source, Source], notes: list[str]
 ) -> list[str]:
-    """The systems that have human scores and both metrics' scores; raises InvalidTest."""
+    """The systems with human scores and scores of both metrics; raises InvalidTest."""
     for scores, other, source in zip(metrics, metrics[::-1], sources, strict=True):
         lacking = [name for name in human if name in other and name not in scores]
         if lacking:
@@ -339,7 +341,7 @@ def _systems(
 def _documents_of_segments(
     source: Source, human: SegmentScores, systems: list[str], notes: list[str]
 ) -> list[str]:
-    """The document of each segment, the last field of its line; the systems have as many. Raises InvalidTest."""
+    """The document of each segment, the last field of its line; every system needs equally many. Raises InvalidTest."""
     documents = []
     for number, line in enumerate(source.lines(notes), 1):
         fields = line.split()

@@ -1,8 +1,8 @@
-"""NumPy's files: arrays `.npy` of one, two or four columns, and archives `.npz` of arrays by name. Nothing is ever unpickled.
+"""Read NumPy's files: arrays `.npy` of one, two or four columns, and archives `.npz` of named arrays.
 
-Two files have an array of N scores each; one file has N x 2 scores (u, v) or N x 4 counts (tp_u, incorrect_u, tp_v, incorrect_v).
-An archive `.npz` has arrays by name: `u` and `v`, or in a file of one system `scores` (or its only other array), beside `ids` and
-`clusters`. NumPy reads only the header of an array, as a literal; its shape is checked against the number of bytes before any
+Nothing is unpickled. Two files have an array of N scores each; one file has N x 2 scores (u, v) or N x 4 counts (tp_u, incorrect_u,
+tp_v, incorrect_v). An archive has arrays `u` and `v`, or in a file of one system `scores` (or its only other array), and optionally
+`ids` and `clusters`. NumPy parses only the header of an array, as a literal; the shape is checked against the number of bytes before an
 array is made.
 """
 
@@ -36,7 +36,7 @@ from .roles import both
 READERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
 MAX_HEADER_BYTES = 4_096
 NUMBERS, MAX_NUMBER_BYTES = "biuf", 8
-KEYS, MAX_KEY_BYTES = "UiuS", 4_000  # of one id
+KEYS, MAX_KEY_BYTES = "UiuS", 4_000  # limit for one id
 INT64 = 2**63
 MAGIC = b"\x93NUMPY"
 SUFFIX = ".npy"
@@ -50,10 +50,10 @@ F1 = StatisticSpec("f1")
 
 
 def table_of(body: bytes | bytearray, *, may_be_missing: bool = False) -> dict[str, Any]:
-    """A table of two columns (scores of U and V) or of four (tp and incorrect of U, then of V).
+    """Read a table of two columns (scores of U and V) or four (tp and incorrect of U, then of V).
 
-    Raises MalformedBody: it is not a complete .npy file; InvalidTest: its array is not N x 2 or N x 4 numbers, all finite but
-    for scores that may be missing (NaN); pointers are `/<row>/<column>`, from zero.
+    Raises MalformedBody if this is not a complete .npy file, and InvalidTest if the array is not N x 2 or N x 4 finite numbers (scores
+    may be NaN where they may be missing); pointers are `/<row>/<column>`, from zero.
     """
     needed = "N x 2 (u, v) or N x 4 (tp_u, incorrect_u, tp_v, incorrect_v)"
     rows = _array(body, needed, lambda shape: len(shape) == 2 and shape[1] in (2, 4))
@@ -69,14 +69,14 @@ def columns_of(body: bytes | bytearray, width: int, *, may_be_missing: bool = Fa
 
 
 def vector_of(body: bytes | bytearray) -> Column:
-    """One score per item, shape (N,), of an array of N or N x 1 numbers; NaN stays NaN. Raises as `table_of`, pointers are `/<row>`."""
+    """Read one score per item, shape (N,), from an array of N or N x 1 numbers; NaN stays NaN. Raises as `table_of`, pointers are `/<row>`."""
     needed = "N numbers, one for each item; both systems in one array of N x 2 are one file"
     array = _array(body, needed, lambda shape: shape[1:] in ((), (1,)) and bool(shape))
     return _numbers(array.reshape(-1), may_be_missing=True)  # type: ignore[no-any-return]
 
 
 def keys_of(body: bytes | bytearray) -> list[str]:
-    """Ids or clusters, of an array of N texts or integers; raises as `table_of`."""
+    """Read ids or clusters from an array of N texts or integers; raises as `table_of`."""
     keys = _array(body, "N ids, one for each item", lambda shape: len(shape) == 1, KEYS, MAX_KEY_BYTES)
     try:
         return [key.decode() if isinstance(key, bytes) else str(key) for key in keys.tolist()]
@@ -87,7 +87,7 @@ def keys_of(body: bytes | bytearray) -> list[str]:
 def _array(
     body: bytes | bytearray, needed: str, fits: Callable[[tuple[int, ...]], bool], kinds: str = NUMBERS, most: int = MAX_NUMBER_BYTES
 ) -> NDArray[Any]:  # fmt: skip
-    """An array of a shape that fits, not copied."""
+    """A view of the array, if its shape fits."""
     shape, fortran_order, dtype, offset = header_of(body)
     if dtype.kind not in kinds or not 1 <= dtype.itemsize <= most:
         numbers = "The array must hold integers, booleans or floats of at most 64 bits"
@@ -106,7 +106,7 @@ def _array(
 
 
 def _numbers(array: NDArray[Any], *, may_be_missing: bool) -> Any:
-    """Numbers of 64 bits, columns first."""
+    """Convert to 64-bit numbers, columns first."""
     columns = np.ascontiguousarray(array.T)
     fine, code, detail = None, "not_finite", "This number is not finite."
     if array.dtype.kind == "f":
@@ -125,7 +125,7 @@ def _numbers(array: NDArray[Any], *, may_be_missing: bool) -> Any:
 
 
 def header_of(body: bytes | bytearray) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    """Of the first bytes: shape, whether it is in Fortran's order, type, and where the elements begin; raises MalformedBody."""
+    """Parse the header: shape, whether the order is Fortran's, type, and the offset of the elements; raises MalformedBody."""
     stream = io.BytesIO(bytes(body[:MAX_HEADER_BYTES]))
     try:
         version = npy_format.read_magic(stream)
@@ -143,11 +143,11 @@ def header_of(body: bytes | bytearray) -> tuple[tuple[int, ...], bool, np.dtype[
 
 # Files
 
-Arrays = dict[str, bytes]  # the arrays of a file by name; that of a .npy has none
+Arrays = dict[str, bytes]  # the arrays of a file by name; "" for that of a .npy
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
-    """Scores of two systems, or counts in one array of four columns."""
+    """Read scores of two systems, or counts in one array of four columns."""
     notes: list[str] = []
     sources = both(files, format_)
     one_file = sources[0] is sources[1]
@@ -185,7 +185,7 @@ def _find(arrays: Arrays, names: tuple[str, ...]) -> str | None:
 
 
 def _outputs(source: Source, arrays: Arrays, name: str | None, options: ReaderOptions) -> SystemOutputs:
-    """The scores in the array of this name; without one, of a file of one system."""
+    """The scores in the array of this name, or, without a name, of a file of one system."""
     if name is None:
         others = [one for one in arrays if one not in (*IDS, *CLUSTERS)]
         name = _find(arrays, ("", *SCORES)) if len(others) != 1 or "" in arrays else others[0]
@@ -225,7 +225,7 @@ def _outputs(source: Source, arrays: Arrays, name: str | None, options: ReaderOp
 def _read(
     source: Source, name: str, content: bytes, of: Callable[[bytes], Any], most: int | None = None
 ) -> Any:
-    """What `of` reads of an array; its errors have the label of the file, and pointers into it. One of more items than `most` is not read."""
+    """Read an array by `of`; errors get the label of the file and pointers into it. Arrays of more than `most` items are refused."""
     prefix = source.at(name) if name else source.pointer
     try:
         if most is not None:
@@ -240,7 +240,7 @@ def _read(
 
 
 def _table(source: Source, array: bytes, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
-    """One array with a column for each system, or four of counts."""
+    """Read one array with a column for each system, or four columns of counts."""
     unused = options.given() - {"statistic", "decimals"}
     if unused:
         detail = f"{source.label}: an array of both systems has neither ids, clusters nor missing scores; give .npz, or leave the option out."

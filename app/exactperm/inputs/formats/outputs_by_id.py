@@ -1,4 +1,4 @@
-"""The outputs of each system by item id, and how those of two systems become paired columns."""
+"""Hold the outputs of each system by item id, and pair those of two systems as columns."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ WEIGHTED = "Items count by the column weight."
 
 @dataclass(slots=True)
 class SystemOutputs:
-    """One system's values in the order of its file: a list, or a column where they are all numbers.
+    """One system's values in the order of its file: a list, or a column if all are numbers.
 
-    `by_order` says that the file has no ids: the keys are then running numbers. `paths` are pointers below the
-    source's, to the records. `runs` says of how many runs an item's number is where it is one number, as of pass@k and of
-    means that a tool has taken; of one where it says nothing. `context` describes the items, by the names of columns or fields.
+    `by_order`: the file has no ids, so the keys are running numbers. `paths` are pointers to the records, relative to the source's.
+    `runs` is the number of runs behind a single number of an item, such as pass@k or a tool's mean; one by default. `context` describes
+    the items, by the names of columns or fields.
     """
 
     source: Source
@@ -54,7 +54,7 @@ class SystemOutputs:
         return self._index
 
     def add(self, key: str, value: Any, path: str, cluster: str | None = None) -> None:
-        """One more item, without a weight; raises InvalidTest where the key has been there before."""
+        """Add an item without a weight; raises InvalidTest if the key repeats."""
         before = self._index.setdefault(key, len(self.ids))
         if before != len(self.ids):
             raise self._twice(key, path, self.paths[before])
@@ -65,7 +65,7 @@ class SystemOutputs:
         self.weights.append(None)
 
     def require_unique(self) -> None:
-        """Refuse a key that is there twice."""
+        """Refuse a key that repeats."""
         if len(self.index) < len(self.ids):
             first: dict[str, str] = {}
             for key, path in zip(self.ids, self.paths, strict=True):
@@ -78,7 +78,7 @@ class SystemOutputs:
         return InvalidTest.at(f"{self.source.pointer}/{path}", "duplicate_id", detail)
 
     def __len__(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return len(self.ids)
 
     def pointer(self, index: int) -> str:
@@ -98,7 +98,7 @@ class SystemOutputs:
         )
 
     def lengths(self) -> list[int]:
-        """Of how many runs each value is; 0 of a missing one."""
+        """The number of runs of each value; 0 if it is missing."""
         if isinstance(self.values, Repeated):
             lengths: list[int] = self.values.lengths.tolist()
         elif isinstance(self.values, np.ndarray):
@@ -113,7 +113,7 @@ class SystemOutputs:
 
     @property
     def has_runs(self) -> bool:
-        """Whether a value may be of several runs."""
+        """Whether values may have several runs."""
         values = self.values
         several = (
             tuple in set(map(type, values)) if isinstance(values, list) else isinstance(values, Repeated)
@@ -123,7 +123,7 @@ class SystemOutputs:
 
 @dataclass(frozen=True, slots=True)
 class ValuesById:
-    """One column by id, or by order where there are none; None is missing, `pointer` is that to the value of an index."""
+    """One column by id, or by order without ids; None is missing; `pointer` maps an index to the pointer of its value."""
 
     source: Source
     ids: list[str] | None
@@ -132,7 +132,7 @@ class ValuesById:
 
 
 def by_id(ids: list[str], values: Any) -> ById:
-    """The items that have a value; the others are absent."""
+    """Make a column of the items that have a value; the others are absent."""
     values, there = known_of(values)
     if there is None:
         return ById(ids, values)
@@ -142,7 +142,7 @@ def by_id(ids: list[str], values: Any) -> ById:
 
 
 def known_of(values: Any) -> tuple[Any, Positions | None]:
-    """The values that there are, and which these are, None for all."""
+    """The values that are not None, and their positions, None for all."""
     if not isinstance(values, list) or None not in values:
         return values, None
     there = [index for index, value in enumerate(values) if value is not None]
@@ -183,7 +183,7 @@ def _aligned(
 
 
 def require_as_many_runs(u: SystemOutputs, v: SystemOutputs, choices: tuple[Choice, ...] = ()) -> None:
-    """Refuse an item that one system was run more often on; raises InvalidTest at V's record."""
+    """Refuse an item with different numbers of runs; raises InvalidTest at V's record."""
     if not (u.has_runs or v.has_runs):
         return
     every = v.lengths()
@@ -199,7 +199,7 @@ def other_items(
     systems: Sequence[SystemOutputs], options: ReaderOptions, who: tuple[str, str] = ("u", "v"), place:
     Callable[[SystemOutputs, int, str], str] = lambda outputs, at, _: outputs.pointer(at),
 ) -> tuple[tuple[str, ...], tuple[Finding, ...]]:  # fmt: skip
-    """The keys of items that are not described as in the first system, and a finding; raises InvalidTest where half of them differ."""
+    """The keys of items whose description differs from the first system's, and a finding; raises InvalidTest if half of them differ."""
     first, *others = systems
     found: dict[str, tuple[str, Any, Any]] = {}
     keys: dict[str, None] = {}
@@ -235,19 +235,22 @@ MISMATCH = (
 
 
 def _require_boundable(u: SystemOutputs, v: SystemOutputs) -> None:
-    """Refuse what missing outcomes have no bounds in: blank lines of two files without ids, and weights."""
+    """Refuse data for which missing outcomes have no bounds: blank lines of two files without ids, and weights."""
     if u.by_order and u.source is not v.source:
-        detail = "Which outcomes are missing in two files is known by ids alone: give both a column of ids."
+        detail = "Only ids show which outcomes are missing in two files: give both a column of ids."
         raise InvalidTest.at(v.source.pointer, "no_ids", detail)
     if any(weight is not None for side in (u, v) for weight in side.weights):
-        detail = "Missing outcomes have bounds where all items count alike: leave weights out, or set `on_missing=drop`."
+        detail = (
+            "Missing outcomes have bounds only without weights: leave the weights out, or set "
+            "`on_missing=drop`."
+        )
         raise InvalidTest.at("/options/on_missing", "no_missing_bounds", detail)
 
 
 def known_values(
     outputs: SystemOutputs | ValuesById, role: str, on_missing: OnMissingOutcome, notes: list[Any]
 ) -> ById:
-    """The items of a role that have a value, by number where there are no ids; raises InvalidTest for others, as `on_missing` says."""
+    """The items of a role that have a value, by number without ids; raises InvalidTest for others, depending on `on_missing`."""
     source, values = outputs.source, outputs.values
     ids: Any = range(1, len(values) + 1) if outputs.ids is None else outputs.ids
     side = by_id(ids, values)
@@ -272,14 +275,14 @@ def known_values(
 
 
 def clusters_of(systems: Iterable[SystemOutputs]) -> dict[str, str]:
-    """The cluster of every item; all systems must agree about it."""
+    """The cluster of every item; the systems must agree."""
     return {key: cluster for key, (cluster, _, _) in _of_items(systems, "cluster").items()}
 
 
 def written_weights(
     systems: Sequence[SystemOutputs], place: Callable[[SystemOutputs, int], str] = SystemOutputs.pointer
 ) -> dict[str, str] | None:
-    """The weight of each item of the systems, as it is written; None where the files have none. Raises InvalidTest at the items."""
+    """The weight of each item, as written; None if the files have none. Raises InvalidTest at the items."""
     if all(system.weights.count(None) == len(system) for system in systems):
         return None
     written = _of_items(systems, "weight")
@@ -290,7 +293,7 @@ def written_weights(
 
 
 def _of_items(systems: Iterable[SystemOutputs], what: str) -> dict[str, tuple[str, SystemOutputs, int]]:
-    """The cluster or the weight of every item, and where it is first; all systems must agree about it."""
+    """The cluster or weight of every item, and its first place; the systems must agree."""
     found: dict[str, tuple[str, SystemOutputs, int]] = {}
     for system in systems:
         column = system.clusters if what == "cluster" else system.weights
@@ -312,7 +315,7 @@ def scores_reading(
     u: SystemOutputs, v: SystemOutputs, options: ReaderOptions, notes: list[Any], format_: str, *, clustered: bool = False,
     more_notes: Sequence[str] = (), counted: Sequence[str] = (), statistic: StatisticSpec = MEAN, **known: Any,
 ) -> Reading:  # fmt: skip
-    """The reading of two systems' scores, or of rows of what is `counted`, paired by id; `known` are further fields. Raises InvalidTest."""
+    """The reading of two systems' scores, or of rows of `counted` counts, paired by id; `known` are further fields. Raises InvalidTest."""
     keys, findings = other_items((u, v), options)
     if options.on_mismatch == "drop" and keys:
         u, v = u.without(keys), v.without(keys)
@@ -345,7 +348,7 @@ def scores_reading(
 
 
 def column_of(values: Any, role: str) -> Column | Repeated:
-    """One number, or several, per item, shape (n,); raises InvalidTest at `/files/<role>/item/<n>`."""
+    """One or several numbers per item, shape (n,); raises InvalidTest at `/files/<role>/item/<n>`."""
     if isinstance(values, np.ndarray | Repeated):
         return values
     if not any(isinstance(value, tuple) for value in values):

@@ -1,8 +1,7 @@
-"""Predicted seconds of reading a file, before anything of it is read: by its footer, its directory, its header, or its lines.
+"""Predict the seconds of reading a file from its footer, directory, header or lines.
 
-What declares more than the limits is refused here, so that nothing waits for it: it would not be read in the end.
-The rates are measured, from bytes to items that are paired. They are means: lines of a few bytes take twice as long as
-they say, and long ones half.
+Files that declare more than the limits are refused here, so that they never wait in a queue. The rates were measured, from bytes to paired
+items. They are means: files with lines of a few bytes take twice as long, those with long lines half.
 """
 
 from __future__ import annotations
@@ -17,26 +16,26 @@ from ..reader import ZIP_MAGIC, ReaderOptions, Source
 from . import numpy_files, sample_logs, workbook
 
 PER_LINE, PER_BYTE = 2e-6, 1e-7
-PER_PLAIN_BYTE = 3e-8  # of tables that are read as whole columns
-PER_QUOTED_LINE = 4e-6  # of tables and lines of JSON that are read line by line
-PER_DOCUMENT_BYTE = 4e-7  # of one JSON document
+PER_PLAIN_BYTE = 3e-8  # tables that are read as whole columns
+PER_QUOTED_LINE = 4e-6  # tables and lines of JSON that are read line by line
+PER_DOCUMENT_BYTE = 4e-7  # one JSON document
 PER_UNPACKED_BYTE = 3e-7
-PER_NUMBER = 1.5e-6  # of an array
-PER_WHOLE_ROW = 1e-8  # of one with a column for each system
-PER_SHORT_ROW = 2e-7  # where its floats have less than 64 bits
+PER_NUMBER = 1.5e-6  # an array
+PER_WHOLE_ROW = 1e-8  # an array with a column for each system
+PER_SHORT_ROW = 2e-7  # floats of less than 64 bits
 PER_DIRECTORY_BYTE = 2.5e-7
 PLAIN = (b"id,", b"id\t")
 END_OF_DIRECTORY, END_BYTES = b"PK\x05\x06", 2**16 + 22
-# Of archives whose sizes are added up; that of a larger one takes as long to read as what is in it.
+# The largest directory of an archive whose sizes are added up; reading a larger one takes as long as reading the members.
 DIRECTORY_BYTES = 2**20
 
 
 def seconds(
     source: Source, options: ReaderOptions, *, board: bool = False, most_bytes: int | None = None
 ) -> float:
-    """Predicted seconds of reading a file, of a `board` or of two systems; 0 of one that is damaged: its reader says why.
+    """Predict the seconds of reading a file, of a `board` or of two systems; 0 if it is damaged, as its reader refuses it.
 
-    Raises BodyTooLarge: its rows, which the footer of a Parquet file counts, take more memory than `most_bytes`.
+    Raises BodyTooLarge if the rows, as counted in the footer of a Parquet file, take more memory than `most_bytes`.
     """
     content = source.content
     try:
@@ -55,8 +54,8 @@ def seconds(
 
 
 def of_body(body: bytes | bytearray) -> float:
-    """Predicted seconds of reading a body that is not a form: JSON, and tables without quotes, as whole columns."""
-    # A single byte is found ten times as fast as two: most documents have one line.
+    """Predict the seconds of reading a body that is not a form: JSON, and tables without quotes as whole columns."""
+    # Finding a single byte is ten times faster than finding two, and most documents have one line.
     single = body.find(b"\n", 0, len(body) - 1) < 0
     lines = 0 if body[:1] == b"{" and (single or b"\n{" not in body) else body.count(b"\n")
     slow = lines if body.find(b'"') >= 0 else 0
@@ -73,7 +72,7 @@ def _of_text(content: bytes) -> float:
 
 
 def _of_array(start: bytes, size: int, options: ReaderOptions) -> float:
-    """Columns of both systems are used as they are, other numbers one by one; `size` is that of the whole, in bytes."""
+    """Price an array: columns of both systems are used directly, other numbers one by one; `size` is the total in bytes."""
     shape, _, dtype, _ = numpy_files.header_of(start)
     rows = min(next(iter(shape), 0), size)
     if shape[1:] in ((), (1,)) or options.decimals is not None:
@@ -109,14 +108,14 @@ def _is_array(name: str) -> bool:
 
 
 def _directory_bytes(content: bytes) -> int:
-    """The size of an archive's directory as its end says, which lies at most as far before it (APPNOTE.TXT, 4.3.16)."""
+    """The size of an archive's directory, by its end record (APPNOTE.TXT, 4.3.16)."""
     at = content.rfind(END_OF_DIRECTORY, -END_BYTES if len(content) > END_BYTES else 0)
     declared = int.from_bytes(content[at + 12 : at + 16], "little") if at >= 0 else 0
     return min(declared, len(content))
 
 
 def _reader_of(names: Collection[str]) -> Callable[[str], bool]:
-    """Which members the reader of an archive unpacks."""
+    """The members that the reader of an archive unpacks."""
     known = frozenset(names)
     if sample_logs.HEADER in known:
         return lambda name: sample_logs.is_read(name, known)

@@ -1,4 +1,4 @@
-"""The sides of a test: which files a reader takes, which system is U, what each measures, and whether they belong together."""
+"""Determine the sides of a test: the files of a reader, the system U, the metric of each side, and whether the sides match."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..names import CONTEXT, DATASET, SURELY_GOLD, folded
 from ..quoting import quoted, some
 from ..reader import Finding, ReaderOptions, RoleQuestion, Source, choose
 
-# What the file in each role is, in a sentence.
+# The name of the file in each role, for messages.
 ROLES: Mapping[str, str] = {
     "u": "U, the candidate",
     "v": "V, the baseline",
@@ -33,13 +33,13 @@ ROLES: Mapping[str, str] = {
 }
 
 Role = Literal["u", "v"]
-# These mean a role wherever they occur in a name (gpt4-baseline, candidate_v2).
+# Words that name a role anywhere in a name (gpt4-baseline, candidate_v2).
 CLEAR: Mapping[str, Role] = {"candidate": "u", "baseline": "v"}
-# These are parts of other names, too (bert-base, new-york, ControlNet): they mean a role only on their own.
+# Words that also occur in other names (bert-base, new-york, ControlNet): they name a role only on their own.
 BRIEF: Mapping[str, Role] = {
     "new": "u", "pr": "u", "treatment": "u", "base": "v", "old": "v", "reference": "v", "main": "v", "control": "v",
 }  # fmt: skip
-# Words beside a role that mean nothing: score_baseline, new_model.
+# Words beside a role that are ignored: score_baseline, new_model.
 DECORATION = frozenset((
     "score", "scores", "model", "system", "run", "result", "results", "output", "outputs", "eval",
 ))  # fmt: skip
@@ -49,7 +49,7 @@ WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True)
 class Systems:
-    """The two systems of a file. `question` is what a gate must ask: None when names or options tell which is U."""
+    """The two systems of a file. `question` is the question that a gate must ask: None if names or options identify U."""
 
     u: str
     v: str
@@ -57,12 +57,12 @@ class Systems:
 
     @property
     def names(self) -> tuple[str, str] | None:
-        """Their names; None for u and v, which are roles."""
+        """The names; None for u and v, which are roles."""
         return None if (self.u.lower(), self.v.lower()) == ("u", "v") else (self.u, self.v)
 
 
 def role_label(role: str) -> str:
-    """A role by itself: "Gold standard"."""
+    """The title of a role: "Gold standard"."""
     title = ROLES[role].removeprefix("the ")
     return title[0].upper() + title[1:]
 
@@ -102,13 +102,13 @@ def words(name: str) -> list[str]:
 
 
 def shared_words(names: Sequence[str]) -> list[str]:
-    """The words that all names have, in the order of the first: `wer_new` and `wer_old` share `wer`."""
+    """The words that all names share, in the order of the first: `wer_new` and `wer_old` share `wer`."""
     common = set(words(names[0])).intersection(*(words(name) for name in names[1:]))
     return [word for word in words(names[0]) if word in common]
 
 
 def role_of(name: str, beside: Collection[str] = ()) -> Role | None:
-    """The role that a name tells; words in `beside` are ignored, because the other system has them too.
+    """The role in a name; words in `beside` are ignored, because the other system's name also has them.
 
     >>> role_of("score_baseline"), role_of("New model"), role_of("bert-base"), role_of("gpt4")
     ('v', 'u', None, None)
@@ -123,15 +123,15 @@ def role_of(name: str, beside: Collection[str] = ()) -> Role | None:
 
 
 def roles_of(names: Sequence[str]) -> list[Role | None]:
-    """The roles that the names tell, each compared to the others."""
+    """The roles in names, each compared with the others."""
     common = frozenset(shared_words(names))
     return [role_of(name, common) for name in names]
 
 
 def by_names(names: Sequence[str]) -> tuple[str, str] | None:
-    """(candidate, baseline) if the names tell them: one of each, or two systems and one clear name."""
+    """(candidate, baseline) by the names: one of each, or two systems with one clear name."""
     if len(names) > MAX_COLUMNS:
-        return None  # a long file may have as many systems as lines; only options choose among so many
+        return None  # a long file may have as many systems as lines; then only options choose
     roles = roles_of(names)
     if roles.count("u") == roles.count("v") == 1:
         return names[roles.index("u")], names[roles.index("v")]
@@ -139,20 +139,18 @@ def by_names(names: Sequence[str]) -> tuple[str, str] | None:
         return None
     known = 1 - roles.index(None)
     if not CLEAR.keys() & (set(words(names[known])) - set(shared_words(names))):
-        return None  # base and large, main and feature: not clear enough to conclude from one name
+        return None  # base and large, main and feature: one such name is not enough
     return (names[known], names[1 - known]) if roles[known] == "u" else (names[1 - known], names[known])
 
 
 def two_systems(
     names: Sequence[str], options: ReaderOptions, source: Source, notes: list[str], labels: Mapping[str, str] = {}
 ) -> Systems:  # fmt: skip
-    """The two systems to compare, of those in one file.
+    """Choose the two systems to compare in one file.
 
-    Those given by system_u and system_v (of two systems, one is enough); else those named u and v; else by names that
-    tell the candidate and the baseline, or their `labels`; else, when there are just two, in the order of the file,
-    which is enough for a test, and not for a gate.
-
-    Raises InvalidTest: there is no such system, or it is the same twice, or there are several and nothing chooses.
+    These are system_u and system_v (of two systems, one is enough); else those named u and v; else the candidate and the baseline by
+    their names or `labels`; else, if there are only two, in the order of the file, which suffices for a test, but not for a gate.
+    Raises InvalidTest if a system is unknown, named twice, or not determined.
     """
     if (options.system_u, options.system_v) != (None, None):
         return _chosen(names, options, source)
@@ -181,7 +179,7 @@ def two_systems(
 
 
 def role_question(names: Sequence[str], choices: tuple[str, str]) -> RoleQuestion:
-    """Which options tell a gate the candidate, both ways; `choices` are values of system_u and system_v."""
+    """The question which system is the candidate, with the options of both answers; `choices` are values of system_u and system_v."""
     first, second = (quoted(choice) for choice in choices)
     roles = roles_of(names)
     why = f"Nothing says which of {first} and {second} is the candidate."
@@ -215,13 +213,13 @@ def _chosen(names: Sequence[str], options: ReaderOptions, source: Source) -> Sys
     return Systems(u, v)
 
 
-# What the numbers measure, by the names of columns or fields
+# Metrics, by the names of columns or fields
 
 PART = re.compile(r"[^\W_]+")
 CAMEL = re.compile(r"[A-Z]+\d*(?![a-z])|[A-Z]?[a-z]+\d*|[^\W_]+")
 NUMBER = re.compile(r"\d+")
 ROLE_WORDS = frozenset((*CLEAR, *BRIEF, "u", "v"))
-# Words that make no other metric of one, and other names of a metric.
+# Words that do not change a metric, and synonyms of metrics.
 SAME = frozenset(
     (*DECORATION, *GENERIC, "is", "none", "mean", "avg", "average", "sys", "llm", "method", "variant", "version", "classifier", "team")
 )  # fmt: skip
@@ -233,7 +231,7 @@ CHOOSE = "Choose a metric that both have (`metric`)."
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What two columns measure: their metric; what a gate must ask about its direction; and whether they are two metrics."""
+    """The metric of two columns, the question that a gate must ask about its direction, and whether they are two metrics."""
 
     metric: str | None = None
     direction_question: str | None = None
@@ -247,7 +245,7 @@ def metric_of(name: str) -> str | None:
 
 
 def metric_of_columns(names: Sequence[str]) -> str | None:
-    """What the columns of systems in one table all measure: wer, of `wer_new` and `wer_old`, or of `NewWER` and `OldWER`."""
+    """The common metric of columns of systems: wer, for `wer_new` and `wer_old`, or for `NewWER` and `OldWER`."""
     if any(map(negated, names)):
         return None
     for pattern in (PART, CAMEL):
@@ -262,7 +260,7 @@ def metric_of_columns(names: Sequence[str]) -> str | None:
 
 
 def _are_systems(rests: Sequence[Sequence[str]]) -> bool:
-    """Whether what the names do not share names systems: each something, which is no part of a metric; roles may be left out."""
+    """Whether the words that names do not share name systems: not empty and not part of a metric; roles are optional."""
     left = [[word for word in rest if word not in ROLE_WORDS] for rest in rests]
     if not any(left):
         return True
@@ -274,10 +272,10 @@ def _are_systems(rests: Sequence[Sequence[str]]) -> bool:
 def measured(
     u: str, v: str, pointer: str, *, both: Callable[[], Sequence[str]] = list, one_table: bool = False, chosen: bool = False
 ) -> Measured:  # fmt: skip
-    """What the scores of two sides measure, by the names of their columns or fields.
+    """The metric of the scores of two sides, by the names of their columns or fields.
 
-    `both` finds the columns of numbers that both sides have. In `one_table` a column may be named after its system. Columns
-    that were `chosen`, each by its name, may be of two metrics. Raises InvalidTest: of two files one is better when lower.
+    `both` finds the columns of numbers that both sides have. In `one_table` a column may be named after its system. Columns that were
+    each `chosen` by name may be of two metrics. Raises InvalidTest if only one of two files is better when lower.
     """
     if _folded(u) == _folded(v):
         return Measured(metric_of(u))
@@ -319,7 +317,7 @@ def measured(
 
 
 def two_metrics(names: Sequence[str]) -> str | None:
-    """Which two of a table's columns are named after different metrics, where all are named after metrics; None for systems."""
+    """A sentence: two columns of a table are named after different metrics, if all are named after metrics; None for systems."""
     if any(of_name(name) is None for name in names):
         return None
     first = sorted(_telling(names[0]))
@@ -330,12 +328,12 @@ def two_metrics(names: Sequence[str]) -> str | None:
 
 
 def _question(u: str, v: str, known: Sequence[bool | None]) -> str | None:
-    """What a gate asks where the names do not tell which direction is better."""
+    """The question of a gate if the names do not show which direction is better."""
     words = [word for word in shared_words((u, v)) if word in _telling(u)]
     if None not in known:
         return f"{quoted(u)} and {quoted(v)} are different metrics. {GIVE}"
     if False in known:
-        return f"Only one of {quoted(u)} and {quoted(v)} tells by its name that lower is better. {GIVE}"
+        return f"Only one of {quoted(u)} and {quoted(v)} has a name for which lower is better. {GIVE}"
     return _unknown(words) if words else None
 
 
@@ -349,28 +347,28 @@ def _folded(name: str) -> str:
 
 
 def _telling(name: str) -> list[str]:
-    """The words that may name a metric: no roles and no decoration; names of one metric are one word."""
+    """The words that may name a metric, without roles and decoration; synonyms become one word."""
     left = " ".join(words(name)).replace("exact match", "em").split()
     return [ALIKE.get(word, word) for word in left if word not in ROLE_WORDS and word not in SAME]
 
 
-# Whether both sides have the same unit, and the same items under the same keys
+# Compare the units of both sides, and their items under the same keys
 
-UNSURE = frozenset(("label", "labels"))  # gold, or what a system says
+UNSURE = frozenset(("label", "labels"))  # gold, or an output
 _DATA_SETS = frozenset(map(folded, DATASET)) - {"category"}
 _CONTEXT = frozenset(map(folded, (*CONTEXT, *SURELY_GOLD))) - {"human"} | _DATA_SETS
 Context = Mapping[str, Sequence[Any]]
 NAMED_APART = 3
-PERCENT = 20  # so many times larger are the percent of comparable shares, at least
-LEAST_PERCENT = 10  # smaller numbers are as likely to be points, or rewards
-# Better when higher, and no shares.
+PERCENT = 20  # the least ratio of percent to comparable shares
+LEAST_PERCENT = 10  # smaller numbers may also be points or rewards
+# Metrics that are better when higher, but are not shares.
 NO_SHARES = frozenset((
     "cider", "dcg", "passed", "passes", "pesq", "psnr", "resolved", "solved", "stoi", "throughput", "wins",
 ))  # fmt: skip
 
 
 def is_context(name: str) -> bool:
-    """Whether a column of this name describes an item: both sides have the same under the same key.
+    """Whether a column of this name describes an item, so that both sides must agree.
 
     >>> is_context("Question"), is_context("doc_hash"), is_context("answer"), is_context("latency")
     (True, True, False, False)
@@ -379,7 +377,7 @@ def is_context(name: str) -> bool:
 
 
 def differing(u: Context, v: Context, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, str]]:
-    """Which pairs of rows differ in a column that both sides have, and in which; blank values are not compared."""
+    """The pairs of rows that differ in a shared column, with its name; blank values are not compared."""
     found: dict[int, str] = {}
     for name in sorted(u, key=lambda name: name in UNSURE):
         constant = (
@@ -402,7 +400,7 @@ def _is_constant(values: Sequence[Any]) -> bool:
 
 
 def described(examples: Sequence[tuple[str, str, Any, Any]], who: tuple[str, str]) -> str:
-    """The first keys that differ, with both values: of key, column, and the values of both."""
+    """Describe the first differences, each a key, a column and both values."""
     return "; ".join(
         f"{quoted(key)} has the {name} {quoted(str(here))} in {who[0]} and {quoted(str(there))} in {who[1]}"
         for key, name, here, there in examples[:NAMED_APART]
@@ -410,10 +408,10 @@ def described(examples: Sequence[tuple[str, str, Any, Any]], who: tuple[str, str
 
 
 def unit_mismatch(columns: Mapping[str, Column | Repeated], metric: str | None) -> tuple[str, str] | None:
-    """Which side has shares from 0 to 1 where which other has percent; None where nothing says so.
+    """The side with shares from 0 to 1 and the side with percent; None if nothing shows this.
 
-    Only shares are looked at: scores without a metric's name, and metrics that are better when higher. The medians, of what is
-    not 0, are so far apart that no two systems are. Zeros have no unit.
+    Only possible shares count: scores without a metric's name, and metrics that are better when higher. The medians of the nonzero
+    scores must be further apart than those of any two systems; zeros have no unit.
     """
     if metric is not None and (of_name(metric) is not True or NO_SHARES.intersection(words_of(metric))):
         return None
