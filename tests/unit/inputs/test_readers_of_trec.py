@@ -177,7 +177,7 @@ def test_missing_queries_count_zero_as_trec_eval_c_does() -> None:
     queries = list(whole.data.pairing.ids or ())
     cut = without(v.read_bytes(), str(queries[1]).encode())
     refuses(
-        "unmatched_ids", None, "trec", {"u": u, "v": cut}, "set `on_missing=zero` for that", measure="map"
+        "unmatched_ids", None, "trec", {"u": u, "v": cut}, "set `on_missing=zero` for this", measure="map"
     )
     zero = read_files("trec", {"u": u, "v": cut}, measure="map", on_missing="zero")
     expected = whole.data.v.copy()  # type: ignore[union-attr]

@@ -1,15 +1,13 @@
-"""Sample logs of lm-evaluation-harness (`--log_samples`), one JSON object a document and filter; and logs of Inspect.
+"""Read sample logs of lm-evaluation-harness (`--log_samples`), with one JSON object per document and filter, and logs of Inspect.
 
-Of the harness, every metric is a key of the object; its key is (doc_id, filter), as one file is one task. The file is opened for
-appending by the harness, so a key may be there twice after a second run. (lm_eval/evaluator.py,
-lm_eval/loggers/evaluation_tracker.py.)
+In a log of the harness every metric is a member of the object, which is identified by (doc_id, filter), as one file is one task. The
+harness appends to the file, so a second run repeats keys. (lm_eval/evaluator.py, lm_eval/loggers/evaluation_tracker.py.)
 
-`word_perplexity`, `byte_perplexity` and `bits_per_byte` hold the document's log-likelihood and its number of words or bytes;
-the metric is exp of minus their ratio over all documents (bits per byte: the ratio over ln 2). `perplexity` holds the
-log-likelihood alone, and is exp of minus its mean. Words and bytes are those of the same texts, so that swapping two
-systems' outputs leaves the sum of both totals as it is: the p-value of the total log-likelihood is that of the
-perplexity. What is read is minus the log-likelihood in nats, as it is written. IFEval's `inst_level_*` hold a list of booleans;
-the metric is the share of true over all instructions. (lm_eval/api/task.py, process_results; lm_eval/api/metrics.py,
+`word_perplexity`, `byte_perplexity` and `bits_per_byte` hold the document's log-likelihood and its number of words or bytes; the metric is
+exp of minus their ratio over all documents (bits per byte: the ratio over ln 2). `perplexity` holds the log-likelihood alone, and is exp of
+minus its mean. Both systems have the same words or bytes, so swapping outputs does not change them: the p-value of the total log-likelihood
+is that of the perplexity. The score is minus the log-likelihood in nats, as written. IFEval's `inst_level_*` hold a list of booleans; the
+metric is the share of true values over all instructions. (lm_eval/api/task.py, process_results; lm_eval/api/metrics.py,
 weighted_perplexity, bits_per_byte; lm_eval/tasks/ifeval/utils.py, agg_inst_level_acc.)
 """
 
@@ -35,8 +33,8 @@ from .roles import both, measured, metric_of
 from .shapes import DESCRIBED, Files, Object, Row, Rows, Shape, metric_chosen, reading, refuse_incomplete
 from .tasks import task_in
 
-# Inspect: the `.json` form, one EvalLog object, and the `.eval` form, a zip archive, of which only the header and the summaries are needed.
-# A letter is a score as in Inspect's own accuracy(), C 1, I 0, P 1/2, but N (no answer) is missing: Inspect counts it as 0, as on_missing
+# Inspect: the `.json` form, one EvalLog object, and the `.eval` form, a zip archive of which only the header and the summaries are read.
+# Letters score as in Inspect's accuracy(), C 1, I 0, P 1/2, except that N (no answer) is missing; Inspect counts it as 0, as on_missing
 # zero does here. (inspect_ai/log/_log.py, log/_recorders/eval.py, scorer/_metric.py.)
 
 HEADER = "header.json"
@@ -52,7 +50,7 @@ EACH_EPOCH = Choice(
 
 
 def _scores_of(sample: Object) -> Object:
-    """The scores of a sample by scorer; very early logs have one, without a name."""
+    """The scores of a sample by scorer; very early logs have one without a name."""
     by_scorer, single = sample.get("scores"), sample.get("score")
     if isinstance(by_scorer, dict):
         return by_scorer
@@ -94,13 +92,13 @@ def _inspect_rows(source: Source, options: ReaderOptions, notes: list[Any], file
         )
     said = [f"The scorer is {scorer[:60]}."]
     if options.on_missing == ZERO:
-        said.append("N, no answer, counts 0 (on_missing: zero), as Inspect's accuracy() counts it.")
+        said.append("N, no answer, counts 0 (on_missing: zero), as in Inspect's accuracy().")
     most = max(map(len, epochs.values()))
     if most > 1:
         how = {"mean": "averaged", "max": "reduced to their maximum", "none": "taken as items of one cluster"}
         said_how = f"up to {most} epochs of a sample were {how[options.reduce_epochs]}."
         notes.append(Remark(source.role, said_how))
-    # Letters and booleans are right or wrong, whatever the scorer is called.
+    # Letters and booleans mean right or wrong, whatever the name of the scorer.
     scores = [_scores_of(sample).get(scorer) for _, sample in samples]
     values = [score.get("value") for score in scores if isinstance(score, dict)]
     graded = all(isinstance(value, bool) or value in (*LETTERS, NO_ANSWER) for value in values)
@@ -114,7 +112,7 @@ def _inspect_rows(source: Source, options: ReaderOptions, notes: list[Any], file
 def _number(
     source: Source, place: str, sample: Object, scorer: str, options: ReaderOptions
 ) -> tuple[Any, str]:
-    """The score of a sample, None when it ended in an error, was invalidated, or was not scored; and where it is."""
+    """The score of a sample and its path; None if the sample failed, was invalidated, or has no score."""
     score, path = _scores_of(sample).get(scorer), f"{place}/scores/{escaped(scorer)}/value"
     gone = sample.get("error") is not None or sample.get("invalidation") is not None
     if gone or not isinstance(score, dict):
@@ -137,7 +135,7 @@ def _number(
 
 
 def load(source: Source, max_bytes: int, notes: list[Any]) -> tuple[Object, list[tuple[str, Object]]]:
-    """A log in either form: its header and its samples; raises MalformedBody, InvalidTest, and BodyTooLarge of more than `max_bytes`."""
+    """Load a log in either form: its header and its samples; raises MalformedBody, InvalidTest, and BodyTooLarge beyond `max_bytes`."""
     if source.content.startswith(ZIP_MAGIC):
         return _archive(source, max_bytes)
     header = _header(source, source.decoded(notes), "eval")
@@ -193,24 +191,24 @@ INSPECT = Shape(
 
 # lm-evaluation-harness
 
-MARKS = ("filter", "doc_hash", "filtered_resps")  # beside doc_id; or a list of metrics
+MARKS = ("filter", "doc_hash", "filtered_resps")  # members beside doc_id; or a list of metrics
 NO_FILTER = "none"
 UNITS = {"word_perplexity": "words", "byte_perplexity": "bytes", "bits_per_byte": "bytes"}
 PERPLEXITY = "perplexity"
 NLL = "nll"  # negative log-likelihood
 OF_LIKELIHOODS = (
-    "A document's score is minus its log-likelihood, in nats. Both systems' texts are the same, so that the p-value is that of "
-    "the perplexity as well."
+    "A document's score is minus its log-likelihood, in nats. Both systems have the same texts, so the "
+    "p-value is also that of the perplexity."
 )
 RIGHT_OF = ("right", "instructions")
 RATIO = StatisticSpec("ratio", {"numerator": RIGHT_OF[0], "denominator": RIGHT_OF[1]})
 OF_LISTS = (
-    "A document has a list of right and wrong; the statistic is the share of right over all instructions."
+    "A document has a list of booleans; the statistic is the share of true values over all instructions."
 )
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
-    """Scores of two models on one task, or of two filters of one model."""
+    """Read scores of two models on one task, or of two filters of one model."""
     notes: list[Any] = []
     first, second = both(files, format_)
     filters, (u, v) = zip(*(
@@ -233,7 +231,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     u.notes = (f"The prompts of {differ:,} documents differ between u and v.",) if differ else ()
     names = None if first is not second else filters if filters[0] != filters[1] else metrics
     special = _kind(metrics[0], u.rows[0]) if metrics[0] == metrics[1] else None
-    # The direction of a metric if the log has it, as `higher_is_better` of the harness's results; most do not.
+    # Some logs have the direction of metrics, as `higher_is_better` of the harness's results.
     better = u.rows[0].values.get("higher_is_better")
     better = better.get(metrics[0]) if isinstance(better, dict) else better
     known: Object = {
@@ -248,7 +246,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         for table in (u, v):
             _read_shares(table, metrics[0])
         known = {"metric": metrics[0], "higher_is_better": True, "counted": RIGHT_OF, "statistic": RATIO}
-    elif metrics[0] != metrics[1]:  # chosen so, by metric_u and metric_v
+    elif metrics[0] != metrics[1]:  # chosen by metric_u and metric_v
         said = measured(*metrics, v.source.pointer, chosen=True)
         known = {"metric": said.metric, "direction_question": said.direction_question}
     for table, metric in zip((u, v), metrics, strict=True):
@@ -260,7 +258,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 
 def _rows(source: Source, role: str, options: ReaderOptions, notes: list[Any]) -> tuple[str, Rows]:
-    """The filter that was chosen, or the only one there is, and its documents."""
+    """The chosen filter, or the only one, and its documents."""
     wanted = getattr(options, f"filter_{role}") or options.filter
     by_filter = _by_filter(source, notes)
     option = "filter" if wanted is None or options.filter is not None else f"filter_{role}"
@@ -268,7 +266,7 @@ def _rows(source: Source, role: str, options: ReaderOptions, notes: list[Any]) -
     # Older logs have no hashes.
     hashed = {name for name in ("doc", "target") if any(f"{name}_hash" in value for _, value in records)}
     described = [name for name in ("doc", "target") if name not in hashed]
-    # How often a document was answered: a list for each request, which majorities and pass@k are taken of.
+    # The answers of a document: a list for each request, from which majorities and pass@k are computed.
     requests = [value.get("resps") for _, value in records]
     answers = [each[0] if isinstance(each, list) and each else None for each in requests]
     rows = [
@@ -307,7 +305,7 @@ def _by_filter(source: Source, notes: list[Any]) -> dict[str, list[tuple[str, Ob
 
 
 def _metrics(u: Rows, v: Rows, options: ReaderOptions) -> tuple[str, str]:
-    """The metrics chosen for u and v, or the only one that is a number of the item."""
+    """The metrics chosen for u and v, or the only one with a number per item."""
     if options.metric_u is None and options.metric_v is None:
         metric = metric_chosen(u, options)
         return metric, metric_chosen(v, replace(options, metric=metric))
@@ -318,13 +316,13 @@ def _metrics(u: Rows, v: Rows, options: ReaderOptions) -> tuple[str, str]:
         chosen.append(metric_chosen(table, replace(options, metric=wanted or options.metric)))
     for table, metric in zip((u, v), chosen, strict=True):
         if chosen[0] != chosen[1] and _kind(metric, table.rows[0]):
-            detail = f"{escaped(metric)} is compared with itself alone."
+            detail = f"{escaped(metric)} can only be compared with itself."
             raise table.source.refused(table.rows[0].path, "metric_mismatch", detail, metric)
     return chosen[0], chosen[1]
 
 
 def _kind(metric: str, row: Row) -> str | None:
-    """Why the values of a metric are not scores of documents: they are log-likelihoods, or lists of right and wrong."""
+    """The kind of a metric whose values are not scores of documents: log-likelihoods, or lists of booleans."""
     value = row.values.get(metric)
     if (metric in UNITS and isinstance(value, list)) or (
         metric == PERPLEXITY and not isinstance(value, list | dict)
@@ -338,7 +336,7 @@ def _are_booleans(value: Any) -> bool:
 
 
 def _read_likelihoods(table: Rows, metric: str, options: ReaderOptions, notes: list[Any]) -> None:
-    """Take minus the log-likelihoods for the values, and note the metric itself, of all documents; raises InvalidTest."""
+    """Replace the values by minus the log-likelihoods, and note the metric over all documents; raises InvalidTest."""
     source, reader, known = table.source, NumberReader.of(options), []
     for index, row in enumerate(table.rows):
         likelihood, units = row.values.get(metric), 1
@@ -353,12 +351,12 @@ def _read_likelihoods(table: Rows, metric: str, options: ReaderOptions, notes: l
         is_truth = isinstance(likelihood, bool)
         number = None if is_truth else reader.of_json(likelihood, f"{source.pointer}/{row.path}/{metric}")
         if is_truth or (number is not None and number > 0):
-            detail = "a log-likelihood is not above 0; this is none, so that its direction is not known."
+            detail = "a log-likelihood is at most 0, but this number is above, so its direction is not known."
             raise source.refused(row.path, "not_a_likelihood", detail, metric)
         if number is not None:
             known.append((0 - number, units))
         value = None if number is None else 0 - number
-        # Words or bytes, which are those of the text.
+        # Words or bytes depend only on the text.
         same = {**row.same, "text": (units, row.path)}
         table.rows[index] = row._replace(values={metric: value}, same=same)
     total, size = math.fsum(value for value, _ in known), sum(units for _, units in known)
@@ -371,11 +369,11 @@ def _read_likelihoods(table: Rows, metric: str, options: ReaderOptions, notes: l
 
 
 def _read_shares(table: Rows, metric: str) -> None:
-    """Take how many are right, and of how many, for the values; raises InvalidTest where one is no list of booleans."""
+    """Replace the values by the numbers of true values and of all; raises InvalidTest if one is not a list of booleans."""
     for index, row in enumerate(table.rows):
         value: Any = row.values.get(metric)
         if not _are_booleans(value):
-            detail = "the value is no list of true and false, as that of the first document is."
+            detail = "the value is not a list of true and false, unlike that of the first document."
             raise table.source.refused(row.path, "not_booleans", detail)
         same = {**row.same, RIGHT_OF[1]: (len(value), f"{row.path}/{RIGHT_OF[1]}")}
         table.rows[index] = row._replace(values={metric: (sum(value), len(value))}, same=same)

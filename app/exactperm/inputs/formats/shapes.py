@@ -1,8 +1,8 @@
-"""Files of tools whose format is a shape: what marks it, and how it becomes rows of items with named numbers.
+"""Define shapes of files: the marks of a tool's format, and its conversion to rows of items with named numbers.
 
-A `Shape` is a row of a table (`tool_shapes`, `eval_logs`): a tool is added by a function from a file to `Rows`. What all share is here:
-which number is compared, which systems, what both files must agree on, which items are others under the same id, how values of
-one item join. Another package adds a shape by an entry point of the group `exactperm.formats`.
+A `Shape` is an entry of `tool_shapes` or `eval_logs`; to add a tool, write a function from a file to `Rows`. The rest is shared:
+choosing the number and the systems, checking that both files agree and describe the same items, and joining several values of an item.
+Another package adds a shape by an entry point of the group `exactperm.formats`.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from .roles import metric_of, needed, two_systems
 
 ENTRY_POINTS = "exactperm.formats"
 USES = frozenset(("metric", "on_missing", "missing_range", "decimals"))
-DESCRIBED = USES | {"on_mismatch"}  # of files that say what their items are
+DESCRIBED = USES | {"on_mismatch"}  # options of files that describe their items
 PAIR_OPTIONS = USES | {"system_u", "system_v"}
 PAIR_ROLES = ("u", "v", "file")
-HASH = "_hash"  # the end of names that only some versions of a tool write
+HASH = "_hash"  # the suffix of fields that only some versions of a tool write
 
 Object = dict[str, Any]
 Files = Mapping[str, Source]
 
 
 class Row(NamedTuple):
-    """An item of one system: its numbers by metric, None where one is missing, a list where it has several.
+    """An item of one system: its numbers by metric, None if one is missing, a list if there are several.
 
-    `path` is the row's pointer below the file's. A number stands at `path/below/metric`; at `path`, where `below` is None.
-    `runs` says of how many runs each number is, or that of a metric; `run` is the number or name of this one. `same` is what an item
-    must have in both files, with its pointer: a hash, a question. `context` describes the item: where it differs for some items, that is
-    a finding. `places` are those of single metrics.
+    `path` is the row's pointer, relative to the file's. A number is at `path/below/metric`, or at `path` if `below` is None. `runs` is
+    the number of runs behind each number, or by metric; `run` is the number or name of this run. `same` must be equal in both files (a
+    hash, a question), with pointers. `context` describes the item; if it differs for some items, there is a finding. `places` are the
+    paths of single metrics.
     """
 
     key: str
@@ -56,7 +56,7 @@ class Row(NamedTuple):
     run: int | str | None = None
 
     def place(self, metric: str) -> str:
-        """Where the number of a metric stands, or the row where it has none."""
+        """The path of the number of a metric, or of the row if it has none."""
         if metric in self.places:
             return self.places[metric]
         if self.below is None or self.values.get(metric) is None:
@@ -65,7 +65,7 @@ class Row(NamedTuple):
 
 
 class System(NamedTuple):
-    """What a system is called in answers, what may tell its role, and what names it in options beside its name in the rows."""
+    """The name of a system in answers, a label that may show its role, and further names for options."""
 
     name: str
     label: str
@@ -74,14 +74,13 @@ class System(NamedTuple):
 
 @dataclass(slots=True)
 class Rows:
-    """The rows of a file, and what it says of itself.
+    """The rows of a file, with its metadata.
 
-    `metric` is taken where none is chosen, `metrics` are those to choose from, if not all that have numbers; `called` is the word for
-    them, empty where no note names the one that is taken. `agree` holds what must be the same in both files, with its pointer; `task` is
-    what the file is of, by its name or header. `repeats` says that an item has several rows, whose numbers are averaged, or the `most` of
-    them taken; `partial` that on_missing drop leaves a run out, and not its item; `ways` are ways out where numbers of runs differ.
-    `at_rows` says that faults of an item point to its row, and not to its number. A list is several numbers of an item, or where
-    `of_corpus` a part of a metric of all items.
+    `metric` is the default, `metrics` are the choices, by default all with numbers; `called` is the word for them in a note, empty for
+    no note. `agree` must be equal in both files, with pointers; `task` is the file's task, by its name or header. `repeats`: an item
+    has several rows, whose numbers are averaged, or `most` takes the largest. `partial`: on_missing drop leaves a run out instead of
+    its item. `ways` are choices if numbers of runs differ. `at_rows`: errors about an item point to its row instead of its number. A
+    list holds several numbers of an item, or with `of_corpus` a part of a corpus metric.
     """
 
     source: Source
@@ -123,12 +122,12 @@ class Rows:
         return found
 
     def system(self, name: str | None) -> str | None:
-        """The name in the rows of a system that an option calls so."""
+        """The name in the rows of a system that an option names by an alias."""
         named = [own for own, each in self.systems_called.items() if name in each.aliases]
         return named[0] if len(named) == 1 else name
 
     def shown(self, system: str) -> str:
-        """What a system is called in answers."""
+        """The name of a system in answers."""
         return self.systems_called[system].name if system in self.systems_called else system
 
 
@@ -138,9 +137,10 @@ Join = Callable[[Rows, Rows, Sequence[SystemOutputs], list[str]], tuple[Finding,
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What files of one tool are: `marks` sees whether a file is one, `rows` reads it; the rest is as in `Format`.
+    """The files of one tool:
 
-    `join` changes the outputs of both systems together, where a tool needs it.
+    `marks` recognises them, `rows` reads them; the rest is as in `Format`. `join` changes the outputs of both systems together, for
+    tools that need it.
     """
 
     name: str
@@ -156,7 +156,7 @@ class Shape:
 
     @property
     def format(self) -> Format:
-        """The format of these files."""
+        """The format for the catalogue."""
         return Format(
             self.name, partial(read, self), self.roles, self.uses, self.summary, kinds=("scores",), aliases=self.aliases,
             sign=lambda look: self.sign if self.marks(look) else Sign.NONE, zero=self.zero,
@@ -164,21 +164,21 @@ class Shape:
 
 
 def installed() -> tuple[Shape, ...]:
-    """The shapes of other packages, in the order of their names; raises TypeError where one gives something else."""
+    """The shapes of other packages, sorted by name; raises TypeError if an entry point is not a Shape."""
     found = []
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda each: each.name):
         shape = point.load()
         if not isinstance(shape, Shape):
-            raise TypeError(f"The entry point {point.name} of {ENTRY_POINTS} ({point.value}) is no Shape.")
+            raise TypeError(f"The entry point {point.name} of {ENTRY_POINTS} ({point.value}) is not a Shape.")
         found.append(shape)
     return tuple(found)
 
 
-# What functions from a file to rows are made of.
+# Helpers of functions from a file to rows.
 
 
 def refuse_incomplete(source: Source, why: str, options: ReaderOptions, notes: list[Any], *at: str) -> None:
-    """Refuse the log of a run that did not finish, unless an option says that it is to be read."""
+    """Refuse the log of an unfinished run, unless an option allows it."""
     if not options.allow_incomplete:
         choices = choices_of("allow_incomplete", {"true": "Test the samples that it has"})
         why += ". Finish the evaluation, or give `allow_incomplete=true` to test the samples that it has."
@@ -198,13 +198,13 @@ def numbers_in(value: Object) -> Object:
 
 
 def first_of(value: Object, path: str, *names: str) -> tuple[Any, str]:
-    """The first of these fields that there is, with its pointer; None at the path where there is none."""
+    """The first of these fields that is present, with its pointer; None at the path if there is none."""
     found = ((value[name], f"{path}/{name}") for name in names if value.get(name) is not None)
     return next(found, (None, path))
 
 
 def has(at: str, *names: str) -> Callable[[FirstLook], bool]:
-    """The mark of files whose first object at a dotted path has these fields; that of lines or of an array, where it is empty."""
+    """Return a mark: the first object at a dotted path (empty: of lines or an array) has these fields."""
 
     def marks(look: FirstLook) -> bool:
         value: Any = look.whole
@@ -217,7 +217,7 @@ def has(at: str, *names: str) -> Callable[[FirstLook], bool]:
 
 
 def read(shape: Shape, files: Files, options: ReaderOptions, format_: str) -> Reading:
-    """Scores of two systems, each in its file, or both in one; raises MalformedBody, InvalidTest."""
+    """Read scores of two systems from two files or one; raises MalformedBody, InvalidTest."""
     notes: list[Any] = []
     rows = parsed_once(shape.rows)
     u = rows(files.get("file") or needed(files, "u", format_), options, notes, files)
@@ -242,7 +242,7 @@ def reading(
     u: Rows, v: Rows, sides: Sequence[list[Row]], metrics: tuple[str, str], options: ReaderOptions, notes: list[Any],
     format_: str, *, join: Join | None = None, **known: Any,
 ) -> Reading:  # fmt: skip
-    """The reading of the rows of two systems, of which each has its metric; `known` are further fields of `Reading`."""
+    """The reading of the rows of two systems, each with its metric; `known` are further fields of `Reading`."""
     systems = [
         outputs_of(table, rows, metric, options, notes)
         for table, rows, metric in zip((u, v), sides, metrics, strict=True)
@@ -253,7 +253,7 @@ def reading(
     if u.ways:
         require_as_many_runs(systems[0], systems[1], u.ways)
     if options.on_missing == "zero":
-        options = replace(options, on_missing="error")  # they count 0 in the rows
+        options = replace(options, on_missing="error")  # missing items already count 0 in the rows
     require_same(u, v, sides, options)
     more_notes, more = _checked(u, v, sides, options)
     return scores_reading(
@@ -263,7 +263,7 @@ def reading(
 
 
 def metric_chosen(table: Rows, options: ReaderOptions) -> str:
-    """The metric that was chosen, or the only one; raises InvalidTest that lists them."""
+    """The chosen metric, or the only one; raises InvalidTest that lists the metrics."""
     if options.metric is not None and any(options.metric in row.values for row in table.rows):
         return options.metric
     if options.metric is None and table.metric is not None:
@@ -279,7 +279,7 @@ def metric_chosen(table: Rows, options: ReaderOptions) -> str:
 def outputs_of(
     table: Rows, rows: Sequence[Row], metric: str, options: ReaderOptions, notes: list[Any]
 ) -> SystemOutputs:
-    """The numbers of one system by item; those of several rows of an item together, in the order of the runs, or of the numbers."""
+    """The numbers of one system by item; several rows of an item are joined, sorted by run, or by number without runs."""
     outputs, reader = SystemOutputs(table.source, by_order=table.by_order), NumberReader.of(options)
     role = table.source.role
     who = table.shown(rows[0].system)[:80] if role == "file" and rows[0].system else role
@@ -318,13 +318,13 @@ def outputs_of(
         joined: Any = tuple(numbers) if len(numbers) > 1 and not table.most else max(numbers, default=None)
         outputs.add(key, None if missing else joined, path, first.cluster)
         if len(own) > 1 and not table.repeats:
-            outputs.add(key, None, own[1].path)  # refused, as the id is there twice
+            outputs.add(key, None, own[1].path)  # refused: the id repeats
         n = sum(row.runs if isinstance(row.runs, int) else row.runs.get(metric, 1) for row in own)
         if table.most or n > max(1, len(numbers)):
             outputs.runs[key] = len(numbers) if table.partial else n
     firsts = [every[0] for every in grouped.values()] or list(rows)
     described: list[Mapping[str, Any]] = [row.context for row in firsts]
-    if options.on_mismatch != "error":  # what must be the same is compared as the rest
+    if options.on_mismatch != "error":  # compare `same` like the rest
         described = [{**row.context, **{name: one for name, (one, _) in row.same.items()}} for row in firsts]
     for name in dict.fromkeys(name for each in described for name in each):
         outputs.context[name] = [each.get(name) for each in described]
@@ -370,7 +370,7 @@ def _of_corpus(table: Rows, row: Row, metric: str) -> InvalidTest:
 
 
 def _two(u: Rows, v: Rows, options: ReaderOptions, notes: list[Any]) -> tuple[list[list[Row]], Object]:
-    """The rows of both systems; and their names and what a gate must ask, as fields of `Reading`."""
+    """The rows of both systems, and their names and the question of a gate, as fields of `Reading`."""
     options = replace(options, system_u=u.system(options.system_u), system_v=v.system(options.system_v))
     if u is v:
         systems = u.systems()
@@ -385,7 +385,9 @@ def _two(u: Rows, v: Rows, options: ReaderOptions, notes: list[Any]) -> tuple[li
         shared = [name for name in systems if name in other]
         if wanted is None and len(own) == 1 and shared:
             others = ", ".join(map(quoted, shared[:3]))
-            notes.append(Remark(role, f"{quoted(own[0])} is read, and not {others}, which both files have."))
+            notes.append(
+                Remark(role, (f"{quoted(own[0])} was read, and {others}, which both files have, was not."))
+            )
             wanted = own[0]
         name = only_or_chosen(list(systems), wanted, table.source.pointer, f"system_{role}", "system")
         sides.append(systems[name])
@@ -394,7 +396,7 @@ def _two(u: Rows, v: Rows, options: ReaderOptions, notes: list[Any]) -> tuple[li
 
 
 def require_same(u: Rows, v: Rows, sides: Sequence[Sequence[Row]], options: ReaderOptions) -> None:
-    """Refuse an item that has not the same in both files, unless an option says what becomes of it; raises InvalidTest."""
+    """Refuse an item whose `same` differs between the files, unless an option decides; raises InvalidTest."""
     if options.on_mismatch != "error" or not any(row.same for row in sides[0]):
         return
     first, second = ({row.key: row for row in reversed(rows)} for rows in sides)
@@ -406,8 +408,11 @@ def require_same(u: Rows, v: Rows, sides: Sequence[Sequence[Row]], options: Read
         if None not in (value, theirs) and value != theirs
     ]
     for mine, name, pointer in differing[:1]:
-        detail = f"{name} of {quoted(mine.key)} is not that of u at {in_words(mine.path)}: the two files are not about the same items."
-        # And would not be enough without these.
+        detail = (
+            f"{name} of {quoted(mine.key)} differs from u at {in_words(mine.path)}: the two files are "
+            "not about the same items."
+        )
+        # Without these items, too few would be left.
         most = 2 * len({row.key for row, *_ in differing}) >= len(first)
         choices = [one for one in MISMATCH if not most or one.fields["on_mismatch"] != "drop"]
         raise v.source.refused(pointer, f"{name}_mismatch", detail, choices=tuple(choices))
@@ -416,14 +421,15 @@ def require_same(u: Rows, v: Rows, sides: Sequence[Sequence[Row]], options: Read
 def _checked(
     u: Rows, v: Rows, sides: Sequence[list[Row]], options: ReaderOptions
 ) -> tuple[list[str], tuple[Finding, ...]]:
-    """What the files say of themselves, what could not be compared, and whether they are of two tasks."""
+    """The notes of the files, notes on fields that could not be compared, and a finding if they are of two tasks."""
     notes = []
     for name in dict.fromkeys(name for rows in sides for row in rows for name in row.same):
         has = [[row.same.get(name, (None,))[0] is not None for row in rows] for rows in sides]
         without = [table.source.role for table, own in zip((u, v), has, strict=True) if not all(own)]
         if without and name.endswith(HASH):
             notes.append(
-                f"{name} is not everywhere in {' and '.join(without)}: it was compared only where it is."
+                f"{name} is missing for some items of {' and '.join(without)}: it was compared for the "
+                "others only."
             )
     notes += dict.fromkeys((*u.notes, *v.notes))
     if None in (u.task, v.task) or u.task == v.task:
@@ -435,5 +441,5 @@ def _checked(
     ]  # fmt: skip
     if told[0] & told[1] or options.on_mismatch == "keep":
         return [*notes, detail], ()
-    detail += " Nothing in them tells whether their items are the same: give `on_mismatch=keep` if they are."
+    detail += " Nothing in them shows whether their items are the same: give `on_mismatch=keep` if they are."
     return notes, (Finding("item_mismatch", detail, v.source.pointer, MISMATCH[1:]),)

@@ -1,9 +1,9 @@
-"""Scores of two systems in tables and JSON records, and counts in tables; of files, or of a body, which is one file of both.
+"""Read scores of two systems in tables and JSON records, and counts in tables, from files or from a body with both systems.
 
 Wide `id,u,v[,cluster,weight]`, long `id,system,score`, a file for each system, and the headerless forms: two columns (scores of U and V),
-four (tp and incorrect of each, as the files of rycolab/paired-perm-test), and in two files one column each. JSON lines, or one array,
-are the same: their fields are the columns, and a list of numbers is several samples of the item. WMT's MQM scores (`system score seg_id`,
-separated by blanks) are the long form.
+four (tp and incorrect of each, as the files of rycolab/paired-perm-test), and in two files one column each. JSON lines, or one array, are
+read likewise: their fields are the columns, and a list of numbers holds several samples of the item. WMT's MQM scores (`system score
+seg_id`, separated by blanks) are the long form.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ OF_RECORDS = USES | {"path"}
 OF_TABLES = USES | {"delimiter", "decimal"}
 WITHOUT_IDS = (b"u,v", b"u\tv")
 PLAIN_DELIMITERS: Mapping[str, delimited.Delimiter] = {"csv": ",", "tsv": "\t"}
-# The default statistics of known counts; other counts need a named statistic.
+# The default statistics of known counts; for other counts the caller must name one.
 COUNT_STATISTICS = (
     ({"tp", "incorrect"}, StatisticSpec("f1")),
     ({"tp", "fp", "fn"}, StatisticSpec("f1")),
@@ -54,21 +54,23 @@ COUNT_STATISTICS = (
     ({"correct", "incorrect"}, StatisticSpec("accuracy")),
     ({"errors", "ref_words"}, StatisticSpec("ratio", {"numerator": "errors", "denominator": "ref_words"})),
 )
-# What rows with these columns are, which are no items: results of cocodataset/cocoapi, and a curve as TensorBoard saves it.
+# Columns of rows that are not items, with messages: results of cocodataset/cocoapi, and a curve as TensorBoard saves it.
 NO_ITEMS = {
-    ("image_id", "category_id", "score"): "detections in images, of which no score says whether it is right: give a number for each image",
-    ("Wall time", "Step", "Value"): "points of a curve of training: give the scores of the items that it was measured on",
+    ("image_id", "category_id", "score"): ("detections in images, whose scores do not say whether they are "
+                                          "right: give a number for each image"),
+    ("Wall time", "Step", "Value"): ("points of a training curve: give the scores of the items of the "
+                                    "evaluation"),
 }  # fmt: skip
 CHOOSE_RUNS = "choose_runs"
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
-    """Scores, or counts where the columns are counts."""
+    """Read scores, or counts if the columns are counts."""
     notes: list[str] = []
     first, second = both(files, format_)
     if first is not second:
         are_json = [FirstLook({source.role: source}).is_json for source in (first, second)]
-        mixed = are_json[0] != are_json[1]  # one is JSON beside a table
+        mixed = are_json[0] != are_json[1]  # one is JSON, the other a table
         frames = [
             frame_of(source, options, notes, is_json=is_json if mixed else format_ == JSON_LINES)
             for source, is_json in zip((first, second), are_json, strict=True)
@@ -87,18 +89,18 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     if system is not None:
         return _long(frame, system, options, notes, format_)
     names = [name.lower() for name in frame.names if frame.is_table]
-    # A column `<count>_u` that has its `<count>_v`.
+    # A column `<count>_u` with a matching `<count>_v`.
     counted = any(f"{name[:-2]}_v" in names for name in names if name.endswith("_u") and len(name) > 2)
     return (_counts if counted else _wide)(frame, options, notes, format_)
 
 
 def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | None:
-    """The usual file, [id,]u,v[,cluster] without missing values or options, ten times faster; None for any other."""
+    """Read the usual file, [id,]u,v[,cluster] without missing values or options, ten times faster; None for any other."""
     content = source.content
     if options.given() or format_ not in PLAIN_DELIMITERS or b" " in content:
         return None
     if content.count(b"\n") > options.max_items:
-        return None  # the slow reader refuses it before it is read
+        return None  # the slow reader refuses it early
     plain = delimited.plain_table(content, PLAIN_DELIMITERS[format_])
     if plain is None or "weights" in plain or ("ids" not in plain and not content.startswith(WITHOUT_IDS)):
         return None
@@ -115,10 +117,10 @@ def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | No
 def outputs_of(
     frame: Frame, scores: Sequence[str], places: Places, reader: NumberReader, rows: Rows | None = None, system: str | None = None
 ) -> list[SystemOutputs]:  # fmt: skip
-    """The values of systems, each in a column of these rows, all when None; rows of one key are its samples.
+    """The outputs of systems, each in a column of these rows (None: all); rows with the same key are its samples.
 
-    Raises InvalidTest: A key repeats that is there once as a rule (of a long table's `system`; of a board that is ""), or is
-    none; the rows of one key are in two clusters; or a value is no number.
+    Raises InvalidTest if a key is missing, repeats where it may not (for `system` of a long table; "" on a board) or has two clusters,
+    or if a value is not a number.
     """
     key, own = places.key, np.arange(frame.n) if rows is None else rows
     columns: list[Any] = [_checked(frame, score, frame.values(score, reader, rows), own) for score in scores]
@@ -169,7 +171,7 @@ def outputs_of(
 
 
 def _checked(frame: Frame, score: str, values: Column | list[Value], rows: Rows) -> Column | list[Value]:
-    """Values, as a column where each is one number; raises InvalidTest at what no column keeps exactly."""
+    """The values, as a column if each is one number; raises InvalidTest at numbers that no column keeps exactly."""
     if not isinstance(values, list):
         return values
     each = [value if isinstance(value, tuple) else () if value is None else (value,) for value in values]
@@ -196,7 +198,7 @@ def ids_of(frame: Frame, key: Key, rows: Rows) -> list[str]:
 
 
 def _weights(frame: Frame, name: str, rows: Rows, reader: NumberReader) -> list[str | None]:
-    """What each row counts for, as `weights_of` reads it; where its column is written as the scores are."""
+    """The weight of each row as text for `weights_of`; decimal commas are read as in the scores."""
     texts = [None if value is None else str(value).strip() for value in taken_rows(frame.column(name), rows)]
     if not reader.comma:
         return texts
@@ -206,7 +208,7 @@ def _weights(frame: Frame, name: str, rows: Rows, reader: NumberReader) -> list[
 def _joined(
     frame: Frame, score: str, column: Column | list[Value], rows: Rows, order: Positions, lengths: Positions
 ) -> Repeated | list[Value]:
-    """The values of the rows of one item, which are its samples: in this order so many of each."""
+    """Join the values of the rows of each item, its samples, by their order and number."""
     if isinstance(column, np.ndarray):
         return Repeated(column[order], lengths)
     values: list[Value] = []
@@ -223,7 +225,7 @@ def _joined(
 
 
 def _twice(frame: Frame, ids: Sequence[str], rows: Rows, key: Key, system: str | None = None) -> InvalidTest:
-    """The refusal of an id that is there twice, or has two values of a system."""
+    """The refusal of an id that repeats, or has two values of a system."""
     seen: dict[str, int] = {}
     for row, one in zip(rows.tolist(), ids, strict=True):
         before = seen.setdefault(one, row)
@@ -243,7 +245,7 @@ def _twice(frame: Frame, ids: Sequence[str], rows: Rows, key: Key, system: str |
 
 
 def refuse_metrics(frame: Frame, key: Key, score: str) -> None:
-    """Refuse a frame whose rows are metrics or no items, or whose only row holds averages; raises InvalidTest."""
+    """Refuse a frame whose rows are metrics or otherwise not items, or whose only row holds averages; raises InvalidTest."""
     for names, what in NO_ITEMS.items() if frame.has_header else ():
         if set(names) <= set(frame.names):
             raise frame.refused(0, score, "no_items", f"these are {what}.")
@@ -253,7 +255,7 @@ def refuse_metrics(frame: Frame, key: Key, score: str) -> None:
 
 
 def refuse_averages(frame: Frame, beside: Collection[str | None]) -> None:
-    """Refuse a row of averages, at an end, where there is no key: it would be paired by order, as an item. Scores and clusters stand `beside`."""
+    """Refuse a row of averages at an end of a frame without a key, where it would be paired as an item. Columns `beside` are skipped."""
     if not frame.has_header or (frame.n == 1 and not frame.is_table):
         return
     found = roles.averages_row(frame, [name for name in frame.names if name not in beside])
@@ -265,7 +267,7 @@ def refuse_averages(frame: Frame, beside: Collection[str | None]) -> None:
 
 
 def _refuse_requests(frame: Frame, score: str, key: Key) -> None:
-    """Refuse lists that may as well be the columns of requests: one record of them, or several that have no ids."""
+    """Refuse lists that may be the columns of requests: in one record, or in several without ids."""
     with_ids, n = bool(key.columns), frame.n
     are_lists = all(isinstance(value, list) for value in frame.column(score))
     if not are_lists or (with_ids and (n > 1 or key.chosen)):
@@ -287,20 +289,21 @@ def _refuse_requests(frame: Frame, score: str, key: Key) -> None:
 
 
 def samples_finding(frame: Frame, key: Key) -> tuple[Finding, ...]:
-    """That the rows of one key were averaged although nothing says that they are runs."""
+    """The finding that rows with the same key were averaged although nothing shows that they are runs."""
     if not key.samples:
         return ()
     name = ", ".join(map(quoted, key.columns))
     detail = (
-        f"{name} repeats and no column says which run a row is of: the rows of one {name} were averaged, and swap as a whole. Give "
-        f"`repeats=mean` if they are samples of one item; or {marked('clusters', ','.join(key.columns))} to average nothing."
+        f"{name} repeats, and no column names the run of a row: the rows of one {name} were averaged, and "
+        "swap as a whole. Give `repeats=mean` if they are samples of one item; or "
+        f"{marked('clusters', ','.join(key.columns))} to average nothing."
     )
     choices = choices_of("repeats", {"mean": f"Average the rows of one {','.join(key.columns)[:40]}"})
     return (Finding(CHOOSE_RUNS, detail, frame.top, choices),)
 
 
 def _counts_in(frame: Frame, options: ReaderOptions) -> tuple[str, ...]:
-    """The counts that a file of one system has, where it has no score and none is chosen."""
+    """The counts in a file of one system, if it has no score and none is chosen."""
     names = {name.lower() for name in frame.names}
     chosen = options.score_column or options.metric or frame.find(SCORE)
     if not (frame.is_table and frame.has_header) or chosen is not None:
@@ -309,7 +312,7 @@ def _counts_in(frame: Frame, options: ReaderOptions) -> tuple[str, ...]:
 
 
 def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any], format_: str) -> Reading:
-    """Scores, or counts such as id,tp,fp,fn, in a file of each system."""
+    """Read scores, or counts such as id,tp,fp,fn, from one file per system."""
     counted = _counts_in(frames[0], options)
     counted = counted if _counts_in(frames[1], options) == counted else ()
     columns = [
@@ -320,9 +323,7 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
         for frame, own in zip(frames, columns, strict=True)
     ]
     if readers[0].percent != readers[1].percent:
-        detail = (
-            "The scores of one file have percent signs and those of the other have none: write both alike."
-        )
+        detail = "Only one of the files has percent signs in its scores: write both in the same way."
         raise InvalidTest.at(frames[1].place(0, columns[1][0]), "percent_mismatch", detail)
     others = (roles.cluster_of,) if counted else (roles.cluster_of, roles.weight_of, roles.system_of)
     sides = [
@@ -374,7 +375,7 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
 
 
 def _of_both(frames: Sequence[Frame], options: ReaderOptions, keys: Sequence[Key]) -> list[str]:
-    """The columns of numbers that both files have, and that are not keys."""
+    """The columns of numbers in both files that are not keys."""
     names = [
         [name for name in roles.others_of(frame, options, key.columns) if name in frame.common and not frame.is_text(name)]
         for frame, key in zip(frames, keys, strict=True)
@@ -398,11 +399,11 @@ def _headerless(frame: Frame, options: ReaderOptions, notes: list[str], format_:
 
 
 def of_outcomes(frame: Frame, options: ReaderOptions, notes: list[str]) -> Frame:
-    """The items of a table of outcomes, 2x2 or of frequencies; any other frame as it is."""
+    """Unroll a table of outcomes (2x2 or of frequencies) into items; return any other frame unchanged."""
     if frame.n > outcomes.MOST_ROWS or len(frame.names) > outcomes.MOST_ROWS:
         return frame
     rows = [[str(frame.cell(row, name)) for name in frame.names] for row in range(frame.n)]
-    header = frame.names if frame.has_header else rows.pop(0)  # 0 and 1 are no names of columns but here
+    header = frame.names if frame.has_header else rows.pop(0)  # only here 0 and 1 may be names of columns
     with relocated(lambda _: frame.top):
         found = outcomes.unrolled(header, rows, has_header=frame.has_header)
     if found is None:
@@ -418,7 +419,7 @@ def of_outcomes(frame: Frame, options: ReaderOptions, notes: list[str]) -> Frame
 def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
     frame = of_outcomes(frame, options, notes)
     cluster, weight = roles.cluster_of(frame, options), roles.weight_of(frame, options)
-    # The columns that are systems, whatever their names say.
+    # Columns that are systems, whatever their names.
     chosen = [name for name in (options.system_u, options.system_v, "u", "v") if name is not None]
     taken = frozenset((cluster, weight, *(frame.find((name,)) for name in chosen)))
     (key,) = roles.keys_of([Side(frame, taken)], options, notes)
@@ -437,10 +438,13 @@ def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) 
 
 
 def _runs_finding(frame: Frame, key: Key) -> Iterator[Finding]:
-    """That rows of several runs were paired by position, as nothing says which of them are of one item."""
+    """The finding that rows of several runs were paired by position, since no column identifies items."""
     run = None if key.columns else frame.find(RUN)
     if run is not None and 1 < len(set(map(str, frame.column(run)))) < frame.n:
-        detail = f"{quoted(run)} says which run a row is of, and no column which item: each row was taken for an item of its own. Give "
+        detail = (
+            f"{quoted(run)} names the run of a row, but no column names the item: each row was taken "
+            "as a separate item. Give "
+        )
         detail += f"a column of ids; or {marked('clusters', run)} to swap each {run[:40]} as a whole; or remove the column."
         yield Finding(
             CHOOSE_RUNS, detail, frame.top, choices_of("clusters", {run: f"Each {run[:40]} swaps as a whole"})
@@ -448,9 +452,9 @@ def _runs_finding(frame: Frame, key: Key) -> Iterator[Finding]:
 
 
 def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str]) -> Systems:
-    """The columns of the two systems: as chosen, u and v, by names that tell the candidate, or the only two of numbers.
+    """The columns of the two systems: the chosen ones, u and v, those whose names show the candidate, or the only two of numbers.
 
-    A column `score` beside one of another name is what one system got, and the other its latency or its length.
+    A column `score` beside one other column is not a pair: the other may be a latency or a length.
     """
     keys = [*key.columns, key.run or key.columns[0]] if key.columns else []
     others = roles.others_of(frame, options, keys, least=2)
@@ -483,15 +487,18 @@ def _two_columns(frame: Frame, options: ReaderOptions, key: Key, notes: list[str
         raise choose(frame.top, "system_u", f"{what} of u", list(frame.names))
     if len(numeric) < 2 and texts:
         detail = f"two columns of scores are needed, and {', '.join(map(quoted, texts[:NAMED]))} {'holds' if len(texts) == 1 else 'hold'} texts"
-        detail += f", such as {quoted(frame.cell(0, texts[0]))}. Write scores as numbers; labels are compared with gold (`format=labels`)."
+        detail += (
+            f", such as {quoted(frame.cell(0, texts[0]))}. Write scores as numbers; labels are "
+            "compared with gold (`format=labels`)."
+        )
         raise frame.refused(0, texts[0], "not_a_number", detail)
     if texts:
-        notes.append(f"Columns of texts are no systems and were left out: {some(texts)}.")
+        notes.append(f"Columns of texts are not systems and were left out: {some(texts)}.")
     return two_systems(numeric if len(numeric) > 1 else others, options, frame.source, notes)
 
 
 def rows_by_system(frame: Frame, columns: Sequence[str]) -> dict[tuple[str, ...], Rows]:
-    """The rows of each system of a long table, or of each data set and system, in the order of the first ones."""
+    """The rows of each system of a long table, or of each data set and system, in order of first appearance."""
     texts = [frame.texts(name) for name in columns]
     codes = numbered(texts[0] if len(texts) == 1 else zip(*texts, strict=True))[0]
     order = np.argsort(codes, kind="stable")
@@ -502,7 +509,7 @@ def rows_by_system(frame: Frame, columns: Sequence[str]) -> dict[tuple[str, ...]
 def key_of_long(
     frame: Frame, taken: frozenset[str | None], rows: Iterable[Rows], options: ReaderOptions, notes: list[str]
 ) -> Key:
-    """The key of a long table: the order of a system's rows among the others' is no pairing. Raises InvalidTest."""
+    """The key of a long table, which must have one, as the order of rows does not pair items. Raises InvalidTest."""
     sides = [Side(frame, taken, own) for own in rows]
     (key, *_) = roles.keys_of(sides, options, notes)
     if not key.columns:
@@ -579,31 +586,31 @@ def _count(frame: Frame, name: str, options: ReaderOptions) -> Column:
         return whole(columns.numbers(values, may_hold_booleans=False) if isinstance(values, list) else values)
 
 
-# The formats, and how they are recognised
+# Formats and their signs
 
 
 def _sign(look: FirstLook) -> Sign:
-    """Of a table whose columns we know, or of two or four numbers a line without a header."""
+    """The sign of a table with known columns, or with two or four numbers per line without a header."""
     columns = look.columns
     known = {"u", "v"} <= columns or {"system", "score"} <= columns or {"id", "score"} <= columns
     counted = any(name.endswith("_u") and f"{name[:-2]}_v" in columns for name in columns)
     if known or counted or ("id" in columns and len(columns) >= 3):
         return Sign.HEADER
     fields = look.table[0] if look.table else []
-    # Data without names: one number in the first line; or two or four, not between blanks.
+    # Data without names: the first line has one number, or two or four that are not separated by blanks.
     are_data = len(fields) in ({1} if look.delimiter == " " else {1, 2, 4}) and _hold_numbers(fields)
     return Sign.LINES if look.rows and (are_data or _is_table(look)) else Sign.NONE
 
 
 def _is_table(look: FirstLook) -> bool:
-    """Whether names stand above lines of as many fields, one column of which holds numbers."""
+    """Whether there is a row of names above lines with equally many fields, one column of which holds numbers."""
     names, *lines = look.table or [[]]
     quoted_names = (
         look.delimiter in {" ", "\t"} and bool(look.rows) and is_quoted(look.rows[0], look.delimiter)
     )
     if not lines or are_data(names) or (look.delimiter == " " and not quoted_names):
         return False
-    width = len(lines[0])  # with a name of the row, as R's write.table has it
+    width = len(lines[0])  # with row names, as R's write.table writes them
     fits = width == len(names) + (quoted_names and width > len(names))
     even = fits and all(len(line) == width for line in lines)
     return even and any(_hold_numbers(column) for column in zip(*lines, strict=True))

@@ -1,8 +1,8 @@
-"""Several files of each system, one for each task: each task is read by itself, and all become one test.
+"""Read several files per system, one for each task: read each task separately, and join all to one test.
 
-A file's task is what its name says without dates (`tasks_of`); tasks are paired by name. An item's id is
-`task/id`. The tasks are the clusters, unless the option `clusters` says otherwise, and items that have clusters of
-their own keep them. Of a board each task is a data set (`service.compare.system_files`).
+The task is the name of the file without dates (`tasks_of`); tasks are paired by name. The id of an item becomes `task/id`. The tasks
+are the clusters, unless the option `clusters` says otherwise or the files have clusters. On a board each task is a data set
+(`service.compare.system_files`).
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from ..alignment import BOUNDS
 from ..quoting import quoted, some
 from ..reader import ReaderOptions, Reading, UploadedFile
 
-# What the names of files tell: the system of a file, and of several files of one system the task of each
+# Names of files: the system of a file, and the task of each of several files of a system
 
 SUFFIXES = (
     ".gz", ".zst", ".zip", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".conllu", ".conll", ".eval", ".run", ".trec", ".score",
     ".seg", ".npy", ".npz", ".parquet", ".xlsx",
 )  # fmt: skip
 _TIME = r"\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d[\d.+:-]*"
-# Tools that write a file for each task name it by the task, and by when it was written.
+# File names of tools that write a file for each task: the task, with the date of writing.
 _NAMED_BY_TOOLS = (
     re.compile(rf"(?:samples|details)_(?P<task>.+)_{_TIME}"),  # lm-evaluation-harness, lighteval
     re.compile(rf"{_TIME}_(?P<task>.+)_[A-Za-z0-9]{{22}}"),  # Inspect
     re.compile(rf"(?P<task>.+)_{_TIME}"),
 )
-MAX_FOLDERS = 8  # that tell files of one name apart
-PER_INSTANCE = "per_instance_stats"  # HELM's, in a folder that is named by the task and the model
+MAX_FOLDERS = 8  # folders that distinguish files of one name
+PER_INSTANCE = "per_instance_stats"  # HELM: in a folder that is named by the task and the model
 _OF_MODEL = re.compile(r"[,:](?:model|model_deployment)=[^,/]*")
 
 
 def stem(name: str) -> str:
-    """A system's name by that of its file: without what tells the format and the compression.
+    """A system's name by that of its file, without the suffixes of format and compression.
 
     >>> stem("gpt-4.jsonl.gz"), stem("en_ewt-ud-test.crf.conllu")
     ('gpt-4', 'en_ewt-ud-test.crf')
@@ -56,7 +56,7 @@ def stem(name: str) -> str:
 
 
 def by_folders(paths: Sequence[Sequence[str]]) -> list[str] | None:
-    """Names for files that are called the same, by the folders that tell them apart; None where nothing does.
+    """Names for files of equal names, by the folders that distinguish them; None if none does.
 
     `paths` are the parts of each path, the last one the stem of the file.
 
@@ -73,9 +73,9 @@ def by_folders(paths: Sequence[Sequence[str]]) -> list[str] | None:
 
 
 def tasks_of(names: Sequence[str]) -> list[str] | None:
-    """The task of each of a system's files, by their names with folders; None where two have the same.
+    """The task of each of a system's files, by their names with folders; None if two are equal.
 
-    What differs from run to run is left out: when it was, and of HELM the model.
+    Parts that differ between runs are left out: the date, and for HELM the model.
 
     >>> tasks_of(["samples_mmlu_anatomy_2026-05-17T13-25-31.291152.jsonl", "a/de.csv"])
     ['mmlu_anatomy', 'de']
@@ -89,7 +89,7 @@ def tasks_of(names: Sequence[str]) -> list[str] | None:
 
 
 def _parts(name: str) -> list[str]:
-    """The folders of a path and the task that its file is named after."""
+    """The folders of a path, and the task in the name of its file."""
     *folders, file = [part for part in name.split("/") if part] or [name]
     folders, own = folders[-MAX_FOLDERS:], stem(file)
     if own == PER_INSTANCE and folders:
@@ -98,7 +98,7 @@ def _parts(name: str) -> list[str]:
 
 
 def task_in(name: str) -> str | None:
-    """The task that a tool names a file by, beside when it was written; None where it does not."""
+    """The task in a file name of a known tool; None for other names."""
     own = stem(name.rpartition("/")[2])
     found = next((match for pattern in _NAMED_BY_TOOLS if (match := pattern.fullmatch(own))), None)
     return None if found is None else found["task"]
@@ -118,7 +118,7 @@ Codes = NDArray[np.int64]
 
 
 def read(files: Files, options: ReaderOptions, read_single: ReadFiles, *, drops: bool) -> Reading:
-    """Read the files of each task with `read_single`, and join them; `drops`: the format knows on_missing. Raises at `/files/<role>/<task>/…`."""
+    """Read the files of each task with `read_single`, and join them; `drops`: the format supports on_missing. Raises at `/files/<role>/<task>/…`."""
     for role in SYSTEMS:
         if role not in files:
             detail = f"With several files give both systems, u and v, as many as there are tasks; {role} is missing."
@@ -143,11 +143,11 @@ def each_task(
     divided: Mapping[str, tuple[str, Sequence[UploadedFile]]], read_single: Callable[[str, Files], Reading], *, drop: str,
     dropped: bool, way: str = "",
 ) -> tuple[dict[str, Reading], list[Note]]:  # fmt: skip
-    """The readings of the tasks in their order, and which were left out.
+    """The readings of the tasks in order, and a note on those left out.
 
-    `divided` are names and files by the tokens of their pointers; `read_single` reads those of one task. Raises InvalidTest: two files of a
-    name are of one task, tasks differ in what they measure, none is one of all; or, unless they are `dropped` (`drop` of on_missing), one
-    has no file of a name.
+    `divided` maps the token of a pointer to a name and files; `read_single` reads the files of one task. Raises InvalidTest if two
+    files of a system are of the same task, if tasks differ in kind, if no task is common to all, or, unless they are `dropped` (`drop`
+    of on_missing), if a system lacks a task.
     """
     by_name = {token: _by_task(files, f"/files/{token}") for token, (_, files) in divided.items()}
     common, every = set.intersection(*map(set, by_name.values())), set().union(*by_name.values())
@@ -156,8 +156,9 @@ def each_task(
         if missing and not (common and dropped):
             mended = f", or set {marked('on_missing', drop)} to leave these tasks out" if common else ""
             detail = (
-                f"There is no file of {divided[token][0]} for {len(missing):,} of the tasks: {some(missing)}; it has {some(sorted(tasks))}. "
-                f"Files are paired by their names, dates left out: add the files, name all systems' files alike{mended}{way}."
+                f"There is no file of {divided[token][0]} for {len(missing):,} of the tasks: "
+                f"{some(missing)}; it has {some(sorted(tasks))}. Files are paired by their names without "
+                f"dates: add the files, name all systems' files alike{mended}{way}."
             )
             raise InvalidTest.at(f"/files/{token}", "unmatched_tasks", detail)
     readings: dict[str, Reading] = {}
@@ -171,21 +172,21 @@ def each_task(
 
 
 def _by_task(parts: Sequence[UploadedFile], pointer: str) -> dict[str, UploadedFile]:
-    """The files of a system by task; raises InvalidTest where two have one name. Labels have the folders."""
+    """The files of a system by task, with folders in their names; raises InvalidTest if two have the same task."""
     names = tasks_of([part.path for part in parts])
     if names is None:
         seen = sorted(part.path for part in parts)
         twice = next((name for name, after in itertools.pairwise(seen) if name == after), seen[0])
         detail = (
-            f"Two files are of the same task by their names, as {quoted(twice)}: leave the older ones out, or send each "
-            "under a name that is its task's."
+            f"Two files have the same task by their names, such as {quoted(twice)}: leave the older ones "
+            "out, or rename each by its task."
         )
         raise InvalidTest.at(pointer, "duplicate_task", detail)
     return {task: replace(part, name=part.path, folder="") for task, part in zip(names, parts, strict=True)}
 
 
 def in_task(task: str, divided: Collection[str]) -> Callable[[str], str]:
-    """The map of pointers to files that are divided by task to pointers to those of this one."""
+    """Map pointers to files that are divided by task to pointers to the files of this task."""
 
     def pointer_map(pointer: str) -> str:
         tokens = pointer.split("/", 3)
@@ -197,7 +198,7 @@ def in_task(task: str, divided: Collection[str]) -> Callable[[str], str]:
 
 
 def joined_readings(readings: Mapping[str, Reading], notes: Sequence[Note], swap: str | None) -> Reading:
-    """One reading of all tasks, `notes` first; clusters are the items' own, or else the tasks, unless `swap` says. Raises InvalidTest."""
+    """Join the readings of all tasks, `notes` first; clusters are those of the items, else the tasks, unless `swap` decides. Raises InvalidTest."""
     tasks, first = list(readings), next(iter(readings.values()))
     every = list(readings.values())
     names, score_names = {each.names for each in every}, {each.score_names for each in every}
@@ -213,7 +214,7 @@ def joined_readings(readings: Mapping[str, Reading], notes: Sequence[Note], swap
     ]  # fmt: skip
     facts += of_tasks({task: reading.facts for task, reading in readings.items()}, MOST_NOTES)
     if len(names) > 1:
-        facts.append("The files of the tasks name different systems, so that none of the names is shown.")
+        facts.append("The files of the tasks name different systems, so no names are shown.")
     return replace(
         first, data=_joined_data({task: reading.data for task, reading in readings.items()}, swap), facts=tuple(facts), names=first.names if len(names) == 1 else None,
         score_names=first.score_names if len(score_names) == 1 else None, role_question=next((each.role_question for each in every if each.role_question), None),
@@ -223,7 +224,7 @@ def joined_readings(readings: Mapping[str, Reading], notes: Sequence[Note], swap
 
 
 def _holds(reading: Reading) -> tuple[Any, ...]:
-    """What the readings of all tasks must share, as `WHAT` calls it."""
+    """Properties that the readings of all tasks must share, named in `WHAT`."""
     data, pairing = reading.data, reading.data.pairing
     names = tuple(data.u) if isinstance(data, Counts) else ()
     has_weights = isinstance(data, Scores) and data.weights is not None
@@ -234,7 +235,7 @@ def _holds(reading: Reading) -> tuple[Any, ...]:
 
 
 def _require_alike(task: str, readings: Mapping[str, Reading], token: str) -> None:
-    """Refuse a task that does not hold what the first one does; raises InvalidTest at the file of this name."""
+    """Refuse a task that differs in kind from the first one; raises InvalidTest at the file of this name."""
     other = next(iter(readings))
     mine, theirs = _holds(readings[task]), _holds(readings[other])
     if mine == theirs:
@@ -245,12 +246,12 @@ def _require_alike(task: str, readings: Mapping[str, Reading], token: str) -> No
     if isinstance(here, str) and isinstance(there, str):
         detail += f", {quoted(there)} and {quoted(here)}"
     way = f"choose it for all ({option}), or " if option in OPTIONS else ""
-    detail += f": {way}compare tasks that are measured alike, each kind by itself."
+    detail += f": {way}compare tasks of each kind separately."
     raise InvalidTest.at(f"/files/{token}/{pointer_token(task)}", "tasks_differ", detail)
 
 
 def totals_read(tasks: Sequence[Sequence[Note]]) -> list[Note]:
-    """How many items each system has in the files of all tasks."""
+    """The number of items of each system in the files of all tasks."""
     items: dict[str, int] = {}
     for note in itertools.chain.from_iterable(tasks):
         if isinstance(note, Read):
@@ -259,7 +260,7 @@ def totals_read(tasks: Sequence[Sequence[Note]]) -> list[Note]:
 
 
 def of_tasks(tasks: Mapping[str, Sequence[Note]], most: int) -> list[Note]:
-    """The notes of the tasks but for numbers of items: those that all have once, the others with the task's name."""
+    """The notes of the tasks without numbers of items: common ones once, the others with the task's name."""
     others = {task: [note for note in notes if not isinstance(note, Read)] for task, notes in tasks.items()}
     common = set.intersection(*map(set, others.values()))
     notes: list[Note] = [note for note in next(iter(others.values())) if note in common]
@@ -269,12 +270,12 @@ def of_tasks(tasks: Mapping[str, Sequence[Note]], most: int) -> list[Note]:
 
 
 def at_most(notes: list[Note], most: int) -> list[Note]:
-    """The first notes, and how many more there are."""
+    """The first notes, and the number of further ones."""
     return [*notes[:most], f"{len(notes) - most:,} more notes were left out."] if len(notes) > most else notes
 
 
 def _sizes(data: Paired) -> tuple[int, int, int, int]:
-    """How many items are complete, have u alone, have v alone, have neither."""
+    """The numbers of items that are complete, have only u, have only v, and have neither."""
     if isinstance(data, Counts):
         return len(next(iter(data.u.values()), ())), 0, 0, 0
     assert isinstance(data, Scores | Predictions | Segments)
@@ -283,7 +284,7 @@ def _sizes(data: Paired) -> tuple[int, int, int, int]:
 
 
 def _joined_data(tasks: Mapping[str, Paired], swap: str | None) -> Paired:
-    """The data of all tasks end to end."""
+    """Concatenate the data of all tasks."""
     parts: list[Any] = list(tasks.values())
     names = [name for name in ("u", "v", "gold", "references") if hasattr(parts[0], name)]
     columns: dict[str, Any] = {name: _column(parts, name) for name in names}
@@ -317,7 +318,7 @@ def _pairing(tasks: Mapping[str, Paired], swap: str | None) -> Pairing:
 def _clusters(
     parts: Sequence[Pairing | Gaps], sizes: Sequence[int], swap: str | None
 ) -> tuple[Codes | None, int | None]:
-    """A code for each item: of its task, or of its own cluster within the task; None where each item swaps by itself."""
+    """A code for each item: its task, or its cluster within the task; None if each item swaps by itself."""
     if swap == ITEM:
         return None, None
     offset, columns = 0, []
@@ -329,7 +330,7 @@ def _clusters(
 
 
 def _gaps(parts: Sequence[Scores], swap: str | None) -> Gaps | None:
-    """The items of all tasks that a system lacks, in the order that `Gaps` gives them; their clusters as `_clusters` has them."""
+    """The items of all tasks that a system lacks, in the order of `Gaps`, with clusters as in `_clusters`."""
     if all(part.gaps is None for part in parts):
         return None
     known = next(part.gaps for part in parts if part.gaps is not None)
@@ -341,7 +342,7 @@ def _gaps(parts: Sequence[Scores], swap: str | None) -> Gaps | None:
     sizes = [_sizes(part) for part in parts]
     codes, n = _clusters(gaps, [sum(size) for size in sizes], swap)
     if codes is not None:
-        # First the complete items of all tasks, then those of u alone, of v alone, and the rest.
+        # First the complete items of all tasks, then those with only u, with only v, and the rest.
         kinds = np.concatenate([np.repeat(np.arange(4), size) for size in sizes])
         codes = codes[np.argsort(kinds, kind="stable")]
     neither = sum(gap.neither for gap in gaps)

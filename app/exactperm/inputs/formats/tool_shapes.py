@@ -1,4 +1,4 @@
-"""Files that tools for evaluation write, each a shape of its own: what marks it, and its rows.
+"""Read files of evaluation tools, each a `Shape` with its marks and rows.
 
 Sources: SWE-bench/SWE-bench, harness/reporting.py; evalplus/evalplus, evaluate.py; bigcode-project/bigcodebench; Unbabel/COMET,
 cli/score.py; open-compass/opencompass, tasks/openicl_eval.py (format_details); confident-ai/deepeval, test_run/api.py;
@@ -30,16 +30,18 @@ from .outputs_by_id import SystemOutputs
 from .roles import needed
 from .shapes import PAIR_OPTIONS, PAIR_ROLES, USES, Files, Object, Row, Rows, Shape, has, numbers_in
 
-# SWE-bench: ids of what was resolved, of what was submitted. An older file does not name all that was not resolved.
+# SWE-bench: ids of resolved and of submitted instances. Older files do not name all unresolved ones.
 
 OTHER_IDS = ("submitted_ids", "completed_ids", "unresolved_ids", "error_ids", "empty_patch_ids")
 OLDER_IDS = ("no_generation", "no_logs", "generated", "applied", "no_apply", "with_logs")
-OLDER = "An instance that a file does not name was not resolved; what neither names is left out."
+OLDER = "An instance that a file does not name was not resolved; instances in neither file are left out."
 
 
 def _is_swe(look: FirstLook) -> bool:
     names, lists = look.whole.keys(), isinstance(look.whole.get("resolved"), list)
-    newer = "resolved_ids" in names and "results" not in names  # Terminal-Bench lists them beside its results
+    newer = (
+        "resolved_ids" in names and "results" not in names
+    )  # Terminal-Bench lists these beside its results
     return (newer and bool(names & set(OTHER_IDS))) or (lists and bool(names & set(OLDER_IDS)))
 
 
@@ -62,7 +64,7 @@ def _swe(source: Source, options: ReaderOptions, notes: list[Any], files: Files)
 def _count_absent(
     u: Rows, v: Rows, systems: Sequence[SystemOutputs], notes: list[Any]
 ) -> tuple[Finding, ...]:
-    """An instance that only the other file names was not resolved, where a file is an older one."""
+    """Add instances that only the other file names, as not resolved, if a file is an older one."""
     for table, mine, other in zip((u, v), systems, systems[::-1], strict=True):
         absent = [key for key in other.ids if key not in mine.index] if OLDER in table.notes else []
         for key in absent:
@@ -73,7 +75,7 @@ def _count_absent(
     return ()
 
 
-# EvalPlus and BigCodeBench: a list of samples of each task.
+# EvalPlus and BigCodeBench: a list of samples for each task.
 
 
 def _is_evalplus(look: FirstLook) -> bool:
@@ -94,14 +96,14 @@ def _evalplus(source: Source, options: ReaderOptions, notes: list[Any], files: F
             if "status" in passed:
                 passed = {"passed": passed["status"]}
             elif "plus_status" in passed:
-                passed["plus_status"] &= passed["base_status"]  # as EvalPlus counts it
+                passed["plus_status"] &= passed["base_status"]  # as in EvalPlus
             numbers = {name.removesuffix("_status"): one for name, one in passed.items()}
             rows.append(Row(task, numbers, path, None))
     only = "passed" if rows and "passed" in rows[0].values else None
     return Rows(source, rows, metric=only, higher_is_better=True, repeats=True)
 
 
-# COMET: --to_json, or what it prints.
+# COMET: --to_json, or its printed output.
 
 SEGMENT = re.compile(r"(?P<system>[^\t]+)\tSegment (?P<key>\d+)\tscore: (?P<COMET>\S+)")
 TOTAL = re.compile(r"[^\t]+\tscore: \S+")
@@ -126,7 +128,7 @@ def _comet(source: Source, options: ReaderOptions, notes: list[Any], files: File
     return Rows(source, _score_lines(source, notes, SEGMENT, TOTAL), higher_is_better=True)
 
 
-# Scores of sentences, a line each, between other lines: what the first line is where it is none of them, and the lines of scores.
+# Scores of sentences, one per line, between other lines: patterns of a first line without a score, and of the lines of scores.
 
 PRINTED = tuple(
     (re.compile(first), re.compile(line))
@@ -158,7 +160,7 @@ def _printed(source: Source, options: ReaderOptions, notes: list[Any], files: Fi
 def _score_lines(
     source: Source, notes: list[Any], form: re.Pattern[str], other: re.Pattern[str] | None = None, *, at_ends: bool = False
 ) -> list[Row]:  # fmt: skip
-    """A row for each line of this form, by its key, or its number among those of its system; `other` lines, or those `at_ends`, are left out."""
+    """A row for each line that matches `form`, with its key, or its number within the system; `other` lines, or those `at_ends`, are skipped."""
     lines = [(at, text) for at, text in enumerate(source.lines(notes), 1) if text.strip()]
     lines = [(at, text) for at, text in lines if other is None or not other.fullmatch(text)]
     fit = [form.fullmatch(text) is not None for _, text in lines]
@@ -170,19 +172,21 @@ def _score_lines(
     for line, text in lines[slice(*ends)]:
         match = form.fullmatch(text)
         if match is None:
-            raise source.refused(line, "wrong_field_count", "this is no line of scores, as others are.")
+            raise source.refused(
+                line, "wrong_field_count", ("this is not a line of scores, unlike the others.")
+            )
         groups = match.groupdict()
         system, metric = groups.pop("system", ""), groups.pop("metric", "score")
         seen[system] += 1
         key = groups.pop("key", None) or str(seen[system])
         numbers = {metric if name == "score" else name: parsed(value) for name, value in groups.items()}
         if None in numbers.values() and "None" not in groups.values():
-            raise source.refused(line, "not_a_number", "this is no score.")
+            raise source.refused(line, "not_a_number", "this is not a score.")
         rows.append(Row(key, numbers, f"line/{line}", None, system))
     return rows
 
 
-# OpenCompass: details of a result, or details alone.
+# OpenCompass: details of a result, or only details.
 
 
 def _opencompass_details(value: Object) -> tuple[Object, str]:
@@ -225,7 +229,7 @@ def _deepeval(source: Source, options: ReaderOptions, notes: list[Any], files: F
             str(one.get("name")): None if one.get("error") is not None else one.get("score")
             for _, one in source.objects(case.get("metricsData") or [], f"{path}/metricsData")
         }
-        # evaluate() numbers its cases (test_case_0), so that a name may be there twice, and the input tells them apart.
+        # evaluate() numbers its cases (test_case_0), so a name may repeat, and the input distinguishes them.
         name, asked = str(case.get("name")), case.get("input")
         key = str(asked) if asked is not None and names[name] > 1 else name
         gold = {"expected output": case.get("expectedOutput")}
@@ -233,7 +237,7 @@ def _deepeval(source: Source, options: ReaderOptions, notes: list[Any], files: F
     return Rows(source, rows)
 
 
-# Terminal-Bench: trials of tasks, whose ids are new in each run.
+# Terminal-Bench: trials of tasks; the ids of trials are new in each run.
 
 
 def _terminal_bench(source: Source, options: ReaderOptions, notes: list[Any], files: Files) -> Rows:
@@ -261,7 +265,7 @@ def _mt_bench(source: Source, options: ReaderOptions, notes: list[Any], files: F
     return Rows(source, rows, metric="score", higher_is_better=True, repeats=True, notes=tuple(said))
 
 
-# Votes: who of two won, or by how much.
+# Votes: the winner of a pair, or by how much it won.
 
 VOTES = (
     ("model_a", "model_b", "winner"),
@@ -272,9 +276,11 @@ IDS = ("question_id", "qid", "uid", "id", "instruction_id", "instruction", "conv
 COUNTED = {"wins": 1.0, "losses": 0.0, "ties": 0.5}
 TIES = frozenset(("tie", "tie (bothbad)", "bothbad", "both_bad", "draw"))
 OF_COUNTS = (
-    "The file counts votes, and its wins are those of U: give the votes of each item, where they are known."
+    "The file counts votes, and its wins are those of U: give the votes of each item, if they are known."
 )
-OF_VOTES = "A vote is an item: 1 for who won, 0 for who lost, 1/2 each of a tie; p is that of the sign test."
+OF_VOTES = (
+    "A vote is an item: 1 for the winner, 0 for the loser, 1/2 each for a tie; p is that of the sign test."
+)
 
 
 # lmarena/arena-hard-auto, gen_judgment.py: the baseline is A in the first game, and B in the second.
@@ -288,7 +294,7 @@ def _votes_in(names: Any) -> tuple[str, str, str] | None:
 
 
 def _of_games(records: list[Record]) -> Iterator[Record]:
-    """Two votes for a record with two games; a verdict counts once, however clear it is."""
+    """Yield two votes for a record with two games; every verdict counts once, clear or not."""
     for path, row in records:
         if not row.keys() >= GAMES:
             yield Record(path, row)
@@ -316,7 +322,7 @@ def _table_rows(text: str) -> Iterator[Record]:
 
 
 def _share(row: Object, form: tuple[str, str, str]) -> float | None:
-    """What the first of both gets of one vote: 1, 0, or 1/2 of a tie; None where there is no vote."""
+    """The first system's share of one vote: 1, 0, or 1/2 for a tie; None if there is no vote."""
     vote = row.get(form[2])
     if form[2] == "preference":
         number = vote if isinstance(vote, int | float) else parsed(str(vote))
@@ -332,7 +338,7 @@ def _share(row: Object, form: tuple[str, str, str]) -> float | None:
 
 
 def _counted_votes(source: Source, counts: Object, options: ReaderOptions) -> Rows:
-    """A row for each vote of `{"wins": 30, "ties": 5, "losses": 12}`, which is of U against V."""
+    """A row for each vote of `{"wins": 30, "ties": 5, "losses": 12}`, of U against V."""
     rows: list[Row] = []
     for name, won in COUNTED.items():
         n = counts.get(name, 0)
@@ -356,11 +362,11 @@ def _votes(source: Source, options: ReaderOptions, notes: list[Any], files: File
     for index, (path, row) in enumerate(records):
         form = form or _votes_in(row)
         if form is None:
-            raise source.refused(path, "missing_field", "this is no vote.")
+            raise source.refused(path, "missing_field", "this is not a vote.")
         share = _share(row, form)
         id_ = next((row[name] for name in IDS if isinstance(row.get(name), str | int)), index)
         if share is None and row.get(form[2]) not in (None, "", "error"):
-            detail = f"{quoted(row[form[2]])} says not who won: it is {form[0]}, {form[1]} or tie."
+            detail = f"{quoted(row[form[2]])} does not name the winner: give {form[0]}, {form[1]} or tie."
             raise source.refused(path, "not_a_vote", detail, form[2])
         names = str(row.get(form[0])), str(row.get(form[1]))
         for name, other, won in ((*names, share), (*names[::-1], None if share is None else 1 - share)):
@@ -368,7 +374,7 @@ def _votes(source: Source, options: ReaderOptions, notes: list[Any], files: File
             rows.append(Row(key, {"win rate": won}, path, None, name))
     chosen = {options.system_u, options.system_v}
     if "file" in files and None not in chosen:
-        # Of one file only the votes between the two systems that are compared.
+        # From one file, only the votes between the two compared systems.
         keys = Counter(key for key, system in {(row.key, row.system) for row in rows} if system in chosen)
         rows = [row for row in rows if row.system not in chosen or keys[row.key] == 2]
     return Rows(source, rows, metric="win rate", higher_is_better=True, repeats=True, notes=(OF_VOTES,))
@@ -391,7 +397,7 @@ def _per_query(source: Source, options: ReaderOptions, notes: list[Any], files: 
     return Rows(source, rows)
 
 
-# SQuAD: answers of each question, with its gold.
+# SQuAD: an answer to each question, with gold.
 
 WHOLLY = frozenset(("yes", "no", "noanswer"))
 ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -404,7 +410,7 @@ def _is_squad(look: FirstLook) -> bool:
 
 
 def _answers(value: Object) -> Object:
-    """The answers by question, which HotpotQA has beside supporting facts."""
+    """The answers by question, which HotpotQA stores beside supporting facts."""
     inner = value.get("answer")
     return inner if isinstance(inner, dict) and "sp" in value else value
 
@@ -458,7 +464,7 @@ def _squad(source: Source, options: ReaderOptions, notes: list[Any], files: File
         if _answers(whole) is not whole and not WHOLLY.isdisjoint(
             " ".join(_squad_words(text)) for text in (answer, *gold[key])
         ):
-            scores["f1"] = scores["exact"]  # as HotpotQA counts it
+            scores["f1"] = scores["exact"]  # as in HotpotQA
         rows.append(Row(key, scores, escaped(key), None))
     return Rows(source, rows, higher_is_better=True)
 
@@ -485,8 +491,8 @@ def _seg_scores(source: Source, options: ReaderOptions, notes: list[Any], files:
     return Rows(source, rows, metric="score", measured=metric or None)
 
 
-# One object of each system, `{"id": score}`, which is the whole file and holds scores alone; a line with fields such as id and score is
-# one of JSON lines.
+# One object per system, `{"id": score}`, which is the whole file and holds only scores; a line with fields such as id and score belongs to
+# JSON lines.
 
 OF_A_LINE = (*ID, *SCORE, *SYSTEM, "run", "u", "v")
 

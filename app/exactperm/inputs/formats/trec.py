@@ -1,9 +1,8 @@
-"""TREC: the per-query output of `trec_eval -q`, or runs and qrels.
+"""Read TREC: the per-query output of `trec_eval -q`, or runs and qrels.
 
-A line of output is `measure query value`, padded with blanks; values have four decimals, so they lie on a lattice. Lines of
-ir_measures (`-q`) are `query measure value`, or JSON; the measure is called as trec_eval calls it where both have it.
-Lines of `all` queries and of the run's id are no items. trec_eval leaves out a query that a run has no document for;
-here that is a missing item, subject to on_missing, of which zero is trec_eval -c.
+A line of output is `measure query value`, padded with blanks; values have four decimals, so they lie on a lattice. Lines of ir_measures
+(`-q`) are `query measure value`, or JSON; measures that trec_eval has get its names. Lines of `all` queries and of the run's id are not
+items. trec_eval leaves out a query for which a run has no document; here it is a missing item, subject to on_missing: zero is trec_eval -c.
 
 Runs and qrels are evaluated by trec_eval itself through pytrec_eval (the optional extra `trec`): values are in full precision, and
 `decimals=4` rounds them as trec_eval prints them.
@@ -31,7 +30,7 @@ from .roles import needed
 
 ALL = "all"
 NO_MEASURES = ("runid", "relstring")
-NEITHER = ("num_ret", "num_rel")  # sizes of the run and of the judgements
+NEITHER = ("num_ret", "num_rel")  # counts of the run and the judgements
 SIZES = "num_"  # num_ret, num_rel, num_rel_ret, num_q: counts, tested only when asked for by name
 DEFAULT_MEASURE = "map"
 COMMON = ["map", "ndcg", "ndcg_cut_10", "P_10", "recip_rank", "bpref", "Rprec", "recall_1000", "success_10"]
@@ -45,8 +44,8 @@ WHAT_QRELS = (
     "qrels have query, 0, document and relevance; those of BEIR query-id, corpus-id and score below a header"
 )
 BEIR_HEADER = frozenset(("score", "relevance", "label", "rel"))
-# Measures that are safe. pytrec_eval is C: success_0 aborts the process, runid reads uninitialised memory, and
-# ndcg loops over every level of relevance, a million of which take minutes.
+# Safe measures only. pytrec_eval is C code: success_0 aborts the process, runid reads uninitialised memory, and ndcg loops over every level
+# of relevance, a million of which take minutes.
 MEASURE = re.compile(
     r"(?:gm_)?map|Rprec|bpref|recip_rank|ndcg|ndcg_rel|Rndcg|infAP|11pt_avg|binG|G|num_(?:ret|rel|rel_ret)|"
     r"set_(?:P|recall|map|F)|(?:P|recall|success|relative_P|map_cut|ndcg_cut)_[1-9][0-9]{0,5}|"
@@ -54,7 +53,7 @@ MEASURE = re.compile(
 )
 MAX_RELEVANCE = 1_000
 RELEVANCE = re.compile(r"[+-]?[0-9]{1,6}")
-# ir_measures' names of trec_eval's measures, with a cutoff and without.
+# Names in ir_measures of trec_eval's measures, with and without a cutoff.
 CUT = {
     "ap": "map_cut", "ndcg": "ndcg_cut", "p": "P", "r": "recall", "success": "success", "iprec": "iprec_at_recall",
 }  # fmt: skip
@@ -62,7 +61,7 @@ WHOLE = {
     "ap": "map", "ndcg": "ndcg", "rr": "recip_rank", "rprec": "Rprec", "bpref": "bpref", "infap": "infAP",
 }  # fmt: skip
 NAMED = re.compile(r"(?P<name>[A-Za-z]+)(?:@(?P<cut>[0-9]{1,6}|[01]?\.[0-9]{1,2}))?")
-# The measure that begins a line of `trec_eval -q`.
+# The measure at the beginning of a line of `trec_eval -q`.
 LINE_MEASURE = re.compile(
     r"runid|num_(?:q|ret|rel|rel_ret)|(?:gm_)?map|Rprec|bpref|recip_rank|(?:ndcg|P|recall|success|map_cut|ndcg_cut|"
     r"iprec_at_recall)(?:_[\d.]+)?|set_\w+|infAP|utility|Rndcg|11pt_avg"
@@ -79,7 +78,7 @@ ByQuery = dict[str, dict[str, Any]]
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
-    """Scores per query of two runs."""
+    """Read scores per query of two runs."""
     notes: list[Any] = []
     systems = [needed(files, role, format_) for role in "uv"]
     if options.measure is not None:
@@ -105,7 +104,9 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     notes.append(said)
     if options.on_missing == "zero":
         if measure.startswith("gm_"):
-            detail = f"{measure[:40]} of a missing query is no 0 but a logarithm: set `on_missing=drop`, or add it."
+            detail = (
+                f"{measure[:40]} of a missing query is a logarithm, not 0: set `on_missing=drop`, or add it."
+            )
             raise InvalidTest.at("/options/on_missing", "no_zero", detail)
         for system, other in ((u, v), (v, u)):
             absent = [query for query in other.ids if query not in system.index]
@@ -123,12 +124,12 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     except InvalidTest as error:
         if not any(flaw.code in ("unmatched_ids", "missing_value") for flaw in error.flaws):
             raise
-        way = " trec_eval -c counts such queries 0: set `on_missing=zero` for that."
+        way = " trec_eval -c counts such queries as 0: set `on_missing=zero` for this."
         raise InvalidTest(error.detail + way, flaws=error.flaws) from None
 
 
 def measure_of(name: str) -> str:
-    """trec_eval's name of a measure that may be written as ir_measures writes it.
+    """trec_eval's name of a measure that may be written as in ir_measures.
 
     >>> measure_of("nDCG@10"), measure_of("AP"), measure_of("IPrec@0.1"), measure_of("P_10")
     ('ndcg_cut_10', 'map', 'iprec_at_recall_0.10', 'P_10')
@@ -204,7 +205,7 @@ def _evaluated(
         notes.append(Remark(source.role, said))
     neither = {query for query in judged if not any(query in ranked for ranked, _ in found)}
     if 0 < len(neither) < len(judged) and options.on_missing != "zero":
-        # Without -c trec_eval takes the topics of a run: one that both lack is no item.
+        # Without -c trec_eval takes the topics of a run: a topic that both lack is not an item.
         judged = {query: of_query for query, of_query in judged.items() if query not in neither}
         notes.append(f"{len(neither):,} judged queries that neither run has were skipped, as trec_eval does.")
     systems = []
@@ -217,7 +218,7 @@ def _evaluated(
         for query in judged:
             value = values.get(query)
             if value is not None and options.decimals is not None:
-                value = float(f"{value:.{options.decimals}f}")  # as trec_eval's printf rounds it
+                value = float(f"{value:.{options.decimals}f}")  # as trec_eval's printf rounds
             path = f"line/{lines[query]}" if query in lines else f"query/{query[:40]}"
             outputs.add(query, value, path)
         systems.append(outputs)
@@ -231,7 +232,7 @@ def _values(judged: ByQuery, ranked: ByQuery, measure: str) -> dict[str, float]:
         detail = f"{missing('trec')}; or give the output of trec_eval -q instead."
         raise InvalidTest.at("/files/qrels", "missing_extra", detail) from None
     results: dict[str, dict[str, float]] = pytrec_eval.RelevanceEvaluator(judged, {measure}).evaluate(ranked)
-    # MEASURE admits single measures only.
+    # MEASURE matches single measures only.
     return {query: value for query, values in results.items() for value in values.values()}
 
 
@@ -263,7 +264,7 @@ def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]
             (fields[2], fields[4]) if len(fields) == 6 else (fields[-2 if judged else 1], fields[-1])
         )
         try:
-            # Of MS MARCO the first rank is the best.
+            # In MS MARCO the first rank is the best.
             value = float(f"-{text}" if len(fields) == 3 and not judged else text)
         except ValueError:
             value = math.nan
@@ -285,7 +286,7 @@ def _by_query(source: Source, notes: list[Any]) -> tuple[ByQuery, dict[str, int]
 
 
 def _of_document(source: Source, notes: list[Any], *, judged: bool) -> ByQuery:
-    """Qrels or a run as ranx and pytrec_eval hold them: `{query: {document: number}}`."""
+    """Qrels or a run in the form of ranx and pytrec_eval: `{query: {document: number}}`."""
     found = source.decoded(notes)
     queries = list(found.values()) if isinstance(found, dict) else []
     values = [value for query in queries if isinstance(query, dict) for value in query.values()]

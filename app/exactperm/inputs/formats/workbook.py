@@ -1,8 +1,8 @@
-"""Spreadsheets become CSV, which the readers of tables read: line n of it is row n of the sheet. So do Parquet files.
+"""Convert spreadsheets and Parquet files to CSV for the readers of tables: line n of the CSV is row n of the sheet.
 
-They are recognised by their first bytes. What cannot be read is refused with what to save it as: old and other spreadsheets,
-Arrow files, and everything where the extra `tables` is not installed. openpyxl reads it row by row. What it reads is bounded before: members are unpacked to their declared sizes and no
-further, their sum is limited, and so is the text that is made of them, in which every cell counts.
+Files are recognised by their first bytes. Others are refused with the format to save them as: old and other spreadsheets, Arrow files,
+and all of these if the extra `tables` is not installed. openpyxl reads row by row. Its input is bounded: members are unpacked to their
+declared sizes and no further, and their sum and the size of the text, to which every cell adds, are limited.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from ..reader import DAMAGED, READABLE, ReaderOptions, Source, choose
 # Parquet files
 
 BATCH_ROWS = 4_096
-LIST_ROWS = 64  # where rows may have any number of values
+LIST_ROWS = 64  # if rows may have any number of values
 FOOTER_BYTES = 2**24
 SECONDS_PER_VALUE = 4e-6  # measured: from the file to numbers that are paired
-SECONDS_PER_INTEGER = 1e-7  # of two columns, u and v
-MOST_ELEMENTS = 2 * MAX_COLUMNS  # of the schema; a column of lists has three
+SECONDS_PER_INTEGER = 1e-7  # rate of two columns, u and v
+MOST_ELEMENTS = 2 * MAX_COLUMNS  # elements of the schema; a column of lists has three
 HEAD_BYTES = 16
 FOOTER_HEAD = re.compile(rb"\x15[\x80-\xff]{0,4}[\0-\x7f]\x19\xfc([\x80-\xff]{0,4}[\0-\x7f])", re.DOTALL)
-# The least that a row takes while it is read: two integers as arrays, two scores, ids beside them, two under other names, short texts.
+# The least memory of a row while it is read: two integers as arrays, two scores, ids beside them, two under other names, short texts.
 INTEGERS_ROW_BYTES, COLUMNS_ROW_BYTES, IDS_ROW_BYTES, SCORES_ROW_BYTES, ROW_BYTES = 30, 90, 120, 115, 80
-BOARD_ROW_BYTES = 90  # of whole numbers of two systems
+BOARD_ROW_BYTES = 90  # names of columns of whole numbers of two systems
 U_AND_V = ["u", "v"]  # the columns that are read without options, as whole columns
 BYTES = "BYTE_ARRAY"  # Parquet's texts and bytes
-INDEX = "__index_level_0__"  # what pandas calls an index without a name
+INDEX = "__index_level_0__"  # pandas' name of an unnamed index
 
 
 def csv_of_parquet(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
-    """All columns; raises as `workbook.as_text` does."""
+    """Read all columns; raises as `workbook.as_text` does."""
     most = options.max_inflated_bytes
     opened, rows = _measured(source, _opened(source, options), most)
     if _kind(opened) == "records":
@@ -59,11 +59,11 @@ def csv_of_parquet(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
 def seconds_of_parquet(
     source: Source, options: ReaderOptions, most_bytes: int | None, *, board: bool
 ) -> float:
-    """Predicted seconds of reading a file, by the footer alone; refuses rows that are certain to take more memory than `most_bytes`."""
+    """Predict the seconds of reading a file by its footer; refuse rows that are certain to take more memory than `most_bytes`."""
     opened = _opened(source, options)
     names, n = opened.schema_arrow.names, opened.metadata.num_rows
     if most_bytes is not None and n * _row_bytes(opened, source.role, board=board) > most_bytes:
-        detail = f"to read its {n:,} rows takes more memory than a worker may use. "
+        detail = f"reading its {n:,} rows takes more memory than a worker may use. "
         detail += "Give whole numbers in two columns u and v, .npy of shape (n, 2), or fewer rows."
         raise source.too_large(detail)
     quick = not board and names == U_AND_V and _kind(opened) == "integers"
@@ -83,9 +83,9 @@ def _row_bytes(opened: Any, role: str, *, board: bool) -> int:
 
 
 def _opened(source: Source, options: ReaderOptions) -> Any:
-    """The file, if what its footer declares is not too large.
+    """Open the file, if the sizes in its footer are within the limits.
 
-    The parts of columns are not asked: where a footer is damaged, pyarrow ends the process instead of raising an error.
+    Column chunks are not queried: on a damaged footer, pyarrow ends the process instead of raising an error.
     """
     footer = int.from_bytes(source.content[-8:-4], "little")
     if footer > FOOTER_BYTES:
@@ -100,7 +100,7 @@ def _opened(source: Source, options: ReaderOptions) -> Any:
     if about.num_columns > MAX_COLUMNS:
         raise _too_wide(source)
     refuse_more_rows(source, opened.schema_arrow.names, about.num_rows, options)
-    # The bytes of a row's texts that all have one length.
+    # The bytes of a row's texts of fixed length.
     width = sum(max(opened.schema.column(index).length, 0) for index in range(len(opened.schema)))
     size = max(_declared(about), about.num_rows * max(about.num_columns, width))
     if size > options.max_inflated_bytes:
@@ -114,10 +114,10 @@ def _too_wide(source: Source) -> InputError:
 
 
 def _elements(head: bytes) -> int:
-    """How many columns and parts of columns a footer declares, by its first bytes; 0 where these are no footer's.
+    """The number of schema elements that a footer declares, by its first bytes; 0 if these are not a footer's.
 
-    FileMetaData (parquet.thrift) begins with the version, an integer, and the list of the schema's elements, in Thrift's
-    compact protocol: a byte of each field's number and type, the length of a list above its type, or 15 and a varint.
+    FileMetaData (parquet.thrift) begins with the version, an integer, and the list of the schema's elements, in Thrift's compact
+    protocol: a byte of each field's number and type, the length of a list above its type, or 15 and a varint.
     """
     found = FOOTER_HEAD.match(head)
     if found is None:
@@ -126,12 +126,12 @@ def _elements(head: bytes) -> int:
 
 
 def _declared(about: Any) -> int:
-    """The bytes of all values as they are coded, not compressed."""
+    """The bytes of all values, encoded but not compressed."""
     return sum(about.row_group(index).total_byte_size for index in range(about.num_row_groups))
 
 
 def _json_lines(source: Source, opened: Any, max_bytes: int, rows: int) -> bytes:
-    """Every row as an object on a line; what is not a number is null."""
+    """Write every row as an object on a line; NaN and infinities become null."""
     stream = io.BytesIO()
     for batch in opened.iter_batches(rows, use_threads=False):
         for row in batch.to_pylist():
@@ -144,7 +144,7 @@ def _json_lines(source: Source, opened: Any, max_bytes: int, rows: int) -> bytes
 
 
 def _leaves(opened: Any) -> list[str]:
-    """The paths of all texts and bytes, also inside lists and records."""
+    """The paths of all texts and bytes, including those in lists and records."""
     return [
         leaf.path
         for leaf in map(opened.schema.column, range(len(opened.schema)))
@@ -153,7 +153,7 @@ def _leaves(opened: Any) -> list[str]:
 
 
 def _by_dictionary(opened: Any, content: bytes, columns: list[str]) -> Any:
-    """The same file, read with each different text of these columns once."""
+    """Reopen the file so that each distinct text of these columns is read once."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -165,10 +165,9 @@ def _by_dictionary(opened: Any, content: bytes, columns: list[str]) -> Any:
 
 
 def _measured(source: Source, opened: Any, most: int) -> tuple[Any, int]:
-    """The file as its rows are read, and how many at a time; raises BodyTooLarge where texts and lists are too long.
+    """The file to read rows from, and the rows per batch; raises BodyTooLarge if texts and lists are too long.
 
-    Of texts of which each but the first is coded as what it adds to another no dictionary can be made (DELTA_BYTE_ARRAY).
-    None is longer than all that is coded, so that few rows at a time fit.
+    Delta-coded texts (DELTA_BYTE_ARRAY) have no dictionary. No text is longer than all encoded bytes, which bounds the rows per batch.
     """
     import pyarrow as pa
 
@@ -185,7 +184,7 @@ def _measured(source: Source, opened: Any, most: int) -> tuple[Any, int]:
 
 
 def _refuse_long(source: Source, opened: Any, most: int, rows: int) -> None:
-    """Refuse texts that are too long together, and lists with too many values, of which the footer does not tell."""
+    """Refuse texts that are too long in total, and lists with too many values, as the footer does not declare these."""
     left = most
     if not _leaves(opened) and not any(field.type.num_fields for field in opened.schema_arrow):
         return
@@ -196,7 +195,7 @@ def _refuse_long(source: Source, opened: Any, most: int, rows: int) -> None:
 
 
 def _size(column: Any) -> int:
-    """How many bytes a column has as text, at least: those of its texts, and two of each other value in lists and records."""
+    """A lower bound of a column's bytes as text: those of its texts, and two for each other value in lists and records."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -215,7 +214,7 @@ def _size(column: Any) -> int:
 
 
 def _kind(opened: Any) -> str:
-    """Whether a column holds `records`, as lighteval's `metric` does, which no table has; or all hold `integers`, have names, and are no index."""
+    """The kind of columns: `records` if one holds objects, as lighteval's `metric` does; `integers` if all hold integers, have names, and are not an index; else `values`."""
     import pyarrow as pa
 
     fields = list(opened.schema_arrow)
@@ -226,7 +225,7 @@ def _kind(opened: Any) -> str:
 
 
 def _of_integers(source: Source, opened: Any, most: int) -> bytes:
-    """`written` of all rows, without a Python object for each value; of rows with empty fields by `written` itself."""
+    """`written` of all rows without a Python object for each value; falls back to `written` if fields are empty."""
     from pyarrow import csv
 
     stream = io.BytesIO()
@@ -252,13 +251,13 @@ def _rows_of_parquet(opened: Any, rows: int) -> Iterator[Sequence[Any]]:
 
 
 def _values(column: Any) -> list[Any]:
-    """The values of a column; float32 as the decimals that it prints as, lists and records as JSON."""
+    """The values of a column; float32 as its shortest decimals, lists and records as JSON."""
     import pyarrow as pa
 
     if pa.types.is_float32(column.type) or pa.types.is_float16(column.type):
         return ["" if value is None else str(value) for value in column.to_numpy(zero_copy_only=False)]
     if pa.types.is_dictionary(column.type):
-        texts = column.dictionary.to_pylist()  # each of them once, however often it is used
+        texts = column.dictionary.to_pylist()  # each text once, however often it occurs
         return [None if at is None else texts[at] for at in column.indices.to_pylist()]
     return [
         json.dumps(value, default=text_of) if isinstance(value, list | dict | bytes) else value
@@ -277,25 +276,25 @@ PARQUET = b"PAR1"
 ARROW = (b"ARROW1", b"FEA1")
 EXTRA = "tables"
 MAX_MEMBERS = 1_000
-# Styles, names and relations, which are read as a whole, unlike sheets and strings.
+# The limit for styles, names and relations, which are read as a whole, unlike sheets and strings.
 MAX_PART_BYTES = 4 * 2**20
 STREAMED = ("xl/worksheets/", "xl/sharedStrings")
 NEVER_READ = ("xl/media/", "xl/embeddings/", "docProps/")
-# Nothing of a workbook needs a document type, with which a small part could define a large text.
+# A workbook needs no document type, which could define a large text by a small part.
 DOCTYPE = b"<!DOCTYPE"
-# A cell's row and value, with its formula between them.
+# The row and value of a cell, with a formula between them.
 VALUE = re.compile(
     rb'\br="[A-Z]{1,3}([0-9]{1,7})"[^>]{0,200}>'
     rb"(?:<(?:\w{1,9}:)?f\b[^>]{0,200}>(?:[^<]{0,9000}</(?:\w{1,9}:)?f>)?)?<(?:\w{1,9}:)?v>([^<]{0,2000})<"
 )
-# What Excel itself allows.
+# Excel's limits.
 MAX_ROWS = 1_048_576
 MAX_CELL_CHARS = 32_767
 MAX_GAP = 10_000
 
 
 def as_text(files: Mapping[str, Source], options: ReaderOptions) -> tuple[dict[str, Source], tuple[str, ...]]:
-    """The files, with tables in another form as CSV, and notes of which sheet was read; raises MalformedBody, BodyTooLarge, InvalidTest."""
+    """Convert other tables among the files to CSV, and note which sheet was read; raises MalformedBody, BodyTooLarge, InvalidTest."""
     _refuse_others(files)
     read: dict[str, Source] = {}
     notes: list[str] = []
@@ -318,7 +317,7 @@ def as_text(files: Mapping[str, Source], options: ReaderOptions) -> tuple[dict[s
     if options.sheet is not None and not any(
         _first_member(source.content).startswith(OFFICE) for source in files.values()
     ):
-        detail = "sheet chooses among those of a spreadsheet, and there is none."
+        detail = "sheet chooses a sheet of a spreadsheet, but there is no spreadsheet."
         raise InvalidTest.at("/options/sheet", "unused_option", detail)
     return read, tuple(notes)
 
@@ -339,7 +338,7 @@ def _refuse_others(files: Mapping[str, Source]) -> None:
 
 
 def _first_member(content: bytes) -> bytes:
-    """The name of the first file in a ZIP archive; empty where it is none."""
+    """The name of the first file in a ZIP archive; empty for other files."""
     if not content.startswith(LOCAL_FILE):
         return b""
     length = int.from_bytes(content[NAME_LENGTH : NAME_LENGTH + 2], "little")
@@ -347,12 +346,12 @@ def _first_member(content: bytes) -> bytes:
 
 
 def csv_of(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
-    """The only sheet with something in it, or that called `sheet`; raises as `as_text` does."""
+    """The only sheet that is not empty, or the one named `sheet`; raises as `as_text` does."""
     _check(source, options.max_inflated_bytes)
     import openpyxl
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what it does not support: validation, extensions
+        warnings.simplefilter("ignore")  # about unsupported features: validation, extensions
         book = openpyxl.load_workbook(
             io.BytesIO(source.content), read_only=True, data_only=True, keep_links=False
         )
@@ -372,7 +371,7 @@ def _damaged(source: Source) -> InputError:
 
 
 def _check(source: Source, max_bytes: int) -> None:
-    """Refuse what would be too large unpacked, or has a document type."""
+    """Refuse workbooks that would be too large unpacked, or have a document type."""
     try:
         with zipfile.ZipFile(io.BytesIO(source.content)) as archive:
             members = [info for info in archive.infolist() if is_read(info.filename)]
@@ -391,15 +390,15 @@ def is_read(name: str) -> bool:
 
 def _check_part(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
     if info.file_size > MAX_PART_BYTES and not info.filename.startswith(STREAMED):
-        raise BodyTooLarge(f"{source.label}: {info.filename[:80]} is larger than any that a table needs.")
+        raise BodyTooLarge(f"{source.label}: {info.filename[:80]} is larger than any table needs.")
     if info.compress_type not in READABLE:
         raise _damaged(source)
     with archive.open(info) as part:
         content = part.read(info.file_size + 1)
-    # Other encodings than UTF-8 would hide it.
+    # Encodings other than UTF-8 would hide a document type.
     if info.filename.endswith((".xml", ".rels")) and (DOCTYPE in content or b"\0" in content):
         raise _damaged(source)
-    # Cells that openpyxl would read as 0, though they are not.
+    # Cells that openpyxl would wrongly read as 0.
     sheet = content if info.filename.startswith(STREAMED[0]) and may_hold(content) else b""
     for cell in VALUE.finditer(sheet):
         if is_tiny(cell[2].decode(errors="replace")):
@@ -423,7 +422,7 @@ def _chosen(source: Source, book: Any, names: list[str], options: ReaderOptions)
 
 
 def _rows(source: Source, sheet: Any) -> Iterable[Sequence[Any]]:
-    sheet.reset_dimensions()  # what a sheet says of its size need not be so
+    sheet.reset_dimensions()  # the declared size of a sheet may be wrong
     empty = 0
     for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
         empty = 0 if row else empty + 1
@@ -440,7 +439,7 @@ def _rows(source: Source, sheet: Any) -> Iterable[Sequence[Any]]:
 
 
 def written(source: Source, rows: Iterable[Sequence[Any]], max_bytes: int) -> bytes:
-    """Rows as CSV, a line each: rows shorter than the longest are filled up, empty ones are empty lines; raises BodyTooLarge."""
+    """Write rows as CSV lines: shorter rows are filled up, empty ones are empty lines; raises BodyTooLarge."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     width = 0
@@ -461,7 +460,7 @@ def written(source: Source, rows: Iterable[Sequence[Any]], max_bytes: int) -> by
 
 
 def text_of(value: Any) -> str:
-    """A cell as a table has it: numbers as short as they are the same, dates as ISO 8601 has them, texts on one line."""
+    """The text of a cell: the shortest decimals of numbers, dates in ISO 8601, texts on one line."""
     if value is None:
         return ""
     if isinstance(value, datetime | date | time):
