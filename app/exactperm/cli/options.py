@@ -24,7 +24,7 @@ from ..statistics.catalogue import ENTRIES, Parameter
 ALTERNATIVES = ("two-sided", "greater", "less")
 # Rare fields, typed as -O NAME=VALUE, so that help stays short.
 RARE = frozenset((
-    "significance", "sequential", "exact_fraction", "missing_range", "allow_incomplete", "reduce_epochs", "event_column",
+    "significance", "sequential", "exact_fraction", "missing_range", "allow_incomplete", "reduce_epochs", "event_column", "correction",
     "metric_u", "metric_v", "filter_u", "filter_v", "token_column", "tag_column_gold", "tag_column_u", "tag_column_v",
     "ner_mode", "scheme", "zero_method", "interpolation", "scale", "group_average", "variant", "epsilon", "tokenize",
     "lowercase", "word_order", "normalized", "case_sensitive", "precision", "pmf", "q", "beta", "numerator", "denominator",

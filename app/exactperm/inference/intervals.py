@@ -30,6 +30,9 @@ from .options import Options
 # Intervals by inverting the permutation test, and Tango's of right and wrong
 
 
+NOT_SHIFTED = "with another hypothesised difference the correction itself would be another one"
+
+
 @dataclass(frozen=True, slots=True)
 class IntervalResult:
     """An interval, or none; and warnings about it, (code, detail) each."""
@@ -173,6 +176,8 @@ def inversion(
     """Plan the inversion of the two-sided test; `exact` says that the p-value of the answer is not sampled."""
     if problem.pairwise:
         return pairs_not_shifted(problem.name)
+    if problem.corrected is not None:
+        return Unavailable(f"the difference is corrected, and {NOT_SHIFTED}")
     if problem.swap is not None or problem.absolute or not problem.shiftable:
         return Unavailable(
             f"{problem.name} is not a difference of means or sums, so that no constant difference can be "

@@ -31,6 +31,7 @@ from .additive import AdditiveTest, RoundedTest, additive_test
 from .bootstrap import BootstrapTest, JointBootstrap, bootstrap_test
 from .certificate import MOST_ERROR, Answer, PlannedTest, mid_p_value, require
 from .correlation import CorrelationTest, correlation_test
+from .intervals import NOT_SHIFTED
 from .joint import JointTest, joint_test
 from .options import Options, Significance
 from .paired import Prepared, engine_errors
@@ -315,6 +316,8 @@ def margin_test(prepared: Prepared, question: Question, budget: Budget) -> Margi
         with engine_errors():
             moved = shifted_quantiles(test.problem, question.difference)
             return ShiftedTest(question, quantile_test(moved, options, budget))
+    if isinstance(test, AdditiveTest | RoundedTest) and test.problem.corrected is not None:
+        raise _not_available(f"The difference is corrected, and {NOT_SHIFTED}: leave the margin out")
     if not isinstance(test, AdditiveTest | RoundedTest) or not test.problem.shiftable:
         raise _not_available(
             f"{_KINDS.get(prepared.spec.name, 'This statistic')} has no margin in its own units: {_ADVICE}"

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..answers.test import Alternative, Method, Moved, Resampling
-from ..statistics.paired import Gaps, Paired, Pairing, Repeated, StatisticSpec, Weights
+from ..statistics.paired import Correction, Gaps, Paired, Pairing, Repeated, StatisticSpec, Weights
 
 Significance = Literal["p", "mid_p"]
 SequentialMode = Literal["anytime"]
@@ -89,7 +89,7 @@ def request_digest(
     settings = f'{{"algorithm": "{algorithm}", "options": {_options_text(options)}, "spec": {spec_text}}}'
     digest = hashlib.sha256(settings.encode())
     for name, value in members(data).items():
-        if value is None and name in {"weights", "groups", "event", "gaps"}:
+        if value is None and name in {"weights", "groups", "event", "gaps", "correction"}:
             continue  # ids are as old as tests without them
         digest.update(f"|{type(data).__name__}.{name}:".encode())
         for chunk in canonical(value.clusters if isinstance(value, Pairing) else value):
@@ -140,6 +140,12 @@ def canonical(value: object) -> Iterator[bytes]:
         for side in (value.u, value.v, value.clusters):
             yield b"|"
             yield from canonical(side)
+    elif isinstance(value, Correction):
+        yield json.dumps([None if value.share is None else str(value.share), *sorted(value.columns)]).encode()
+        yield from canonical(value.labelled)
+        for _, own in sorted(value.columns.items()):
+            yield from canonical(own.u)
+            yield from canonical(own.v)
     elif isinstance(value, Weights):
         yield json.dumps([str(value.unit), *map(str, value.values.tolist())]).encode()
     elif isinstance(value, Mapping):

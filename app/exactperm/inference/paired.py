@@ -8,6 +8,7 @@ from functools import partial
 
 from ..answers.plan import PlannedMethod, PlanRecord
 from ..answers.test import (
+    CorrectionRecord,
     EffectSize,
     ItemLevel,
     ItemsRecord,
@@ -38,7 +39,7 @@ from ..errors import Flaw, InvalidTest, PlanTooLarge
 from ..presentation.numbers import p_number
 from ..statistics.columns import filled, in_order_of_ids, missing_outcomes, require_bounded, spread_of
 from ..statistics.corpus import counted, counting_seconds
-from ..statistics.effects import Joint
+from ..statistics.effects import Additive, Joint
 from ..statistics.paired import DataWarning, Paired, Pairing, Repeated, Scores, Segments, StatisticSpec
 from ..statistics.pairwise.correlation import Correlation
 from ..statistics.pairwise.data import reduction_seconds
@@ -205,6 +206,17 @@ def repeats_record(data: Paired, spec: StatisticSpec) -> RepeatsRecord | None:
         for spread in (spread_of(data.u), spread_of(data.v))
     )
     return RepeatsRecord(spec.parameters.get("repeats") or "mean", u, v)
+
+
+def correction_record(problem: Problem) -> CorrectionRecord | None:
+    """How the difference was corrected; None where it is as it was."""
+    made = problem.corrected if isinstance(problem, Additive) else None
+    if made is None:
+        return None
+    chosen, raw = {name: float(value) for name, value in made.coefficients.items()}, float(made.raw)
+    if made.of_labels is None:
+        return CorrectionRecord("covariates", coefficients=chosen, difference=raw)
+    return CorrectionRecord("labels", chosen["lambda"], made.labelled, raw, float(made.of_labels))
 
 
 def items_of_u(items: ItemsRecord, options: Options) -> ItemsRecord:
@@ -398,11 +410,17 @@ def _sequential(
     if isinstance(data, Scores) and data.weights is not None:
         detail = "Weighted items have no e-value: leave weights or sequential out."
         raise InvalidTest.at("/sequential", "not_available", detail)
+    if isinstance(data, Scores) and data.correction is not None:
+        detail = "Coefficients change with every new item, so that a corrected difference has no e-value: leave sequential out."
+        raise InvalidTest.at("/sequential", "not_available", detail)
     return sequential_test(test.problem, options.sequential, options.alternative)
 
 
 def planned_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> PlannedTest:
     """The test of the statistic alone: no interval, and no look at what is odd about the data."""
+    if isinstance(data, Scores) and data.correction is not None and options.test == "bootstrap":
+        detail = "A bootstrap would choose other coefficients in every resample: set test to permutation."
+        raise InvalidTest.at("/test", "correction_needs_permutation", detail)
     if isinstance(data, Scores) and data.weights is not None and options.test == "bootstrap":
         detail = (
             "A bootstrap draws items with equal probability, which would change the weights: leave weights "
@@ -494,6 +512,7 @@ def finish(prepared: Prepared) -> TestRecord:
         item_level=item_level,
         missing=missing,
         repeats=repeats_record(prepared.data, prepared.spec),
+        correction=correction_record(prepared.test.problem),
         confidence_interval=interval.interval,
         effect_size=sizes,
         moved=changed,
@@ -517,8 +536,8 @@ def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
     if level is None:
         return None, None
     problem, lower = prepared.test.problem, prepared.options.higher_is_better is False
-    if isinstance(data, Scores) and data.weights is not None:
-        # Effect sizes count all items alike; the moved items are those that moved the statistic.
+    if isinstance(data, Scores) and (data.weights is not None or data.correction is not None):
+        # Effect sizes count all items alike, and their scores; the moved items are those that moved the statistic.
         return None, most_moved(
             differences_of(prepared.item_level.problem if prepared.item_level else problem),
             data.pairing,

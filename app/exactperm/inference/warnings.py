@@ -13,6 +13,7 @@ from ..engine.lattice import Integers, Reals, digits_and_places, shortest_decima
 from ..errors import InvalidTest, PlanTooLarge
 from ..presentation.numbers import p_number
 from ..statistics.columns import summary_warning
+from ..statistics.correction import correction_warning
 from ..statistics.counts import totals_warning
 from ..statistics.effects import weights_warning
 from ..statistics.labels import label_warnings
@@ -212,9 +213,12 @@ def data_warnings(data: Paired, spec: StatisticSpec) -> tuple[DataWarning, ...]:
     labels: list[DataWarning] = []
     if isinstance(data, Predictions):
         labels = pair_warnings(data, spec) if spec.name in PAIRWISE else label_warnings(data, spec)
+    beside = None
+    if isinstance(data, Scores) and data.correction is not None:
+        beside = correction_warning(data.correction)
     totals = totals_warning(data, spec) if isinstance(data, Counts) else None
     dust = weights_warning(data.weights) if isinstance(data, Scores) and data.weights is not None else None
-    return (*(warning for warning in (*of_items, totals, dust) if warning is not None), *labels)
+    return (*(warning for warning in (*of_items, totals, dust, beside) if warning is not None), *labels)
 
 
 def mostly_dropped(pairing: Pairing) -> DataWarning | None:

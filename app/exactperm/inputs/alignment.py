@@ -126,6 +126,37 @@ class Items:
             return column, lambda index: f"/{name}/{index}"
         return taken(column, kept), lambda index: f"/{name}/{kept[index]}"
 
+    def placed(self, column: RawColumn, name: str) -> tuple[Any, Positions, Callable[[int], str]]:
+        """The values of a column that need not have all items; which of those compared they are of, -1 of none; the pointer to one.
+
+        Raises InvalidTest at `/<name>`.
+        """
+        if isinstance(column, ById):
+            if isinstance(self.ids, range):
+                detail = "Objects keyed by id need ids, or systems keyed by id; or give a list with one value per item."
+                raise InvalidTest.at(f"/{name}", "no_ids", detail)
+            index = {str(key): at for at, key in enumerate(self.ids)}
+            unknown = [key for key in column.ids if key not in index]
+            if unknown:
+                detail = f"{len(unknown):,} of {len(column):,} ids here are of no item: {some(unknown)}."
+                raise InvalidTest.at(f"/{name}", "unmatched_ids", detail)
+            at = np.fromiter(map(index.__getitem__, column.ids), dtype=np.int64, count=len(column))
+        elif self.keyed:
+            detail = "The systems are keyed by id; give objects keyed by id here too."
+            raise InvalidTest.at(f"/{name}", "mixed_forms", detail)
+        else:
+            _require_length(f"/{name}", len(column), "The data", len(self.ids))
+            at = column.positions if isinstance(column, Gapped) else np.arange(len(column))
+        kept = np.arange(len(self.ids)) if self.kept is None else self.kept
+        number = np.full(len(self.ids), -1)
+        number[kept] = np.arange(len(kept))
+
+        def place(item: int) -> str:
+            key = self.ids[kept[item]] if isinstance(column, ById) else kept[item]
+            return f"/{name}/{pointer_token(str(key))}"
+
+        return column.values if isinstance(column, ById | Gapped) else column, number[at], place
+
     def codes(self, column: Any, name: str) -> tuple[NDArray[np.int64] | None, int | None]:
         """The clusters or groups of the items as numbers, and their count."""
         return coded(self.of(column, name)[0])

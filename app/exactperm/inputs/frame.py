@@ -235,8 +235,13 @@ class Frame:
             self._numbers[name] = plain_column(self.column(name))
         return self._numbers[name]
 
-    def values(self, name: str, reader: NumberReader, rows: Rows | None = None) -> Column | list[Value]:
-        """Numbers of these rows, or of all; in a list several of an item, and None where there is none. Raises InvalidTest."""
+    def values(
+        self, name: str, reader: NumberReader, rows: Rows | None = None, *, gaps: bool = False
+    ) -> Column | list[Value]:
+        """Numbers of these rows, or of all; in a list several of an item, and None where there is none. Raises InvalidTest.
+
+        A record without the field is refused, unless there may be `gaps`.
+        """
         whole = self.column(name)
         column = whole if rows is None else taken_rows(whole, rows)
         if reader.changes_nothing:
@@ -252,7 +257,10 @@ class Frame:
                 except InvalidTest:
                     pass  # found again below, with its place
         places = range(self.n) if rows is None else rows.tolist()
-        return [self._value(row, name, value, reader) for row, value in zip(places, column, strict=True)]
+        return [
+            None if gaps and value is None else self._value(row, name, value, reader)
+            for row, value in zip(places, column, strict=True)
+        ]
 
     def counts(self, name: str, reader: NumberReader) -> Column | list[Value]:
         """`values` of a column of counts, in which true and false are none; raises InvalidTest."""

@@ -97,6 +97,9 @@ def _places(value: Any) -> Iterator[tuple[dict[str, Any], AbstractSet[str]]]:
         if type(part) is not dict:
             continue
         yield part, COLUMNS
+        covariates = part.get("covariates")
+        of_both = [part.get("labels"), *(covariates.values() if type(covariates) is dict else ())]
+        yield from ((own, SYSTEMS) for own in of_both if type(own) is dict)
         # Beside gold a list of integers is an item.
         counts = [] if "gold" in part else [part.get(name) for name in SYSTEMS]
         datasets = part.get("datasets")

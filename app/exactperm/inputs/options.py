@@ -82,6 +82,17 @@ READER_OPTIONS = (
     ReaderOption("gold_column", "Column of gold", "ranking: the column of labels, human scores or times."),
     ReaderOption("event_column", "Column of events", "ranking: the column of events, 1, and censored items, 0."),
     ReaderOption(
+        "label_column", "Column of people’s labels",
+        "The scores are a judge's; what people said of some items: a column of each system, such as human, or human_u:human_v.",
+    ),
+    ReaderOption(
+        "covariates", "Covariates",
+        "Numbers of each output that the difference is made independent of: columns, such as length, or length_u:length_v.",
+    ),
+    ReaderOption(
+        "correction", "Share of the judge", "Of label_column: lambda from 0 to 1, or auto.", default="auto",
+    ),
+    ReaderOption(
         "groups", "Groups of pairs",
         "Only pairs of items of one group count: a column; of mt-metrics-eval segment (default), system or none.",
     ),
@@ -128,7 +139,11 @@ READER_OPTIONS = (
 CHOICES: Mapping[str, tuple[str, ...]] = {
     one.name: tuple(one.choices) for one in READER_OPTIONS if one.choices and not one.is_open
 }
+CORRECTIONS = ("label_column", "covariates")
 INTEGERS = tuple(one.name for one in READER_OPTIONS if one.type == "integer")
 
-# They tell one of two systems from the other: a board of many has none of them.
-OF_TWO = tuple(f"{name}_{role}" for name in ("filter", "metric", "system", "tag_column") for role in "uv")
+# They tell one of two systems from the other, or correct their difference: a board of many has none of them.
+OF_TWO = (
+    *(f"{name}_{role}" for name in ("filter", "metric", "system", "tag_column") for role in "uv"),
+    *CORRECTIONS, "correction",
+)  # fmt: skip

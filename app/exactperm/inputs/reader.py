@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from functools import wraps
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
@@ -22,8 +23,8 @@ from ..statistics.paired import Paired, StatisticSpec
 from . import json_text
 from .alignment import BOUNDS, DEFAULT_RANGE
 from .columns import MAX_DECIMALS
-from .number_text import is_tiny
-from .options import CHOICES, INTEGERS
+from .number_text import is_tiny, parsed
+from .options import CHOICES, CORRECTIONS, INTEGERS
 from .quoting import escaped, quoted, some
 
 # A file in its role: its text, its lines, and pointers into it
@@ -202,6 +203,7 @@ DELIMITERS = {"comma": ",", "tab": "\t", "pipe": "|", "semicolon": ";", "blank":
 DELIMITERS |= {sign: sign for sign in DELIMITERS.values()}
 DECIMAL_MARKS = ("point", "comma", ".", ",")
 MAX_COLUMN = 1_000
+AUTO_SHARE = "auto"  # of `correction`
 MAX_INFLATED_BYTES = 256 * 2**20
 MAX_ITEMS = 10_000_000
 
@@ -264,6 +266,9 @@ class ReaderOptions:
     decimal: str | None = None  # how decimals are written: 0.5 or 0,5
     gold_column: str | None = None  # labels, human scores, times
     event_column: str | None = None
+    label_column: str | None = None  # people's labels beside a judge's scores: one column, or u's:v's
+    covariates: str | None = None  # columns between commas, each one or u's:v's
+    correction: str = AUTO_SHARE  # lambda of labels: a number, or auto
     groups: str | None = None  # a column; segment, system or none of mt-metrics-eval
     clusters: str | None = None  # document, call, or the column, field or metadata key that says it
     on_missing: OnMissingOutcome = "error"
@@ -301,6 +306,15 @@ class ReaderOptions:
         if self.missing_range is not None and self.on_missing != BOUNDS:
             detail = "`missing_range` is of `on_missing=bounds`: set that as well, or leave it out."
             raise InvalidTest.at("/options/missing_range", "redundant", detail)
+        if self.label_column and self.covariates:
+            detail = "Labels and covariates each correct the difference: give `label_column` or `covariates`, not both."
+            raise InvalidTest.at("/options/covariates", "redundant", detail)
+        if self.correction != AUTO_SHARE and not self.label_column:
+            detail = "`correction` is of `label_column`: give that as well, or leave it out."
+            raise InvalidTest.at("/options/correction", "redundant", detail)
+        share = parsed(self.correction)
+        if self.correction != AUTO_SHARE and (share is None or not 0 <= share <= 1):
+            raise _refused("correction", "correction must be auto, or a number from 0 to 1.")
         if range_of(self.missing_range) is None:
             detail = "`missing_range` is the least and the largest score that there can be, such as 0,1."
             raise InvalidTest.at("/options/missing_range", "not_a_range", detail)
@@ -309,6 +323,11 @@ class ReaderOptions:
     def bounds(self) -> tuple[float, float]:
         """What a missing outcome may be."""
         return range_of(self.missing_range) or DEFAULT_RANGE
+
+    @property
+    def share(self) -> Fraction | None:
+        """Lambda, None to choose it."""
+        return None if self.correction == AUTO_SHARE else Fraction(str(parsed(self.correction)))
 
     @classmethod
     def of_form(
@@ -344,7 +363,7 @@ class ReaderOptions:
 
 COLUMN_OPTIONS = (
     "id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "metric", "gold_column",
-    "event_column", "groups",
+    "event_column", "groups", *CORRECTIONS,
 )  # fmt: skip
 OPTION_NAMES = tuple(field.name for field in fields(ReaderOptions) if not field.name.startswith("max_"))
 _DEFAULTS = ReaderOptions()

@@ -7,6 +7,7 @@ The order of decisions, and what is certain, asked about or refused, is that of 
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ from ..errors import Choice, InvalidTest, choices_of, marked
 from ..statistics.columns import summary_rows
 from ..statistics.names import of_name
 from . import names
+from .beside import LABELS
 from .frame import Frame, Rows, taken_rows
 from .names import find, folded, is_cost, is_key, is_one_of, is_predicted
 from .number_text import parsed
@@ -33,6 +35,7 @@ LEAST_VALUES = 3
 MOST_LABELS = 20
 # Averages are looked for in so many rows at each end of a file.
 END_ROWS = 100
+_MARKS = re.compile(r"[\W_]+")
 # Decimals are looked for in so many rows.
 LOOKED_AT = 100
 NO_KEY_OF_RUNS = (
@@ -131,6 +134,54 @@ def cluster_of(frame: Frame, options: ReaderOptions) -> str | None:
 def weight_of(frame: Frame, options: ReaderOptions) -> str | None:
     """The column of weights: called weight, and not chosen as anything else."""
     return None if options.names_column(names.WEIGHT[0]) else frame.find(names.WEIGHT)
+
+
+def beside_of(frame: Frame, options: ReaderOptions) -> frozenset[str]:
+    """The columns of labels and of covariates: those that are named, and those of both systems that are named after them."""
+    asked = {part for text in asked_beside(options).values() for part in text.split(":")}
+    known = {folded(part) for part in asked}
+    parts = [_words(part) for part in asked]
+    return frozenset(
+        name for name in frame.names
+        if folded(name) in known or any(own in (_words(name)[: len(own)], _words(name)[-len(own) :]) for own in parts)
+    )  # fmt: skip
+
+
+def asked_beside(options: ReaderOptions) -> dict[str, str]:
+    """What the options of labels and covariates name, by the names that a request has for them."""
+    if options.label_column:
+        return {LABELS: options.label_column}
+    listed = [part.strip() for part in (options.covariates or "").split(",") if part.strip()]
+    return {part.partition(":")[0]: part for part in listed}
+
+
+def pair_beside(frame: Frame, option: str, asked: str, systems: Sequence[str]) -> tuple[str, str]:
+    """The columns of labels, or of a covariate, of both systems of a wide table; raises InvalidTest where they have to be chosen."""
+    first, colon, second = asked.partition(":")
+    if colon:
+        return str(frame.chosen(option, first.strip())), str(frame.chosen(option, second.strip()))
+    stem = _words(asked)
+    left = {
+        name: [word for word in _words(name) if word not in stem]
+        for name in frame.names
+        if set(stem) <= set(_words(name))
+    }
+    own = [set(_words(system)) for system in systems]
+    found = [
+        [name for name, rest in left.items() if rest == [side] or (rest and set(rest) <= mine and not set(rest) <= other)]
+        for side, mine, other in zip("uv", own, own[::-1], strict=True)
+    ]  # fmt: skip
+    if len(left) < 2:
+        frame.chosen(option, asked if not left else "")
+    if [len(names) for names in found] != [1, 1]:
+        pairs = [":".join(pair) for pair in itertools.permutations(left, 2)]
+        why = f"Which columns hold {quoted(asked)} of {quoted(systems[0])} and of {quoted(systems[1])} is not clear. "
+        raise choose(frame.top, option, "columns, U's first", pairs, why)
+    return found[0][0], found[1][0]
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in _MARKS.split(name.lower()) if word]
 
 
 def system_of(frame: Frame, options: ReaderOptions) -> str | None:
@@ -508,7 +559,7 @@ def note_index(frame: Frame, key: Key, notes: list[str]) -> None:
 def others_of(frame: Frame, options: ReaderOptions, key: Sequence[str] = (), *, least: int = 1) -> list[str]:
     """The columns that may hold scores: of no other role, as their names and their values say; `least` are needed of them."""
     named = {
-        *key, cluster_of(frame, options), weight_of(frame, options), system_of(frame, options), frame.index,
+        *key, cluster_of(frame, options), weight_of(frame, options), system_of(frame, options), frame.index, *beside_of(frame, options),
     }  # fmt: skip
     if options.id_column is not None:
         with suppress(InvalidTest):  # of the other file alone; refused by `keys_of` where neither has it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,17 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from ..answers.test import ReadingRecord, Resampling, WarningRecord
-from ..errors import BodyTooLarge, Flaw, InvalidTest, PointerMap, chained, choices_of, located, prefixed
+from ..errors import (
+    BodyTooLarge,
+    Flaw,
+    InvalidTest,
+    PointerMap,
+    chained,
+    choices_of,
+    located,
+    pointer_token,
+    prefixed,
+)
 from ..execution.ipc import UNBOUNDED, Control
 from ..extras import require
 from ..inference.options import Options, Sequential
@@ -25,7 +36,8 @@ from ..inputs.alignment import (
     Items,
     PairedColumns,
 )
-from ..inputs.columns import NAMES
+from ..inputs.beside import covariates_of, labels_of
+from ..inputs.columns import NAMES, to_decimals
 from ..inputs.formats.roles import unit_mismatch
 from ..inputs.formats.tables import OF_TABLES
 from ..inputs.outcomes import refuse_metrics_for_ids
@@ -37,6 +49,7 @@ from ..statistics.corpus import counting_seconds
 from ..statistics.effects import weights_of
 from ..statistics.names import of_kind
 from ..statistics.paired import (
+    Correction,
     Counts,
     Effects,
     Paired,
@@ -462,6 +475,31 @@ def _require_scores(request: AnyRequest) -> None:
         raise InvalidTest.at("/weights", "no_missing_bounds", detail)
 
 
+def _correction(request: ScoresRequest, items: Items, n: int) -> Correction | None:
+    """Labels or covariates on the items; raises InvalidTest."""
+    if request.labels is not None and request.covariates is not None:
+        detail = "Labels and covariates each correct the difference: give labels or covariates, not both."
+        raise InvalidTest.at("/covariates", "redundant", detail)
+    if request.labels is None and request.correction is not None:
+        detail = "`correction` is of `labels`: give labels as well, or leave it out."
+        raise InvalidTest.at("/correction", "redundant", detail)
+    if request.covariates is not None:
+        named = {
+            name: [
+                items.placed(getattr(own, side), f"covariates/{pointer_token(name)}/{side}") for side in "uv"
+            ]
+            for name, own in request.covariates.items()
+        }
+        return covariates_of(named, n)
+    if request.labels is None:
+        return None
+    sides = [items.placed(getattr(request.labels, side), f"labels/{side}") for side in "uv"]
+    if request.decimals is not None:
+        sides = [(to_decimals(values, request.decimals), at, place) for values, at, place in sides]
+    chosen = "auto" if request.correction is None else getattr(request.correction, "lambda")
+    return labels_of(sides, n, None if chosen == "auto" else Fraction(repr(chosen)))
+
+
 def _data(request: AnyRequest, values: Mapping[str, Any], aligned: Aligned) -> Paired:
     pairing, items, gaps = aligned.pairing, aligned.items, aligned.lacking
     if isinstance(request, ScoresRequest):
@@ -471,7 +509,10 @@ def _data(request: AnyRequest, values: Mapping[str, Any], aligned: Aligned) -> P
         if gaps is not None:
             low, high = request.missing_range or DEFAULT_RANGE
             gaps = replace(gaps, low=low, high=high)
-        return Scores(values["u"], values["v"], pairing, weights_for(request.weights, items), gaps)
+        correction = _correction(request, items, aligned.n)
+        return Scores(
+            values["u"], values["v"], pairing, weights_for(request.weights, items), gaps, correction
+        )
     if isinstance(request, EffectsRequest):
         return Effects(values["stay"], values.get("swap"), pairing)
     if isinstance(request, CountsRequest):

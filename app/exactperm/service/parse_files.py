@@ -256,11 +256,17 @@ def reader_options(texts: Mapping[str, str], limits: Limits) -> ReaderOptions:
     return ReaderOptions.of_form(texts, max_inflated_bytes=limits.max_body_bytes, max_items=limits.max_items)
 
 
+# The options that name columns beside the scores.
+BESIDE = {"labels": "label_column", "covariates": "covariates"}
+
+
 def _in_files(pointer: str) -> str:
     """The map for data sent in files."""
     column = pointer[1:].split("/", maxsplit=1)[0]
     if column == "references":
         return "/files/ref"
+    if column in BESIDE:
+        return f"/options/{BESIDE[column]}"
     return f"/files{pointer}" if column in ROLES else "/files"
 
 

@@ -156,7 +156,7 @@ FIELD = {"ids": "id", "clusters": "cluster", "weights": "weight", "groups": "gro
 # Options that are JSON objects in one parameter.
 OBJECTS = frozenset({"sequential"})
 NAME_PARAMETERS = {role: name for name, role in NAMES.items()}
-DATA = COLUMNS | {"references"}
+DATA = COLUMNS | {"references", "labels", "covariates"}
 
 
 def option_of(pointer: str) -> str | None:

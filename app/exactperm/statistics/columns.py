@@ -27,6 +27,7 @@ from .effects import (
 )
 from .paired import (
     Column,
+    Correction,
     DataWarning,
     Gaps,
     NamedCounts,
@@ -124,6 +125,14 @@ def order_of_ids(ids: Sequence[str | int] | None) -> Integers | None:
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
 
 
+def taken_correction(correction: Correction, items: Integers) -> Correction:
+    """The correction of some of the items, in their order."""
+    columns = {
+        name: Scores(taken(own.u, items), taken(own.v, items)) for name, own in correction.columns.items()
+    }
+    return replace(correction, columns=columns, labelled=taken(correction.labelled, items))
+
+
 def _is_whole(key: Any) -> bool:
     """Return whether an id is a whole number in canonical form."""
     return len(key) <= _DIGITS and key.isdecimal() and key.isascii()
@@ -143,6 +152,8 @@ def in_order_of_ids(data: Paired) -> Paired:
                 clusters = np.concatenate([value.clusters[order], value.clusters[len(order) :]])
                 value = replace(value, clusters=first_seen(clusters))
             changed[name] = value
+        elif isinstance(value, Correction):
+            changed[name] = taken_correction(value, order)
         else:
             moved: Any = taken_weights(value, order) if isinstance(value, Weights) else taken(value, order)
             changed[name] = first_seen(moved) if name == "groups" and moved is not None else moved
@@ -169,6 +180,9 @@ def require_bounded(data: Scores, spec: StatisticSpec) -> None:
             "The ranks of all items change with a missing outcome, so no two fillings bound the p-value: "
             f"use {', '.join(MONOTONE)}, or `on_missing=drop`."
         )
+        raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
+    if data.correction is not None:
+        detail = "Missing outcomes have no bounds beside labels or covariates: set `on_missing=drop`."
         raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
     low, high = data.gaps.low, data.gaps.high
     for name, sides in (("u", (data.u, data.gaps.u)), ("v", (data.v, data.gaps.v))):

@@ -36,6 +36,7 @@ from ..errors import InvalidTest
 from .paired import Column, DataWarning, Pairing, Weights
 
 if TYPE_CHECKING:
+    from .correction import Corrected
     from .sum_function import FunctionOf
 
 
@@ -64,7 +65,7 @@ class Additive:
     `rounding` bounds the error of stay and swap rounded to 60 bits, None when they are exact. Where every unit is a
     single item, right or wrong, `all_right` is t if U were right on all of them and V on none; else None. `pairwise`
     marks effects that are sums over pairs of items, and so depend on the other items: resamples of the effects are not
-    resamples of the items.
+    resamples of the items. `corrected` says how the statistic was corrected, if it was.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Additive:
     rounding: Rounding | None = None
     all_right: Fraction | None = None
     pairwise: bool = False
+    corrected: Corrected | None = None
 
 
 def require_items(count: int, pointer: str) -> None:

@@ -114,6 +114,20 @@ class Gaps:
 
 
 @dataclass(frozen=True, slots=True)
+class Correction:
+    """What corrects a mean difference: people's labels of some items beside a judge's scores, or covariates of all.
+
+    `columns` are the labels, or the covariates by name, of both systems. `labelled`, shape (n,), says which items people
+    judged (the others' labels are 0); None for covariates. `share` is lambda, the share of the judge's scores to use;
+    None to choose it.
+    """
+
+    columns: Mapping[str, Scores]
+    labelled: NDArray[np.bool_] | None = None
+    share: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Scores:
     """One number per item and system, shape (n,) each; or repeated samples, averaged exactly.
 
@@ -125,6 +139,7 @@ class Scores:
     pairing: Pairing = field(default_factory=Pairing)
     weights: Weights | None = None
     gaps: Gaps | None = None
+    correction: Correction | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,10 @@ from ..engine.lattice import Integers, Whole, exact_total
 from ..errors import InvalidTest
 from . import formula
 from .catalogue import ENTRIES, require_known
+from .columns import per_item
+from .correction import reduce_corrected, refuse_correction
 from .effects import MAX_INTEGER, MAX_SHARES, Additive, Joint, common_unit, effects_on, times
-from .paired import Paired, StatisticSpec, kind_of
+from .paired import Paired, Scores, StatisticSpec, kind_of
 from .pairwise.correlation import Correlation
 from .quantity import Formula
 from .scores import Quantiles
@@ -35,6 +37,9 @@ _REDUCERS: Mapping[str, Reducer] = {
 def reduce(data: Paired, spec: StatisticSpec) -> Problem:
     """Return the problem to solve for this statistic of this data; raises InvalidTest."""
     entry = require_known(kind_of(data), spec.name, spec.parameters)
+    if isinstance(data, Scores) and data.correction is not None:
+        refuse_correction(data, spec)
+        return reduce_corrected(per_item(data, spec), spec)
     return _REDUCERS[entry.reducer](data, spec)
 
 

@@ -15,6 +15,7 @@ from ...statistics.paired import Predictions, Scores
 from ...statistics.pairwise.data import PAIRWISE
 from ..alignment import BOUNDS
 from ..format import FirstLook, Format, Sign
+from ..options import CORRECTIONS
 from ..outcomes import refuse_metrics_for_ids
 from ..quoting import quoted
 from ..reader import UTF8_BOM, Kind, ReaderOptions, Reading, Source, UploadedFile, no_bounds, sources
@@ -130,7 +131,7 @@ def format_of(
 
 def _refuse_ambiguous(look: FirstLook, name: str, options: ReaderOptions) -> None:
     """Refuse a table that may hold labels or scores, unless an option decides."""
-    if name in TABLES and not options.given() & {"gold_column", "statistic"}:
+    if name in TABLES and not options.given() & {"gold_column", "statistic", *CORRECTIONS}:
         labels.refuse_ambiguous(look, name, {options.system_u, options.system_v} - {None})
 
 
@@ -204,7 +205,8 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
     if len(look.rows) > 1 and look.rows[0].lstrip().startswith("|") and MARKDOWN_RULE.fullmatch(look.rows[1]):
         detail = "this is a Markdown table. Save it as CSV: a comma between columns, no line of dashes, no bold numbers."
         raise look.source.refused("", "markdown_table", detail)
-    fitting = [format_ for format_ in _ALL if look.roles <= set(format_.roles)]
+    beside = options.given() & set(CORRECTIONS)  # a column called human is no gold then
+    fitting = [format_ for format_ in _ALL if look.roles <= set(format_.roles) and beside <= format_.uses]
     best = max(fitting or _ALL, key=lambda format_: format_.sign(look))
     _refuse_ambiguous(look, best.name, options)
     if best.sign(look) is not Sign.NONE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,9 +13,10 @@ from ...answers.reading import LeftOut, Read
 from ...errors import Choice, Flaw, InvalidTest, relocated
 from ...statistics.columns import taken, unequal_runs
 from ...statistics.effects import weights_of
-from ...statistics.paired import Column, Counts, Repeated, Scores, StatisticSpec
+from ...statistics.paired import Column, Correction, Counts, Repeated, Scores, StatisticSpec
 from .. import columns
 from ..alignment import BOUNDS, DROP, NAMED_IDS, Aligned, ById, PairedColumns, Positions, in_files
+from ..beside import LABELS, Placed, covariates_of, labels_of
 from ..number_text import NumberReader
 from ..quoting import quoted
 from ..reader import Finding, OnMissingOutcome, ReaderOptions, Reading, Source, in_words, no_bounds
@@ -313,9 +314,13 @@ def _of_items(systems: Iterable[SystemOutputs], what: str) -> dict[str, tuple[st
 
 def scores_reading(
     u: SystemOutputs, v: SystemOutputs, options: ReaderOptions, notes: list[Any], format_: str, *, clustered: bool = False,
-    more_notes: Sequence[str] = (), counted: Sequence[str] = (), statistic: StatisticSpec = MEAN, **known: Any,
+    more_notes: Sequence[str] = (), counted: Sequence[str] = (), statistic: StatisticSpec = MEAN,
+    beside: Mapping[str, Sequence[SystemOutputs]] = {}, **known: Any,
 ) -> Reading:  # fmt: skip
-    """The reading of two systems' scores, or of rows of `counted` counts, paired by id; `known` are further fields. Raises InvalidTest."""
+    """The reading of two systems' scores, or of rows of `counted` counts, paired by id. Raises InvalidTest.
+
+    `beside` are labels or covariates of the items, `known` further fields.
+    """
     keys, findings = other_items((u, v), options)
     if options.on_mismatch == "drop" and keys:
         u, v = u.without(keys), v.without(keys)
@@ -344,7 +349,37 @@ def scores_reading(
     if written is not None:
         data = replace(data, weights=weights_of([written[str(key)] for key in aligned.pairing.ids or ()]))
         notes.append(WEIGHTED)
+    if beside:
+        data = replace(
+            data, correction=_correction(beside, list(map(str, aligned.pairing.ids or ())), options, notes)
+        )
     return Reading("scores", data, MEAN, tuple(notes), format_, **known)
+
+
+def _correction(
+    beside: Mapping[str, Sequence[SystemOutputs]],
+    ids: Sequence[str],
+    options: ReaderOptions,
+    notes: list[Any],
+) -> Correction:
+    """The labels or covariates on the items of these ids; raises InvalidTest."""
+    number = {key: at for at, key in enumerate(ids)}
+
+    def placed(outputs: SystemOutputs, role: str) -> Placed:
+        values, there = known_of(outputs.values)
+        rows = range(len(outputs)) if there is None else there.tolist()
+        at = np.fromiter((number.get(outputs.ids[row], -1) for row in rows), dtype=np.int64, count=len(rows))
+        return column_of(values, role), at, lambda item: outputs.paths.place(outputs.index[ids[item]])
+
+    sides = {name: [placed(*each) for each in zip(both, "uv", strict=True)] for name, both in beside.items()}
+    if not options.label_column:
+        return covariates_of(sides, len(ids))
+    found = labels_of(sides[LABELS], len(ids), options.share)
+    assert found.labelled is not None
+    notes.append(
+        f"People judged {int(found.labelled.sum()):,} of {len(ids):,} items ({options.label_column[:80]})."
+    )
+    return found
 
 
 def column_of(values: Any, role: str) -> Column | Repeated:

@@ -39,7 +39,7 @@ ROLES = ("u", "v", "file")
 JSON_LINES = "jsonl"
 USES = frozenset((
     "id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "on_missing", "missing_range", "decimals",
-    "metric", "on_mismatch",
+    "metric", "on_mismatch", "label_column", "covariates", "correction",
 ))  # fmt: skip
 OF_RECORDS = USES | {"path"}
 OF_TABLES = USES | {"delimiter", "decimal"}
@@ -91,7 +91,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     names = [name.lower() for name in frame.names if frame.is_table]
     # A column `<count>_u` with a matching `<count>_v`.
     counted = any(f"{name[:-2]}_v" in names for name in names if name.endswith("_u") and len(name) > 2)
-    return (_counts if counted else _wide)(frame, options, notes, format_)
+    return (_counts if counted and not roles.asked_beside(options) else _wide)(frame, options, notes, format_)
 
 
 def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | None:
@@ -115,15 +115,18 @@ def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | No
 
 
 def outputs_of(
-    frame: Frame, scores: Sequence[str], places: Places, reader: NumberReader, rows: Rows | None = None, system: str | None = None
+    frame: Frame, scores: Sequence[str], places: Places, reader: NumberReader, rows: Rows | None = None, system: str | None = None, *,
+    gaps: bool = False,
 ) -> list[SystemOutputs]:  # fmt: skip
-    """The outputs of systems, each in a column of these rows (None: all); rows with the same key are its samples.
+    """The outputs of systems, each in a column of these rows (None: all); rows with the same key are its samples; `gaps` as in `Frame.values`.
 
     Raises InvalidTest if a key is missing, repeats where it may not (for `system` of a long table; "" on a board) or has two clusters,
     or if a value is not a number.
     """
     key, own = places.key, np.arange(frame.n) if rows is None else rows
-    columns: list[Any] = [_checked(frame, score, frame.values(score, reader, rows), own) for score in scores]
+    columns: list[Any] = [
+        _checked(frame, score, frame.values(score, reader, rows, gaps=gaps), own) for score in scores
+    ]
     ids = ids_of(frame, key, own)
     for score in scores:
         refuse_metrics(frame, key, score)
@@ -168,6 +171,30 @@ def outputs_of(
         for score in scores:
             _refuse_requests(frame, score, key)
     return systems
+
+
+def _beside(
+    sides: Sequence[tuple[Frame, Places, Rows | None]], options: ReaderOptions, notes: list[Any], systems: Sequence[str] = ()
+) -> dict[str, Sequence[SystemOutputs]]:  # fmt: skip
+    """The labels or covariates of both systems by name, which are in columns of one table where these are the `systems`' too."""
+    option = "label_column" if options.label_column else "covariates"
+    asked = roles.asked_beside(options)
+    if systems:
+        pairs = [roles.pair_beside(sides[0][0], option, text, systems) for text in asked.values()]
+    else:
+        # One name is that of the column on both sides.
+        halves = [(text.split(":") * 2)[:2] for text in asked.values()]
+        frames = [frame for frame, _, _ in sides]
+        pairs = [
+            (str(frames[0].chosen(option, u.strip())), str(frames[1].chosen(option, v.strip()))) for u, v in halves
+        ]  # fmt: skip
+    # Covariates are no scores, which `decimals` rounds.
+    own = options if options.label_column else replace(options, decimals=None)
+    found = []
+    for side, (frame, places, rows) in enumerate(sides) if pairs else ():
+        names = [pair[side] for pair in pairs]
+        found.append(outputs_of(frame, names, places, frame.reader_of(names, own, notes), rows, gaps=True))
+    return dict(zip(asked, zip(*found, strict=True), strict=True))
 
 
 def _checked(frame: Frame, score: str, values: Column | list[Value], rows: Rows) -> Column | list[Value]:
@@ -306,7 +333,7 @@ def _counts_in(frame: Frame, options: ReaderOptions) -> tuple[str, ...]:
     """The counts in a file of one system, if it has no score and none is chosen."""
     names = {name.lower() for name in frame.names}
     chosen = options.score_column or options.metric or frame.find(SCORE)
-    if not (frame.is_table and frame.has_header) or chosen is not None:
+    if not (frame.is_table and frame.has_header) or chosen is not None or roles.asked_beside(options):
         return ()
     return next((tuple(sorted(each)) for each, _ in COUNT_STATISTICS if each <= names), ())
 
@@ -327,7 +354,9 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
         raise InvalidTest.at(frames[1].place(0, columns[1][0]), "percent_mismatch", detail)
     others = (roles.cluster_of,) if counted else (roles.cluster_of, roles.weight_of, roles.system_of)
     sides = [
-        Side(frame, frozenset((*own, *(of(frame, options) for of in others))))
+        Side(
+            frame, frozenset((*own, *(of(frame, options) for of in others), *roles.beside_of(frame, options)))
+        )
         for frame, own in zip(frames, columns, strict=True)
     ]
     keys = roles.keys_of(sides, options, notes)
@@ -340,7 +369,7 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
     if not counted and (clusters[0] is None) != (clusters[1] is None):
         detail = "One file has a cluster column and the other has none."
         raise InvalidTest.at(frames[1].source.pointer, "mixed_forms", detail)
-    systems = []
+    systems, of_rows = [], list[Places]()
     for frame, key, cluster, own, reader in zip(frames, keys, clusters, columns, readers, strict=True):
         roles.note_index(frame, key, notes)
         places = (
@@ -349,6 +378,7 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
             else Places(key, cluster, roles.weight_of(frame, options))
         )
         (outputs,) = outputs_of(frame, own[:1], places, reader)
+        of_rows.append(places)
         systems.append(replace(outputs, values=frame.tuples(own, reader)) if counted else outputs)
     u, v = systems
     if counted:
@@ -371,6 +401,7 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
         u, v, options, notes, format_, clustered=None not in clusters, metric=said.metric, direction_question=said.direction_question,
         score_names=names, findings=(*said.findings, *samples_finding(frames[0], keys[0])),
         id_column=",".join(keys[0].columns) if keys[0].shown else None,
+        beside=_beside([(frame, places, None) for frame, places in zip(frames, of_rows, strict=True)], options, notes),
     )  # fmt: skip
 
 
@@ -384,7 +415,13 @@ def _of_both(frames: Sequence[Frame], options: ReaderOptions, keys: Sequence[Key
 
 
 def _headerless(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
-    if options.clusters or options.id_column or options.score_column or options.metric:
+    if (
+        options.clusters
+        or options.id_column
+        or options.score_column
+        or options.metric
+        or roles.asked_beside(options)
+    ):
         raise InvalidTest.at(frame.source.pointer, "no_header", NO_HEADER)
     width = len(frame.names)
     if width == len(HEADERLESS_COUNTS):
@@ -421,7 +458,9 @@ def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) 
     cluster, weight = roles.cluster_of(frame, options), roles.weight_of(frame, options)
     # Columns that are systems, whatever their names.
     chosen = [name for name in (options.system_u, options.system_v, "u", "v") if name is not None]
-    taken = frozenset((cluster, weight, *(frame.find((name,)) for name in chosen)))
+    taken = frozenset(
+        (cluster, weight, *(frame.find((name,)) for name in chosen), *roles.beside_of(frame, options))
+    )
     (key,) = roles.keys_of([Side(frame, taken)], options, notes)
     roles.note_index(frame, key, notes)
     systems = _two_columns(frame, options, key, notes)
@@ -434,6 +473,7 @@ def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) 
         u, v, options, notes, format_, clustered=cluster is not None, names=systems.names, metric=said.metric,
         role_question=systems.question, direction_question=said.direction_question,
         findings=(*said.findings, *samples_finding(frame, key), *([] if cluster else _runs_finding(frame, key))),
+        beside=_beside([(frame, Places(key, cluster, weight), None)] * 2, options, notes, names),
     )  # fmt: skip
 
 
@@ -527,7 +567,8 @@ def _long(frame: Frame, system: str, options: ReaderOptions, notes: list[str], f
     score = roles.score_of(frame, options)
     cluster, weight = roles.cluster_of(frame, options), roles.weight_of(frame, options)
     own = rows[chosen.u], rows[chosen.v]
-    key = key_of_long(frame, frozenset((system, score, cluster, weight)), own, options, notes)
+    besides = roles.beside_of(frame, options)
+    key = key_of_long(frame, besides | {system, score, cluster, weight}, own, options, notes)
     reader = frame.reader_of([score], options, notes)
     (u,), (v,) = (outputs_of(frame, [score], Places(key, cluster, weight), reader, each) for each in own)
     others = frame.n - sum(map(len, own))
@@ -538,6 +579,7 @@ def _long(frame: Frame, system: str, options: ReaderOptions, notes: list[str], f
     return scores_reading(
         u, v, options, notes, format_, clustered=cluster is not None, names=chosen.names, metric=metric_of(score),
         role_question=chosen.question, findings=samples_finding(frame, key),
+        beside=_beside([(frame, Places(key, cluster, weight), each) for each in own], options, notes),
     )  # fmt: skip
 
 

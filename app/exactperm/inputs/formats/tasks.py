@@ -20,7 +20,7 @@ from ...answers.reading import Note, Read, Remark
 from ...errors import InvalidTest, marked, pointer_token, relocated
 from ...statistics.columns import joined
 from ...statistics.effects import joined_weights
-from ...statistics.paired import Counts, Gaps, Paired, Pairing, Predictions, Scores, Segments
+from ...statistics.paired import Correction, Counts, Gaps, Paired, Pairing, Predictions, Scores, Segments
 from ..alignment import BOUNDS
 from ..quoting import quoted, some
 from ..reader import ReaderOptions, Reading, UploadedFile
@@ -291,7 +291,21 @@ def _joined_data(tasks: Mapping[str, Paired], swap: str | None) -> Paired:
     if isinstance(parts[0], Scores):
         columns["weights"] = joined_weights([(part.weights, len(part.u)) for part in parts])
         columns["gaps"] = _gaps(parts, swap)
+        columns["correction"] = _correction([part.correction for part in parts])
     return type(parts[0])(**columns, pairing=_pairing(tasks, swap))  # type: ignore[no-any-return]
+
+
+def _correction(parts: Sequence[Any]) -> Correction | None:
+    """The labels or covariates of all tasks, which options ask for in all of them or in none."""
+    first = parts[0]
+    if first is None:
+        return None
+    columns = {
+        name: Scores(*(_column([part.columns[name] for part in parts], side) for side in ("u", "v")))
+        for name in first.columns
+    }
+    labelled = None if first.labelled is None else np.concatenate([part.labelled for part in parts])
+    return Correction(columns, labelled, first.share)
 
 
 def _column(parts: Sequence[Any], name: str) -> Any:

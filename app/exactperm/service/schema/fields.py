@@ -127,9 +127,11 @@ def _may_be_missing(info: ValidationInfo) -> bool:
     return chosen not in (None, "error")
 
 
-def _column(check: Callable[[Any], Any], value: Any, info: ValidationInfo) -> RawColumn:
+def _column(
+    check: Callable[[Any], Any], value: Any, info: ValidationInfo, *, gaps: bool = False
+) -> RawColumn:
     """The checked values of a list, or of an object by id, without missing values."""
-    gaps = _may_be_missing(info)
+    gaps = gaps or _may_be_missing(info)
     if type(value) is dict:
         absent = [key for key, one in value.items() if one is None] if gaps else []
         there = {key: one for key, one in value.items() if one is not None} if absent else value
@@ -142,9 +144,9 @@ def _column(check: Callable[[Any], Any], value: Any, info: ValidationInfo) -> Ra
     return _checked(check, value)  # type: ignore[no-any-return]
 
 
-def _array(value: NDArray[Any], info: ValidationInfo) -> RawColumn:
+def _array(value: NDArray[Any], *, gaps: bool) -> RawColumn:
     """Numbers of an array; NaN is missing if nulls are."""
-    if value.ndim == 1 and value.dtype.kind == "f" and _may_be_missing(info):
+    if value.ndim == 1 and value.dtype.kind == "f" and gaps:
         gone = np.isnan(value)
         if gone.any():
             return Gapped(value[~gone], np.flatnonzero(~gone), len(value))
@@ -152,15 +154,16 @@ def _array(value: NDArray[Any], info: ValidationInfo) -> RawColumn:
 
 
 def _number_column(
-    check: Callable[..., Any], forms: Collection[type], needed: str
+    check: Callable[..., Any], forms: Collection[type], needed: str, *, gaps: bool = False
 ) -> Callable[[Any, ValidationInfo], RawColumn]:
-    """Numbers of an array, or checked ones of a list or another of these forms."""
+    """Numbers of an array, or checked ones of a list or another of these forms; with `gaps` null is always a missing one."""
 
     def read(value: Any, info: ValidationInfo) -> RawColumn:
         if type(value) is np.ndarray:
-            return _array(value, info)
+            return _array(value, gaps=gaps or _may_be_missing(info))
         if type(value) in forms:
-            return _column(partial(check, may_hold_booleans=_may_hold_booleans(info)), value, info)
+            numbers = partial(check, may_hold_booleans=_may_hold_booleans(info))
+            return _column(numbers, value, info, gaps=gaps)
         raise _refusal("not_a_column", f"Give {needed}.")
 
     return read
@@ -285,8 +288,18 @@ _effects = _number_column(columns.tuples, {list}, "a list with one number, or m 
 _samples = _number_column(
     columns.samples, {list, dict}, "a list with one number per item, or an object with one per id"
 )
+_judged = _number_column(
+    columns.samples,
+    {list, dict},
+    "a list with one number or null per item, or an object with one number per id",
+    gaps=True,
+)
 EffectArray = Annotated[Any, PlainValidator(_effects), WithJsonSchema(_items(_SAMPLE))]
 SampleColumn = Annotated[Any, PlainValidator(_samples), _column_of(_SAMPLE)]
+# What people said of some items; null of the others.
+JudgedColumn = Annotated[
+    Any, PlainValidator(_judged), _column_of({"anyOf": [*_SAMPLE["anyOf"], {"type": "null"}]})
+]
 CountColumns = Annotated[Any, PlainValidator(_count_columns), WithJsonSchema({"anyOf": _COUNT_COLUMNS})]
 LabelColumn = Annotated[Any, PlainValidator(_label_column), _column_of({"anyOf": [_LABEL, _LABELS]})]
 OutputColumn = Annotated[
@@ -297,6 +310,19 @@ WeightColumn = Annotated[
 ]
 EventColumn = Annotated[
     Any, _keyed_column("1 (event) or 0 (censored)"), _column_of({"enum": [0, 1, False, True]})
+]
+
+
+def _lambda(value: Any) -> Any:
+    if value == "auto" or (type(value) in {int, float} and 0 <= value <= 1):
+        return value
+    raise _refusal("out_of_range", 'Give a number from 0 to 1, or "auto".')
+
+
+Lambda = Annotated[
+    Any,
+    PlainValidator(_lambda),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"const": "auto"}]}),
 ]
 KeyList = Annotated[Any, PlainValidator(_key_list), WithJsonSchema(_LABELS)]
 KeyColumn = Annotated[Any, PlainValidator(_key_column), _column_of(_LABEL, 0)]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, GetJsonSchemaHandler, PlainValidator, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    Field,
+    GetJsonSchemaHandler,
+    PlainValidator,
+    WithJsonSchema,
+    create_model,
+)
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from ...answers.gate import OnInconclusive, Policy
@@ -22,8 +29,10 @@ from .fields import (
     EffectArray,
     EffectsStatistic,
     EventColumn,
+    JudgedColumn,
     KeyColumn,
     KeyList,
+    Lambda,
     OutputColumn,
     PredictionsStatistic,
     Range,
@@ -156,6 +165,32 @@ class TestRequest(Choices):
         return schema
 
 
+class Labels(Wire):
+    """What people said of some items, in the units of the scores; null of the others."""
+
+    u: JudgedColumn = Field(description="Of the outputs of system U.")
+    v: JudgedColumn = Field(description="Of those of system V, on the same items.")
+
+
+class Covariate(Wire):
+    """One number per item and system that is not the score, such as the length of the output."""
+
+    u: SampleColumn = Field(description="Of the outputs of system U.")
+    v: SampleColumn = Field(description="Of those of system V.")
+
+
+# `lambda` is a word of Python's.
+_OF_LABELS: dict[str, Any] = {
+    "lambda": (
+        Lambda,
+        option("auto", "The share of the judge's scores to use, from 0 to 1; auto: the least variance."),
+    )
+}
+CorrectionChoice = create_model(
+    "CorrectionChoice", __base__=Wire, __doc__="How labels correct a judge.", **_OF_LABELS
+)
+
+
 class EffectsRequest(TestRequest):
     """The effects: the contribution of each item as observed, and with the systems exchanged."""
 
@@ -190,6 +225,14 @@ class ScoresRequest(TestRequest):
         None,
         "What each item counts for, positive: a weighted mean or sum. Numbers are taken as written, and "
         'fractions as text ("1/3") are exact.',
+    )
+    labels: Labels | None = option(
+        None,
+        "u and v are a judge's scores, and these are people's of some items, drawn at random: they correct the difference.",
+    )
+    correction: CorrectionChoice | None = option(None, "How `labels` correct the judge.")
+    covariates: dict[str, Covariate] | None = option(
+        None, "Numbers by name, such as lengths, of which the difference is made independent.", min_length=1
     )
     statistic: ScoresStatistic = ScoresStatistic()
 

@@ -1,0 +1,59 @@
+"""What stands beside the scores of both systems: people's labels of some items, and covariates of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidTest
+from ..statistics.columns import taken
+from ..statistics.paired import Column, Correction, Repeated, Scores, lengths_of, samples_in
+from .alignment import Positions
+
+# Values of one system, which of the items they are of (-1 of none), and the pointer to that of an item.
+Placed = tuple[Any, Positions, Callable[[int], str]]
+LABELS = "labels"
+
+
+def labels_of(sides: Sequence[Placed], n: int, share: Fraction | None = None) -> Correction:
+    """People's labels of both systems; raises InvalidTest where an item has that of one alone."""
+    has = [np.bincount(at[at >= 0], minlength=n) > 0 for _, at, _ in sides]
+    if (has[0] != has[1]).any():
+        item = int((has[0] != has[1]).argmax())
+        lacking = sides[int(has[0][item])]
+        detail = (
+            f"{int((has[0] != has[1]).sum()):,} items have a label of one system alone: judge both outputs of an item, or none. "
+            "This is the first."
+        )
+        raise InvalidTest.at(lacking[2](item), "labels_not_paired", detail)
+    return Correction({LABELS: _of_both(sides, n)}, has[0], share)
+
+
+def covariates_of(columns: Mapping[str, Sequence[Placed]], n: int) -> Correction:
+    """Covariates of both systems by name; raises InvalidTest where an item has none."""
+    for name, sides in columns.items():
+        for _, at, place in sides:
+            lacks = np.bincount(at[at >= 0], minlength=n) == 0
+            if lacks.any():
+                detail = f"{int(lacks.sum()):,} items have no {name[:40]} here: every item needs it. This is the first."
+                raise InvalidTest.at(place(int(lacks.argmax())), "missing_covariate", detail)
+    return Correction({name: _of_both(sides, n) for name, sides in columns.items()})
+
+
+def _of_both(sides: Sequence[Placed], n: int) -> Scores:
+    u, v = (_filled(values, at, n) for values, at, _ in sides)
+    return Scores(u, v)
+
+
+def _filled(values: Column | Repeated, at: Positions, n: int) -> Column | Repeated:
+    """The values in the order of the items, 0 for those that have none."""
+    where = np.full(n, len(values))
+    where[at[at >= 0]] = np.flatnonzero(at >= 0)
+    numbers = samples_in(values)
+    numbers = np.concatenate([numbers, np.zeros(1, dtype=numbers.dtype)])
+    if not isinstance(values, Repeated):
+        return taken(numbers, where)
+    return taken(Repeated(numbers, np.concatenate([lengths_of(values), [1]])), where)

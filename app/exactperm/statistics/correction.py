@@ -1,0 +1,214 @@
+"""A mean difference corrected by people's labels of some items, or by covariates of all.
+
+With B_c what unit c adds to the uncorrected mean and A_kc to the mean of covariate k, t = sum_c e_c, e_c = B_c - sum_k b_k A_kc. Exchanging
+the systems of a unit turns B_c and all A_kc together, so that coefficients made of products (least squares: b = sum A B / sum A^2) are the
+same under every swap, t is linear in the signs, and the paired-permutation test of the e_c is exact, coefficients and all.
+
+Labels of n of N items, random ones: B is their mean difference, A how far the judge's on these items is from its own on all. t is
+lambda mean_N(dJ) + mean_n(dH - lambda dJ) (Angelopoulos, Duchi & Zrnic 2023, *PPI++*, arXiv 2311.01453), lambda of the least permutation
+variance sum e_c^2. Covariates: t = mean(d - sum b_k x_k), as length control does (Dubois et al. 2024, arXiv 2404.04475).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine.lattice import Whole, exact_total
+from ..errors import InvalidTest
+from .columns import item_scores, samples_of, unit_of
+from .effects import (
+    MAX_INTEGER,
+    Additive,
+    Lattice,
+    clustered,
+    common_unit,
+    effects_on,
+    times,
+)
+from .paired import Correction, DataWarning, Scores, StatisticSpec
+
+LEAST_LABELS, FEW_LABELS = 2, 30
+MAX_COVARIATES = 16
+# The parts of lambda, and the significant digits of the coefficients of covariates.
+_PARTS, _DIGITS = 1_000, 3
+STATISTIC = "mean_difference"
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """What a correction did: its coefficients by name, and the differences before it.
+
+    Of labels the one coefficient is lambda; `labelled` counts them, None for covariates. `raw` is the uncorrected mean
+    difference, of labels the judge's; `of_labels` that of the labels.
+    """
+
+    coefficients: dict[str, Fraction]
+    raw: Fraction
+    labelled: int | None = None
+    of_labels: Fraction | None = None
+
+
+def refuse_correction(data: Scores, spec: StatisticSpec) -> None:
+    """Refuse what cannot be corrected: weighted items, and other statistics than means; raises InvalidTest."""
+    assert data.correction is not None
+    if spec.name != STATISTIC:
+        what = "Covariates correct" if data.correction.labelled is None else "Labels correct"
+        detail = (
+            f"{what} a difference of means, not {spec.name}: leave them out, or set statistic to {STATISTIC}."
+        )
+        raise InvalidTest.at(pointer_of(data.correction), "correction_needs_means", detail)
+    if data.correction.labelled is not None and data.correction.labelled.sum() < LEAST_LABELS:
+        detail = f"Labels of at least {LEAST_LABELS} items are needed: people judged {int(data.correction.labelled.sum())}."
+        raise InvalidTest.at("/labels", "too_few_labels", detail)
+    if len(data.correction.columns) > MAX_COVARIATES:
+        detail = f"At most {MAX_COVARIATES} covariates are allowed: these are {len(data.correction.columns)}."
+        raise InvalidTest.at("/covariates", "too_many_covariates", detail)
+    if data.weights is not None:
+        raise InvalidTest.at(
+            "/weights", "no_weights", "Labels and covariates correct an unweighted mean: leave weights out."
+        )
+
+
+def pointer_of(correction: Correction) -> str:
+    """The pointer to the member of a request."""
+    return "/covariates" if correction.labelled is None else "/labels"
+
+
+def reduce_corrected(data: Scores, spec: StatisticSpec) -> Additive:
+    """The additive test of a corrected mean difference; raises InvalidTest."""
+    assert data.correction is not None
+    columns, labelled = data.correction.columns, data.correction.labelled
+    scores = _on_lattice(data, unit_of(spec.parameters.get("unit")), "/u")
+    raw = _mean(scores, 0) - _mean(scores, 1)
+    if labelled is None:
+        beside = {name: _on_lattice(own, None, f"/covariates/{name}") for name, own in columns.items()}
+        parts = [(one.unit, _difference(one)) for one in beside.values()]
+        target, below = (scores.unit, _difference(scores)), len(data.u)
+    else:
+        labels = _on_lattice(columns["labels"], None, "/labels")
+        items, n = len(labelled), int(labelled.sum())
+        # N n times what the items add: whole numbers.
+        d = _difference(scores)
+        parts = [(scores.unit, times(items, d * labelled) - times(n, d))]
+        target, below = (labels.unit, times(items, _difference(labels))), items * n
+    units = [(unit, clustered(column, data.pairing)) for unit, column in (target, *parts)]
+    chosen = _coefficients(units, data.correction, list(columns))
+    unit, stay = _effects(units, chosen)
+    if labelled is None:
+        shares = [_mean(one, 0) - _mean(one, 1) for one in beside.values()]
+        half = sum((b * x for b, x in zip(chosen, shares, strict=True)), Fraction(0)) / 2
+        corrected = _mean(scores, 0) - half, _mean(scores, 1) + half
+        facts = Corrected(dict(zip(columns, chosen, strict=True)), raw)
+    else:
+        of_people = [_mean(labels, side, labelled) for side in (0, 1)]
+        of_judge = [_mean(scores, side) - _mean(scores, side, labelled) for side in (0, 1)]
+        corrected = of_people[0] + chosen[0] * of_judge[0], of_people[1] + chosen[0] * of_judge[1]
+        facts = Corrected({"lambda": chosen[0]}, raw, n, of_people[0] - of_people[1])
+    unit, (stay,), rounding = effects_on(unit / below, stay)
+    return Additive(
+        name=spec.name, stay=stay, swap=None, unit=unit, items=len(data.u), clusters=data.pairing.n_clusters,
+        score_u=corrected[0], score_v=corrected[1], samples=samples_of(data), rounding=rounding, corrected=facts,
+    )  # fmt: skip
+
+
+def _on_lattice(data: Scores, unit: Fraction | None, pointer: str) -> Lattice:
+    lattice = item_scores(data, unit, exactly=True)
+    if lattice.error:
+        detail = "The means of this many repeated samples are not exact here: give one number per item."
+        raise InvalidTest.at(pointer, "not_exact", detail)
+    return lattice
+
+
+def _difference(lattice: Lattice) -> Whole:
+    u, v = lattice.columns
+    return u - v
+
+
+def _mean(lattice: Lattice, side: int, chosen: NDArray[np.bool_] | None = None) -> Fraction:
+    """The mean of a system, over the `chosen` items if any."""
+    column = lattice.columns[side] if chosen is None else lattice.columns[side][chosen]
+    return exact_total(column) * lattice.unit / len(column)
+
+
+def _coefficients(
+    units: Sequence[tuple[Fraction, Whole]], correction: Correction, names: Sequence[str]
+) -> list[Fraction]:
+    """The rounded coefficients, from the first column (B) and the others (A); raises InvalidTest: collinear covariates."""
+    if correction.share is not None:
+        return [correction.share]
+    (unit, target), *parts = units
+    varying = [at for at, (_, column) in enumerate(parts) if column.any()]
+    columns = [parts[at][1] for at in varying]
+    products = [[_dot(one, other) for other in columns] for one in columns]
+    for size in range(2, len(varying) + 1):
+        if flint.fmpz_mat([row[:size] for row in products[:size]]).rank() < size:
+            name = names[varying[size - 1]]
+            detail = f"The differences in the covariate {name[:40]} follow from those in the others: leave one of them out."
+            raise InvalidTest.at("/covariates", "collinear_covariates", detail)
+    chosen = [Fraction(0)] * len(parts)
+    if varying:
+        right = flint.fmpq_mat([[_dot(column, target)] for column in columns])
+        solved = flint.fmpq_mat(products).solve(right)
+        for row, at in enumerate(varying):
+            one = solved[row, 0]
+            chosen[at] = Fraction(int(one.p), int(one.q)) * unit / parts[at][0]
+    if correction.labelled is None:
+        return [_three_digits(one) for one in chosen]
+    return [min(max(Fraction(round(one * _PARTS), _PARTS), Fraction(0)), Fraction(1)) for one in chosen]
+
+
+def _three_digits(number: Fraction) -> Fraction:
+    """The number with three significant digits, halves to even."""
+    if not number:
+        return number
+    size = abs(number)
+    power = int((size.numerator.bit_length() - size.denominator.bit_length()) * math.log10(2.0))
+    while size >= Fraction(10) ** (power + 1):
+        power += 1
+    while size < Fraction(10) ** power:
+        power -= 1
+    step = Fraction(10) ** (power - _DIGITS + 1)
+    return round(number / step) * step
+
+
+def _dot(one: Whole, other: Whole) -> int:
+    """The exact scalar product, shape (M,) each."""
+    if object not in (one.dtype, other.dtype):
+        largest = int(np.abs(one).max()) * int(np.abs(other).max())
+        if largest * len(one) < 1 << 62:
+            return int(np.dot(one, other))
+    return int(sum(x * y for x, y in zip(one.tolist(), other.tolist(), strict=True)))
+
+
+def _effects(units: Sequence[tuple[Fraction, Whole]], chosen: Sequence[Fraction]) -> tuple[Fraction, Whole]:
+    """(unit, e) of e = B - sum b A, exactly; 64 bits where their sizes fit."""
+    (unit, target), *parts = units
+    used = [(b, own, column) for b, (own, column) in zip(chosen, parts, strict=True) if b]
+    base, factors = common_unit([unit, *(abs(b) * own for b, own, _ in used)])
+    columns = (target, *(column for _, _, column in used))
+    terms = [times(factor, column) for factor, column in zip(factors, columns, strict=True)]
+    if sum(exact_total(np.abs(term)) for term in terms) >= MAX_INTEGER:
+        terms = [term.astype(object) for term in terms]
+    effects = terms[0]
+    for (b, _, _), term in zip(used, terms[1:], strict=True):
+        effects = effects - term if b > 0 else effects + term
+    return base, effects
+
+
+def correction_warning(correction: Correction) -> DataWarning | None:
+    """Warn about few labels, by which a judge that favours a system is hardly corrected."""
+    n = None if correction.labelled is None else int(correction.labelled.sum())
+    if n is None or n >= FEW_LABELS:
+        return None
+    detail = (
+        f"People judged only {n} items. If the judge favours a system and people see no difference, so few labels find one too often: "
+        f"give at least {FEW_LABELS}, of items drawn at random."
+    )
+    return DataWarning("/labels", "few_labels", detail, undecidable=False)
