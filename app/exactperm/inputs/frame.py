@@ -1,7 +1,7 @@
-"""One source as a frame: rows, named columns, and the place of every value; and what its columns show.
+"""Read a table or JSON records as a frame: rows, named columns, properties of columns, and a pointer to every value.
 
-Tables (commas, tabs, pipes, semicolons or blanks; below comments; quoted or not) and JSON records become frames, of a file or
-of a body. Fields of tables are text, those of records JSON values. What a column shows is looked at once, and only when it is asked.
+Tables (commas, tabs, pipes, semicolons or blanks; below comments; quoted or not) and JSON records become frames, from a file or a body.
+Fields of tables are text, those of records JSON values. Properties of columns are computed once, when needed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .quoting import escaped, quoted
 from .reader import DELIMITERS, OTHER_BOMS, UTF8_BOM, ReaderOptions, Source, choose, in_words, parsed_once
 
 EVENTS = {"1": True, "0": False, "true": True, "false": False, "1.0": True, "0.0": False}
-# Columns of tables that have several rows for an item, or for items of the same id.
+# Columns of tables that may have several rows for an item, or several items with one id.
 SEVERAL_A_ITEM = (*SYSTEM, *RUN, *DATASET, "metric")
 NARROW = 16
 NO_HEADER = "There is no header to find that column in."
@@ -51,8 +51,8 @@ def taken_rows(column: list[Any], rows: Rows) -> list[Any]:
 class Frame:
     """Named columns of `n` rows each.
 
-    `top` points to the header, or to the first record; `path` is where a row stands below its source. Columns of a table without a
-    header are called "1", "2", …; `common` are those that every row has, all of them in a table.
+    `top` points to the header, or to the first record; `path` maps a row to its path in the source. Columns of a table without a header
+    are named "1", "2", …; `common` are the columns that every row has, all of them in a table.
     """
 
     def __init__(
@@ -79,14 +79,14 @@ class Frame:
         return self._columns[name]
 
     def cell(self, row: int, name: str) -> Any:
-        """One value; None where a record has none."""
+        """One value; None if a record has none."""
         return self.column(name)[row] if self._records is None else self._records.values[row].get(name)
 
     def times(self, names: Collection[str]) -> Counter[tuple[str, str]]:
-        """How often each text is in each of these columns."""
+        """Count each text in each of these columns."""
         if self._records is None:
             return Counter((name, value) for name in names for value in self.column(name))
-        # One pass over the values that there are: records need not have the same fields.
+        # One pass over the records, as they may have different fields.
         return Counter(
             (name, value)
             for record in self._records.values if names
@@ -94,7 +94,7 @@ class Frame:
         )  # fmt: skip
 
     def place(self, row: int, name: str = "") -> str:
-        """The pointer to a value; to the row without a name."""
+        """The pointer to a value, or without a name to the row."""
         where = f"{self.source.pointer}/{self.path(row)}"
         if not name or name not in self._at:
             return where
@@ -106,7 +106,7 @@ class Frame:
         """The pointer to the name of a column."""
         return f"{self.top}/{self._at[name] + 1}" if self.is_table else self.place(0, name)
 
-    # Which column is which
+    # Find columns
 
     def find(self, names: Sequence[str]) -> str | None:
         """The column of the first of these names."""
@@ -130,15 +130,15 @@ class Frame:
 
     @property
     def index(self) -> str | None:
-        """The first column, where it is an index as pandas and R write it."""
+        """The first column, if it is an index as pandas and R write it."""
         first = self.names[0]
         named = self.is_table and self.has_header and len(self.names) > 1 and is_one_of(first, INDEX)
         return first if named else None
 
-    # What a column shows
+    # Properties of columns
 
     def keys_known(self, name: str) -> list[str] | None:
-        """The values as texts of keys; None where one is none, as a list, a decimal or nothing."""
+        """The values as texts of keys; None if one cannot be a key: a list, a decimal, or missing."""
         if name not in self._keys:
             values, keys = self.column(name), None
             kinds = {str} if self.is_table else set(map(type, values))
@@ -150,21 +150,21 @@ class Frame:
         return self._keys[name]
 
     def codes(self, names: Sequence[str]) -> Codes | None:
-        """The rows' keys of some columns together as numbers, in the order of their first rows; None where one is none."""
+        """Numbers for the joint keys of these columns, in order of first appearance; None if a value cannot be a key."""
         if tuple(names) not in self._codes:
             keys = self.keys_together(names)
             self._codes[tuple(names)] = None if keys is None else numbered(keys)[0]
         return self._codes[tuple(names)]
 
     def keys_together(self, names: Sequence[str]) -> list[Any] | None:
-        """The keys of the rows, of one column or of several; None where a value is none."""
+        """The keys of the rows, from one or several columns; None if a value cannot be a key."""
         texts = [self.keys_known(name) for name in names]
         if len(texts) == 1:
             return texts[0]
         return None if None in texts else list(zip(*(column or () for column in texts), strict=True))
 
     def is_unique(self, names: Sequence[str], rows: Rows | None = None) -> bool:
-        """Whether each row has another key in these columns together, or one has none."""
+        """Whether the joint keys of these columns are distinct, or a value cannot be a key."""
         if rows is None:
             if tuple(names) not in self._unique:
                 keys = self.keys_together(names)
@@ -177,7 +177,7 @@ class Frame:
         return not (ordered[1:] == ordered[:-1]).any()
 
     def is_text(self, name: str) -> bool:
-        """Whether a column has values, and none is a number: one that has some is read, and refused where it has none."""
+        """Whether a column has values, and none is a number. A column with some numbers is read, and refused at the other values."""
         if name not in self._is_text:
             if self.is_table:
                 values = self.column(name)
@@ -193,13 +193,13 @@ class Frame:
 
     def is_empty(self, name: str) -> bool:
         """Whether no row has a value in a column."""
-        if name not in self.common:  # some of the records have it
+        if name not in self.common:  # some records have it
             return False
         values = (self.cell(row, name) for row in range(self.n))
         return all(value is None or (isinstance(value, str) and is_missing(value)) for value in values)
 
     def is_whole(self, name: str) -> bool:
-        """Whether a column holds whole numbers as they are written, each with nothing else."""
+        """Whether every text of a column is a whole number."""
         keys = self.keys_known(name)
         return keys is not None and all(key.removeprefix("-").isdecimal() for key in keys)
 
@@ -216,12 +216,12 @@ class Frame:
     def refused(
         self, row: int, name: str, code: str, detail: str, choices: tuple[Choice, ...] = ()
     ) -> InvalidTest:
-        """An error about one value."""
+        """Return an error about one value."""
         where = in_words(self.path(row))
         return InvalidTest.at(self.place(row, name), code, f"{self.source.label}, {where}: {detail}", choices)
 
     def reader_of(self, names: Iterable[str], options: ReaderOptions, notes: list[str]) -> NumberReader:
-        """The reader of the numbers in these columns, which are written alike; how they are read is added to `notes`."""
+        """The reader of the numbers in these columns, which share one style; adds to `notes` how they are read."""
         if not self.is_table:
             return NumberReader.of(options)
         names, reader = list(names), NumberReader.of(options)
@@ -230,7 +230,7 @@ class Frame:
         return number_text.number_reader(map(self.column, names), options, self.source.label, notes)
 
     def _plain(self, name: str) -> Column | None:
-        """The numbers of a column that writes them as JSON does, None for any other; looked at once."""
+        """The numbers of a column that writes them as JSON does, None for any other; cached."""
         if name not in self._numbers:
             self._numbers[name] = plain_column(self.column(name))
         return self._numbers[name]
@@ -238,7 +238,7 @@ class Frame:
     def values(
         self, name: str, reader: NumberReader, rows: Rows | None = None, *, gaps: bool = False
     ) -> Column | list[Value]:
-        """Numbers of these rows, or of all; in a list several of an item, and None where there is none. Raises InvalidTest.
+        """The numbers of these rows, or of all; a list may have tuples (several of an item) and None (missing). Raises InvalidTest.
 
         A record without the field is refused, unless there may be `gaps`.
         """
@@ -255,7 +255,7 @@ class Frame:
                 try:
                     return numbers(column, may_hold_booleans=False)
                 except InvalidTest:
-                    pass  # found again below, with its place
+                    pass  # raised again below, with its place
         places = range(self.n) if rows is None else rows.tolist()
         return [
             None if gaps and value is None else self._value(row, name, value, reader)
@@ -263,7 +263,7 @@ class Frame:
         ]
 
     def counts(self, name: str, reader: NumberReader) -> Column | list[Value]:
-        """`values` of a column of counts, in which true and false are none; raises InvalidTest."""
+        """`values` of a column of counts, where true and false are refused; raises InvalidTest."""
         values = self.values(name, reader)
         for row, value in enumerate(self.column(name)) if isinstance(values, list) else ():
             if str(value).strip().lower() in number_text.TRUTH:
@@ -272,11 +272,11 @@ class Frame:
         return values
 
     def tuples(self, names: Sequence[str], reader: NumberReader) -> list[Any]:
-        """Rows of counts, None where one of them is missing; raises InvalidTest."""
+        """Rows of counts, None if one of them is missing; raises InvalidTest."""
         listed: list[list[Any]] = []
         for name in names:
             values: Any = self.counts(name, reader)
-            if isinstance(values, np.ndarray):  # one of decimals has no whole numbers
+            if isinstance(values, np.ndarray):  # None for a column of decimals
                 values = plain_numbers(self.column(name)) if self.is_table else self.column(name)
             listed.append(values)
         return [None if None in row else row for row in zip(*listed, strict=True)]
@@ -293,7 +293,7 @@ class Frame:
         return value_of(value, reader, self.place(row, name))
 
     def numbers(self, name: str, options: ReaderOptions, notes: list[str]) -> list[number_text.Number | None]:
-        """Numbers, None where there is none; texts of records are read as those of tables. Raises InvalidTest."""
+        """The numbers of a column, None if missing; texts of records are read like those of tables. Raises InvalidTest."""
         values = self.column(name)
         reader = NumberReader.of(options)
         if set(map(type, values)) == {str}:
@@ -311,14 +311,14 @@ class Frame:
         return numbers
 
     def keys(self, name: str) -> list[str]:
-        """Ids, groups or clusters as text, of which none is empty; raises InvalidTest."""
+        """Ids, groups or clusters as text, none of them empty; raises InvalidTest."""
         keys = list(map(str.strip, self.texts(name)))
         if "" in keys:
             raise self.refused(keys.index(""), name, "missing", f"there is no {name[:40]}.")
         return keys
 
     def texts(self, name: str, rows: Rows | None = None) -> list[str]:
-        """Ids or clusters of these rows, or of all, as text; raises InvalidTest where one is neither a text nor an integer."""
+        """Ids or clusters of these rows, or of all, as text; raises InvalidTest if one is neither a text nor an integer."""
         known = self.keys_known(name)
         if known is not None:
             return known if rows is None or len(rows) == self.n else taken_rows(known, rows)
@@ -326,7 +326,7 @@ class Frame:
         return [key_of(values[row], self.source, self.path(row), name) for row in places]
 
     def events(self, name: str) -> list[bool]:
-        """Which times are of events; raises InvalidTest."""
+        """Whether each time is that of an event; raises InvalidTest."""
         texts = list(map(str, self.column(name)))
         known = {text: EVENTS.get(text.strip().lower()) for text in set(texts)}
         if None in known.values():
@@ -339,7 +339,7 @@ class Frame:
 def frame_of(
     source: Source, options: ReaderOptions, notes: list[str], *, is_json: bool | None = None
 ) -> Frame:
-    """Read a table, or JSON records, as its first byte says where nothing else does; raises MalformedBody, InvalidTest."""
+    """Read a table or JSON records, by the first byte unless the kind is known; raises MalformedBody, InvalidTest."""
     if not (FirstLook({source.role: source}).is_json if is_json is None else is_json):
         return table(source, options, notes)
     data = read_records(source, notes, options.path)
@@ -357,7 +357,7 @@ def table(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
 
 
 def named(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
-    """Read a table that has a header, or JSON records; raises as `frame_of`, or because there is no header."""
+    """Read a table with a header, or JSON records; raises as `frame_of`, or if there is no header."""
     frame = frame_of(source, options, notes)
     if not frame.has_header:
         detail = (
@@ -367,13 +367,13 @@ def named(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
     return frame
 
 
-# The usual table, cut into columns at C speed
+# Split the usual table into columns at C speed
 
 
 def _plain(source: Source, options: ReaderOptions) -> Frame | None:
-    """A table with a header, nothing quoted, no comment and no empty line; None where `_table` is to read.
+    """Read a table with a header, and without quotes, comments and empty lines; None for others.
 
-    What it reads, `_table` reads alike; everything else, and everything that is wrong, is left to that: it names the line.
+    `_table` gives the same result, and reads all other tables and those with errors, as it knows the lines.
     """
     content = source.content
     if content.startswith((UTF8_BOM, *OTHER_BOMS, b"#")):
@@ -395,7 +395,7 @@ def _plain(source: Source, options: ReaderOptions) -> Frame | None:
             [header, *text.split("\n", delimited.LOOKED_AT)[: delimited.LOOKED_AT - 1]]
         )
     names = [name.strip() for name in header.split(delimiter)]
-    # The names of two or more columns: different ones, and no numbers.
+    # The names of two or more columns, distinct and not numbers.
     differ = 1 < len(names) <= MAX_COLUMNS and len({name.lower() for name in names}) == len(names)
     if (
         delimited.declared_delimiter(header)
@@ -414,7 +414,7 @@ def _plain(source: Source, options: ReaderOptions) -> Frame | None:
     marks = np.count_nonzero(np.frombuffer(rest, dtype=np.uint8) <= ord(" "))
     is_bare = rest.isascii() and marks == n - 1 + (rest.count(b"\t") if delimiter == "\t" else 0)
     first_fields = columns[names[0]]
-    # Lines without anything in them begin with nothing.
+    # Empty lines begin with an empty field.
     if not all(first_fields if is_bare else map(str.strip, first_fields)):
         return None
     return Frame(
@@ -422,7 +422,7 @@ def _plain(source: Source, options: ReaderOptions) -> Frame | None:
     )  # fmt: skip
 
 
-# Any other table, line by line
+# Read any other table line by line
 
 
 def _table(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
@@ -440,7 +440,7 @@ def _table(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
     delimiter = DELIMITERS[options.delimiter] if options.delimiter else separator
     if delimiter is None:
         delimiter = delimited.guessed_delimiter(lines[skipped : skipped + delimited.LOOKED_AT])
-    if len(lines) > options.max_items and b'"' not in source.content:  # else a field may have several lines
+    if len(lines) > options.max_items and b'"' not in source.content:  # else a field may span lines
         header = lines[skipped].split(delimiter, MAX_COLUMNS)
         refuse_more_rows(source, header, sum(map(bool, lines[skipped + 1 :])), options)
     rows, numbers = _rows(source, lines, skipped, delimiter, notes, bounded=options.on_missing == BOUNDS)
@@ -453,7 +453,7 @@ def _table(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
                 detail = f"there are two columns {quoted(name)}."
                 raise source.refused(numbers[0], "duplicate_column", detail, at + 1)
         if len(rows) == 1:
-            raise source.refused("", "no_items", "a header and no line below it.")
+            raise source.refused("", "no_items", "a header without a line below it.")
         rows, numbers = rows[1:], numbers[1:]
     else:
         names = [str(at + 1) for at in range(len(names))]
@@ -464,7 +464,7 @@ def _table(source: Source, options: ReaderOptions, notes: list[str]) -> Frame:
 
 
 def refuse_more_rows(source: Source, columns: Iterable[str], rows: int, options: ReaderOptions) -> None:
-    """Refuse more rows than items are allowed, unless a column says what a row is of; raises BodyTooLarge."""
+    """Refuse more rows than the limit of items, unless a column may give items several rows; raises BodyTooLarge."""
     if options.system_column is None and find(columns, SEVERAL_A_ITEM) is None:
         source.refuse_more(rows, options.max_items)
 
@@ -477,7 +477,7 @@ def _comments_on_top(lines: list[str]) -> int:
 def _rows(
     source: Source, lines: list[str], start: int, delimiter: str, notes: list[str], *, bounded: bool
 ) -> tuple[list[list[str]], list[int]]:
-    """The rows and their numbers; where missing outcomes are `bounded`, empty fields are an item that both systems lack."""
+    """The rows and their line numbers; if missing outcomes are `bounded`, a line of empty fields is an item that both systems lack."""
     rows: list[list[str]] = []
     numbers: list[int] = []
     empty = 0
@@ -487,14 +487,14 @@ def _rows(
                 empty += 1
                 continue
             more = len(rows) == 1 and len(row) == len(rows[0]) + 1 and delimiter in "\t "
-            if more and lines[number - 1].lstrip().startswith('"'):  # below a header in quotes
+            if more and lines[number - 1].lstrip().startswith('"'):  # below a quoted header
                 rows[0] = ["", *rows[0]]
                 why = "the lines have a name before the columns of the header, as R writes them."
                 notes.append(f"{source.label}: {why}")
             if rows and len(row) != len(rows[0]):
                 detail = f"there are {len(row)} fields; the first line has {len(rows[0])}."
                 raise source.refused(number, "wrong_field_count", detail)
-            # Wide tables repeat themselves, most of all those that were small when compressed: equal fields are one string.
+            # Share the strings of equal fields, since wide tables, especially well compressed ones, repeat fields.
             rows.append(row if len(row) <= NARROW else list(map(sys.intern, row)))
             numbers.append(number)
     except delimited.TooWide as error:
@@ -509,14 +509,14 @@ def _rows(
 
 
 def _split(lines: list[str], start: int, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows from line `start` on, counted from zero, with their numbers, counted from one."""
+    """The rows from line `start` on, counted from zero, with line numbers, counted from one."""
     bare = delimiter in (" ", "\t") and not delimited.is_quoted(lines[start], delimiter)
     if not bare or _is_quoted_below(lines, start, delimiter):
         yield from delimited.csv_rows("\n".join(lines[start:]) + "\n", delimiter, start=start)
         return
     separator = delimiter if delimiter == "\t" else None
     for number, line in enumerate(itertools.islice(lines, start, None), start + 1):
-        row = line.split(separator, MAX_COLUMNS)  # a header without quotes: no text is quoted
+        row = line.split(separator, MAX_COLUMNS)  # if the header is unquoted, so are all texts
         if '"' in line:
             row = [QUOTED_NUMBER.sub(r"\1", field) for field in row]
         if len(row) > MAX_COLUMNS:
@@ -525,7 +525,7 @@ def _split(lines: list[str], start: int, delimiter: str) -> Iterator[tuple[int, 
 
 
 def _is_quoted_below(lines: list[str], start: int, delimiter: str) -> bool:
-    """Whether fields between tabs are in quotes where they hold lines or tabs, as pandas writes them: only so all rows are equally wide."""
+    """Whether fields between tabs that hold lines or tabs are in quotes, as pandas writes them: only then are all rows equally wide."""
     width = lines[start].count(delimiter)
     filled = [line for line in itertools.islice(lines, start, None) if line.strip()]
     if delimiter != "\t" or not width or all(line.count(delimiter) == width for line in filled):

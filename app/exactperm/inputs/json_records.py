@@ -1,8 +1,8 @@
-"""JSON files of records: one object a line, or one array of objects; their ids and values; and documents that hold a table.
+"""Read JSON records: one object per line, an array of objects, or a document that holds a table; and their ids and values.
 
-What documents become is rows, as lines of JSON are: `{"results": [{…}, …]}` and `{"columns": […], "data": [[…], …]}` (pandas
-orient="split", wandb.Table, MLflow), `{column: {row: value}}` (pandas' default) and `{column: [value, …]}`,
-`{key: {metric: number}}` (pytrec_eval). Objects inside of rows become fields by dotted paths, `scores.Factuality`.
+Documents that become rows are `{"results": [{…}, …]}` and `{"columns": […], "data": [[…], …]}` (pandas orient="split", wandb.Table,
+MLflow), `{column: {row: value}}` (pandas' default) and `{column: [value, …]}`, and `{key: {metric: number}}` (pytrec_eval). Objects in
+rows become fields with dotted paths, `scores.Factuality`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .number_text import Number, NumberReader, Value
 from .quoting import escaped, quoted
 from .reader import Source, choose, parsed_once
 
-# Documents that hold a table: a list of objects somewhere inside, a grid below `columns`, or objects of columns or rows
+# Documents that hold a table: a nested list of objects, a grid with `columns`, or objects of columns or rows
 
 
-# Names of lists that hold the items of an evaluation.
+# Names of lists with the items of an evaluation.
 LISTS = ("results", "items", "data", "records", "examples", "samples", "rows")
 KEYS = frozenset((*ID, *SYSTEM, *SCORE, "u", "v"))
-# Parts of a data set and means over classes: their rows are summaries, and no items.
+# Parts of a data set and means over classes, whose rows are summaries, not items.
 PARTS = frozenset(("train", "test", "dev", "val", "valid", "validation", "overall", "all", "average", "mean", "total"))  # fmt: skip
 OF_LM_EVAL = frozenset(("n-samples", "n-shot", "versions", "configs", "higher_is_better"))
 OF_MTEB = frozenset(("mteb_version", "mteb_dataset_name", "dataset_revision"))
@@ -38,9 +38,10 @@ Object = dict[str, Any]
 
 
 def table_of(document: Object, source: Source, path: str | None = None) -> Records | None:
-    """The rows of a document; None if it holds no table. `path` names the list or object that holds them, `results.items`.
+    """The rows of a document; None if it holds no table.
 
-    Raises InvalidTest: the items are not certain, or these are averages alone.
+    `path` names the list or object that holds them, `results.items`. Raises InvalidTest if the list of items is ambiguous, or if there
+    are only averages.
     """
     if path is not None:
         inner = _inside(document, path.split("."))
@@ -68,12 +69,12 @@ def table_of(document: Object, source: Source, path: str | None = None) -> Recor
 
 
 def holds_table(document: Object) -> bool:
-    """Whether `table_of` has rows for a document, asks which, or says what its averages lack."""
+    """Whether `table_of` returns rows or raises InvalidTest for a document."""
     return _form(document) is not None or averages_in(document) is not None or bool(lists_of(document))
 
 
 def holds_lists(document: Object) -> bool:
-    """Whether an object on one line is a document with a list of items, and no line with one item."""
+    """Whether an object on one line is a document with a list of items rather than one item."""
     return _form(document) is not None or any(found[-1] in LISTS for found in lists_of(document))
 
 
@@ -88,7 +89,7 @@ def lists_of(document: Object) -> list[tuple[str, ...]]:
 
 
 def nested(row: Object) -> dict[str, tuple[str, ...]]:
-    """The dotted paths of what is inside of objects in a row, with their parts; none that is a name in the row itself."""
+    """The dotted paths of values nested in a row, with their parts, except those that are names in the row."""
 
     def paths(value: Object, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         for name, inner in value.items():
@@ -103,7 +104,7 @@ def nested(row: Object) -> dict[str, tuple[str, ...]]:
 
 
 def flattened(row: Object, paths: Mapping[str, tuple[str, ...]]) -> Object:
-    """The row with what is at these paths as fields; the objects that hold them are left out."""
+    """Turn the values at these paths into fields of the row, and drop the objects that hold them."""
     whole = {name: value for name, value in row.items() if not isinstance(value, dict)}
     for name, parts in paths.items():
         value: Any = row
@@ -118,18 +119,18 @@ _ABSENT = object()
 
 
 def averages_in(document: Object) -> str | None:
-    """What to say of a document of averages alone, and what holds the items instead; None of others."""
+    """The message for a document of averages, which names a file with the items; None for others."""
     scores = document.get("scores")
     if isinstance(document.get("results"), dict) and not OF_LM_EVAL.isdisjoint(document):
         return "Averages of lm-evaluation-harness have no items: run it with --log_samples, and give samples_*.jsonl."
     if isinstance(scores, dict) and not OF_MTEB.isdisjoint(document):
         return (
-            "MTEB writes one score of a whole task, which has no items. To compare over tasks, give a table with a line for each "
-            "(task,u,v); to compare on one task, give the scores of its queries or pairs."
+            "MTEB writes one score per task, without items. To compare over tasks, give a table with a "
+            "line for each (task,u,v); to compare on one task, give the scores of its queries or pairs."
         )
     parts = len(document) > 0 and document.keys() <= PARTS
     if parts and all(isinstance(one, dict) for one in document.values()):
-        return "Scores of whole parts of the data are averages, and no items: give the scores of the items."
+        return "Scores of parts of the data are averages, not items: give the scores of the items."
     return None
 
 
@@ -148,7 +149,7 @@ def _rows(source: Source, rows: list[Object], path: Sequence[str]) -> Records:
 
 
 def _form(document: Object) -> str | None:
-    """Which of the forms a whole document has; None for others."""
+    """The form of a whole document; None for others."""
     header, grid = document.get("columns"), document.get("data")
     if isinstance(header, list) and isinstance(grid, list) and all(isinstance(row, list) for row in grid):
         return "split" if header and all(isinstance(name, str | int) for name in header) else None
@@ -162,7 +163,7 @@ def _form(document: Object) -> str | None:
     inner = [list(value) for value in values]
     scalars = all(not isinstance(one, dict | list) for value in values for one in value.values())
     if scalars and all(keys == inner[0] for keys in inner):
-        # The keys inside are rows where they alone count, or the outer ones alone are known.
+        # The inner keys are rows if only they count from 0 or 1, or if only the outer keys are known names.
         both = (list(document), inner[0])
         known = [any(name.lower() in KEYS or of_name(name) is not None for name in each) for each in both]
         if not _count(both[0]) if _count(both[1]) else known == [True, False]:
@@ -173,7 +174,7 @@ def _form(document: Object) -> str | None:
 
 
 def _are_columns(document: Object) -> bool:
-    """Whether lists of one length are columns: one has texts, or the name of an id; else they are samples by id."""
+    """Whether lists are columns: equally long, with texts or a name of ids among them. Other lists are samples by id."""
     lengths = {len(value) for value in document.values()}
     texts = any(isinstance(one, str) for value in document.values() for one in value)
     flat_lists = not any(isinstance(one, dict | list) for value in document.values() for one in value)
@@ -224,14 +225,14 @@ def _split(document: Object, source: Source) -> Records:
 
 
 class Record(NamedTuple):
-    """An object, and its pointer below the file's: its line, or its index in the array."""
+    """An object and its path in the file: its line, or its index in the array."""
 
     path: str
     value: dict[str, Any]
 
 
 class Lines(Sequence[str]):
-    """The pointers to objects that stand on one line each, below the file's."""
+    """The paths of objects that have one line each."""
 
     def __init__(self, n: int) -> None:
         self.n = n
@@ -245,11 +246,10 @@ class Lines(Sequence[str]):
 
 @dataclass(slots=True)
 class Records:
-    """The records of a file, and their pointers below the file's.
+    """The records of a file, and their paths in it.
 
-    `fields` are all their fields in the order in which they first occur; `common` are those that every record has. What is inside of
-    objects is a field by its dotted path. `within` says where in its record a field is, where that is not under its name; `by_column`
-    that the document holds columns.
+    `fields` are all fields in order of first appearance; `common` are those of every record. Nested values are fields with dotted
+    paths. `within` maps fields to places in the record that differ from their names; `by_column`: the document holds columns.
     """
 
     source: Source
@@ -261,8 +261,8 @@ class Records:
     common: frozenset[str] = frozenset()
 
     def look_at_fields(self) -> Records:
-        """Find the fields; raises InvalidTest where there are no records, or too many fields."""
-        # Most records have the same fields, so that there are few tuples of them.
+        """Find the fields; raises InvalidTest if there are no records, or too many fields."""
+        # Most records have the same fields, so there are few distinct tuples.
         rows = dict.fromkeys(map(tuple, self.values))
         self.fields = tuple(dict.fromkeys(name for row in rows for name in row))
         if not self.fields:
@@ -274,16 +274,16 @@ class Records:
 
     @property
     def records(self) -> list[Record]:
-        """Each with its pointer."""
+        """The records with their paths."""
         return list(map(Record, self.paths, self.values))
 
     def place(self, path: str, field: str) -> str:
-        """The pointer to a field of the record at `path`, below the file's."""
+        """The path of a field of the record at `path`."""
         name = self.within.get(field) or escaped(field)
         return f"{name}/{path}" if self.by_column else f"{path}/{name}"
 
     def column(self, field: str) -> list[Any]:
-        """The values of a field; None where a record has no such field."""
+        """The values of a field; None if a record does not have it."""
         if field in self.common:
             return list(map(itemgetter(field), self.values))
         return [value.get(field) for value in self.values]
@@ -293,14 +293,14 @@ class Records:
 def read_records(source: Source, notes: list[str], path: str | None = None, *, flat: bool = True) -> Records:
     """Read a file; raises MalformedBody, InvalidTest. A number in an array is a record with the field `score`.
 
-    A document is read as its table, whose list of items `path` names. Objects inside become fields, if `flat`.
+    Of a document its table is read, whose list of items `path` names. If `flat`, nested values become fields.
     """
     text = source.text(notes)
     found = _table(source, text, path)
     is_document = found is not None
     if found is None:
         if path is not None:
-            detail = "path names the list of items in a JSON document, and this file has a row on each line."
+            detail = "path names the list of items in a JSON document, but this file has a row on each line."
             raise InvalidTest.at("/options/path", "unused_option", detail)
         plain = json_text.at_once(text)
         each = [] if plain is not None else list(_checked(source, _records(source, text)))
@@ -316,7 +316,7 @@ def read_records(source: Source, notes: list[str], path: str | None = None, *, f
 
 
 def _table(source: Source, text: str, path: str | None) -> Records | None:
-    """The table in a document that is the whole file; None where the file has an object on each line, or an array."""
+    """The table in a document that is the whole file; None if the file has an object on each line, or an array."""
     stripped = text.lstrip()
     first, _, rest = stripped.partition("\n")
     is_record = bool(rest.strip()) and json_text.object_in(first) is not None
@@ -325,12 +325,12 @@ def _table(source: Source, text: str, path: str | None) -> Records | None:
     try:
         document = json_text.decoded(text, source.pointer if rest.strip() else source.line(1), source.label)
     except MalformedBody:
-        return None  # lines, of which one is wrong
+        return None  # the file has lines, and one is invalid
     return table_of(document, source, path)
 
 
 def lines_of(source: Source, lines: Iterable[str]) -> Iterator[Record]:
-    """The objects of lines of JSON."""
+    """Read the objects of lines of JSON."""
     for line, value in json_text.records(lines, source.pointer):
         yield Record(f"line/{line}", value)
 
@@ -350,7 +350,7 @@ def _records(source: Source, text: str) -> Iterator[Record]:
 
 
 def _checked(source: Source, records: Iterable[Record]) -> Iterator[Record]:
-    """The records as they come, so that a wide one is refused before those after it are parsed."""
+    """Yield records, and refuse a wide one before the next is parsed."""
     for record in records:
         if len(record.value) > MAX_COLUMNS:
             raise _too_many_fields(source, f"{source.pointer}/{record.path}", len(record.value))
@@ -379,7 +379,7 @@ def value_of(value: Any, number_reader: NumberReader, pointer: str) -> Value:
 def cluster_of(
     name: str | None, source: Source, path: str, record: dict[str, Any], *places: str
 ) -> str | None:
-    """The cluster that the first of these places of a record names, which are dotted; None where no name is given."""
+    """The cluster in the first of these dotted places of a record; None if `name` is None."""
     if name is None:
         return None
     for place in places:
@@ -397,7 +397,7 @@ def key_of(value: Any, source: Source, path: str, name: str) -> str:
     """An id or a cluster key as text; raises InvalidTest when it is neither a string nor an integer."""
     if isinstance(value, str):
         return value
-    if isinstance(value, int):  # booleans too: true and false are valid names of clusters
+    if isinstance(value, int):  # booleans as well: true and false are valid names of clusters
         return str(value).lower() if isinstance(value, bool) else str(value)
     detail = f"{source.label}, {path}: {escaped(name)} must be a string or an integer."
     raise InvalidTest.at(f"{source.pointer}/{path}/{escaped(name)}", "not_a_key", detail)

@@ -1,21 +1,17 @@
-r"""Texts of JSON: bodies, which are decoded strictly, with their long lists of integers as arrays; and lines of one object each.
+r"""Decode JSON: bodies, strictly and with long lists of integers as arrays, and lines with one object each.
 
-A body is refused with a message for invalid JSON, invalid UTF-8, lone surrogates, a byte order mark, too deep nesting, and objects
-with duplicate keys, of which the parser alone would keep the last. It is parsed twice only if it may have duplicate keys. NaN and
-Infinity, which some JSON writers emit, are read here only so that the columns can refuse them with a pointer.
+Invalid JSON, invalid UTF-8, lone surrogates, a byte order mark, too deep nesting and duplicate keys, of which a parser would keep the last,
+are refused with a message. A body is parsed twice only if it may have duplicate keys. NaN and Infinity, which some JSON writers emit, are
+accepted here so that the columns can refuse them with a pointer. Empty lines are skipped. The fields of an item (`{"id": …, "u": …, "v": …,
+"cluster": …}`) are the columns of the JSON request, so that a line may hold numbers, lists of samples, named counts or labels; their values
+are validated like those of a request.
 
-Of lines, empty ones are skipped. The fields of an item (`{"id": …, "u": …, "v": …, "cluster": …}`) are the columns of the JSON
-request, so that a line may hold numbers, lists of samples, named counts or labels; their values are validated like those of a request.
-
-Long lists of integers are read without making a Python object of every number, because it was measured to matter: two columns of
-1e6 integers (6 MB) become arrays in 71 ms, and in 106 ms where MIN_LIST_BYTES is so large that there are none.
-
-Only what certainly is a list of JSON integers in 64 bits is taken; anything else, down to a space in an unusual position,
-is left to the parser. A list is cut out of the body and replaced by a placeholder, so that the parser still checks all the
-rest. The placeholder cannot be guessed, and it is in quotes: in the middle of a string, where a list is not a list, it makes
-the body invalid, and the caller then parses the whole body. Code behind this module meets arrays only in the members named by COLUMNS,
-in those of named counts, and in the same of the systems of a comparison: `put_back` makes the caller parse the body without arrays if
-one would be anywhere else.
+Long lists of integers become arrays without a Python object for each number: two columns of 1e6 integers (6 MB) take 71 ms, against 106 ms
+through the parser. Only certain lists of JSON integers in 64 bits are read this way; all others, even those with an unusual space, are left
+to the parser. A list is cut out of the body and replaced by a placeholder, so that the parser still checks the rest. The placeholder cannot
+be guessed, and has quotes: in the middle of a string it makes the body invalid, and the caller then parses the whole body. Other code finds
+arrays only in the members named by COLUMNS, in named counts, and in these members of the systems of a comparison: if one would be
+elsewhere, `put_back` makes the caller parse the body without arrays.
 """
 
 from __future__ import annotations
@@ -43,13 +39,13 @@ from .quoting import quoted
 MIN_LIST_BYTES = 2_048
 DIGITS_AND_SIGNS = b"0123456789,-"
 AFTER_KEY = (b":", b" ")
-# A list whose first bytes cannot be anything but integers.
+# A list whose first bytes can only be integers.
 CANDIDATE = re.compile(rb"\[(?=[-0-9, ]{%d})" % (MIN_LIST_BYTES - 2))
 INT64 = np.iinfo(np.int64)
 LEAST_OF_TWO_DIGITS = 10
-# Members of a request that may be arrays; the validator does not expect them anywhere else.
+# Members of a request that may be arrays; the validator expects them nowhere else.
 COLUMNS = frozenset({"u", "v", "stay", "swap", "gold", "ids", "clusters", "weights"})
-SYSTEMS = frozenset({"u", "v"})  # their members may be arrays, too: named counts
+SYSTEMS = frozenset({"u", "v"})  # named counts, whose members may also be arrays
 
 Arrays = dict[str, NDArray[np.int64]]
 
@@ -57,7 +53,7 @@ _NONCE = secrets.token_hex(16)
 
 
 def cut(body: bytes | bytearray) -> tuple[bytes | bytearray, Arrays]:
-    """The body with placeholders, and the arrays they stand for; shape (n,) each."""
+    """Replace lists of a body by placeholders; return the body and the arrays, shape (n,) each."""
     if len(body) < MIN_LIST_BYTES:
         return body, {}
     pieces: list[bytes] = []
@@ -91,7 +87,7 @@ def put_back(value: Any, arrays: Arrays) -> bool:
 
 
 def _places(value: Any) -> Iterator[tuple[dict[str, Any], AbstractSet[str]]]:
-    """The objects of a request that may have arrays, and in which members: its columns, counts by name, and a board's systems."""
+    """Yield the objects of a request that may have arrays, with these members: columns, counts by name, and a board's systems."""
     inner = value.get("request") if type(value) is dict else None
     for part in (value, inner):
         if type(part) is not dict:
@@ -100,7 +96,7 @@ def _places(value: Any) -> Iterator[tuple[dict[str, Any], AbstractSet[str]]]:
         covariates = part.get("covariates")
         of_both = [part.get("labels"), *(covariates.values() if type(covariates) is dict else ())]
         yield from ((own, SYSTEMS) for own in of_both if type(own) is dict)
-        # Beside gold a list of integers is an item.
+        # With gold, a list of integers is an item.
         counts = [] if "gold" in part else [part.get(name) for name in SYSTEMS]
         datasets = part.get("datasets")
         for board in (part, *(datasets.values() if type(datasets) is dict else ())):
@@ -116,10 +112,10 @@ def _places(value: Any) -> Iterator[tuple[dict[str, Any], AbstractSet[str]]]:
 
 
 def integers(text: bytes) -> NDArray[np.int64] | None:
-    """The integers between the brackets of a list, or None when this is not certainly one.
+    """The integers between the brackets of a list, or None if the text may be another list.
 
-    NumPy's reader takes things that JSON does not (`01`, `-`, empty fields) and clamps what is too large. So the range is
-    checked, and that the text is exactly as long as the integers are when they are written.
+    NumPy's reader accepts texts that JSON does not (`01`, `-`, empty fields) and clamps large numbers. So check the range, and that the
+    text is exactly as long as the integers when written.
     """
     if b" " in text:
         text = text.replace(b", ", b",")
@@ -143,10 +139,10 @@ def integers(text: bytes) -> NDArray[np.int64] | None:
 
 
 def _written_length(array: NDArray[np.int64], largest: int) -> int:
-    """How many digits and commas a list of integers has, whose largest size is `largest`.
+    """The number of digits and commas of a list of integers with the largest size `largest`.
 
-    The reader takes at least one digit, or a lone sign as 0, for each integer, and one comma between each two. So with as
-    many signs as there are negative integers, a text can only be longer than this: by a leading zero, or by a comma at its end.
+    The reader takes at least one digit, or a lone sign as 0, for each integer, and one comma between each two. So a text with as many
+    signs as negative integers can only be longer: by a leading zero, or by a final comma.
     """
     length = 2 * array.size - 1
     sizes = np.abs(array) if largest >= LEAST_OF_TWO_DIGITS else array
@@ -171,7 +167,7 @@ class Decoded:
 
 
 def decode(body: bytes | bytearray) -> Decoded:
-    """The value of a JSON body; long lists of integers may already be arrays. Raises MalformedBody, InvalidTest."""
+    """Decode a JSON body; long lists of integers may become arrays. Raises MalformedBody, InvalidTest."""
     if body.startswith(BOM):
         raise MalformedBody("The body starts with a byte order mark; send UTF-8 without one.")
     rest, arrays = cut(body)
@@ -179,12 +175,12 @@ def decode(body: bytes | bytearray) -> Decoded:
         try:
             return _decoded(rest, arrays)
         except MalformedBody:
-            pass  # a list in the middle of a string, or invalid JSON: parse it whole to report it
+            pass  # a list in a string, or invalid JSON: parse the whole body for the report
     return _decoded(body, {})
 
 
 def text_of(value: Any) -> str:
-    """A value as JSON."""
+    """Encode a value as JSON."""
     return json.dumps(value, allow_nan=False)
 
 
@@ -197,7 +193,7 @@ def _decoded(body: bytes | bytearray, arrays: Arrays) -> Decoded:
         refuse_repeated_keys(body, "", "The body")
     refuse_in_json(body)
     if not put_back(value, arrays):
-        raise MalformedBody("A list of integers is not where one belongs.")
+        raise MalformedBody("A list of integers is in the wrong place.")
     return Decoded(value, no_booleans=not may_hold_booleans(body))
 
 
@@ -207,17 +203,17 @@ def may_hold_booleans(body: bytes | bytearray) -> bool:
 
 
 def may_repeat_keys(body: bytes | bytearray, value: Any) -> bool:
-    """Whether there are more colons than keys. False is certain: every key has a colon of its own."""
+    """Whether there are more colons than keys. False is certain, since every key has a colon."""
     seen = key_count(value)
     if body.count(b":") == seen:
         return False
-    # Colons inside labels and ids: a key's colon follows its quote, or white space.
+    # Ignore colons in labels and ids: a key's colon follows its quote, or white space.
     after_key = sum(body.count(before + b":") for before in (b'"', b" ", b"\t", b"\n", b"\r"))
     return after_key != seen
 
 
 def key_count(value: Any) -> int:
-    """How many keys the objects in a value have, looking only where a valid request has objects.
+    """Count the keys of the objects in a value, only where a valid request has objects.
 
     Objects inside lists are not counted: their colons lead to the slow, exact check.
     """
@@ -226,14 +222,14 @@ def key_count(value: Any) -> int:
     count = len(value)
     for inner in value.values():
         if type(inner) is dict:
-            # Of a long object the first member tells: numbers by id, or objects by id or by system.
+            # The first member of a long object shows its kind: numbers by id, or objects by id or by system.
             deeper = len(inner) < 64 or type(next(iter(inner.values()))) is dict
             count += key_count(inner) if deeper else len(inner)
     return count
 
 
 def refuse_repeated_keys(text: str | bytes | bytearray, pointer: str, what: str) -> Any:
-    """Parse once more, to check the keys; raises InvalidTest, without the key's position, which is not known."""
+    """Parse again to check the keys; raises InvalidTest without the position of the key, which is unknown."""
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
@@ -248,16 +244,16 @@ def refuse_repeated_keys(text: str | bytes | bytearray, pointer: str, what: str)
 
 # Lines
 
-# Wider objects are parsed one by one, so that one that is too wide is refused before the next.
+# Wider objects are parsed one by one, so that an overly wide one is refused before the next.
 FIELDS_AT_ONCE = 64
 KEYS = {"id": "ids", "cluster": "clusters"}
-# Other fields with another name than the column.
+# Other fields whose name differs from that of the column.
 FIELDS = {"weight": "weights", "group": "groups"}
 UTF8_BOM = b"\xef\xbb\xbf"
 
 
 def records(lines: Iterable[str], pointer: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects with their lines, from one, in order; raises MalformedBody, InvalidTest, pointers are `<pointer>/line/<n>`."""
+    """Yield objects with line numbers from one; raises MalformedBody, InvalidTest, pointers are `<pointer>/line/<n>`."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -270,11 +266,11 @@ def records(lines: Iterable[str], pointer: str = "") -> Iterator[tuple[int, dict
 
 
 def decoded(text: str, pointer: str, what: str) -> Any:
-    """The value of a JSON text; raises MalformedBody, or InvalidTest if an object has a key twice."""
+    """Decode a JSON text; raises MalformedBody, or InvalidTest if an object has a key twice."""
     try:
         value = json.loads(text)
         refuse_in_json(text, pointer)
-        # Every key has a colon of its own, so that most records need no second, slower parse of their keys.
+        # Every key has one colon: equal numbers save most records a second, slower parse of their keys.
         flat = type(value) is dict and text.count(":") == len(value)
         return value if flat else refuse_repeated_keys(text, pointer, what)
     except json.JSONDecodeError as error:
@@ -287,7 +283,7 @@ def decoded(text: str, pointer: str, what: str) -> Any:
 
 
 def object_in(text: str) -> dict[str, Any] | None:
-    """The JSON object that a text is; None of any other text."""
+    """Decode a text that is a JSON object; None for any other text."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -296,10 +292,10 @@ def object_in(text: str) -> dict[str, Any] | None:
 
 
 def at_once(text: str) -> list[dict[str, Any]] | None:
-    """The objects of plain lines, parsed together; None where a line is no object, is wide, or a key may be there twice."""
+    """Parse plain lines together; None if a line is not an object or is wide, or if a key may repeat."""
     whole = text.rstrip("\r\n")
     lines, colons = whole.count("\n") + 1, whole.count(":")
-    between = whole.count("}\n{") + whole.count("}\r\n{")  # else an object may end on a line below
+    between = whole.count("}\n{") + whole.count("}\r\n{")  # else an object may span lines
     wide = colons > FIELDS_AT_ONCE * lines
     if wide or between != lines - 1 or not whole.startswith("{") or may_hold(whole):
         return None
@@ -310,7 +306,7 @@ def at_once(text: str) -> list[dict[str, Any]] | None:
     if len(values) != lines or set(map(type, values)) != {dict}:
         return None
     sizes = list(map(len, values))
-    # Every key has a colon of its own, and nothing else has one.
+    # Every key has one colon, and there are no other colons.
     if sum(sizes) != colons or max(sizes) > MAX_COLUMNS:
         return None
     return values
@@ -322,11 +318,11 @@ def at_once(text: str) -> list[dict[str, Any]] | None:
 def items(
     body: bytes | bytearray, needed: Sequence[str], optional: Sequence[str] = ()
 ) -> tuple[dict[str, list[Any]], Sequence[int]]:
-    """The columns of lines with one item each, by the names a request has for them, and the line of every item, from one.
+    """Read lines with one item each; return the columns by their names in a request, and the line of every item, from one.
 
-    Raises MalformedBody: It is not UTF-8, or a line is not JSON; InvalidTest: A line lacks a field, or has one that is
-    unknown or that other lines lack; pointers are `/line/<n>/<field>`. Or the only line has lists and no id: it may be a
-    whole JSON request.
+    Raises MalformedBody if the text is not UTF-8 or a line is not JSON, and InvalidTest if a line lacks a field, has an unknown one or
+    one that other lines lack; pointers are `/line/<n>/<field>`. Also raises InvalidTest if the only line has lists and no id: it may be
+    a JSON request.
     """
     try:
         text = bytes(body).decode("utf-8-sig")
@@ -345,7 +341,7 @@ def items(
     first = dict(zip(map(tuple, reversed(values)), reversed(range(len(values))), strict=True))
     for fields, row in sorted(first.items(), key=lambda item: item[1]):
         line = lines[row]
-        for name in fields:  # that are unknown, or that other lines lack or have
+        for name in fields:  # unknown fields, and fields that other lines lack or have
             if name not in known:
                 detail = f"Line {line:,} has the field {quoted(name)}; there are {', '.join(known)}."
                 raise InvalidTest.at(f"/line/{line}/{name[:40]}", "unknown_field", detail)
@@ -365,7 +361,7 @@ def items(
 
 
 def has_fields(body: bytes | bytearray, known: Sequence[str]) -> bool:
-    """Whether the first line has these fields and the keys alone, or is no object; both systems among them or not."""
+    """Whether the first line has only these fields and keys, or is not an object."""
     first = bytes(body).removeprefix(UTF8_BOM).lstrip().partition(b"\n")[0]
     try:
         value = from_json(first)

@@ -1,7 +1,7 @@
-"""The one list of what columns, fields and members are called, by role.
+"""List the usual names of columns, fields and members, by role.
 
-A name is evidence and no proof: a key that repeats is none, and `seed` of all different rows is a key. Case, `_`, `-`, blanks and
-camel case do not matter: `questionID`, `Question-ID` and `question_id` are one name. Of several the first in a list counts.
+A name is evidence, not proof: a column `id` that repeats is not a key, and a unique `seed` is one. Case, `_`, `-`, blanks and camel
+case do not matter: `questionID`, `Question-ID` and `question_id` are the same name. The first match in a list wins.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 
-# What an item is.
+# Keys of items.
 KEY = (
     "id", "item_id", "item", "uid", "seg_id", "segment", "utterance", "sample_id", "doc_id", "qid", "query", "query_id", "question_id",
     "idx", "example_id", "example", "instance_id", "instance", "case_id", "prompt_id", "problem_id", "problem", "task_id",
     "sentence_id", "utt_id", "utt", "fold",
 )  # fmt: skip
-# Keys where they are unique, else parts of one.
+# Keys if unique, else parts of one.
 PART_OF_KEY = ("topic", "document", "subject", "speaker", "user", "name")
 ID = (*KEY, "topic")
-# What pandas and R call the index of a table.
+# Names of the index of a table in pandas and R.
 INDEX = ("", "index", "level_0", "unnamed: 0")
 RUN = (
     "run", "run_id", "seed", "random_seed", "epoch", "trial", "repeat", "rep", "replicate", "attempt", "iteration", "try",
@@ -35,13 +35,13 @@ DATASET = (
 CLUSTER = ("cluster",)
 WEIGHT = ("weight",)
 FREQUENCY = ("n", "count", "counts", "freq", "frequency")
-# Only looked for where the format is known: survival times.
+# Survival times, which are only searched for if the format is known.
 TIME = ("time", "times", "duration", "durations", "survival_time", "t")
-# What nothing but gold is called.
+# Names that only gold has.
 SURELY_GOLD = (
     "gold", "gold_label", "y_true", "y_test", "true_label", "target", "truth", "ground_truth", "label", "labels", "human_score", "human",
 )  # fmt: skip
-# Gold, in the order in which it is looked for; `label` is gold where predictions have another name.
+# Gold, in order of preference; `label` is gold if predictions have another name.
 GOLD_LABEL = (
     "gold", "gold_label", "y_true", "y_test", "true_label", "target", "truth", "ground_truth", "label", "labels", "expected",
     "actual", "reference", "class", "y",
@@ -54,34 +54,34 @@ PREDICTED = (
     "pred", "prediction", "predictions", "predicted", "predicted_label", "pred_label", "y_pred", "y_hat", "hypothesis", "output",
     "response", "answer",
 )  # fmt: skip
-# What the labels of a system are called where gold is in a file of its own.
+# Labels of a system if gold is in another file.
 CLASS = ("label", "labels", "class", "category")
 PROBABILITY = ("y_score", "y_prob", "prob", "proba", "probability", "risk")
-# What a system gave an item, beside gold.
+# Outputs of a system, in tables with gold.
 RANKED = (
     "score", "y_score", "y_pred", "y_prob", "prob", "proba", "probability", "pred", "prediction", "risk",
 )  # fmt: skip
 EVENT = ("event", "event_observed", "event_indicator", "observed", "status", "e")
 GROUP = ("group", "groups")
-# A score without the name of a metric, and metrics that are one number of an item.
+# Generic names of scores, and metrics with one number per item.
 SCORE = ("score", "correct", "value", "accuracy", "acc", "exact_match", "is_correct")
 COSTS = frozenset(("latency", "time", "seconds", "duration", "elapsed", "runtime", "cost", "price", "tokens"))
-# Before u and v, in tables beside gold.
+# Prefixes of u and v in tables with gold.
 STEMS = ("", "pred_", "prediction_", "predicted_", "y_pred_", "label_")
-# What no system of a board is called.
+# Names that no system of a board has.
 NO_SYSTEM = (*SURELY_GOLD, "expected", "actual", "reference", "answer", "y")
-# What an item consists of: not what a system did.
+# Content of items, as opposed to outputs of systems.
 CONTEXT = ("question", "prompt", "input", "source", "src", "instruction", "target", "reference", "ref", "doc")
 
 _MARKS = re.compile(r"[\W_]+")
-# What begins so is an option or a formula, and no name of a role: --gold is not gold.
+# Beginnings of options and formulas, which are not names of roles: --gold is not gold.
 _NO_NAMES = ("-", "+", "=", "@")
 _OTHER_ID = re.compile(r"(?:[\W_][iI]|(?<=[a-z0-9])I)[dD]\Z")
 
 
 @cache
 def folded(name: str) -> str:
-    """A name without case, `_`, `-` and blanks; one that holds nothing else, or begins as no name does, as it is.
+    """A name without case, `_`, `-` and blanks; options, formulas, and names without other characters stay unchanged.
 
     >>> folded("questionID"), folded("Unnamed: 0"), folded("&"), folded("--gold")
     ('questionid', 'unnamed0', '&', '--gold')
@@ -92,14 +92,14 @@ def folded(name: str) -> str:
 
 
 def gold_among(names: Iterable[str]) -> str | None:
-    """The name among those of systems that gold has; y is none beside x and z."""
+    """The name of gold among names of systems; y is not gold beside x and z."""
     listed = list(names)
     letters = {"x", "y", "z"} <= {folded(name) for name in listed}
     return find([name for name in listed if not letters or folded(name) != "y"], NO_SYSTEM)
 
 
 def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
-    """The column that has the first of these names; of two columns of one name the first."""
+    """The column with the first of these names; among columns with equal names the first."""
     by_name: dict[str, str] = {}
     for column in columns:
         by_name.setdefault(folded(column), column)
@@ -107,22 +107,22 @@ def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
 
 
 def is_one_of(name: str, names: Collection[str]) -> bool:
-    """Whether this is one of the names of a role."""
+    """Whether a name is one of the names of a role."""
     return folded(name) in map(folded, names)
 
 
 def is_cost(name: str) -> bool:
-    """Whether a column is called what an output costs, which stands beside its score: latency_ms, total_tokens."""
+    """Whether a column has a name of costs, which tables have beside scores: latency_ms, total_tokens."""
     return not COSTS.isdisjoint(_MARKS.sub(" ", name.lower()).split())
 
 
 def is_predicted(name: str) -> bool:
-    """Whether a column is called what predictions are, of whichever system: `y_pred_new`, `prediction_a`."""
+    """Whether a column has a name of predictions, of any system: `y_pred_new`, `prediction_a`."""
     return any(folded(name).startswith(folded(one)) for one in PREDICTED)
 
 
 def is_key(name: str) -> bool:
-    """Whether a column is called what keys are: in the list, or anything that ends in id and is no run or system.
+    """Whether a column has a name of keys: one in the list, or one that ends in id and is not a run or system.
 
     >>> [is_key(name) for name in ("qid", "ticketId", "run_id", "valid")]
     [True, True, False, False]

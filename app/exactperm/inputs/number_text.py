@@ -1,9 +1,8 @@
-"""Numbers in files as text: exact, missing, or refused; rounded only by the option `decimals`.
+"""Read numbers from text: exact, missing, or refused; rounded only by the option `decimals`.
 
-Integral text is an integer, other decimal text the nearest double, whose shortest form is what was written; true is 1
-and false 0, as in JSON. Missing is missing (null, NaN, an empty field, NOANSWER) and never zero. How a table writes its
-numbers (points or decimal commas, percent signs or none) is looked at over all columns that are compared, so that they are
-read alike; a guess is made only where the numbers can mean nothing else, and is noted.
+Integral text becomes an integer, other decimal text the nearest double; true is 1 and false 0, as in JSON. Missing values (null, NaN,
+an empty field, NOANSWER) are never zero. The style of numbers (points or decimal commas, percent signs or not) is determined over all
+compared columns, so that they are read in the same way; it is guessed only if unambiguous, with a note.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from .quoting import quoted
 if TYPE_CHECKING:
     from .reader import ReaderOptions
 
-# Numbers that are not zero and that the nearest double is: 1e-400. Wherever numbers are read they are refused. Parsers of JSON give 0.0
-# for them, so that the text is searched: a negative exponent of 300 or more, or 24 zeros.
+# Nonzero numbers whose nearest double is zero, such as 1e-400, are refused everywhere. JSON parsers return 0.0 for them, so the text is
+# searched: a negative exponent of 300 or more, or 24 zeros.
 
 CODE = "number_too_small"
 DETAIL = (
@@ -36,7 +35,7 @@ DETAIL = (
 )
 MOST_NAMED = 5
 _ZEROS = "0" * 24
-# Each begins with what is searched for first, as it is.
+# Each begins with a literal that is searched for first.
 _EXPONENT = r"0*(?:[3-9][0-9]{2}|[1-9][0-9]{3,})(?=[\s,\]}<]|\Z)"
 _IN_TEXT: Any = {e: re.compile(e + _EXPONENT) for e in ("e-", "E-")}
 _IN_BYTES: Any = {e.encode(): re.compile(known.pattern.encode()) for e, known in _IN_TEXT.items()}
@@ -45,7 +44,7 @@ _TINY = object()
 
 
 def is_tiny(text: str) -> bool:
-    """Whether a text spells a number that is not zero, though its nearest double is."""
+    """Whether a text is a nonzero number whose nearest double is zero."""
     try:
         return float(text) == 0.0 and any(digit in "123456789" for digit in _MANTISSA.split(text)[0])
     except ValueError:
@@ -53,13 +52,13 @@ def is_tiny(text: str) -> bool:
 
 
 def may_hold(text: Any) -> bool:
-    """Whether there may be such a number in a text or bytes of JSON or XML; False is certain."""
+    """Whether a text or bytes of JSON or XML may hold such a number; False is certain."""
     known, zeros = (_IN_TEXT, _ZEROS) if isinstance(text, str) else (_IN_BYTES, _ZEROS.encode())
     return zeros in text or any(e in text and pattern.search(text) for e, pattern in known.items())
 
 
 def refusal(pointer: str) -> InvalidTest:
-    """The error about one."""
+    """The error about such a number."""
     return InvalidTest.at(pointer, CODE, DETAIL)
 
 
@@ -84,7 +83,7 @@ def refuse_in_json(text: str | bytes | bytearray, pointer: str = "") -> None:
         raise InvalidTest(DETAIL, flaws=tuple(flaws))
 
 
-# What tables write where there is no value: pandas' spellings (`na_values` of `read_csv`), and those of other tools; in lower case.
+# Marks of missing values in tables, in lower case: those of pandas (`na_values` of `read_csv`) and of other tools.
 
 MISSING = frozenset((
     "", "na", "n/a", "nan", "-nan", "none", "null", "noanswer", "<na>", "#n/a", "#n/a n/a", "#na", "1.#ind", "-1.#ind",
@@ -98,13 +97,13 @@ def is_missing(text: str) -> bool:
 
 
 Number = int | float
-# A number; several of one item, to be averaged; a row of counts; or None, which is missing.
+# A number; several of one item, to be averaged; a row of counts; or None if missing.
 Value = Number | tuple[Number, ...] | None
 MAX_NUMBER_CHARS = 400
 INT64 = 2**63
 EXACT_DOUBLE = 2**53
 TRUTH: Mapping[str, int] = {"true": 1, "false": 0}
-# 1,234 is 1234 to some and 1.234 to others; 0,125 is no number with a thousands separator.
+# 1,234 is ambiguous, 1234 or 1.234; 0,125 has no thousands separator.
 EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[,.'’ \u00a0\u202f]\d{3})+(?:[.,]\d+)?")
 COMMA = re.compile(r"[+-]?\d{0,30},\d{1,30}(?:[eE][+-]?\d{1,3})?")
@@ -120,7 +119,7 @@ VERDICTS = frozenset((
 
 
 def parsed(text: str) -> Number | None:
-    """The number that a text spells, or None; infinities, NaN and what is too small for a double are not numbers."""
+    """Parse a number, or return None; infinities, NaN and numbers too small for a double count as none."""
     if len(text) > MAX_NUMBER_CHARS or not text.isascii() or "_" in text:
         return None
     try:
@@ -133,7 +132,7 @@ def parsed(text: str) -> Number | None:
 
 
 def _as_json(fields: list[str]) -> list[Any] | None:
-    """As many numbers as fields, where JSON writes them so; texts may be among them."""
+    """Parse all fields at once if they are JSON; the result may include texts."""
     text = ",".join(fields)
     if "u" in text or "l" in text or may_hold(text):  # true, false and null
         return None
@@ -145,7 +144,7 @@ def _as_json(fields: list[str]) -> list[Any] | None:
 
 
 def plain_numbers(fields: list[str]) -> list[Number] | None:
-    """Numbers as JSON writes them, which `parsed` reads alike; None where any field is something else."""
+    """The numbers of fields written as in JSON, as `parsed` reads them; None if any field is different."""
     values = _as_json(fields)
     if (
         values is None
@@ -159,7 +158,7 @@ def plain_numbers(fields: list[str]) -> list[Number] | None:
 
 
 def plain_column(fields: list[str]) -> Column | None:
-    """The same as a column, None also where a column cannot keep them exactly."""
+    """`plain_numbers` as a column; None also if a column cannot hold them exactly."""
     values = _as_json(fields)
     try:
         return None if values is None else columns.numbers(values, may_hold_booleans=False)
@@ -168,9 +167,9 @@ def plain_column(fields: list[str]) -> Column | None:
 
 
 def are_data(names: Sequence[str]) -> bool:
-    """Whether the first line of a table is no header: a number is in it and no name of ids, or nothing but true and false."""
+    """Whether the first line of a table is data: it has a number and no name of ids, or only true and false."""
     if any(is_key(name) and folded(name).endswith("id") for name in names):
-        return False  # the years or the numbers of systems
+        return False  # years or numbers of systems
     truths = [name.lower() in TRUTH for name in names]
     return all(truths) or any(
         is_numeric(name) for name, truth in zip(names, truths, strict=True) if not truth
@@ -178,7 +177,7 @@ def are_data(names: Sequence[str]) -> bool:
 
 
 def is_numeric(text: str) -> bool:
-    """Whether a field is a number in any way of writing it that is read, or asked about; or true or false."""
+    """Whether a field is a number in any style that is read or asked about, or true or false."""
     text = text.strip()
     if parsed(text) is not None or text.lower() in TRUTH:
         return True
@@ -187,10 +186,10 @@ def is_numeric(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NumberReader:
-    """Reads numbers; with `decimals` rounded as numpy.round does: half to even of the double times a power of ten.
+    """A reader of numbers.
 
-    With `comma` 0,5 is a half and a point is refused; with `percent` every number has a percent sign, which is left out.
-    `number_reader` finds out how a table writes its numbers.
+    `decimals` rounds as numpy.round does: half to even of the double times a power of ten. With `comma`, 0,5 is a half and a point is
+    refused; with `percent`, every number must have a percent sign, which is dropped. `number_reader` finds the style of a table.
     """
 
     decimals: int | None = None
@@ -198,7 +197,7 @@ class NumberReader:
     percent: bool = False
 
     def plain(self, number: Any) -> Number | None:
-        """The value if it is a number that needs no rounding or checking, else None: a fast path for the usual case."""
+        """Fast path: the value if it is a number that needs no rounding or checking, else None."""
         if self.decimals is not None:
             return None
         if type(number) is int:
@@ -206,12 +205,12 @@ class NumberReader:
         return number if type(number) is float and math.isfinite(number) else None
 
     def plain_text(self, text: str) -> Number | None:
-        """`plain` of the number that a text spells."""
+        """`plain` of the number in a text."""
         return None if self.comma or self.percent else self.plain(parsed(text))
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether numbers that are written as JSON writes them are what it reads."""
+        """Whether the reader returns numbers as JSON writes them unchanged."""
         return self.decimals is None and not self.comma and not self.percent
 
     @classmethod
@@ -220,12 +219,12 @@ class NumberReader:
         return cls(options.decimals, comma=options.decimal in {",", "comma"})
 
     def note(self) -> tuple[str, ...]:
-        """What was done to the numbers, for the notes of the reading."""
+        """Notes for the reading about changes of the numbers."""
         rounded = f"Scores were rounded as numpy.round does, decimals: {self.decimals}."
         return () if self.decimals is None else (rounded,)
 
     def spelled(self, text: str) -> str:
-        """A number as JSON writes it, where this reader knows how: a point for a comma, no percent sign."""
+        """Rewrite a number as in JSON: a point for a decimal comma, no percent sign."""
         if self.percent:
             text = text[:-1].rstrip() if text.endswith("%") else ""
         if self.comma:
@@ -233,7 +232,7 @@ class NumberReader:
         return text
 
     def of_text(self, text: str, pointer: str) -> Number | None:
-        """The number in a field, None when it is missing; raises InvalidTest where it is no finite number."""
+        """The number in a field, None if missing; raises InvalidTest if it is not a finite number."""
         stripped = text.strip()
         value = parsed(self.spelled(stripped))
         if value is None:
@@ -256,7 +255,7 @@ class NumberReader:
         return self._rounded(value, pointer)
 
     def of_json(self, value: Any, pointer: str) -> Number | None:
-        """The number that a JSON value is: true is 1, false 0, null and NaN are missing; raises InvalidTest of anything else."""
+        """The number of a JSON value: true is 1, false 0, null and NaN are missing; raises InvalidTest for other values."""
         if isinstance(value, bool):
             value = int(value)
         if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -282,13 +281,13 @@ class NumberReader:
         return value
 
 
-# How a table writes its numbers
+# The style of numbers in a table
 
 
 def number_reader(
     columns: Iterable[Sequence[str]], options: ReaderOptions, label: str, notes: list[str]
 ) -> NumberReader:
-    """The reader of the numbers in these columns of text; what it makes of them is added to `notes`."""
+    """The reader of the numbers in these columns of text; adds its interpretation to `notes`."""
     reader = NumberReader.of(options)
     odd: set[str] = set()
     points = False
@@ -320,11 +319,11 @@ def number_reader(
     return replace(reader, comma=comma, percent=bool(percents))
 
 
-# What to say of a text that is none
+# Hints for texts that are not numbers
 
 
 def _why(text: str, *, comma: bool, percent: bool) -> str:
-    """One sentence or two; `comma` and `percent` say how the other numbers are written."""
+    """One or two sentences; `comma` and `percent` are the style of the other numbers."""
     text, whole = text.removesuffix("%").rstrip() if percent else text, text
     if percent and not whole.endswith("%") and any(map(str.isdigit, whole)):
         return "Other scores have a percent sign: write it in all lines, or in none."
@@ -342,16 +341,19 @@ def _why(text: str, *, comma: bool, percent: bool) -> str:
     if not percent and PERCENT.fullmatch(text):
         return "Percent signs are not read here: leave them out, in all lines."
     if SPREAD.search(text):
-        return "A mean with its deviation is an average and no item: give the scores of the items, or of the runs, each on its own line."
+        return (
+            "A mean with its deviation is an average, not an item: give the scores of the items, or of "
+            "the runs, each on its own line."
+        )
     if SHEET_ERROR.fullmatch(text):
-        return "It is an error of a spreadsheet: mend its cell; or leave it empty if there is no score."
+        return "This is a spreadsheet error: correct the cell, or leave it empty if there is no score."
     folded = text.lower()
     if folded in NOTHING:
         return "If there is no value, leave the field empty, or write NA."
     if folded in VERDICTS:
         return "Write 1 and 0, or true and false."
     if text.startswith("−"):
-        return "A minus is written as a hyphen."
+        return "Write a minus as a hyphen."
     if INFINITY.fullmatch(text):
         return "Infinite scores have no mean."
-    return "Labels have statistics of their own, such as accuracy (`statistic`)." if text.isalpha() else ""
+    return "Labels need another statistic, such as accuracy (`statistic`)." if text.isalpha() else ""

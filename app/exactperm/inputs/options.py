@@ -1,7 +1,6 @@
-"""The options of the readers in words: the help of the command line, the page and the OpenAPI document are made of it.
+"""Describe the options of the readers, for the help of the command line, the page and the OpenAPI document.
 
-Their types and defaults in Python are the fields of `reader.ReaderOptions`; a test holds the two together. Nothing here
-imports a library.
+The Python types and defaults are the fields of `reader.ReaderOptions`; a test compares the two. Nothing here imports a library.
 """
 
 from __future__ import annotations
@@ -13,9 +12,10 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class ReaderOption:
-    """One option: `title` labels its control, `help` says what it does, `choices` are its values with their titles.
+    """One option:
 
-    Where `is_open`, the choices are not all that is read. `default` is empty where the reader decides.
+    `title` labels its control, `help` describes it, `choices` are its values with titles. If `is_open`, other values are also read.
+    `default` is empty if the reader decides.
     """
 
     name: str
@@ -27,7 +27,7 @@ class ReaderOption:
     is_open: bool = False
 
     def described(self) -> dict[str, Any]:
-        """As `GET /v1/meta` shows it."""
+        """The form in `GET /v1/meta`."""
         choices = [{"value": value, "title": title} for value, title in self.choices.items()]
         return {
             "name": self.name, "title": self.title, "help": self.help, "choices": choices, "default": self.default, "type": self.type,

@@ -1,9 +1,9 @@
-"""Tables whose rows are no items: averages over all, which cannot be tested; and tables of outcomes, which can.
+"""Handle tables whose rows are not items: refuse averages, and unroll tables of outcomes.
 
-A table of outcomes says how often both systems, one of them or none was right; it is unrolled into items that are 1 or 0. A 2x2 table
-has an outcome for each row and each column, and counts in its cells, with sums in the margins or without; a table of frequencies has a
-row for each pair of outcomes, and a column of counts. So have `{"b": 30, "c": 22}` and all four of a, b, c, d, as McNemar's test has
-them.
+A table of outcomes counts how often both systems, one of them or neither was right; it is unrolled into items that are 1 or 0. A 2x2
+table has an outcome for each row and column, and counts in its cells, with or without sums in the margins; a table of frequencies has a
+row for each pair of outcomes, and a column of counts. `{"b": 30, "c": 22}` and all four of a, b, c, d, as in McNemar's test, are also
+counts.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ..statistics.names import of_name, says_nothing
 from .names import CONTEXT, FREQUENCY, INDEX, find, is_one_of
 from .quoting import quoted
 
-# Averages, by the names of metrics in a row, in an object or beside the numbers
+# Recognise averages by the names of metrics in a row, in an object or beside the numbers
 
 CODE = "averages_only"
-# What a column of names of metrics is called.
+# Names of columns with names of metrics.
 METRIC = ("metric", "metrics", "metric_name", "measure")
 DIGITS = re.compile(r"\d+")
-# What the Trainer of transformers writes beside its metrics, in all_results.json.
+# Members beside metrics in all_results.json of the Trainer of transformers.
 OF_TRAINING = re.compile(r"(?:[a-z]+_)?(?:runtime|samples|total_flos|(?:samples|steps)_per_second)|epoch")
 MOST_METRICS = 100  # more rows than any tool has metrics
 NAMED = 3
@@ -37,7 +37,7 @@ ADVICE = (
 
 
 def are_metrics(names: Collection[object]) -> bool:
-    """Whether these name metrics and no items: at least half by known metrics, or all of them by their words.
+    """Whether these are names of metrics rather than items: at least half are known metrics, or all consist of words of metrics.
 
     >>> are_metrics(["accuracy", "loss"]), are_metrics(["loss", "total"]), are_metrics(["BLEU", "q1", "q2"]), are_metrics(["1", "2"])
     (True, True, False, False)
@@ -59,17 +59,17 @@ def are_metrics(names: Collection[object]) -> bool:
 
 
 def refuse_metrics_for_ids(ids: Collection[str], pointer: str, where: str = "") -> None:
-    """Refuse scores by id where the ids are names of metrics; raises InvalidTest at the pointer."""
+    """Refuse scores by id if the ids are names of metrics; raises InvalidTest at the pointer."""
     if are_metrics(ids):
         named = ", ".join(map(quoted, list(ids)[:NAMED]))
         verb = "names" if len(ids) == 1 else "name"
-        raise InvalidTest.at(pointer, CODE, f"{where}{named} {verb} metrics and no items. {ADVICE}")
+        raise InvalidTest.at(pointer, CODE, f"{where}{named} {verb} metrics, not items. {ADVICE}")
 
 
 def refuse_summaries(
     columns: Mapping[str, Sequence[object]], key: Sequence[str], scores: str, pointer: str, where: str
 ) -> None:
-    """Refuse a table or records of averages: each row is a metric, or the only one has no id, and its numbers are named after metrics."""
+    """Refuse a table or records of averages: each row is a metric, or the only row has no id and its numbers have names of metrics."""
     scored = columns.get(scores, ())
     rows = len(scored)
     if rows > MOST_METRICS or any(isinstance(score, list) for score in scored):
@@ -96,9 +96,9 @@ RIGHT = frozenset(("right", "correct", "pass", "passed", "yes", "true", "1", "su
 WRONG = frozenset((
     "wrong", "incorrect", "fail", "failed", "no", "false", "0", "failure", "unsolved", "miss", "error",
 ))  # fmt: skip
-# What U and V got right.
+# Whether U and V were right.
 CELLS = {"a": (1, 1), "b": (1, 0), "c": (0, 1), "d": (0, 0)}
-# What R and pandas call the margins of a table.
+# Names of margins of tables in R and pandas.
 MARGINS = ("sum", "all", "total", "totals")
 MOST_ROWS = 4
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
@@ -108,7 +108,7 @@ ROWS, COLUMNS = "rows", "columns"  # the systems of a 2x2 table
 
 @dataclass(frozen=True, slots=True)
 class Unrolled:
-    """A row for each item; `origin` is the row of the table that it comes from."""
+    """A row for each item; `origin` has the row of the table from which each was made."""
 
     header: list[str]
     rows: list[list[str]]
@@ -117,7 +117,7 @@ class Unrolled:
 
 
 def outcome_of(text: str) -> bool | None:
-    """Whether a name or a value says right (True) or wrong; None where it says neither, or both.
+    """Whether a name or value means right (True) or wrong (False); None if neither, or both.
 
     >>> outcome_of("new right"), outcome_of("False"), outcome_of("arc"), outcome_of("not correct")
     (True, False, None, False)
@@ -132,7 +132,7 @@ def outcome_of(text: str) -> bool | None:
 def unrolled(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, has_header: bool = True
 ) -> Unrolled | None:
-    """The items of a table of outcomes, without `has_header` a 2x2 table of 0 and 1; None of any other table. Raises InvalidTest, BodyTooLarge."""
+    """Unroll a table of outcomes (without `has_header` a 2x2 table of 0 and 1); None for any other table. Raises InvalidTest, BodyTooLarge."""
     if not rows or not 2 <= len(header) <= MOST_ROWS:
         return None
     if not has_header:
@@ -142,7 +142,7 @@ def unrolled(
 
 
 def _cells(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unrolled | None:
-    """The items of one row of b and c, or of all of a, b, c and d."""
+    """Unroll one row of b and c, or of all of a, b, c and d."""
     if len(rows) > 1 or not {"b", "c"} <= set(header) <= CELLS.keys():
         return None
     counts = [_count(field) for field in rows[0]]
@@ -150,7 +150,7 @@ def _cells(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unrolled | N
         return None
     columns = columns_of(dict(zip(header, counts, strict=True)))
     items = [[str(u), str(v)] for u, v in zip(*columns.values(), strict=True)]
-    note = "b and c say how many items only u, and only v, gets right."
+    note = "b and c count the items that only u, and only v, gets right."
     return Unrolled(["u", "v"], items, [0] * len(items), note) if items else None
 
 
@@ -166,7 +166,7 @@ def _two_by_two(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unrolle
     table = np.array(counts, dtype=np.int64)
     wrong = right and (table[:, 2] != table[:, :2].sum(axis=1)).any()
     if wrong or (below and (table[2] != table[:2].sum(axis=0)).any()):
-        detail = "This is a 2x2 table of outcomes, and its margins are not the sums of its cells."
+        detail = "The margins of this 2x2 table of outcomes are not the sums of its cells."
         raise InvalidTest.at("", "inconsistent_counts", detail)
     called = [_system_of([row[0] for row in rows[:2]]), _system_of(header[1:3])]
     named = f" (rows: {quoted(called[0])}, columns: {quoted(called[1])})" if all(called) else ""
@@ -180,7 +180,7 @@ def _two_by_two(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unrolle
 
 
 def _system_of(names: Sequence[str]) -> str:
-    """What the names of outcomes share: `old`, of `old right` and `old wrong`."""
+    """The words that names of outcomes share: `old`, of `old right` and `old wrong`."""
     own = [name.split() for name in names]
     return " ".join(word for word in own[0] if word in own[1])
 
@@ -194,19 +194,19 @@ def _frequencies(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Unroll
     counts = [_count(row[list(header).index(column)]) for row in rows]
     pairs = [[_number_of(row[at]) for at in kept] for row in rows]
     values = [{pair[at] for pair in pairs} for at in (0, 1)]
-    # Two data sets with their numbers of items have two values each as well.
+    # Two data sets with numbers of items also have two values each.
     outcomes = values[0] | values[1] <= {"0", "1"}
     several = [len(own) for own in values] == [2, 2] and len(rows) > 2
     differ = len({tuple(pair) for pair in pairs}) == len(rows)
     if None in counts or "" in values[0] | values[1] or not differ or not (outcomes or several):
         return None
     cells = [(pair, n or 0, at) for at, (pair, n) in enumerate(zip(pairs, counts, strict=True))]
-    note = f"The column {quoted(column)} says how many items each row stands for."
+    note = f"The column {quoted(column)} counts the items of each row."
     return _items([header[at] for at in kept], cells, note)
 
 
 def _number_of(field: str) -> str:
-    """A number as it is written, 1 and 0 of outcomes; empty for any other text."""
+    """A number as written, 1 and 0 for outcomes; empty for any other text."""
     outcome = outcome_of(field)
     if outcome is not None:
         return str(int(outcome))
@@ -226,7 +226,7 @@ def _items(header: list[str], cells: list[tuple[list[str], int, int]], note: str
 
 
 def _total(counts: Iterable[int]) -> int:
-    """How many items there are; raises BodyTooLarge."""
+    """The number of items; raises BodyTooLarge."""
     n = sum(counts)
     if n > MOST_ITEMS:
         raise BodyTooLarge(f"The table counts {n:,} items; at most {MOST_ITEMS:,} are allowed.")
@@ -234,14 +234,20 @@ def _total(counts: Iterable[int]) -> int:
 
 
 def columns_of(cells: Mapping[str, Any]) -> dict[str, list[int]]:
-    """The scores of both systems, of counts b (U alone is right) and c (V alone), and a (both) and d (neither); raises InvalidTest."""
+    """Unroll counts b (only U is right) and c (only V), a (both) and d (neither) into scores; raises InvalidTest."""
     for name in CELLS:
         if type(cells.get(name, 0)) is not int or cells.get(name, 0) < 0:
-            detail = f"{name} counts items, as b counts those that only U gets right: a whole number is needed, 0 or more."
+            detail = (
+                f"{name} must be a number of items (b is that of items which only U gets right): a "
+                "whole number from 0."
+            )
             raise InvalidTest.at(f"/{name}", "not_a_count", detail)
-    if ("a" in cells) != ("d" in cells):  # nobody knows how many items the other one counts
+    if ("a" in cells) != ("d" in cells):  # the count of the other is unknown
         lacking, other = ("d", "a") if "a" in cells else ("a", "d")
-        detail = f"There is {other} and no {lacking}: give all of a, b, c and d, which counts the items that both get wrong, or b and c alone."
+        detail = (
+            f"There is {other} but no {lacking}: give all of a, b, c and d (the items that both get "
+            "wrong), or only b and c."
+        )
         raise InvalidTest.at(f"/{lacking}", "missing_field", detail)
     _total(cells.get(name, 0) for name in CELLS)
     return {

@@ -1,4 +1,4 @@
-"""How messages quote what a caller sent."""
+"""Quote parts of requests in messages."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ NAMED = 5
 
 
 def quoted(value: object) -> str:
-    """An id, a name or a value in quotes: escaped, and cut at 40 characters, so that a message does not echo a body."""
+    """Quote an id, a name or a value: escaped, and cut at 40 characters, so that a message does not echo a body."""
     text = value if isinstance(value, str) else str(value)
     return json.dumps(text if len(text) <= QUOTED_CHARS else text[:QUOTED_CHARS] + "…")
 
 
 def quoted_apart(one: str, other: str) -> tuple[str, str]:
-    """Two texts that differ, in quotes; long ones are cut so that the first difference is seen."""
+    """Quote two texts that differ; long ones are cut so that the first difference is visible."""
     if quoted(one) != quoted(other):
         return quoted(one), quoted(other)
     same = next((at for at, (mine, its) in enumerate(zip(one, other, strict=False)) if mine != its), None)
@@ -28,17 +28,17 @@ def quoted_apart(one: str, other: str) -> tuple[str, str]:
 
 
 def _end(text: str, start: int) -> str:
-    """A text from somewhere inside it on."""
+    """Quote a text from `start` on."""
     part = text[start : start + QUOTED_CHARS]
     return json.dumps(f"…{part}{'…' if len(text) > start + QUOTED_CHARS else ''}")
 
 
 def some(names: Sequence[object], most: int = NAMED) -> str:
-    """A few names in quotes, and how many more there are."""
+    """Quote a few names, and count the rest."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(map(quoted, names[:most])) + more
 
 
 def escaped(name: object) -> str:
-    """A name as one token of a JSON pointer (RFC 6901, section 3), cut to a length that does not echo."""
+    """Escape a name as a token of a JSON pointer (RFC 6901, section 3), cut to 40 characters."""
     return pointer_token(str(name)[:QUOTED_CHARS])
