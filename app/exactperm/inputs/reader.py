@@ -1,4 +1,4 @@
-"""The input and output of a reader: files in their roles, options, and a reading with notes on how it was made.
+"""Define the input and output of a reader: files in their roles, options, and a reading with notes on its making.
 
 Pointers are `/files/<role>/line/<n>[/<field>]` for files of lines (counted from one), and `/files/<role>/<JSON pointer>` for one JSON
 document.
@@ -34,7 +34,7 @@ UTF8_BOM = b"\xef\xbb\xbf"
 OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff")
 ZIP_MAGIC = b"PK"
 READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# What zipfile raises on archives that are truncated or malicious; RuntimeError asks for a password.
+# Exceptions of zipfile on truncated or malicious archives; RuntimeError asks for a password.
 DAMAGED = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, IndexError, OverflowError, RuntimeError,
 )  # fmt: skip
@@ -45,9 +45,10 @@ Parsed = TypeVar("Parsed")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file in its role: `u`, `v`, `gold`, `qrels`, …, or `file` when it holds both systems; or a whole body.
+    """One file in its role:
 
-    `memo` holds what was parsed of a file that is read again, beside another one; None where it is read once (`parsed_once`).
+    `u`, `v`, `gold`, `qrels`, …, or `file` if it holds both systems; or a whole body. `memo` caches the parsed content of a file that
+    is read again with other files (`parsed_once`); None if the file is read once.
     """
 
     role: str
@@ -63,7 +64,7 @@ class Source:
 
     @property
     def label(self) -> str:
-        """Its role and name, for notes and errors."""
+        """The role and name, for notes and errors."""
         if self.is_body:
             return "the body"
         return f"{self.role} ({self.name[:SHOWN_NAME_CHARS]})" if self.name else self.role
@@ -77,7 +78,7 @@ class Source:
         return "/".join((self.pointer, *map(escaped, below)))
 
     def text(self, notes: list[str]) -> str:
-        """The content as text; raises MalformedBody where it is not UTF-8, or has NUL characters."""
+        """The content as text; raises MalformedBody if it is not UTF-8, or has NUL characters."""
         content = self.content
         if content.startswith(UTF8_BOM):
             notes.append(f"{self.label}: it starts with a byte order mark, which was left out.")
@@ -95,7 +96,7 @@ class Source:
         return text
 
     def lines(self, notes: list[str]) -> list[str]:
-        r"""The lines, without their ends (\n or \r\n, nothing else: texts hold U+2028 and U+0085)."""
+        r"""The lines without their ends (only \n or \r\n: texts may hold U+2028 and U+0085)."""
         lines = [line.removesuffix("\r") for line in self.text(notes).split("\n")]
         if lines[-1] == "":
             lines.pop()
@@ -108,24 +109,24 @@ class Source:
         return InvalidTest.at(self.pointer, "no_items", f"{self.label}: there is nothing in this file.")
 
     def too_large(self, why: str) -> BodyTooLarge:
-        """The refusal of a file that holds more than allowed."""
+        """The refusal of a file above a limit."""
         detail = f"{self.label}: {why}"
         return BodyTooLarge(detail, flaws=(Flaw(self.pointer, "file_too_large", detail),))
 
     def refuse_more(self, n: int, most: int) -> None:
-        """Refuse more items than the limit, before they are read; raises BodyTooLarge."""
+        """Refuse more items than the limit before reading them; raises BodyTooLarge."""
         if n > most:
             raise self.too_large(f"it holds at least {n:,} items; at most {most:,} are allowed.")
 
     def malformed(self, line: int, code: str, detail: str) -> MalformedBody:
-        """An error about bytes that cannot be read at all."""
+        """An error about unreadable bytes."""
         detail = f"{self.label}: {detail}"
         return MalformedBody(detail, flaws=(Flaw(self.line(line), code, detail),))
 
     def refused(
         self, at: int | str, code: str, detail: str, *below: object, choices: tuple[Choice, ...] = ()
     ) -> InvalidTest:
-        """The refusal of a line, of what is at a path of the file, or of something below; of the file where the path is empty."""
+        """The refusal of a line, of the value at a path, or of something inside it; of the file if the path is empty."""
         where, path = (f"line {at:,}", f"line/{at}") if isinstance(at, int) else (in_words(at), at)
         pointer = "/".join((self.pointer, *filter(None, (path, *map(escaped, below)))))
         return InvalidTest.at(
@@ -133,20 +134,20 @@ class Source:
         )
 
     def decoded(self, notes: list[Any]) -> Any:
-        """The value of the one JSON text that it is; raises MalformedBody."""
+        """The value of the file as one JSON text; raises MalformedBody."""
         return json_text.decoded(self.text(notes), self.pointer, self.label)
 
     def document(self, notes: list[Any]) -> dict[str, Any]:
-        """The one JSON object that it is; raises MalformedBody, or InvalidTest where it is none."""
+        """The file as one JSON object; raises MalformedBody, or InvalidTest if it is another value."""
         value = self.decoded(notes)
         if not isinstance(value, dict):
-            raise self.refused("", "not_an_object", "this is not one JSON object.")
+            raise self.refused("", "not_an_object", "this is not a JSON object.")
         return value
 
     def objects(
         self, value: Any, path: str = "", code: str = "not_a_list"
     ) -> list[tuple[str, dict[str, Any]]]:
-        """The objects of a list, with their paths; raises InvalidTest with the code where it is another thing."""
+        """The objects of a list, with their paths; raises InvalidTest with `code` if the value is not a list of objects."""
         if isinstance(value, list) and all(isinstance(one, dict) for one in value):
             return [(f"{path}/{index}" if path else str(index), one) for index, one in enumerate(value)]
         below = filter(None, path.split("/"))
@@ -154,7 +155,7 @@ class Source:
 
 
 def in_words(path: str) -> str:
-    """A path below a file as a sentence calls it: `line/7` is line 7."""
+    """A path in a file for messages: `line/7` is line 7."""
     head, _, rest = path.partition("/")
     number, _, below = rest.partition("/")
     if head not in {"line", "row"} or not number.isdecimal():
@@ -170,9 +171,9 @@ def sources(files: Mapping[str, UploadedFile]) -> dict[str, Source]:
 
 
 def parsed_once(parse: Callable[Concatenate[Source, P], Parsed]) -> Callable[Concatenate[Source, P], Parsed]:
-    """Parse a source with a memo once: asked again, a copy of what was made of it, and its notes once more.
+    """Decorate a parser so that a source with a memo is parsed once; later calls return a copy of the result and repeat its notes.
 
-    Lists among the arguments are of notes; other files beside the source are the same in all calls.
+    Lists among the arguments are lists of notes; the other files are the same in all calls.
     """
 
     @wraps(parse)
@@ -210,11 +211,10 @@ MAX_ITEMS = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """An uploaded file; its content is already decompressed.
+    """An uploaded file with decompressed content.
 
-    `folder` is the part of its path that the caller sent before the name: it is only ever read as a name. `parts` are
-    the files of a role that has several, which then has no content of its own. `is_body`: it is the body of a request, and no file of a form.
-    `memo` is as in `Source`.
+    `folder` is the part of the sent path before the name; it is only used as a name. `parts` are the files of a role with several,
+    whose content is then empty. `is_body`: this is the body of a request, not a file of a form. `memo` is as in `Source`.
     """
 
     name: str
@@ -226,12 +226,12 @@ class UploadedFile:
 
     @property
     def path(self) -> str:
-        """Its name, with the folder where it has one."""
+        """The name, with the folder if there is one."""
         return f"{self.folder}/{self.name}" if self.folder else self.name
 
 
 def range_of(text: str | None) -> tuple[float, float] | None:
-    """Two numbers between a comma, the smaller one first; None for any other text."""
+    """Parse two numbers separated by a comma, the smaller first; None for any other text."""
     try:
         parts = ("0,1" if text is None else text).split(",")
         low, high = map(float, parts)
@@ -243,11 +243,11 @@ def range_of(text: str | None) -> tuple[float, float] | None:
 
 @dataclass(frozen=True, slots=True)
 class ReaderOptions:
-    """How to read. An option that the format does not use is refused, not ignored. Raises InvalidTest at `/options/<name>`."""
+    """Options of readers. An option that the format does not use is refused, not ignored. Raises InvalidTest at `/options/<name>`."""
 
     statistic: str | None = None
-    metric: str | None = None  # which number of an item: a metric's name, a CoNLL-U column, a count
-    metric_u: str | None = None  # of two metrics of one log
+    metric: str | None = None  # the number of an item: a metric, a CoNLL-U column, a count
+    metric_u: str | None = None  # to compare two metrics of one log
     metric_v: str | None = None
     measure: str | None = None  # TREC
     filter: str | None = None  # lm-evaluation-harness
@@ -257,24 +257,24 @@ class ReaderOptions:
     path: str | None = None  # of the list of items in a JSON document: results.items
     sheet: str | None = None  # of a workbook; any format may be in one
     scorer: str | None = None  # Inspect
-    system_u: str | None = None  # which of several systems (or columns) in one file
+    system_u: str | None = None  # the systems (or columns) to compare, of several in one file
     system_v: str | None = None
     id_column: str | None = None
     score_column: str | None = None
     system_column: str | None = None
     delimiter: str | None = None
-    decimal: str | None = None  # how decimals are written: 0.5 or 0,5
+    decimal: str | None = None  # the decimal mark: 0.5 or 0,5
     gold_column: str | None = None  # labels, human scores, times
     event_column: str | None = None
     label_column: str | None = None  # people's labels beside a judge's scores: one column, or u's:v's
     covariates: str | None = None  # columns between commas, each one or u's:v's
     correction: str = AUTO_SHARE  # lambda of labels: a number, or auto
-    groups: str | None = None  # a column; segment, system or none of mt-metrics-eval
-    clusters: str | None = None  # document, call, or the column, field or metadata key that says it
+    groups: str | None = None  # a column; for mt-metrics-eval segment, system or none
+    clusters: str | None = None  # document, call, or a column, field or metadata key
     on_missing: OnMissingOutcome = "error"
     on_mismatch: Literal["error", "drop", "keep"] = "error"
-    missing_range: str | None = None  # what a missing outcome may be, with on_missing bounds: "0,1"
-    decimals: int | None = None  # round scores to so many decimals
+    missing_range: str | None = None  # the range of missing outcomes, with on_missing bounds: "0,1"
+    decimals: int | None = None  # round scores to this number of decimals
     items: Literal["sentence", "word"] = "sentence"  # CoNLL-U
     ner_mode: Literal["lenient", "strict"] = "lenient"  # strict: IOB2, IOBES or BILOU, as seqeval
     scheme: Literal["BIO", "IOB2", "IOBES", "BILOU"] = "BIO"
@@ -285,7 +285,7 @@ class ReaderOptions:
     tag_column_v: int | None = None
     reduce_epochs: Literal["mean", "max", "none"] = "mean"
     allow_incomplete: bool = False
-    # The server's, not the caller's.
+    # Limits of the server, not options of the caller.
     max_inflated_bytes: int = MAX_INFLATED_BYTES
     max_items: int = MAX_ITEMS
 
@@ -321,7 +321,7 @@ class ReaderOptions:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """What a missing outcome may be."""
+        """The range of missing outcomes."""
         return range_of(self.missing_range) or DEFAULT_RANGE
 
     @property
@@ -356,7 +356,7 @@ class ReaderOptions:
         return frozenset(name for name in OPTION_NAMES if getattr(self, name) != getattr(_DEFAULTS, name))
 
     def names_column(self, name: str) -> bool:
-        """Whether an option chooses the column or field `name`, which then is what the option says."""
+        """Whether an option chooses the column or field `name`, which gives it that role."""
         chosen = (getattr(self, option) for option in COLUMN_OPTIONS)
         return name in {given.strip().lower() for given in chosen if given is not None}
 
@@ -375,7 +375,7 @@ def _refused(name: str, detail: str) -> InvalidTest:
 
 @dataclass(frozen=True, slots=True)
 class RoleQuestion:
-    """What has to be said so that a gate knows the candidate, and both ways to say it."""
+    """The question which system is the candidate of a gate, with both answers."""
 
     detail: str
     choices: tuple[Choice, ...]
@@ -383,7 +383,7 @@ class RoleQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was done although the data do not say it for certain: a warning of a test or a board, a question of a gate."""
+    """An interpretation of which the data are no proof: a warning of a test or a board, a question of a gate."""
 
     code: str
     detail: str
@@ -393,18 +393,16 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the files say, and how they were read.
+    """The data of files, and how they were read.
 
-    `facts` tell how many items were read, what was skipped and why, and what was chosen for the caller; `notes` are their
-    sentences.
-    `names` are those the files give to the systems, if they do. `statistic_read` says that the option `statistic`
-    chose what was read (`upos`, `wer`), so that `default_statistic` is the one to compute.
-
-    `metric` is what was measured, in the field's own words: of scores, whatever is computed of them; of counts, of
-    `default_statistic` only. None where nobody said more than "score". `higher_is_better` is what the format itself
-    knows of it. `role_question` is None where the files, their names or the options tell which system is U; else
-    what has to be said so that a gate knows the candidate; so is `direction_question` of what is better. `file_names` are those of u and v, where each has a file, and `score_names` those of their columns or fields. `findings` are what was done without certainty;
-    `id_column` is the option that says what only both files together show.
+    `facts` report the number of items, what was skipped and why, and what was chosen for the caller; `notes` are their sentences.
+    `names` are the names of the systems in the files, if any. `statistic_read`: the option `statistic` chose what was read (`upos`,
+    `wer`), so `default_statistic` is computed. `metric` is the metric's usual name: for scores with any statistic, for counts with
+    `default_statistic` only; None if it is only known as "score". `higher_is_better` is the direction if the format determines it.
+    `role_question` is None if the files, their names or the options show which system is U, else the question that a gate must ask;
+    `direction_question` is likewise about the direction. `file_names` are those of u and v if each has a file, and `score_names` those
+    of their columns or fields. `findings` are uncertain interpretations; `id_column` is the option that states what only both files
+    together show.
     """
 
     kind: Kind
@@ -426,20 +424,20 @@ class Reading:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The facts in words."""
+        """The facts as sentences."""
         return sentences(self.facts)
 
 
 def no_bounds() -> InvalidTest:
-    """The refusal of `on_missing` bounds for data that are not scores."""
+    """The refusal of `on_missing` bounds for data other than scores."""
     detail = (
-        "Missing outcomes have bounds in scores alone: set `on_missing=drop`, or give one score per item."
+        "Missing outcomes have bounds only for scores: set `on_missing=drop`, or give one score per item."
     )
     return InvalidTest.at("/options/on_missing", "no_missing_bounds", detail)
 
 
 def choose_metric(options: ReaderOptions, names: list[str]) -> InvalidTest:
-    """The refusal of a format whose metrics are statistics of its own: `statistic` names one, and `metric` does as well."""
+    """Check formats whose metrics are statistics: both `statistic` and `metric` may name one."""
     option = "statistic" if options.metric is None else "metric"
     return choose(f"/options/{option}", option, option, names, code="choose_metric")
 
@@ -447,7 +445,7 @@ def choose_metric(options: ReaderOptions, names: list[str]) -> InvalidTest:
 def only_or_chosen(
     names: list[str], wanted: str | None, pointer: str, option: str, what: str, several: str = ""
 ) -> str:
-    """The name that was chosen, or the only one there is; raises InvalidTest that lists them (see `choose`)."""
+    """The chosen name, or the only one; raises InvalidTest that lists them (see `choose`)."""
     if wanted is None and len(names) > 1:
         raise choose(pointer, option, what, names, several)
     chosen = names[0] if wanted is None else wanted
@@ -460,10 +458,9 @@ def choose(
     pointer: str, option: str, what: str, names: list[str], why: str = "", code: str | None = None, values: Sequence[str] |
     None = None, first: tuple[Choice, ...] = (),
 ) -> InvalidTest:  # fmt: skip
-    """The refusal when something must be chosen; it lists the choices, those that are `first` before them.
+    """The refusal that asks for a choice; it lists the choices, after those in `first`.
 
-    `values` are what the option takes for them, in the order of the names, where these are not what it takes; none
-    where one choice is not all that is needed.
+    `values` are the values of the option in the order of the names, if these differ; empty if one choice is not enough.
     """
     detail = f"{why}Choose the {what} ({marked(option)}); there {'is' if len(names) == 1 else 'are'}: {some(names, MAX_CHOICES)}."
     taken = names if values is None else values

@@ -1,7 +1,7 @@
-"""Which column of a frame is what: keys and runs, clusters and weights, systems, and the scores that are left.
+"""Determine the roles of the columns of a frame: keys and runs, clusters and weights, systems, and the remaining scores.
 
-The order of decisions, and what is certain, asked about or refused, is that of a table of evidence: names first
-(`names`), then what the columns show within each system, then what they show between systems. What is guessed is noted.
+Evidence is used in this order: names (`names`), then values within each system, then values of both systems. Guesses are noted;
+ambiguous columns are refused with a question.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from .number_text import parsed
 from .quoting import quoted
 from .reader import ReaderOptions, choose
 
-# So many rows make chance unlikely where a column of texts is the same set in both files.
+# With this number of rows, equal sets of texts in both files are unlikely to be chance.
 CERTAIN_ROWS = 5
-# Columns that together make a key, at most; of so many.
+# The most columns of a joint key, and the most columns that are tried.
 MOST_PARTS, MOST_LOOKED_AT = 3, 8
 LEAST_VALUES = 3
 MOST_LABELS = 20
-# Averages are looked for in so many rows at each end of a file.
+# The number of rows at each end of a file in which to look for averages.
 END_ROWS = 100
 _MARKS = re.compile(r"[\W_]+")
-# Decimals are looked for in so many rows.
+# The number of rows in which to look for decimals.
 LOOKED_AT = 100
 NO_KEY_OF_RUNS = (
     *names.RUN, *names.DATASET, *names.SYSTEM, *names.PREDICTED, *names.SCORE, *names.FREQUENCY, *names.CLUSTER, *names.WEIGHT,
@@ -48,11 +48,10 @@ NEVER_SCORES = (
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The columns that together say what an item is; none where items are told by their position.
+    """The columns that jointly identify an item; empty if items are identified by position.
 
-    Several rows of one key are its runs where `run` tells them apart, and its samples where nothing does; or items of their own
-    that are `numbered`, where they are said to be a cluster. `chosen` says that an option names the columns, `shown` that only
-    what they show beside the other side's does.
+    Several rows of one key are runs if the column `run` distinguishes them, else `samples`; or separate items of a cluster, which are
+    `numbered`. `chosen`: an option names the columns. `shown`: only a comparison with the other side identified them.
     """
 
     columns: tuple[str, ...] = ()
@@ -70,7 +69,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The columns of a frame that say what its rows are."""
+    """The columns of a frame that describe its rows."""
 
     key: Key
     cluster: str | None = None
@@ -78,7 +77,7 @@ class Places:
 
 
 class Cells(Sequence[str]):
-    """The pointers to rows of a system, below the file's; its values are in `column`."""
+    """The paths of rows of a system in its file; its values are in `column`."""
 
     def __init__(self, frame: Frame, rows: Rows, column: str, places: Places) -> None:
         self.frame, self.rows, self.column, self.places = frame, rows, column, places
@@ -100,29 +99,29 @@ class Cells(Sequence[str]):
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The rows of one system, all of a frame where `rows` is None; columns that are `taken` are no keys."""
+    """The rows of one system, or all of a frame if `rows` is None; columns that are `taken` cannot be keys."""
 
     frame: Frame
     taken: frozenset[str | None] = frozenset()
     rows: Rows | None = None
 
     def find(self, name: str) -> str | None:
-        """The column of this name, if it may be a key."""
+        """The column of this name, if it can be a key."""
         found = self.frame.find((name,))
         return None if found in self.taken else found
 
     @property
     def n(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return self.frame.n if self.rows is None else len(self.rows)
 
     def keys(self, columns: Sequence[str]) -> Sequence[Hashable] | None:
-        """The keys of the rows; None where a value is none."""
+        """The keys of the rows; None if a value cannot be a key."""
         whole = self.frame.keys_together(columns)
         return whole if whole is None or self.rows is None else taken_rows(whole, self.rows)
 
     def is_unique(self, columns: Sequence[str]) -> bool:
-        """Whether each row has another key; values that cannot be keys are refused where they are read."""
+        """Whether the keys of the rows are distinct; values that cannot be keys are refused by the reader."""
         return self.frame.is_unique(columns, self.rows)
 
 
@@ -132,7 +131,7 @@ def cluster_of(frame: Frame, options: ReaderOptions) -> str | None:
 
 
 def weight_of(frame: Frame, options: ReaderOptions) -> str | None:
-    """The column of weights: called weight, and not chosen as anything else."""
+    """The column named weight, unless an option gives it another role."""
     return None if options.names_column(names.WEIGHT[0]) else frame.find(names.WEIGHT)
 
 
@@ -185,7 +184,7 @@ def _words(name: str) -> list[str]:
 
 
 def system_of(frame: Frame, options: ReaderOptions) -> str | None:
-    """The column that names a row's system; `run` is one where it has texts."""
+    """The column that names a row's system; a column `run` of texts counts."""
     found = frame.chosen("system_column", options.system_column, names.SYSTEM)
     if options.system_column is None and found is not None and not _names_systems(frame, found):
         return None
@@ -194,7 +193,7 @@ def system_of(frame: Frame, options: ReaderOptions) -> str | None:
 
 
 def _names_systems(frame: Frame, name: str) -> bool:
-    """Whether a column with the name of one says which system a row is of; numbers do where items have a row for each."""
+    """Whether a column named as one names the system of a row: texts do, and numbers if items have a row for each."""
     if frame.is_text(name) or len(set(map(str, frame.column(name)))) == 1:
         return True
     others = [other for other in frame.names if other != name]
@@ -206,7 +205,7 @@ def _names_systems(frame: Frame, name: str) -> bool:
 
 
 def systems_shown(frame: Frame, key: Sequence[str]) -> list[str]:
-    """Columns of texts that may name the systems of a long table: with the key, or with a column of more values, they tell the rows apart."""
+    """Columns of texts that may name the systems in a long table: with the key, or with a column of more values, they distinguish the rows."""
     texts = [name for name in frame.names[:MOST_LOOKED_AT] if frame.is_text(name) and name not in key]
     if key:
         return [] if frame.is_unique(key) else [name for name in texts if frame.is_unique((*key, name))]
@@ -219,7 +218,7 @@ def systems_shown(frame: Frame, key: Sequence[str]) -> list[str]:
 
 
 def sets_of(frame: Frame, options: ReaderOptions, called: Sequence[str]) -> str | None:
-    """The column of data sets with one of these names, beside which something else says what an item is, or nothing does."""
+    """The column of data sets with one of these names, unless it is the key of the rows."""
     found = frame.find(called)
     if found is None or options.id_column is not None:
         return found
@@ -232,7 +231,7 @@ def sets_of(frame: Frame, options: ReaderOptions, called: Sequence[str]) -> str 
 
 
 def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> list[Key]:
-    """The key of each side; raises InvalidTest where one has to be chosen."""
+    """The key of each side; raises InvalidTest if one must be chosen."""
     if options.id_column is not None:
         has = [side.frame.find((options.id_column,)) is not None for side in sides]
         usual = [
@@ -251,7 +250,7 @@ def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> 
             if not _are_of_runs(sides, columns):
                 return [Key(each) for each in columns]
             first = first or columns
-    if first:  # of their runs: a column of texts with each value once, the same in both, may tell
+    if first:  # ids of runs: look for texts that are unique and the same in both files
         for name in _shared(sides) if sides[0].n >= CERTAIN_ROWS else ():
             if all(side.frame.is_text(name) for side in sides) and _are_keys(sides, (name,)):
                 return _noted(sides, (name,), notes)
@@ -264,7 +263,7 @@ def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> 
             averages = [averages_row(side.frame, each) for side, each in zip(sides, columns, strict=True)]
             if not any(averages):
                 return [Key(each) for each in columns]
-    own = [_named([side]) for side in sides]  # other names in each file, or none in one of them
+    own = [_named([side]) for side in sides]  # the names differ between the files, or one file has none
     if any(own):
         return [Key(each[0][0]) if each else Key() for each in own]
     found = _of_every_run(sides, notes) or _by_index(sides, notes) or _of_clusters(sides, options)
@@ -272,7 +271,7 @@ def keys_of(sides: Sequence[Side], options: ReaderOptions, notes: list[str]) -> 
 
 
 def _of_clusters(sides: Sequence[Side], options: ReaderOptions) -> list[Key] | None:
-    """Samples that are to swap by the column of their keys: the first of a key goes with the first of it in the other file."""
+    """The keys of samples that swap by cluster: the nth row of a cluster is paired with the nth row of it in the other file."""
     if options.clusters is None or len(sides) == 1:
         return None
     columns = [(str(cluster_of(side.frame, options)),) for side in sides]
@@ -283,14 +282,14 @@ def _of_clusters(sides: Sequence[Side], options: ReaderOptions) -> list[Key] | N
 
 
 def refuse_unknown_key(frames: Sequence[Frame], options: ReaderOptions) -> None:
-    """Refuse an `id_column` that no file has, before anything else is asked about; raises InvalidTest."""
+    """Refuse an `id_column` that no file has, before other questions; raises InvalidTest."""
     name = options.id_column
     if name is not None and all(frame.has_header and frame.find((name,)) is None for frame in frames):
         _chosen(frames[0], name)
 
 
 def _chosen(frame: Frame, option: str) -> tuple[str, ...]:
-    """The columns that `id_column` names: one, or several between commas."""
+    """The columns in `id_column`: one, or several separated by commas."""
     parts = [part.strip() for part in option.split(",")]
     if len(parts) > 1 and frame.find((option,)) is None:
         return tuple(str(frame.chosen("id_column", part)) for part in parts)
@@ -298,27 +297,27 @@ def _chosen(frame: Frame, option: str) -> tuple[str, ...]:
 
 
 def _everywhere(sides: Sequence[Side], name: str) -> list[tuple[str, ...]]:
-    """The columns of this name, one of each side; none where a side has none."""
+    """The columns of this name, one of each side; empty if a side has none."""
     found = [side.find(name) for side in sides]
     return [] if None in found else [(str(each),) for each in found]
 
 
 def _named(sides: Sequence[Side]) -> list[list[tuple[str, ...]]]:
-    """The columns that are called what keys are, in the order of the list."""
+    """The columns with names of keys, in the order of the list."""
     others = [name for name in sides[0].frame.names if is_key(name) and not is_one_of(name, names.KEY)]
     found = [_everywhere(sides, name) for name in (*names.KEY, *others)] if sides[0].frame.has_header else []
     return [columns for columns in found if columns]
 
 
 def _unique(sides: Sequence[Side], columns: Sequence[Sequence[str]]) -> bool:
-    """Whether each row of a side has another key."""
+    """Whether the keys of each side are distinct."""
     return all(side.is_unique(each) for side, each in zip(sides, columns, strict=True))
 
 
 def _same(
     sides: Sequence[Side], columns: Sequence[Sequence[str]], options: ReaderOptions | None = None
 ) -> bool:
-    """Whether the sides have the same keys; half of them where items that not all have are dropped."""
+    """Whether the sides have the same keys, or share half of them if missing items are allowed."""
     sets = [set(side.keys(each) or ()) for side, each in zip(sides, columns, strict=True)]
     common = set.intersection(*sets)
     if options is not None and options.on_missing != "error":
@@ -327,7 +326,7 @@ def _same(
 
 
 def _are_of_runs(sides: Sequence[Side], columns: Sequence[Sequence[str]]) -> bool:
-    """Whether the files have no key in common: a tool gave its rows ids of their own in each run."""
+    """Whether the files share no key, as if a tool assigned new ids in each run."""
     first, *others = (side.keys(each) or () for side, each in zip(sides, columns, strict=True))
     return any(len(own) > 0 and own[0] not in first and set(first).isdisjoint(own) for own in others)
 
@@ -335,7 +334,7 @@ def _are_of_runs(sides: Sequence[Side], columns: Sequence[Sequence[str]]) -> boo
 def _with_repeats(
     sides: Sequence[Side], named: Sequence[list[tuple[str, ...]]], options: ReaderOptions, *, parts: bool
 ) -> list[Key] | None:
-    """The key of sides where none of the named columns is unique by itself; None where its repeats are an error."""
+    """The key of sides if no named column is unique by itself; None if repeats are an error."""
     if any(_unique(sides, columns) for columns in named):
         return None
     runs = [name for name in names.RUN if _everywhere(sides, name)]
@@ -359,10 +358,10 @@ def _with_repeats(
 
 
 def _of_every_run(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
-    """The key of sides with a column of runs, of which each has a value of another column once; None where there is none.
+    """The key of sides with a column of runs, and another column with each value once per run; None if there is none.
 
-    By its name that column may be a key, or an index; any other is one where each run has all of its values, and asked about where
-    these are numbers; raises InvalidTest.
+    The other column may have the name of a key or an index. Any other column must have all of its values in each run, and is asked
+    about if these are numbers; raises InvalidTest.
     """
     runs = [(run, columns) for run in names.RUN if (columns := _everywhere(sides, run))]
     left = [name for name in sides[0].frame.names if sides[0].frame.has_header and runs]
@@ -390,13 +389,13 @@ def _of_every_run(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
 
 
 def _is_crossed(side: Side, column: tuple[str, ...], run: tuple[str, ...]) -> bool:
-    """Whether every run has every value of a column, of three or more."""
+    """Whether every run has every value of a column with three or more."""
     values, runs = (len(set(side.keys(each) or ())) for each in (column, run))
     return values >= LEAST_VALUES and runs > 1 and values * runs == side.n
 
 
 def _parts(sides: Sequence[Side], key: Sequence[tuple[str, ...]]) -> Iterator[list[tuple[str, ...]]]:
-    """Columns that may make a key of one that repeats: data sets first, then other keys, then texts."""
+    """Columns that may complete a key that repeats: data sets first, then other keys, then texts."""
     frame = sides[0].frame
     order = [name for name in (*names.DATASET, *names.PART_OF_KEY) if _everywhere(sides, name)]
     known = {folded(name) for name in order}
@@ -413,13 +412,13 @@ def _parts(sides: Sequence[Side], key: Sequence[tuple[str, ...]]) -> Iterator[li
 
 
 def _by_index(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
-    """The keys where columns are an index: ids, unless they just count the rows; raises InvalidTest where they repeat and differ."""
+    """The keys if columns are an index that does not count the rows; raises InvalidTest if they repeat and differ."""
     frames = [side.frame for side in sides]
     index = [_index_of(frame) for frame in frames]
     if None in index:
         return None
     columns = [(str(name),) for name in index]
-    if any(side.rows is not None for side in sides):  # of a long table
+    if any(side.rows is not None for side in sides):  # in a long table
         return [Key(each) for each in columns] if _unique(sides, columns) and _same(sides, columns) else None
     keys = [side.keys(each) for side, each in zip(sides, columns, strict=True)]
     unique = _unique(sides, columns) and all("" not in (own or ("",)) for own in keys)
@@ -431,13 +430,16 @@ def _by_index(sides: Sequence[Side], notes: list[str]) -> list[Key] | None:
         return [Key(each) for each in columns]
     same = all(own == keys[0] for own in keys)
     if not unique and not same and None not in [frame.index for frame in frames]:
-        detail = "The first columns, which have no name of ids, repeat and differ: give a column id, the same items in both files."
+        detail = (
+            "The first columns, which are not named as ids, repeat and differ: give a column id with "
+            "the same items in both files."
+        )
         raise InvalidTest.at(frames[-1].at_top(str(index[-1])), "choose_id_column", detail)
     return None
 
 
 def _index_of(frame: Frame) -> str | None:
-    """The column that is an index: the first by such a name, or another of that name which holds no scores."""
+    """The column that is an index: the first if it has such a name, or another with such a name and without scores."""
     other = frame.index or frame.find(names.INDEX)
     return (
         frame.index if frame.index is not None or other is None or not _is_no_score(frame, other) else other
@@ -445,7 +447,7 @@ def _index_of(frame: Frame) -> str | None:
 
 
 def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
-    """The keys by what columns without names of keys show between the sides; raises InvalidTest where these only may be keys."""
+    """The keys by comparing columns without names of keys between the sides; raises InvalidTest if they are uncertain."""
     by_position = [Key() for _ in sides]
     if len(sides) == 1:
         return by_position
@@ -477,7 +479,7 @@ def _shown(sides: Sequence[Side], notes: list[str]) -> list[Key]:
 
 
 def _are_keys(sides: Sequence[Side], shared: tuple[str, ...]) -> bool:
-    """Whether columns of the same names have each key once, the same in all sides."""
+    """Whether columns of the same names have distinct keys, which are the same on all sides."""
     columns = [shared for _ in sides]
     return _unique(sides, columns) and _same(sides, columns)
 
@@ -495,7 +497,7 @@ def _combinations(shared: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _shared(sides: Sequence[Side]) -> Iterator[str]:
-    """The columns that all sides have under one name in all of their rows, and which may hold keys."""
+    """Yield the columns that all sides have under one name in all rows, and that may hold keys."""
     for name in sides[0].frame.names if sides[0].frame.has_header else ():
         if (
             is_one_of(name, (*names.PREDICTED, *names.SCORE, *names.FREQUENCY))
@@ -508,7 +510,7 @@ def _shared(sides: Sequence[Side]) -> Iterator[str]:
 
 
 def _overlap(columns: Sequence[Sequence[Hashable]]) -> bool:
-    """Whether most of the values are in both sides, and not in one order."""
+    """Whether most values are on both sides, in different orders."""
     first, *_, second = columns
     row = {value: at for at, value in enumerate(first)}
     shared = [(row[value], at) for at, value in enumerate(second) if value in row]
@@ -519,7 +521,7 @@ def _ask(
     sides: Sequence[Side], columns: Sequence[str], shows: str, because: str = "pairing by order would pair different items",
     rest: str = ", or remove the column",
 ) -> InvalidTest:  # fmt: skip
-    """The question which column holds the keys, and why one is needed."""
+    """The question which column holds the keys, with the reason."""
     name, listed = ",".join(columns), " and ".join(map(quoted, columns))
     verb = shows if len(columns) == 1 else shows.replace("has", "have", 1)
     detail = f"No column is known to hold ids, but {listed} {verb}: {because}. "
@@ -529,7 +531,7 @@ def _ask(
 
 
 def averages_row(frame: Frame, columns: Iterable[str]) -> tuple[int, str] | None:
-    """The last row of averages or totals at an end, and its column, when the names of such rows occur nowhere else in that."""
+    """The last row of averages or totals at an end, and its column, if the names of such rows occur nowhere else in it."""
     ends = [*range(min(frame.n, END_ROWS)), *range(max(frame.n - END_ROWS, END_ROWS), frame.n)]
     suspects = {
         name: [ends[row] for row in rows]
@@ -544,7 +546,7 @@ def averages_row(frame: Frame, columns: Iterable[str]) -> tuple[int, str] | None
 
 
 def note_index(frame: Frame, key: Key, notes: list[str]) -> None:
-    """Say what became of the index of a table that is not a key."""
+    """Note that the index of a table was left out, if it is not a key."""
     index = frame.index
     if index is None or index in key.columns:
         return
@@ -557,12 +559,12 @@ def note_index(frame: Frame, key: Key, notes: list[str]) -> None:
 
 
 def others_of(frame: Frame, options: ReaderOptions, key: Sequence[str] = (), *, least: int = 1) -> list[str]:
-    """The columns that may hold scores: of no other role, as their names and their values say; `least` are needed of them."""
+    """The columns that may hold scores, by names and values: those without another role; at least `least` are needed."""
     named = {
         *key, cluster_of(frame, options), weight_of(frame, options), system_of(frame, options), frame.index, *beside_of(frame, options),
     }  # fmt: skip
     if options.id_column is not None:
-        with suppress(InvalidTest):  # of the other file alone; refused by `keys_of` where neither has it
+        with suppress(InvalidTest):  # only the other file has it; `keys_of` refuses it if neither does
             named |= set(_chosen(frame, options.id_column))
     left = [name for name in frame.names if name not in named]
     others = [name for name in left if not _is_no_score(frame, name)]
@@ -572,11 +574,11 @@ def others_of(frame: Frame, options: ReaderOptions, key: Sequence[str] = (), *, 
 
 
 def _is_no_score(frame: Frame, name: str) -> bool:
-    """Whether a name says that its column holds no scores, and the column has no decimals that say otherwise."""
+    """Whether a name excludes scores, and the column has no decimals to the contrary."""
     if not frame.has_header or not (is_key(name) or is_one_of(name, NEVER_SCORES)):
         return False
     if is_one_of(name, names.CONTEXT) and frame.is_text(name):
-        return False  # said as other texts are
+        return False  # reported like other texts
     return not _has_decimals(frame, name)
 
 
@@ -587,7 +589,7 @@ def _has_decimals(frame: Frame, name: str) -> bool:
 
 
 def score_of(frame: Frame, options: ReaderOptions) -> str:
-    """The column of scores: as chosen, by its name, or the only one of numbers that is left; raises InvalidTest."""
+    """The column of scores: the chosen one, by its name, or the only other one of numbers; raises InvalidTest."""
     wanted = options.score_column or options.metric
     option = "score_column" if frame.is_table else "metric"
     if wanted is not None:
@@ -604,7 +606,7 @@ def score_of(frame: Frame, options: ReaderOptions) -> str:
     if frame.is_table and "score" in map(folded, rest):
         return next(name for name in rest if folded(name) == "score")
     numbers = [name for name in rest if not frame.is_text(name)]
-    # Of one row, averages are refused.
+    # A single row may be averages, which are refused.
     is_named = bool(named) and frame.n > 1 and "score" not in map(folded, named)
     rivals = [name for name in numbers if is_named and of_name(name) is not None and not is_cost(name)]
     named = [name for name in rest if name in named or name in rivals]
@@ -618,7 +620,7 @@ def score_of(frame: Frame, options: ReaderOptions) -> str:
     what = "column of scores" if frame.is_table else "field of scores"
     hint = ""
     if frame.is_table and options.id_column is None:
-        # The only column of texts that are all different is likely to hold the ids.
+        # A single column of distinct texts is likely to hold the ids.
         left = [name for name in others_of(frame, options) if frame.is_text(name)]
         likely = [name for name in left if len(set(frame.column(name))) == frame.n]
         hint = "Name the column of ids (`id_column`) if there is one. "
@@ -634,7 +636,7 @@ def score_of(frame: Frame, options: ReaderOptions) -> str:
 
 
 def _labels_of(frame: Frame) -> tuple[str, str] | None:
-    """A column of few texts that is called as gold is, and one that is called as predictions are and has some of them."""
+    """A column of few texts with a name of gold, and one with a name of predictions and some of these texts."""
     texts = [name for name in frame.names if frame.is_text(name)] if not frame.source.is_body else []
     gold = find(texts, names.NO_SYSTEM)
     labels = set() if gold is None else {str(value) for value in frame.column(gold)}
