@@ -492,6 +492,17 @@ def test_improve_has_to_be_shown_against_every_baseline(service: Any) -> None:
         )
 
 
+def test_every_baseline_may_have_scores_with_decimals_beside_gold(service: Any) -> None:
+    gold, u = [1, 0, 1, 0, 1, 0], [0.9, 0.1, 0.8, 0.2, 0.7, 0.3]
+    against = {"a": [0.6, 0.5, 0.4, 0.3, 0.2, 0.1], "b": [0.6, 0.4, 0.45, 0.3, 0.25, 0.1]}
+    request = {"gold": gold, "u": u, "statistic": "auc"}
+    body = {"kind": "predictions", "request": request, "against": against}
+    both = service.post("/v1/gate", body).json()["metrics"]
+    for name, metric in zip(against, both, strict=True):
+        single = service.post("/v1/tests/predictions", {**request, "v": against[name]}).json()
+        assert metric["test"]["statistic"]["v"] == single["statistic"]["v"]
+
+
 def test_holm_counts_the_other_baselines(service: Any) -> None:
     """5 of 5 is 1/32: enough alone, and not beside a second baseline."""
     five = [*CANDIDATE[:0], 0, 0, 0, 0, 0, 1, 0, 1, 1, 0]

@@ -13,9 +13,9 @@ unknown. A request that contradicts the systems' names is followed, with a warni
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, partial
-from typing import Any, get_args
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, get_args, get_type_hints
 
 from pydantic import create_model
 
@@ -23,7 +23,6 @@ from ..answers.gate import GateRecord, GateTerms, OnInconclusive
 from ..answers.test import WarningRecord, reported
 from ..errors import (
     REFUSALS,
-    Flaw,
     InvalidTest,
     MalformedBody,
     PointerMap,
@@ -60,7 +59,7 @@ from .parse import (
 )
 from .parse_files import METRICS, Form, in_form, option_pointer, read_form
 from .query import ELSEWHERE, in_query, literal, once, option_of, option_value, options_of_query
-from .schema.fields import ON_MISSING, CountColumns, LabelColumn, SampleColumn, Wire
+from .schema.fields import ON_MISSING, Wire
 from .schema.requests import REQUEST_MODELS, AnyRequest, GateFields, GateMetric, GateQuery, GateRequest, Terms
 from .validation import beside_statistic, validated
 
@@ -73,7 +72,6 @@ FIELDS = (*TERMS, "on_inconclusive", "store")
 MOST_DROPPED = 2  # most items of a gate over one item
 AGAINST = "against"  # the part of each baseline's file, repeated
 NAME_V = "name_v"
-COLUMNS: dict[str, Any] = {"scores": SampleColumn, "counts": CountColumns, "predictions": LabelColumn}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +148,10 @@ def _refuse_too_many(n: int, job: Job, pointer: str) -> None:
 
 def _parse_request(job: Job, value: Any, context: dict[str, Any]) -> ParsedGate:
     gate = validated(GateRequest, value)
+    listed: Sequence[GateRequest | GateMetric] = [gate] if gate.metrics is None else gate.metrics
+    counted = f"/{AGAINST}" if gate.metrics is None else "/metrics"
+    _refuse_too_many(sum(len(metric.against or ()) or 1 for metric in listed), job, counted)
     if gate.metrics is None:
-        _refuse_too_many(len(gate.against or ()), job, f"/{AGAINST}")
         if gate.kind is None or gate.request is None:
             detail = (
                 'Give kind and request ({"kind": "scores", "request": {"u": […], "v": […]}}), or metrics.'
@@ -159,7 +159,6 @@ def _parse_request(job: Job, value: Any, context: dict[str, Any]) -> ParsedGate:
             raise InvalidTest.at("/kind" if gate.kind is None else "/request", "missing", detail)
         single = GateMetric(kind=gate.kind, request=gate.request, against=gate.against)
         return _gate(job, [_parse_metric(job, gate, single, "", context)], gate, "/metrics")
-    _refuse_too_many(sum(len(metric.against or ()) or 1 for metric in gate.metrics), job, "/metrics")
     given = next((name for name in SINGLE if getattr(gate, name) is not None), None)
     if given is not None:
         where = "against inside each of them" if given == AGAINST else "no kind and request beside them"
@@ -179,20 +178,20 @@ def _parse_metric(
         """The place of a term: the metric that sets it, else next to the policy."""
         return prefix + pointer if getattr(metric, pointer[1:], None) is not None else pointer
 
-    refusals, metrics = Refusals(), []
+    errors, metrics = list[InvalidTest](), []
     for name, request, in_request, where in _requests_of(job, metric, prefix, context):
         try:
             test = _with_common_options(gate, parse_request(metric.kind, request, in_request, job), prefix)
             metrics.append(_metric(job, metric, gate, test, pointer_map, test.given, name))
         except InvalidTest as error:
-            refusals.keep(error, name, where)
-    refusals.raise_all()
+            errors.append(_named(error, name, where))
+    _raise_all(errors)
     return metrics
 
 
 def _with_common_options(gate: GateRequest, test: ParsedTest, prefix: str) -> ParsedTest:
     """The test with the gate's alpha and sequential procedure; raises InvalidTest: its request has them as well."""
-    options, places = test.options, test.pointer_map
+    options = test.options
     if gate.alpha is not None:
         if "alpha" in test.given and options.alpha != gate.alpha:
             detail = "alpha is given twice, with different values: give it once, next to the policy."
@@ -203,13 +202,7 @@ def _with_common_options(gate: GateRequest, test: ParsedTest, prefix: str) -> Pa
             detail = "sequential is given twice: give it once, next to the policy."
             raise InvalidTest.at(f"{prefix}/request/sequential", "given_twice", detail)
         options = replace(options, sequential=sequential_of(gate.sequential))
-        places = _but(places, ("sequential",), str)
-    return replace(test, options=options, pointer_map=places)
-
-
-def _but(pointer_map: PointerMap, names: Collection[str], others: PointerMap) -> PointerMap:
-    """The map, with another one for members of these names."""
-    return lambda pointer: (others if pointer[1:].partition("/")[0] in names else pointer_map)(pointer)
+    return replace(test, options=options)
 
 
 def _requests_of(
@@ -220,13 +213,9 @@ def _requests_of(
     Raises InvalidTest at `<prefix>/request/…` and `<prefix>/against/<name>/…`: a request is invalid, or has its baseline twice.
     """
     inside, model, given = f"{prefix}/request", REQUEST_MODELS[metric.kind], metric.request
-
-    def below(of_v: str) -> PointerMap:
-        return lambda pointer: of_v + pointer[2:] if _is_in("/v", pointer) else inside + pointer
-
     if metric.against is None:
         request = validated(model, given, prefixed(inside), context)
-        return [(None, request, chained(beside_statistic(given), below(f"{inside}/v")), inside)]
+        return [(None, request, chained(beside_statistic(given), prefixed(inside)), inside)]
     against = f"{prefix}/{AGAINST}"
     if metric.kind == "effects":
         detail = (
@@ -239,11 +228,11 @@ def _requests_of(
         raise InvalidTest.at(f"{inside}/v", "redundant", detail)
     places = {name: f"{against}/{pointer_token(name)}" for name in metric.against}
     require_names(metric.against, "baseline", lambda name: f"{against}/{pointer_token(name)}", job.limits)
-    refusals, tests = Refusals(), list[tuple[str | None, AnyRequest, PointerMap, str]]()
+    errors, tests = list[InvalidTest](), list[tuple[str | None, AnyRequest, PointerMap, str]]()
     for name, column in metric.against.items():
-        at = below(places[name])
+        at = _moved("/v", places[name], prefixed(inside))
         try:
-            if not tests and not refusals.errors:
+            if not tests and not errors:
                 request = validated(model, {**given, "v": column}, at, context)
             else:
                 beside = {**context, ON_MISSING: given.get("on_missing")}
@@ -251,8 +240,8 @@ def _requests_of(
                 request = tests[0][1].model_copy(update={"v": own.v}) if tests else own
             tests.append((name, request, chained(beside_statistic(given), at), places[name]))
         except InvalidTest as error:
-            refusals.keep(error, name, places[name])
-    refusals.raise_all()
+            errors.append(_named(error, name, places[name]))
+    _raise_all(errors)
     if "v" in tests[0][1].names.model_fields_set:
         detail = "against names the baselines: leave names.v out."
         raise InvalidTest.at(f"{inside}/names/v", "redundant", detail)
@@ -260,9 +249,15 @@ def _requests_of(
 
 
 @cache
-def _column_model(kind: str) -> type[Wire]:
+def _column_model(kind: TestKind) -> type[Wire]:
     """One baseline's column by itself, so that the common part is validated once."""
-    return create_model("Baseline", __base__=Wire, v=(COLUMNS[kind], ...))
+    column = get_type_hints(REQUEST_MODELS[kind], include_extras=True)["v"]
+    return create_model("Baseline", __base__=Wire, v=(column, ...))
+
+
+def _moved(part: str, to: str, others: PointerMap = str) -> PointerMap:
+    """The map that moves a part of the request, for a baseline that stands as V in its test."""
+    return lambda pointer: to + pointer.removeprefix(part) if _is_in(part, pointer) else others(pointer)
 
 
 def _is_in(outer: str, pointer: str) -> bool:
@@ -273,40 +268,32 @@ def _is_in(outer: str, pointer: str) -> bool:
 # Several baselines
 
 
-@dataclass(slots=True)
-class Refusals:
-    """The refusals of several baselines, raised together."""
-
-    errors: list[InvalidTest] = field(default_factory=list)
-
-    def keep(self, error: InvalidTest, name: str | None, where: str) -> None:
-        """Keep a refusal for later; flaws at `where` name the baseline."""
-        flaws = error.flaws if name is None else tuple(_named(flaw, name, where) for flaw in error.flaws)
-        same = flaws == error.flaws
-        self.errors.append(
-            error if same else InvalidTest(f"{error.detail} (v is {quoted(name)})", flaws=flaws)
-        )
-
-    def raise_all(self) -> None:
-        """Raise InvalidTest with all kept refusals, if any."""
-        if len(self.errors) == 1:
-            raise self.errors[0]
-        if self.errors:
-            flaws = dict.fromkeys(flaw for error in self.errors for flaw in error.flaws)
-            first, *others = dict.fromkeys(error.detail for error in self.errors)
-            have = "baseline has" if len(others) == 1 else "baselines have"
-            more = f" {len(others)} more {have} errors." if others else ""
-            raise InvalidTest(f"{first}{more}", flaws=tuple(flaws))
+def _raise_all(errors: Sequence[InvalidTest]) -> None:
+    """Raise InvalidTest with the refusals of several baselines, if any."""
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        flaws = dict.fromkeys(flaw for error in errors for flaw in error.flaws)
+        first, *others = dict.fromkeys(error.detail for error in errors)
+        have = "baseline has" if len(others) == 1 else "baselines have"
+        more = f" {len(others)} more {have} errors." if others else ""
+        raise InvalidTest(f"{first}{more}", flaws=tuple(flaws))
 
 
-def _named(flaw: Flaw, name: str, where: str) -> Flaw:
-    """The flaw with the baseline's name; missing ids are the baseline's flaw, not the candidate's."""
-    if _is_in(where, flaw.pointer):
-        return replace(flaw, detail=f"{flaw.detail} (v is {quoted(name)})")
-    if flaw.code == "unmatched_ids" and flaw.pointer.endswith(("/request/u", "/files/u")):
-        _, _, ids = flaw.detail.partition("Without a counterpart:")
-        return replace(flaw, pointer=where, detail=f"{quoted(name)} lacks ids of u:{ids}")
-    return flaw
+def _named(error: InvalidTest, name: str | None, where: str) -> InvalidTest:
+    """The refusal with the name of its baseline; missing ids are the baseline's flaw, not the candidate's."""
+    flaws = []
+    for flaw in () if name is None else error.flaws:
+        if _is_in(where, flaw.pointer):
+            flaws.append(replace(flaw, detail=f"{flaw.detail} (v is {quoted(name)})"))
+        elif flaw.code == "unmatched_ids" and flaw.pointer.endswith(("/request/u", "/files/u")):
+            _, _, ids = flaw.detail.partition("Without a counterpart:")
+            flaws.append(replace(flaw, pointer=where, detail=f"{quoted(name)} lacks ids of u:{ids}"))
+        else:
+            flaws.append(flaw)
+    if name is None or tuple(flaws) == error.flaws:
+        return error
+    return InvalidTest(f"{error.detail} (v is {quoted(name)})", flaws=tuple(flaws))
 
 
 # The file of a baseline, and the pointer to it; None if the form has its systems in other roles.
@@ -470,9 +457,9 @@ def _tests_of_files(
     job: Job, files: Mapping[str, UploadedFile], metric: MetricForm, baselines: Sequence[BaselineFile]
 ) -> list[ParsedTest]:
     """One metric of files against each baseline, all read alike, so that u is the same candidate; raises InvalidTest where one is uncertain."""
-    refusals, tests = Refusals(), []
+    errors, tests = list[InvalidTest](), []
     for file, where in baselines:
-        places = chained(metric.place, partial(_of_baseline, where))
+        places = chained(metric.place, _moved("/files/v", where))
         beside = {} if file is None else {"v": file}
         try:
             test = parse_files({**files, **beside}, metric.fields, job, outer=places)
@@ -485,8 +472,8 @@ def _tests_of_files(
                 raise InvalidTest.at(places(finding.pointer), finding.code, finding.detail, finding.choices)
             tests.append(test)
         except InvalidTest as error:
-            refusals.keep(error, None if file is None else stem(file.name), where)
-    refusals.raise_all()
+            errors.append(_named(error, None if file is None else stem(file.name), where))
+    _raise_all(errors)
     for test, (_, where) in zip(tests, baselines, strict=True):
         if _read_as(test) != _read_as(tests[0]):
             detail = (
@@ -495,11 +482,6 @@ def _tests_of_files(
             )
             raise InvalidTest.at(where, "baselines_differ", detail)
     return tests
-
-
-def _of_baseline(where: str, pointer: str) -> str:
-    """The map into the form for a baseline's file that was read as v."""
-    return where + pointer.removeprefix("/files/v") if _is_in("/files/v", pointer) else pointer
 
 
 # A JSON request that is a file
@@ -579,13 +561,19 @@ def _metric(
         changes["confidence_level"] = 1 - 2 * alpha
     if own.name is not None:
         refuse_long_name(own.name, job.limits, pointer_map("/name"))
-    place = _but(test.pointer_map, TERMS, pointer_map)
+    of_gate = (*TERMS, "sequential") if getattr(common, "sequential", None) is not None else TERMS
+
+    def place(pointer: str) -> str:
+        """The place of a term of the gate, or of a member of the test's request."""
+        return (pointer_map if pointer[1:].partition("/")[0] in of_gate else in_test)(pointer)
+
+    in_test = test.pointer_map
     test = replace(test, options=replace(test.options, **changes), pointer_map=place)
     test = with_picture_data(test, job.representation)
     name = own.name or _name(test)
     name = name if baseline is None else f"{name} {AGAINST} {baseline}"
-    of_gate = GateTerms(alpha=alpha, higher_is_better=higher, **shown)
-    asked = Metric(name, test.data, test.spec, test.options, of_gate, baseline)
+    decided = GateTerms(alpha=alpha, higher_is_better=higher, **shown)
+    asked = Metric(name, test.data, test.spec, test.options, decided, baseline)
     return ParsedMetric(asked, test, "confidence_level" in given, (*turned, *_swapped(test)))
 
 

@@ -88,7 +88,9 @@ def planned(job: Job, body: bytes | bytearray, control: Control) -> tuple[Parsed
         control.deadline(parsed.timeout_s)
     planning = time.monotonic()
     if job.kind != "plan" or isinstance(parsed, ParsedCompare):
-        control.plan(parsed.counting_seconds)  # texts are counted before there is a plan
+        seconds = parsed.counting_seconds  # texts are counted before there is a plan
+        if seconds > 0.0:
+            control.plan(seconds)
     return parsed, _prepared(job, parsed), planning
 
 
