@@ -1,12 +1,12 @@
-"""Tails of Binomial(n, 1/2) for many n and k at once: the null distribution of right-or-wrong scores, n the items on
-which two systems differ.
+"""Tails of Binomial(n, 1/2) for many n and k at once. This is the null distribution of right-or-wrong scores, with n
+the number of items on which two systems differ.
 
-S(n, k) = P(X >= k). Up to a thousand flips by Pascal's rule
+S(n, k) = P(X >= k). Up to a thousand flips, Pascal's rule is used,
 
     S(n + 1, k) = (S(n, k) + S(n, k - 1)) / 2,
 
 one rounded addition of positive numbers at each step, so that after n of them the relative error is at most n u, u the
-unit roundoff; nothing underflows, as 2**-1000 is a normal double. Beyond that by the first term times a series,
+unit roundoff; nothing underflows, as 2**-1000 is a normal double. Beyond that, S is the first term times a series,
 
     S(n, k) = C(n, k) / 2**n * (1 + (n - k) / (k + 1) + (n - k) (n - k - 1) / ((k + 1) (k + 2)) + ...),  k > n / 2,
 
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from .lattice import Integers, Reals
 from .probability import LN2, LN10, SMALLEST, UNIT_ROUNDOFF
 
-# The most flips for Pascal's rule; 2**-1000 is far from underflow.
+# The largest number of flips for Pascal's rule; 2**-1000 is far from underflow.
 MOST_BY_RULE = 1_000
 # Up to this many flips every tail is a multiple of 2**-53, and so a double.
 _EXACT = 53
@@ -37,9 +37,10 @@ _LEFT_OUT = 2.0**-57
 
 @dataclass(frozen=True, slots=True)
 class Tails:
-    """Probabilities, shape (M,) each: the exact one is within p (1 +- error), and within 10**log10_p (1 +- log_error).
+    """Probabilities, shape (M,) each.
 
-    p is the smallest positive double where it underflows.
+    Exact values lie within p (1 +- error) and 10**log10_p (1 +- log_error); an underflowing p is the smallest double >
+    0.
     """
 
     p: Reals
@@ -48,12 +49,12 @@ class Tails:
     log_error: Reals
 
     def at(self, where: NDArray[np.int64]) -> Tails:
-        """Select tails at some positions, which may repeat."""
+        """Select the tails at `where`, positions that may repeat."""
         return Tails(self.p[where], self.log10_p[where], self.error[where], self.log_error[where])
 
 
 def upper_tails(n: Integers, k: Integers) -> Tails:
-    """P(X >= k) for X ~ Binomial(n, 1/2); shape (M,) each, n >= 0 and k <= n."""
+    """Return P(X >= k) for X ~ Binomial(n, 1/2); shape (M,) each, n >= 0 and k <= n."""
     first = np.maximum(k, 0)
     codes, where = np.unique(n * (int(n.max(initial=0)) + 1) + first, return_inverse=True)
     flips, heads = np.divmod(codes, int(n.max(initial=0)) + 1)
@@ -74,14 +75,14 @@ def upper_tails(n: Integers, k: Integers) -> Tails:
 
 
 def exact_tail(n: int, k: int) -> int:
-    """The number of sequences of n flips with at least k heads: P(X >= k) is that over 2**n."""
+    """Return 2**n P(X >= k), the number of sequences of n flips with at least k heads."""
     if 2 * k <= n:
         return (1 << n) - exact_tail(n, n - k + 1) if k > 0 else 1 << n
     return _sum_of_coefficients(n, n - k)
 
 
 def exact_tails(n: int) -> list[int]:
-    """The number of sequences of n flips with at least n, n - 1, ..., 0 heads; n + 1 integers, ascending."""
+    """Count the sequences of n flips with at least n, n - 1, ..., 0 heads: n + 1 integers, ascending."""
     total, term, tails = 0, 1, []
     for tail in range(n + 1):
         total += term
@@ -91,7 +92,7 @@ def exact_tails(n: int) -> list[int]:
 
 
 def _sum_of_coefficients(n: int, most: int) -> int:
-    """The sum of C(n, i), 0 <= i <= most."""
+    """Sum C(n, i) over 0 <= i <= most."""
     total, term = 0, 1
     for i in range(most + 1):
         total += term
@@ -100,7 +101,7 @@ def _sum_of_coefficients(n: int, most: int) -> int:
 
 
 def _by_rule(n: Integers, k: Integers) -> Reals:
-    """Pascal's rule for all n up to the largest, those that are asked for picked up on the way; n ascending."""
+    """Apply Pascal's rule row by row up to the largest n, and collect the requested tails; n ascending."""
     largest = int(n[-1])
     ends = np.searchsorted(n, np.arange(largest + 1), side="right").tolist()
     tails = np.zeros(largest + 2)
@@ -108,7 +109,7 @@ def _by_rule(n: Integers, k: Integers) -> Reals:
     result, start = np.ones(len(n)), 0
     for flips in range(largest + 1):
         if flips:
-            # S(n, 0) is 1 and stays; from the right, as each takes the one before it.
+            # S(n, 0) stays 1; the right-hand side is evaluated before anything is stored.
             tails[1 : flips + 1] = 0.5 * (tails[1 : flips + 1] + tails[:flips])
         if ends[flips] > start:
             result[start : ends[flips]] = tails[k[start : ends[flips]]]
@@ -117,7 +118,7 @@ def _by_rule(n: Integers, k: Integers) -> Reals:
 
 
 def _by_series(n: Integers, k: Integers) -> tuple[Reals, Reals, Reals]:
-    """(p, its natural logarithm, bound on its relative error) for any n; a tail beyond the middle by its complement."""
+    """Return (p, log p, bound on the relative error) for any n; a tail beyond the middle comes from its complement."""
     low = 2 * k <= n
     # Any value serves where k is 0: the tail is certain.
     upper = np.where(low, np.minimum(n - k + 1, n), k)
@@ -136,7 +137,7 @@ def _by_series(n: Integers, k: Integers) -> tuple[Reals, Reals, Reals]:
 
 
 def _first_terms(n: Integers, k: Integers) -> tuple[Reals, Reals, Reals]:
-    """log of C(n, k) / 2**n, the number itself (0 where it underflows), and the relative error of either."""
+    """Return log(C(n, k) / 2**n), the number itself (0 where it underflows), and a bound on both relative errors."""
     logs, values, errors = np.empty(len(n)), np.empty(len(n)), np.empty(len(n))
     known: dict[int, flint.arb] = {}
     with flint.ctx.workprec(_BALL_BITS):
@@ -157,9 +158,9 @@ def _first_terms(n: Integers, k: Integers) -> tuple[Reals, Reals, Reals]:
 
 
 def _series(n: Integers, k: Integers) -> tuple[Reals, Reals]:
-    """1 + (n - k) / (k + 1) + ..., for k > n / 2, and a bound on its relative error; shape (M,) each.
+    """Sum 1 + (n - k) / (k + 1) + ..., for k > n / 2, and bound its relative error; shape (M,) each.
 
-    Term i comes from i multiplications and divisions, so it is off by 2 i u; sums are compensated (Neumaier 1974).
+    Term i takes i multiplications and divisions, so its error is at most 2 i u; sums are compensated (Neumaier 1974).
     """
     total, weighted = np.ones(len(n)), np.zeros(len(n))
     lost, left = np.zeros(len(n)), np.zeros(len(n))
@@ -171,7 +172,7 @@ def _series(n: Integers, k: Integers) -> tuple[Reals, Reals]:
         ratio = np.maximum(above - index, 0.0) / (below + index)
         term = term * ratio
         index += 1.0
-        # The terms after a given one add up to less than a geometric series: ratios fall.
+        # Ratios fall, so the remaining terms add up to less than a geometric series.
         rest = term / (1.0 - ratio)
         done = rest <= _LEFT_OUT * sums
         if done.any():
@@ -191,5 +192,5 @@ def _series(n: Integers, k: Integers) -> tuple[Reals, Reals]:
 
 
 def log10_power_of_two(exponent: Integers) -> Reals:
-    """log10 of 2**exponent, shape (M,)."""
+    """Return log10 of 2**exponent, shape (M,)."""
     return np.asarray(exponent * (LN2 / LN10), dtype=np.float64)

@@ -4,11 +4,11 @@ With d_n the differences, S their sum and G a grid of tilts,
 
     E = 1 / (2 |G|) sum_{lambda in G} (exp(lambda S) + exp(-lambda S)) / prod_n cosh(lambda d_n),
 
-one-sided with one of the two exponentials, without the 2. Over all sign flips of the d_n the mean of E is exactly one, as
-E exp(lambda e d) = cosh(lambda d); item after item it is a martingale, so that P(some E >= 1 / alpha) <= alpha (Ville 1939;
-de la Pena 1999, *Annals of Probability* 27:537-564; Ramdas, Ruf, Larsson & Koolen 2020, arXiv 2009.03167; Koning 2023, arXiv
-2310.01153). It depends on S and on the multiset of the |d_n| only, so on no order of items. G = {2**-7, 2**-6.5, ..., 2} / scale; the
-scale must not come from the data.
+with one of the two exponentials and without the 2 if one-sided. Over all sign flips of the d_n the mean of E is exactly
+one, as E exp(lambda e d) = cosh(lambda d); item after item it is a martingale, so that P(some E >= 1 / alpha) <= alpha
+(Ville 1939; de la Pena 1999, *Annals of Probability* 27:537-564; Ramdas, Ruf, Larsson & Koolen 2020, arXiv 2009.03167;
+Koning 2023, arXiv 2310.01153). It depends only on S and on the multiset of the |d_n|, not on the order of the items. G
+= {2**-7, 2**-6.5, ..., 2} / scale; the scale must not come from the data.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ import numpy as np
 from .lattice import CanonicalForm, Integers, Reals
 from .probability import LN2, LN10, UNIT_ROUNDOFF, Alternative
 
-# Tilts are these doubles over the scale, so that the mean is exactly one for any last digits.
+# Tilts are these doubles over the scale; the mean is exactly one however they are rounded.
 GRID: tuple[float, ...] = tuple(2.0 ** (half / 2.0) for half in range(-14, 3))
-# Terms multiplied before a logarithm is taken: each is at most 2.
+# Number of terms multiplied before a logarithm is taken; each is at most 2, so nothing overflows.
 _BLOCK = 512
-# How often an exponential is squared for the tilts twice and four times as large.
+# Squarings per exponential, for the tilts twice and four times as large.
 _SQUARES = 2
 _FIRST_BITS, _MOST_BITS = 128, 2048
 
@@ -42,7 +42,7 @@ class EValue:
 
     @property
     def value(self) -> float | None:
-        """E as a double; None beyond what doubles hold."""
+        """E as a double; None where it overflows or underflows."""
         return math.exp(self.log_e) if -708.0 < self.log_e < 709.0 else None
 
     @property
@@ -52,7 +52,7 @@ class EValue:
 
 
 def e_value(form: CanonicalForm, observed: int, unit: Fraction, alternative: Alternative) -> EValue:
-    """E of a sum S = offset + step T on the sizes of `form`, whose observed value is `observed`.
+    """Return E for a sum S = offset + step T with the weights of `form` and the observed value `observed`.
 
     `unit` turns lattice units into differences over the scale: d_n is +-`step` w_n / 2 * `unit`, as swapping changes
     the sum by twice the difference. S is centred.
@@ -78,10 +78,10 @@ def e_value(form: CanonicalForm, observed: int, unit: Fraction, alternative: Alt
 
 
 def _terms(weights: Integers, size: float) -> Iterator[Reals]:
-    """exp(-2 tilt size w_j) for each tilt of `GRID`.
+    """Yield exp(-2 tilt size w_j) for each tilt of `GRID`.
 
-    Every second tilt is twice the one before, so that squares take the place of most exponentials. One that is squared twice has a
-    relative error of at most 4 (a + 1) + 3 rounding errors, with a quarter of its exponent in a.
+    Each tilt is twice the tilt two places before, so squares replace most exponentials. With a a quarter of the
+    exponent, the result of two squarings has a relative error of at most 4 (a + 1) + 3 rounding errors.
     """
     before: list[Reals] = []
     for at, tilt in enumerate(GRID):
@@ -92,14 +92,14 @@ def _terms(weights: Integers, size: float) -> Iterator[Reals]:
 
 
 def _log_product(form: CanonicalForm, terms: Reals, again: Integers) -> tuple[float, float]:
-    """sum_j c_j log(1 + terms_j), and a bound on its absolute error; `again` are the j whose c_j is more than one."""
-    # Every size once: products of blocks, and one logarithm of each. Then the repeated ones again, as often as they are more than one.
+    """Return sum_j c_j log(1 + terms_j) and a bound on its absolute error; `again` lists the j with c_j > 1."""
+    # First every size once, with one logarithm per block of factors; then the repeated sizes, c_j - 1 times.
     padded = np.ones(-(-len(terms) // _BLOCK) * _BLOCK)
     padded[: len(terms)] += terms
     total = float(np.log(padded.reshape(-1, _BLOCK).prod(axis=1)).sum())
     if len(again):
         total += float(((form.counts[again] - 1) * np.log1p(terms[again])).sum())
-    # A relative error of x in the exponent a moves exp(-a) by at most x / e; those of squares are at most 7 more.
+    # A relative error of x in the exponent a moves exp(-a) by at most x / e; squaring adds at most 7 rounding errors.
     return total, UNIT_ROUNDOFF * (24.0 * form.nonzero + 64.0 * total)
 
 
@@ -115,11 +115,11 @@ def reaches(
     """Return whether E times exp(`prior_log_e`) is certainly at least 1 / `level`: in ball arithmetic where doubles
     cannot decide.
     """
-    found = e_value(form, observed, unit, alternative)
-    wanted = -math.log(level.numerator) + math.log(level.denominator) - prior_log_e
-    margin = found.error + UNIT_ROUNDOFF * (8.0 + 4.0 * abs(wanted) + 4.0 * abs(prior_log_e))
-    if abs(found.log_e - wanted) > margin:
-        return found.log_e > wanted
+    computed = e_value(form, observed, unit, alternative)
+    threshold = -math.log(level.numerator) + math.log(level.denominator) - prior_log_e
+    margin = computed.error + UNIT_ROUNDOFF * (8.0 + 4.0 * abs(threshold) + 4.0 * abs(prior_log_e))
+    if abs(computed.log_e - threshold) > margin:
+        return computed.log_e > threshold
     bits = _FIRST_BITS
     while bits <= _MOST_BITS:
         with flint.ctx.workprec(bits):
@@ -128,12 +128,12 @@ def reaches(
             if excess > 0 or excess < 0:
                 return bool(excess > 0)
         bits *= 4
-    # Equal to 600 digits: equal, which is reached.
+    # E and the level agree to 600 digits; equality counts as reached.
     return True
 
 
 def _ball(form: CanonicalForm, observed: int, unit: Fraction, alternative: Alternative) -> flint.arb:
-    """E in ball arithmetic (Johansson 2017, Arb)."""
+    """Return E in ball arithmetic (Johansson 2017, Arb)."""
     exact = unit * form.step / 2
     size = flint.arb(exact.numerator) / exact.denominator
     up = (observed - form.offset) // form.step

@@ -1,8 +1,7 @@
-"""Numbers become integers: the lattice of the data and its canonical form.
+"""The integer lattice of the data, and the canonical form of a sum.
 
-Two steps. `decimal_lattice` puts scores, which are decimals as people write them, on integers, so
-that 0.1 + 0.2 ties with 0.3. `canonical_form` reduces the stay and swap effects of N items to what
-the null distribution depends on: an offset, a step, and the multiset of distinct weights.
+`decimal_lattice` converts scores, read as the decimals that people write, to integers, so that 0.1 + 0.2 ties with 0.3.
+`canonical_form` reduces the stay and swap effects of N items to the offset, step and weights that determine the law.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
-# Exact Python integers, dtype object: for numbers beyond 64 bits.
+# Exact Python integers beyond 64 bits, dtype object.
 Wide = NDArray[np.object_]
 Whole = Integers | Wide
 Value = TypeVar("Value")
@@ -32,7 +31,7 @@ DIGITS = 15
 EXACT_DOUBLE = 2**53
 # Sums of effects must stay inside int64 with a bit to spare for stay - swap.
 MAX_TOTAL = 2**61
-# Python adds this many integers as quickly as NumPy, and exactly.
+# Up to this many integers, Python adds as quickly as NumPy, and exactly.
 _FEW, _FEW_GROUPS = 256, 16
 # Below this many buckets per item, counting beats sorting.
 _BUCKETS_PER_ITEM = 4
@@ -46,9 +45,9 @@ class LatticeOverflowError(ValueError):
 class CanonicalForm:
     """S = offset + step * T with T = sum_j weights[j] * Binomial(counts[j], 1/2).
 
-    `weights` are the distinct non-zero |stay - swap| / step in ascending order, shape (U,), `counts`
-    how many items have each; `items` is N, zeros included. T lives on {0, ..., range} and is
-    symmetric about range / 2 (Zmigrod, Vieira & Cotterell 2022, eq. 4, with equal factors grouped).
+    `weights` are the distinct non-zero |stay - swap| / step in ascending order, shape (U,); `counts` are the numbers of
+    items with each weight; `items` is N, zeros included. T lives on {0, ..., range} and is symmetric about range / 2
+    (Zmigrod, Vieira & Cotterell 2022, eq. 4, with equal factors grouped).
     """
 
     offset: int
@@ -64,17 +63,17 @@ class CanonicalForm:
 
     @cached_property
     def range(self) -> int:
-        """W, the largest value of T; exact."""
+        """W, the largest value of T, exactly."""
         return _dot(self.weights, self.counts)
 
     @cached_property
     def variance(self) -> float:
-        """Variance of T (not of S)."""
+        """The variance of T, not of S."""
         weights = self.weights.astype(np.float64)
         return float(np.dot(self.counts, weights * weights)) / 4.0
 
     def without(self, heaviest: int) -> CanonicalForm:
-        """Return the sum without the `heaviest` largest distinct weights (same offset)."""
+        """Drop the `heaviest` largest distinct weights; the offset stays."""
         if heaviest == 0:
             return self
         keep = len(self.weights) - heaviest
@@ -82,7 +81,7 @@ class CanonicalForm:
 
 
 def once_per_form(function: Callable[[CanonicalForm], Value]) -> Callable[[CanonicalForm], Value]:
-    """Cache a function of a form in the form: planning and running need the same values."""
+    """Cache the value of a function in the form, as planning and running need the same values."""
     name = f"{function.__module__}.{function.__qualname__}"  # no attribute has a dot
 
     @wraps(function)
@@ -104,16 +103,16 @@ def canonical_form(stay: Integers, swap: Integers | None = None) -> CanonicalFor
 
 
 def form_and_sum(stay: Integers, swap: Integers | None = None) -> tuple[CanonicalForm, int]:
-    """The `canonical_form`, and the exact sum of `stay`: S as observed."""
+    """Return the `canonical_form` and the observed S, the exact sum of `stay`."""
     largest = _largest(stay, swap)
     return _form(stay, swap, largest), exact_total(stay, largest)
 
 
 def _form(stay: Integers, swap: Integers | None, largest: int) -> CanonicalForm:
-    """`canonical_form`; no effect is larger than `largest`."""
+    """Compute `canonical_form`; no effect is larger than `largest`."""
     if largest >= MAX_TOTAL:
         raise LatticeOverflowError("an effect is 2**61 or more")
-    # |stay - swap|, halved where swap is -stay; its sum is twice, or once, how far S is from its least value to its mean.
+    # |stay - swap|, halved where swap is -stay. Its sum is the distance from min S to the mean of S, or twice that.
     magnitudes = np.abs(stay if swap is None else stay - swap)
     weights, counts = _distinct(magnitudes)
     spread = _dot(weights, counts)
@@ -135,24 +134,24 @@ def _form(stay: Integers, swap: Integers | None, largest: int) -> CanonicalForm:
 
 
 def _largest(stay: Integers, swap: Integers | None) -> int:
-    """The largest size of an effect; 0 where there is none."""
+    """Return the largest |effect|, 0 without effects."""
     if len(stay) == 0:
         return 0
     return largest_size(stay) if swap is None else max(largest_size(stay), largest_size(swap))
 
 
 def largest_size(values: Integers) -> int:
-    """The largest |value|, shape (N,), N > 0, as a Python integer: |-2**63| has no int64."""
+    """Return the largest |value|, shape (N,), N > 0, as a Python integer, since |-2**63| does not fit int64."""
     return max(-int(np.minimum.reduce(values)), int(np.maximum.reduce(values)))
 
 
 def exact_total(values: Whole, most: int | None = None) -> int:
-    """The exact sum of whole numbers, shape (N,), N < 2**31; `most` is a bound on their sizes where one is known."""
+    """Return the exact sum of integers, shape (N,), N < 2**31; `most` bounds their absolute values where known."""
     if len(values) <= _FEW or values.dtype != np.int64:
         return int(sum(values.tolist()))
     if (largest_size(cast("Integers", values)) if most is None else most) < (1 << 62) // len(values):
         return int(np.add.reduce(values))
-    # Halves are added apart, so that nothing overflows for N < 2**31.
+    # The high and low 32 bits are added separately, so that nothing overflows for N < 2**31.
     return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
 
 
@@ -163,7 +162,7 @@ def _dot(weights: Integers, counts: Integers) -> int:
 
 
 def _distinct(magnitudes: Integers) -> tuple[Integers, Integers]:
-    """Distinct non-zero values, ascending, and how often each occurs."""
+    """Return the distinct non-zero values, ascending, and their counts."""
     if len(magnitudes) == 0:
         empty = np.zeros(0, dtype=np.int64)
         return empty, empty
@@ -179,19 +178,19 @@ def _distinct(magnitudes: Integers) -> tuple[Integers, Integers]:
 
 
 def sum_by_cluster(values: Exact, codes: Integers, clusters: int) -> Exact:
-    """Sums of `values`, shape (N,) or (N, m), inside each cluster; exact integers, shape (clusters, ...)."""
+    """Sum `values`, shape (N,) or (N, m), within each cluster; exact integers, shape (clusters, ...)."""
     sums = np.zeros_like(values, shape=(clusters, *values.shape[1:]))
     np.add.at(sums, codes, values)
     return cast("Exact", sums)
 
 
 def decimal_lattice(*columns: Reals) -> tuple[Fraction, tuple[Integers, ...]] | None:
-    """The coarsest decimal lattice that holds every number exactly as its shortest repr prints it.
+    """Return the coarsest decimal lattice that holds every number exactly as its shortest repr prints it.
 
-    Finds the smallest k <= 15 such that each x equals round(x * 10**k) / 10**k as a double, and gives
-    (10**-k, the integers). None when there is no such k, or an integer has more than 15 digits (with k = 0
-    reaches 2**53): several then have the same double, and this may not be the one that was written. Dividing by
-    10**k is correctly rounded (10**15 is exact), so equality means that x is the double nearest to that decimal.
+    Finds the smallest k <= 15 such that each x equals round(x * 10**k) / 10**k as a double, and gives (10**-k, the
+    integers). None when there is no such k, or when an integer has more than 15 digits (for k = 0: reaches 2**53),
+    because several decimals then share a double and the written one is unknown. Dividing by 10**k is correctly rounded
+    (10**15 is exact), so equality means that x is the double nearest to that decimal.
     """
     places = 0
     for column in columns:
@@ -208,23 +207,22 @@ def decimal_lattice(*columns: Reals) -> tuple[Fraction, tuple[Integers, ...]] | 
 
 
 def _decimals(column: Reals, at_least: int) -> int | None:
-    """The smallest number of decimals, not under `at_least`, that prints every value exactly."""
+    """Return the smallest number of decimals, at least `at_least`, that prints every value exactly."""
     rest = column
     for places in range(at_least, MAX_DECIMALS + 1):
         power = 10.0**places
         with np.errstate(over="ignore"):
             scaled = np.rint(rest * power)
-        # Numbers that this many places print are printed by more places as well, so only the others continue.
+        # A number that this many places print needs no more, so only the others continue.
         rest = rest[scaled / power != rest]
         if len(rest) == 0:
             return places
     return None
 
 
-# Numbers whose lattice does not fit 64 bits: exact Python integers in arrays of objects.
-#
-# A score is read as the decimal that its double prints as, if that has at most 15 digits: 9999 and 1e-12 are integers in
-# units of 1e-12. Scores with more digits are read as the doubles they are, which are integers over a power of two.
+# Numbers whose lattice does not fit 64 bits: exact Python integers in arrays of objects. A score is read as the
+# shortest decimal of its double where that has at most 15 digits: 9999 and 1e-12 are integers in units of 1e-12. A
+# score with more digits is read as the double itself, an integer over a power of two.
 
 
 # The largest power of ten that is a double.
@@ -235,9 +233,9 @@ _MAX_NARROW_PLACES = 12
 
 
 def digits_and_places(column: Reals) -> tuple[Integers, Integers] | None:
-    """(m, k), shape (N,) each, with x = m / 10**k as its shortest repr prints it; k may be negative.
+    """Return (m, k), shape (N,) each, with x = m / 10**k as its shortest repr prints it; k may be negative.
 
-    None when a number has more than 15 digits and is no integer below 2**53.
+    None when a number has more than 15 digits and is not an integer below 2**53.
     """
     digits = np.zeros(len(column), dtype=np.int64)
     places = np.zeros(len(column), dtype=np.int64)
@@ -267,7 +265,7 @@ def digits_and_places(column: Reals) -> tuple[Integers, Integers] | None:
 
 
 def printed(value: float) -> tuple[int, int]:
-    """(m, k) of the shortest decimal m / 10**k whose nearest double `value` is; m is not a multiple of ten."""
+    """Return (m, k) of the shortest decimal m / 10**k that reads back as `value`; m is no multiple of ten unless 0."""
     text, _, exponent = repr(value).partition("e")
     whole, _, fraction = text.partition(".")
     power = int(exponent or 0) - len(fraction)
@@ -280,7 +278,7 @@ def printed(value: float) -> tuple[int, int]:
 
 
 def takes_more_digits(column: Reals) -> NDArray[np.bool_]:
-    """Which numbers, shape (N,), print with more than 15 significant digits; integers below 2**53 do not count."""
+    """Mark the numbers, shape (N,), that print with more than 15 significant digits, except integers below 2**53."""
     sizes = np.abs(column)
     result = np.zeros(len(column), dtype=bool)
     with np.errstate(divide="ignore"):
@@ -297,9 +295,9 @@ def takes_more_digits(column: Reals) -> NDArray[np.bool_]:
 
 
 def shortest_decimals(reals: Reals, narrow: np.dtype[np.generic]) -> Reals:
-    """Numbers of single or half precision as the decimals that they print as: 0.1 of float32 is 0.1.
+    """Convert numbers of single or half precision to the decimals that they print as: float32's 0.1 becomes 0.1.
 
-    `reals` are such numbers as doubles, shape (N,); `narrow` is their type.
+    `reals` are these numbers as doubles, shape (N,); `narrow` is their original type.
     """
     decimals = reals.copy()
     left = np.flatnonzero(reals)
@@ -316,10 +314,10 @@ def shortest_decimals(reals: Reals, narrow: np.dtype[np.generic]) -> Reals:
 
 
 def wide_decimals(*columns: Reals, most_places: int, room: int) -> tuple[Fraction, tuple[Whole, ...]] | None:
-    """(unit, exact integers) of decimals of at most 15 digits, one array per column.
+    """Return (unit, exact integers) for decimals of at most 15 digits, one array per column.
 
-    None when one has more digits, or when they span more than `most_places` places. The integers have 64 bits where
-    the sum of all absolute values is below `room`, and are Python integers otherwise.
+    None when a decimal has more digits, or when they span more than `most_places` places. The integers are int64 where
+    the sum of all absolute values is below `room`, and Python integers otherwise.
     """
     parts = []
     for column in columns:
@@ -344,7 +342,7 @@ def wide_decimals(*columns: Reals, most_places: int, room: int) -> tuple[Fractio
 
 
 def wide_binaries(*columns: Reals) -> tuple[Fraction, tuple[Wide, ...]]:
-    """(unit, exact integers) of any doubles: the unit is the power of two of the finest binary place."""
+    """Return (unit, exact integers) for any doubles; the unit is the power of two of the finest binary place."""
     parts = []
     for column in columns:
         mantissas, exponents = np.frexp(column)
@@ -359,7 +357,7 @@ def wide_binaries(*columns: Reals) -> tuple[Fraction, tuple[Wide, ...]]:
 
 
 def narrowed(*columns: Wide, most: int) -> tuple[int, tuple[Integers, ...]] | None:
-    """(divisor, columns / divisor) in 64 bits, exactly; None when the sum of their absolute values is `most` or more."""
+    """Return (divisor, columns / divisor), exact in int64; None when the sum of absolute values is `most` or more."""
     divisor = math.gcd(*(int(x) for column in columns for x in column)) or 1
     if sum(abs(x) for column in columns for x in column.tolist()) >= most * divisor:
         return None
@@ -367,7 +365,7 @@ def narrowed(*columns: Wide, most: int) -> tuple[int, tuple[Integers, ...]] | No
 
 
 def rounded(*columns: Wide, bits: int) -> tuple[int, tuple[Integers, ...]]:
-    """(shift, columns / 2**shift), so that the sum of all absolute values has about `bits` bits.
+    """Return (shift, columns / 2**shift), where the sum of all absolute values has about `bits` bits.
 
     Each number is rounded to its nearest integer, but to 1 or -1 rather than to zero.
     """

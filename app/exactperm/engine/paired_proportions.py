@@ -1,7 +1,7 @@
-"""Two proportions of the same items: Tango's score test and interval, Clopper & Pearson's interval.
+"""Tango's score test and interval for two proportions of the same items, and Clopper & Pearson's interval.
 
-Of `items` pairs, `only_u` (b) were right for U alone and `only_v` (c) for V alone; the difference p_u - p_v is that of
-their two probabilities. Asymptotic: the score statistic is compared with a standard normal.
+Of `items` pairs, U alone is right on `only_u` (b) and V alone on `only_v` (c); p_u - p_v is the difference of the
+probabilities of the two. Asymptotic: the score statistic is compared with a standard normal.
 """
 
 from __future__ import annotations
@@ -10,21 +10,20 @@ import math
 
 from scipy import special
 
-# Halvings of [-1, 1] that reach neighbouring doubles, unless an end is very near zero.
+# Enough halvings of [-1, 1] to reach neighbouring doubles, unless an end is very near zero.
 _HALVINGS = 120
 
 
 def tango_test(only_u: int, only_v: int, items: int, difference: float) -> float:
-    """The score statistic z of the hypothesis p_u - p_v = `difference`; positive when more was observed.
+    """Return the score statistic z of the hypothesis p_u - p_v = `difference`; positive if the observed one is larger.
 
     z = (b - c - n delta) / sqrt(n (2 q + delta (1 - delta))), q the maximum-likelihood estimate of V's discordant
-    probability under the hypothesis (Tango 1998, *Statistics in Medicine* 17:891-908). At a difference of zero it
-    is McNemar's (b - c) / sqrt(b + c), and 0 when there is nothing discordant. Infinite at a difference of -1 or 1
-    that was not observed.
+    probability under the hypothesis (Tango 1998, *Statistics in Medicine* 17:891-908). At zero it is McNemar's (b - c)
+    / sqrt(b + c), and 0 without discordant pairs. Infinite at a difference of -1 or 1 that was not observed.
 
     Raises
     ------
-        ValueError: counts that do not fit `items` items, or a difference outside [-1, 1].
+        ValueError: if the counts do not fit `items`, or the difference lies outside [-1, 1].
     """
     _require_counts(only_u, only_v, items)
     if not -1.0 <= difference <= 1.0:
@@ -35,15 +34,15 @@ def tango_test(only_u: int, only_v: int, items: int, difference: float) -> float
 
 
 def restricted_estimate(only_u: int, only_v: int, items: int, difference: float) -> float:
-    """The likeliest probability that only V is right, given p_u - p_v = `difference` >= 0.
+    """Return the maximum-likelihood probability that V alone is right, under p_u - p_v = `difference` >= 0.
 
-    The nonnegative root of 2 n q**2 + B q - c delta (1 - delta) = 0, B = (2 n - b + c) delta - b - c: where the
+    It is the nonnegative root of 2 n q**2 + B q - c delta (1 - delta) = 0, B = (2 n - b + c) delta - b - c, where the
     derivative of b log(q + delta) + c log q + (n - b - c) log(1 - 2 q - delta) vanishes.
     """
     square, linear = 2.0 * items, (2 * items - only_u + only_v) * difference - (only_u + only_v)
     constant = only_v * difference * (1.0 - difference)
     root = math.sqrt(linear * linear + 4.0 * square * constant)
-    # The form of the two in which nothing cancels.
+    # Of the two forms of the root, the one in which nothing cancels.
     if linear > 0.0:
         return 2.0 * constant / (linear + root)
     return (root - linear) / (2.0 * square)
@@ -59,10 +58,10 @@ def _score(only_u: int, only_v: int, items: int, difference: float) -> float:
 
 
 def tango_interval(only_u: int, only_v: int, items: int, level: float) -> tuple[float, float]:
-    """The differences p_u - p_v that the two-sided score test at 1 - `level` does not reject (Tango 1998).
+    """Return the ends of the p_u - p_v that the two-sided score test at 1 - `level` does not reject (Tango 1998).
 
-    The statistic falls as the hypothesised difference grows, so each end is one root, found by bisection down to
-    neighbouring doubles and rounded inwards. Raises ValueError as `tango_test` does, and for a level outside (0, 1).
+    The statistic falls as the hypothesised difference grows, so each end is a single root: bisected to neighbouring
+    doubles and rounded inwards. Raises ValueError as `tango_test` does, and for a level outside (0, 1).
     """
     _require_counts(only_u, only_v, items)
     critical = -float(special.ndtri(_half_of_the_rest(level)))
@@ -73,7 +72,7 @@ def tango_interval(only_u: int, only_v: int, items: int, level: float) -> tuple[
 
 
 def _lower_end(only_u: int, only_v: int, items: int, critical: float) -> float:
-    """The smallest difference with z <= critical."""
+    """Return the smallest difference with z <= critical."""
     rejected, kept = -1.0, (only_u - only_v) / items
     if tango_test(only_u, only_v, items, rejected) <= critical:
         return rejected
@@ -89,7 +88,7 @@ def _lower_end(only_u: int, only_v: int, items: int, critical: float) -> float:
 
 
 def clopper_pearson(successes: int, trials: int, level: float) -> tuple[float, float]:
-    """The exact interval of a binomial proportion, each tail at most half of 1 - `level` (Clopper & Pearson 1934).
+    """Return the exact interval of a binomial proportion, each tail at most (1 - `level`) / 2 (Clopper & Pearson 1934).
 
     (0, 1) without trials. Raises ValueError for a level outside (0, 1) or successes outside 0..trials.
     """
@@ -110,4 +109,4 @@ def _half_of_the_rest(level: float) -> float:
 
 def _require_counts(only_u: int, only_v: int, items: int) -> None:
     if items < 1 or only_u < 0 or only_v < 0 or only_u + only_v > items:
-        raise ValueError("discordant items are some of at least one item")
+        raise ValueError("discordant counts must be nonnegative, with a sum of at most items > 0")

@@ -1,10 +1,9 @@
-"""Budgets, costs and plans: the method is chosen by predicted cost.
+"""Budgets, costs and plans: the choice of a method by its predicted cost.
 
-Costs are predicted in exact integers before any array exists, by `one_sum.methods` for one sum, by `joint.planner`
-for several, by `bootstrap` for resampled ones. The choice is made here for all of them: the cheapest exact method
-within the budget; where none fits, a rigorous bracket; and only then Monte Carlo. An exact method that takes long
-gives way to a much faster bracket that is likely to decide about alpha. Nothing runs that is planned over the
-budget, requested by name or not.
+Costs are predicted in exact integers before any array exists, by `one_sum.methods` for one sum, by `joint.planner` for
+several, by `bootstrap` for resampled ones. `choose` takes the cheapest exact method within the budget; where none fits,
+a rigorous bracket; and only then Monte Carlo. An exact method that takes long gives way to a much faster bracket that
+is likely to decide about alpha. No method runs over the budget, even if requested by name.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A method's predicted cost, in elementary operations of `rate` nanoseconds each on an ordinary core.
+    """The predicted cost of a method, in elementary operations of `rate` nanoseconds each on an ordinary core.
 
-    `precision` is the relative width that a bracket of this cost aims at, None for other methods.
+    `precision` is the relative width that a bracket of this cost aims at; None for other methods.
     """
 
     method: str
@@ -60,25 +59,25 @@ class Cost:
 class Plan:
     """The chosen method with the reason, the costs of the others (cheapest exact first), and the budget.
 
-    `asked` is true when the method was requested by name, so that no other may replace it. Where the choice was certain
-    without the prices of the others, `rest` computes them.
+    `by_name` is true when the method was requested by name, so that no other may replace it. `rest` is a function where
+    the choice did not need the costs of the others.
     """
 
     chosen: Cost
     reason: str
     rest: tuple[Cost, ...] | Callable[[], tuple[Cost, ...]]
     budget: Budget
-    asked: bool = False
+    by_name: bool = False
 
     @property
     def others(self) -> tuple[Cost, ...]:
-        """The other methods with their prices, exact ones first, cheapest first."""
+        """The costs of the other methods, exact ones first, each group by time."""
         return self.rest() if callable(self.rest) else self.rest
 
     @property
     def in_turn(self) -> tuple[Cost, ...]:
-        """Return the methods to run in turn until one proves its answer: `chosen`, then the others that fit."""
-        if self.asked:
+        """The methods to run until one proves its answer: `chosen`, then the others within the budget."""
+        if self.by_name:
             return (self.chosen,)
         return (self.chosen, *(cost for cost in self.others if cost.fits(self.budget)))
 
@@ -86,7 +85,7 @@ class Plan:
         """Explain why `other` was not chosen."""
         if not other.fits(self.budget):
             return "over the budget"
-        if other.exact and self.asked and not self.chosen.exact:
+        if other.exact and self.by_name and not self.chosen.exact:
             return "fits, but was not requested"
         if other.exact:
             return f"about {other.seconds / max(self.chosen.seconds, 1e-12):.3g} times the cost"
@@ -95,12 +94,12 @@ class Plan:
         return "sampled: only where neither an exact method nor a bracket fits"
 
 
-# The errors of the engine: plain facts about methods, costs and budgets. They name no field of a request and give no
-# advice; `exactperm.inference.paired.engine_errors` adds both.
+# The engine's errors hold facts about methods, costs and budgets. `exactperm.inference.paired.engine_errors` adds the
+# field of the request and advice.
 
 
 class EngineError(Exception):
-    """Base of the errors for tests that the engine refuses to plan."""
+    """Base class of the errors for tests that the engine refuses to plan."""
 
 
 class MethodDoesNotApply(EngineError):
@@ -120,7 +119,7 @@ class OverBudget(EngineError):
 
 
 class NothingFits(EngineError):
-    """No method fits the budget; `cost` is that of the fallback."""
+    """No method fits the budget; `cost` is the cost of the fallback."""
 
     def __init__(self, cost: Cost, budget: Budget) -> None:
         super().__init__(cost, budget)
@@ -136,14 +135,14 @@ class TooManySteps(EngineError):
 
 
 class FractionOverBudget(EngineError):
-    """None of `methods`, which alone give an exact fraction, fits; `costs` are those that could be priced."""
+    """None of `methods`, the only ones with an exact fraction, fits; `costs` are those that could be computed."""
 
     def __init__(self, methods: tuple[str, ...], costs: tuple[Cost, ...], budget: Budget) -> None:
         super().__init__(methods, costs, budget)
         self.methods, self.costs, self.budget = methods, costs, budget
 
 
-# The planner: chooses the method by predicted cost
+# The planner
 
 
 # An exact method that takes longer than LONG_S, and TIMES_LONGER as long as a bracket, runs only if the bracket does not
@@ -160,12 +159,12 @@ def choose(
     endless: Mapping[str, str] | None = None,
     decisive: bool = False,
 ) -> Plan:
-    """The plan for `method`, or for the best of `candidates` when it is `auto`.
+    """Plan `method`, or the best of `candidates` when it is `auto`.
 
-    The reason begins with `where`, which describes what the candidates have in common; `endless` gives, for methods
-    that are not candidates because they would never end, a sentence why. `decisive` means that a bracket is likely to
-    lie on one side of alpha: `auto` prefers it to an exact method that takes more than LONG_S and TIMES_LONGER as
-    long. Raises NothingFits, and for a method requested by name OverBudget, TooManySteps or MethodDoesNotApply.
+    The reason begins with `where`, which describes what the candidates have in common. `endless` maps methods that
+    would never end, and so are not candidates, to the reason. `decisive` means that a bracket is likely to lie on one
+    side of alpha: `auto` prefers it to an exact method that takes more than LONG_S and TIMES_LONGER as long. Raises
+    NothingFits, and for a method requested by name OverBudget, TooManySteps or MethodDoesNotApply.
     """
     ordered = sorted(candidates, key=lambda cost: (_kind(cost), cost.seconds))
     if method == "auto":
@@ -186,13 +185,13 @@ def choose(
     others = _without(ordered, requested)
     if not requested.fits(budget):
         raise OverBudget(requested, budget, _fitting(others, budget))
-    return Plan(requested, "asked for", others, budget, asked=True)
+    return Plan(requested, "requested by name", others, budget, by_name=True)
 
 
 def impatient(plan: Plan, quick: Cost, how: str) -> Plan | None:
-    """`quick` instead of an exact method that `auto` chose and that takes too long; None where it takes not so long.
+    """Replace an exact method that `auto` chose and that takes too long by `quick`; None where it is fast enough.
 
-    `how` describes it. Samples come before exact methods where a bracket turns out to say less than they do.
+    `how` describes `quick`. Samples precede exact methods, in case a bracket says less than they do.
     """
     exact, budget = plan.chosen, plan.budget
     if not quick.fits(budget) or exact.seconds <= TIMES_LONGER * quick.seconds:
@@ -200,7 +199,7 @@ def impatient(plan: Plan, quick: Cost, how: str) -> Plan | None:
     others = sorted((exact, *_without(plan.others, quick)), key=lambda cost: (cost.exact, cost.seconds))
     reason = (
         f"{how}: {exact.method}, the cheapest exact method, would take about {exact.seconds:.1f} s, "
-        f"{_times(exact, quick)} as long; it is exact if asked for by name"
+        f"{_times(exact, quick)} as long; it is exact if requested by name"
     )
     return Plan(quick, reason, tuple(others), budget)
 

@@ -1,4 +1,4 @@
-"""The input and output of every method: a region of the null distribution, and a probability with its certificate."""
+"""Regions of the null distribution and probabilities with certificates: the input and output of every method."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Region:
 class Probability:
     """A probability under the null distribution, with its certificate.
 
-    `log_p` is the natural logarithm; the exact value lies within p * (1 +- relative_error_bound), an infinite bound
+    `log_p` is the natural logarithm. The exact value lies within p * (1 +- relative_error_bound); an infinite bound
     proves nothing. `fraction` is (numerator, log2 of the denominator) where the method gives it without rounding.
     """
 
@@ -53,7 +53,7 @@ class Probability:
 
     @property
     def log10_p(self) -> float:
-        """Return log10 of the p-value, even where p underflows."""
+        """The decimal logarithm of the p-value, even where p underflows."""
         return min(self.log_p, 0.0) / LN10
 
 
@@ -62,13 +62,13 @@ IMPOSSIBLE = Probability(-math.inf, 0.0)
 
 
 def from_fraction(numerator: int, log2_denominator: int) -> Probability:
-    """The probability numerator / 2**log2_denominator; only the logarithm is rounded."""
+    """Return the probability numerator / 2**log2_denominator; only the logarithm is rounded."""
     shift = (numerator & -numerator).bit_length() - 1
     numerator, log2_denominator = numerator >> shift, log2_denominator - shift
     if numerator == 1 and log2_denominator == 0:
         return CERTAIN
     bits = numerator.bit_length()
-    # The top 64 bits, as a number in [1/2, 1): nothing cancels, even for p next to one.
+    # The top 64 bits as a number in [1/2, 1), so that nothing cancels even for p next to one.
     leading = math.ldexp(numerator >> max(bits - 64, 0), -min(bits, 64))
     log_p = math.log(leading) + (bits - log2_denominator) * LN2
     if log_p < _LOG_SMALLEST_NORMAL:
@@ -79,7 +79,7 @@ def from_fraction(numerator: int, log2_denominator: int) -> Probability:
 
 
 def region(form: CanonicalForm, observed: int, alternative: Alternative, *, absolute: bool = False) -> Region:
-    """The values of T at least as extreme as the observed sum S = `observed`.
+    """Return the values of T at least as extreme as the observed sum S = `observed`.
 
     With h(x) = x: `greater` is S >= xi, `less` is S <= xi, `two-sided` is |S| >= |xi|. With h(x) = |x|
     (`absolute`) the three are about |S| (Zmigrod, Vieira & Cotterell 2022, eq. 7).
@@ -99,7 +99,7 @@ def region(form: CanonicalForm, observed: int, alternative: Alternative, *, abso
 def ties_of(
     form: CanonicalForm, observed: int, alternative: Alternative, *, absolute: bool = False
 ) -> tuple[int, ...]:
-    """The values of T in the `region` with the same value of the statistic as observed, ascending: one or two.
+    """Return the one or two values of T in the `region` that tie with the observed statistic, ascending.
 
     S = xi for a one-sided test, |S| = |xi| for a two-sided one and for |S|.
     """
@@ -118,7 +118,7 @@ def _floor(form: CanonicalForm, total: int) -> int:
 
 
 def clipped_region(top: int, intervals: list[Interval]) -> Region:
-    """The ascending intervals, at most two, cut to {0, ..., top}; empty ones are dropped, two that touch are joined."""
+    """Cut at most two ascending intervals to {0, ..., top}; drop empty ones, and join two that touch."""
     clipped = [(max(low, 0), min(high, top)) for low, high in intervals]
     kept = [pair for pair in clipped if pair[0] <= pair[1]]
     if len(kept) == 2 and kept[1][0] <= kept[0][1] + 1:
@@ -127,7 +127,7 @@ def clipped_region(top: int, intervals: list[Interval]) -> Region:
 
 
 def add(parts: list[Probability]) -> Probability:
-    """The sum of probabilities of disjoint events; positive terms, so relative bounds do not grow."""
+    """Add probabilities of disjoint events; the terms are positive, so relative bounds do not grow."""
     if len(parts) == 1:
         return parts[0]
     fractions = [part.fraction for part in parts if part.fraction is not None]
@@ -138,12 +138,12 @@ def add(parts: list[Probability]) -> Probability:
     total = math.fsum(math.exp(part.log_p - peak) for part in parts)
     log_p = peak + math.log(total)
     bound = max(part.relative_error_bound for part in parts)
-    # exp and log round once more; the logarithm itself is rounded to its own last place.
+    # exp and log round once more, and the logarithm is rounded to its last place.
     return Probability(log_p, bound + UNIT_ROUNDOFF * (8.0 + 2.0 * abs(log_p)))
 
 
 def upper(form: CanonicalForm, interval: Interval) -> Interval:
-    """The interval, or its mirror image about range / 2, whichever lies higher: T is symmetric."""
+    """Return the interval or its mirror image about range / 2, whichever is higher; T is symmetric."""
     low, high = interval
     return interval if low + high >= form.range else (form.range - high, form.range - low)
 
@@ -151,7 +151,7 @@ def upper(form: CanonicalForm, interval: Interval) -> Interval:
 def by_intervals(
     form: CanonicalForm, region: Region, solve: Callable[[CanonicalForm, int, int], Probability]
 ) -> Probability:
-    """P(T in region) from `solve(form, low, high)` for its intervals in the upper half; equal ones once."""
+    """Add `solve(form, low, high)` over the intervals of the region, each solved once, mirrored to the upper half."""
     if region.covers(form):
         return CERTAIN
     solved: dict[Interval, Probability] = {}
@@ -163,15 +163,15 @@ def by_intervals(
 
 
 def without_half(p: Probability, ties: Probability) -> Probability:
-    """p less half of the mass at the observed value, which is part of it: Lancaster's (1961) mid-p-value.
+    """Subtract half of the mass at the observed value from p: Lancaster's (1961) mid-p-value.
 
-    The mass is at most p, so that what is left is at least p / 2, and relative errors at most triple.
+    The mass is part of p, so the result is at least p / 2 and relative errors at most triple.
     """
     if p.fraction is not None and ties.fraction is not None:
         (top, log2), (part, log2_part) = p.fraction, ties.fraction
         deepest = max(log2, log2_part) + 1
         left_over = (top << (deepest - log2)) - (part << (deepest - log2_part - 1))
-        # An empty remainder is not a mid-p-value: certificates refuse such a p as well.
+        # A remainder of zero or less is not a mid-p-value; certificates refuse such a p.
         return from_fraction(left_over, deepest) if left_over > 0 else Probability(-math.inf, math.inf)
     share = math.exp(min(ties.log_p - p.log_p, 0.0))
     if share == 0.0:
@@ -183,7 +183,7 @@ def without_half(p: Probability, ties: Probability) -> Probability:
 
 
 def complement(tail: Probability) -> Probability:
-    """One minus a tail. Nothing cancels for a tail of at most about 1/2; for larger ones the error bound grows."""
+    """Return one minus a tail. Nothing cancels for tails up to about 1/2; for larger ones the error bound grows."""
     p = math.exp(tail.log_p)
     if p >= 1.0:
         return Probability(-math.inf, math.inf)

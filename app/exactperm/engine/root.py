@@ -1,4 +1,4 @@
-"""A root of a rising function: the secant kept inside a bracket, which halves where the secant does not."""
+"""The root of an increasing function, by secants inside a bracket with regular bisections."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _MOST_STEPS = 200
 
 
 def root(function: Callable[[float], float], low: float, high: float, *, tolerance: float) -> float:
-    """x in [low, high] with function(x) = 0, to within `tolerance` of x or exactly; function(low) <= 0 <= function(high).
+    """Return x in [low, high] with function(x) = 0, to within `tolerance`; function(low) <= 0 <= function(high).
 
     The Illinois method (Dowell & Jarratt 1971, *BIT* 11:168-174) with a bisection after every third step.
     """

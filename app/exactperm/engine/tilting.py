@@ -1,4 +1,4 @@
-"""Newton's method for the tilt that moves the mean of a law to where the answer is.
+"""Newton's method for the tilt that moves the mean of a law to a target.
 
 A law tilted by theta has mean K'(theta) and variance K''(theta), K its cumulant generating function. With w the largest
 value, log(w - K'(theta)) is nearly linear in theta, so Newton's method is applied to it, inside a bracket. Any theta
@@ -35,16 +35,17 @@ class TiltedLaw(Protocol):
 
 
 def bernstein_reach(log_odds: float, largest: float, variance: float) -> float:
-    """R with P(|X - mean| > R) <= 2 exp(-log_odds) for a sum of independent terms, each within `largest` of its mean.
+    """Return R with P(|X - mean| > R) <= 2 exp(-log_odds), X a sum of independent terms.
 
-    Bernstein's inequality (Boucheron, Lugosi & Massart 2013, section 2.8); with `largest` 0 that of a sub-Gaussian sum.
+    Terms lie within `largest` of their means; with 0 the sum is sub-Gaussian. Bernstein's inequality (Boucheron, Lugosi
+    & Massart 2013, section 2.8).
     """
     slack = log_odds * largest / 3.0
     return slack + math.sqrt(slack * slack + 2.0 * log_odds * variance)
 
 
 def log_cosh(size: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log cosh of numbers >= 0; log(1 + 2 sinh(x / 2)**2) keeps the digits of small ones."""
+    """Return log cosh of numbers >= 0; log(1 + 2 sinh(x / 2)**2) keeps the digits of small ones."""
     small = np.log1p(2.0 * np.sinh(0.5 * np.minimum(size, 1.0)) ** 2)
     return np.asarray(np.where(size < 1.0, small, size + np.log1p(np.exp(-2.0 * size)) - math.log(2.0)))
 
@@ -55,10 +56,10 @@ Law = TypeVar("Law", bound=TiltedLaw)
 def tilt_to(
     tilted: Callable[[float], Law], *, target: float, below: float, start: float, unit: float, draws: int = 1
 ) -> Law:
-    """The law `tilted(theta)`, theta >= 0, whose mean is near `target`; the last one tried if none gets near.
+    """Return the law `tilted(theta)`, theta >= 0, with a mean near `target`, or the last one tried if none is near.
 
-    `below` is w - target > 0, `start` the first theta, and 1 / `unit` the least step while there is no upper end.
-    The mean is that of one of `draws` independent draws, near enough for their sum.
+    `below` is w - target > 0, `start` the first theta, and 1 / `unit` the least step while there is no upper end. The
+    mean is that of one of `draws` independent draws, and near enough for their sum.
     """
     low, high = 0.0, math.inf
     law = tilted(start)

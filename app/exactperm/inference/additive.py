@@ -281,7 +281,7 @@ class AdditiveTest:
             yield self.plan.chosen  # usually the only one, so that the others are not priced
         planned = self.plan.in_turn
         yield from (cost for cost in planned[not samples_first :] if cost.method != "monte_carlo")
-        if not self.plan.asked and all(cost.method != "bounds" for cost in planned):
+        if not self.plan.by_name and all(cost.method != "bounds" for cost in planned):
             bracket = before_samples(self.form, self.region, self.options, self.plan.budget)
             if bracket is not None:
                 yield bracket
@@ -289,7 +289,7 @@ class AdditiveTest:
 
     def _settles(self, by: Cost, answer: Answer) -> bool:
         """Whether a bracket in place of an exact method decides about alpha."""
-        return self.plan.asked or by.method != "bounds" or decides(*answer.bounds, self.options.alpha)
+        return self.plan.by_name or by.method != "bounds" or decides(*answer.bounds, self.options.alpha)
 
     def _answer(self, by: Cost) -> Answer:
         """The unchecked answer of one method."""

@@ -179,7 +179,7 @@ def correlation_test(problem: Correlation, options: Options, budget: Budget) -> 
             detail = "The ties of the systems change with the swaps, and all swaps are too many to be counted: leave `exact_fraction` out."
             raise InvalidTest.at("/exact_fraction", "fraction_not_available", detail)
         line = _planned_line(problem, options, budget, plan.chosen)
-    if line is not None and not plan.asked:
+    if line is not None and not plan.by_name:
         plan = replace(plan, reason=f"{plan.reason}, with a control variate")
     return CorrelationTest(options, problem, plan, nonzero, look, line)
 

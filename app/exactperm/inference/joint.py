@@ -91,7 +91,7 @@ def planned_control(
 def controlled_plan(plan: Plan, control: PlannedControl) -> Plan:
     """The plan of samples with the price of the control variate."""
     price = with_control(plan.chosen, control)
-    reason = plan.reason if plan.asked else f"{plan.reason}, with a control variate"
+    reason = plan.reason if plan.by_name else f"{plan.reason}, with a control variate"
     return replace(plan, chosen=price, reason=reason)
 
 
@@ -227,7 +227,7 @@ class JointTest:
         skipped.
         """
         for cost in self.plan.in_turn:
-            if cost.method == "bounds" and not self.plan.asked:
+            if cost.method == "bounds" and not self.plan.by_name:
                 assert self.bracket is not None
                 found = self.bracket.bracket
                 if not worth_it(found.low, found.high, self.options):
@@ -429,7 +429,7 @@ def joint_test(problem: Joint, options: Options, budget: Budget) -> JointTest:
 def _tries_patience(plan: Plan, options: Options) -> bool:
     """Whether `auto` chose an exact method that takes long; a fraction that is asked for takes as long as it takes."""
     chosen = plan.chosen
-    if plan.asked or options.exact_fraction or not chosen.exact:
+    if plan.by_name or options.exact_fraction or not chosen.exact:
         return False
     return chosen.seconds > plan.budget.patience_s
 

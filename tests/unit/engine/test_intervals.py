@@ -513,7 +513,7 @@ def test_clopper_pearson_of_nothing_but_successes(trials: int, level: float) -> 
     [(1, 1, 1, 0.0), (-1, 0, 3, 0.0), (0, -1, 3, 0.0), (0, 0, 0, 0.0), (1, 0, 3, 1.5), (1, 0, 3, math.nan)],
 )
 def test_nonsense_is_refused(only_u: int, only_v: int, items: int, difference: float) -> None:
-    with pytest.raises(ValueError, match=r"between -1 and 1|discordant items"):
+    with pytest.raises(ValueError, match=r"between -1 and 1|discordant counts"):
         tango_test(only_u, only_v, items, difference)
 
 

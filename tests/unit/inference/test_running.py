@@ -222,7 +222,7 @@ def test_a_method_of_seconds_gives_way_to_samples_that_name_it(statistic: str) -
     assert record.p_value_bounds_kind == "confidence"
     assert "sampled" in {warning.code for warning in record.warnings}
     named = record.method.reason.partition(": ")[2].partition(",")[0]
-    assert "exact if asked for by name" in record.method.reason
+    assert "exact if requested by name" in record.method.reason
     exact = run_test(two(30), spec, replace(QUIET, method=named), budget)
     assert exact.method.exact
     assert record.p_value_bounds[0] <= exact.p_value <= record.p_value_bounds[1]

@@ -1,12 +1,13 @@
-"""A control variate of sampled swaps: one sum of the same coins, whose tail is known exactly.
+"""A control variate for sampled swaps: one sum of the same coins, with an exactly known tail.
 
-t is sampled; L = shift + sum of signs times effects moves with it, and P(L in R) is known. With A = {t is extreme},
+t is sampled; L = shift + sum of signs times effects correlates with it, and P(L in R) is known. With A = {t is
+extreme},
 
     P(A) = P(L in R) + P(A, L not in R) - P(not A, L in R),
 
 and only the last two, which are small where L agrees with t, come from samples (control variates: Hammersley &
-Handscomb 1964, *Monte Carlo Methods*, section 5.5). Their counts are binomial, so that Clopper & Pearson's intervals of
-both, each with half of the error, hold for the difference whatever L is: R must only be fixed before the samples are drawn.
+Handscomb 1964, *Monte Carlo Methods*, section 5.5). Their counts are binomial, so Clopper & Pearson's intervals of
+both, each with half of the error, bound the difference for any L, as long as R is fixed before the samples are drawn.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..one_sum.monte_carlo import CONFIDENCE, Estimate
 from ..probability import Alternative, Probability, Region, region
 from .form import JointForm
 
-# P(L in its tail) below this has lost digits, or all of them.
+# P(L in its tail) below this has lost some or all digits.
 _UNDERFLOWS = 1e-300
 
 
@@ -40,7 +41,7 @@ class Control:
     tail: Probability
 
     def inside(self, moved: Integers) -> NDArray[np.bool_]:
-        """Where L is in its tail, for sums of effects times heads."""
+        """Return where L is in its tail, given the sums of effects times heads."""
         totals = self.base + 2 * moved
         mask = np.zeros(len(moved), dtype=bool)
         for low, high in self.region.intervals:
@@ -51,7 +52,7 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The tail of L that corresponds to the tail of t: what `Control` needs, and the probability of it not computed yet."""
+    """The tail of L that corresponds to the tail of t: a `Control` whose probability is not yet computed."""
 
     effects: Integers
     base: int
@@ -59,12 +60,12 @@ class Tail:
     region: Region
 
     def known(self, tail: Probability) -> Control:
-        """The control variate, now that P(L in its tail) is known."""
+        """Return the control variate with P(L in its tail) = `tail`."""
         return Control(self.effects, self.base, self.line, self.region, tail)
 
 
 def tail_of(form: JointForm, effects: Integers, shift: int, alternative: Alternative) -> Tail:
-    """The values of L at least as extreme as L as observed; `effects` has the shape (U,) of the form's vectors."""
+    """Return the tail of L at least as extreme as the observed L; `effects`, shape (U,), are those of the vectors."""
     each = canonical_form(np.repeat(effects, form.counts))
     line = CanonicalForm(each.offset + shift, each.step, each.weights, each.counts, each.items)
     base = shift - int((effects * form.counts).sum())
@@ -76,8 +77,8 @@ def tail_of(form: JointForm, effects: Integers, shift: int, alternative: Alterna
 class ControlledEstimate:
     """A sampled p-value with a control variate.
 
-    Of the samples, `gained` have t in its tail and L not, `lost` the reverse; `plain` counts t alone. `tail` is P(L in its
-    tail).
+    Of the samples, `gained` have t in its tail but not L, `lost` the reverse; `plain` counts t alone; `tail` is P(L in
+    R).
     """
 
     plain: Estimate
@@ -87,19 +88,19 @@ class ControlledEstimate:
 
     @property
     def raw(self) -> float:
-        """The unbiased estimate, which may lie outside of [0, 1]."""
+        """The unbiased estimate, which may lie outside [0, 1]."""
         return self.tail.p + (self.gained - self.lost) / self.plain.samples
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the estimate, as with one more discordant sample."""
+        """The standard error of the estimate, with one discordant sample added."""
         samples = self.plain.samples
         discordant = (self.gained + self.lost + 1) / (samples + 1)
         moved = (self.gained - self.lost) / samples
         return math.sqrt(max(discordant - moved * moved, 0.0) / samples)
 
     def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        """An interval for the exact p-value, always inside [0, 1]."""
+        """Return a confidence interval for the exact p-value, inside [0, 1]."""
         each = 0.5 * (1.0 + confidence)
         gained, lost = (
             Estimate(self.plain.samples, self.plain.seed, count).interval(each)

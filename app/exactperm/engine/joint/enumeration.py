@@ -1,7 +1,7 @@
-"""Every reachable vector of sums, with the number of ways to it: exact while there are few.
+"""`enumeration`: every reachable vector of sums and the number of ways to reach it, where there are few.
 
-Items with the same vector are counted together, so there are prod_j (c_j + 1) states and not 2**n. The
-distinct sums are added up directly: this needs no lattice, and no more memory than a block of states.
+Items with the same vector are counted together, so there are prod_j (c_j + 1) states instead of 2**n. The distinct
+sums are added up directly, which needs no lattice and only the memory of a block of states.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from ..probability import Probability, from_fraction
 from .form import JointForm
 
 States = Callable[[Integers], NDArray[np.bool_]]
-# The most numbers in a block of states.
+# The largest number of integers in a block of states.
 _BLOCK = 1 << 18
 # 2**n ways fit an int64 up to n = 62; beyond, they are Python integers.
 _INT64_ITEMS = 62
 
 
 def states_count(form: JointForm) -> int:
-    """prod_j (c_j + 1), the number of combinations of heads; exact."""
+    """Return prod_j (c_j + 1), the number of combinations of heads, exactly."""
     return math.prod(count + 1 for count in form.counts.tolist())
 
 
 def probability(form: JointForm, extreme: States) -> Probability:
-    """P(S is extreme) as an exact fraction.
+    """Return P(S is extreme) as an exact fraction.
 
-    The error bound is infinite if the ways do not add up to 2**n, or none is extreme: that signals a fault.
+    An infinite error bound signals a fault: the ways do not add up to 2**n, or no state is extreme.
     """
     inside = total = 0
     for states, ways, times in _blocks(form):
@@ -46,7 +46,7 @@ def probability(form: JointForm, extreme: States) -> Probability:
 
 
 def _blocks(form: JointForm) -> Iterator[tuple[Integers, NDArray[Any], int]]:
-    """(sums, ways, times): of each block the states, shape (P, k), the ways to each, and how often the block occurs."""
+    """Yield (sums, ways, times) of each block: states, shape (P, k), ways to each, and its multiplicity."""
     order = np.argsort(-form.counts, kind="stable")
     table, counts = form.table[order], form.counts[order]
     held = _held(form)
@@ -59,7 +59,7 @@ def _blocks(form: JointForm) -> Iterator[tuple[Integers, NDArray[Any], int]]:
 
 
 def _held(form: JointForm) -> int:
-    """Return how many of the vectors, most frequent first, vary within a block."""
+    """Return how many vectors, most frequent first, vary within a block."""
     counts = np.sort(form.counts)[::-1].tolist()
     sizes = itertools.accumulate((count + 1 for count in counts), operator.mul)
     width = len(form.origin) + form.table.shape[1]
@@ -67,12 +67,12 @@ def _held(form: JointForm) -> int:
 
 
 def block_states(form: JointForm) -> int:
-    """The number of states in a block."""
+    """Return the number of states in a block."""
     return math.prod(count + 1 for count in np.sort(form.counts)[::-1][: _held(form)].tolist())
 
 
 def listed(form: JointForm) -> tuple[Integers, NDArray[Any]]:
-    """The lattice points T of all combinations, shape (P, r), and the number of ways to each, shape (P,)."""
+    """Return the lattice points T of all combinations, shape (P, r), and the numbers of ways to them, shape (P,)."""
     return _listed(form.vectors, form.counts)
 
 
@@ -89,7 +89,7 @@ def _listed(vectors: Integers, counts: Integers) -> tuple[Integers, NDArray[Any]
 
 
 def _binomials(count: int) -> list[int]:
-    """Binomial coefficients of 0 .. count heads, each from the one before."""
+    """Return the binomial coefficients of 0 .. count heads, each from the last."""
     ways = [1]
     for heads in range(count):
         ways.append(ways[-1] * (count - heads) // (heads + 1))
@@ -97,7 +97,7 @@ def _binomials(count: int) -> list[int]:
 
 
 def counting_ns(form: JointForm) -> int:
-    """Predicted nanoseconds of counting the ways to all states: computed once per block, added up for every block.
+    """Predict the nanoseconds of counting the ways: computed once, and added up for every block.
 
     Fitted to measured times for one to three frequent vectors; a digit of Python's integers has 30 bits.
     `python -m loadtest.bench --section plan` checks `enumeration` as a whole.
@@ -112,5 +112,5 @@ def counting_ns(form: JointForm) -> int:
 
 
 def counting_bytes(form: JointForm) -> int:
-    """Predicted bytes of the ways to the states of a block."""
+    """Predict the bytes of the ways to the states of a block."""
     return block_states(form) * (8 if form.nonzero <= _INT64_ITEMS else 40 + form.nonzero // 7)

@@ -1,8 +1,8 @@
 """Vectors of sums on the lattice that their differences span: the canonical form of m additive functions.
 
-Under a swap only the difference d_n = stay_n - swap_n enters, so the state of k sums moves on the lattice
-that the differences span, of rank r <= k: F1 of the paper's four functions needs rank two, WER with shared
-references rank one (Zmigrod, Vieira & Cotterell 2022, appendix B, with a reduced basis).
+A swap changes the k sums by the difference d_n = stay_n - swap_n, so they move on the lattice that the differences
+span, of rank r <= k: the paper's four functions for F1 need rank two, WER with shared references rank one (Zmigrod,
+Vieira & Cotterell 2022, appendix B, with a reduced basis).
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ from numpy.typing import NDArray
 
 from ..lattice import MAX_TOTAL, CanonicalForm, Integers, LatticeOverflowError, Reals, exact_total
 
-# A basis of the lattice that vectors of differences span, and their coordinates in it, in exact integers.
-#
-# The cost of a grid grows with the number and the length of its axes. So the basis is reduced (Lenstra, Lenstra &
-# Lovász 1982) in the metric of the coordinates' covariance: they are then nearly uncorrelated, and the box that holds
-# them is nearly as small as possible. Where the result would not fit an int64, there is no basis.
+# A basis of the lattice that the difference vectors span, and their coordinates in it, in exact integers. The cost of a
+# grid grows with the number and the length of its axes. So the basis is reduced (Lenstra, Lenstra & Lovász 1982) in the
+# metric of the coordinates' covariance: they are then nearly uncorrelated, and their box is nearly minimal. Where the
+# result would not fit an int64, there is no basis.
 
 
-# Grids of more axes than this hold more cells than any budget allows; for wider tables no basis is computed.
+# Grids with more axes hold more cells than any budget allows; wider tables get no basis.
 MAX_AXES = 16
 _MAX_COLUMNS = 64
-# Everything below stays an int64, sums and products included.
+# Numbers below this, with their sums and products, fit an int64.
 _ROOM = 2**62
 _ROWS_AT_ONCE = 64
 # A Mersenne prime whose residues have products that fit an int64.
@@ -36,7 +35,7 @@ _PRIME = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """vectors @ basis are the differences: `vectors` (U, r), `basis` (r, m)."""
+    """The differences are vectors @ basis: `vectors` (U, r), `basis` (r, m)."""
 
     vectors: Integers
     basis: Integers
@@ -46,7 +45,7 @@ class Lattice:
 class Columns:
     """The m columns that differ by more than their sign: `table` (U, m).
 
-    Column k of the whole is sign[k] times column index[k] of the table; the sign of a column of zeros is 0.
+    Original column k is sign[k] times column index[k] of the table; a column of zeros has sign 0.
     """
 
     table: Integers
@@ -55,7 +54,7 @@ class Columns:
 
 
 def columns_of(differences: Integers) -> Columns:
-    """The distinct columns of a table, shape (U, k)."""
+    """Return the distinct columns of a table, shape (U, k)."""
     if len(differences) == 0:
         nothing = np.zeros(differences.shape[1], dtype=np.int64)
         return Columns(differences[:, :0], nothing, nothing)
@@ -73,10 +72,10 @@ def columns_of(differences: Integers) -> Columns:
 
 
 def lattice_of(table: Integers, counts: Integers) -> Lattice | None:
-    """The lattice of distinct rows, shape (U, m), that occur `counts` times.
+    """Return the lattice of distinct rows, shape (U, m), that occur `counts` times.
 
-    None when its rank is too large for any grid, or when the sums in its box would not fit an int64: then the
-    columns themselves are the coordinates.
+    None when its rank is too large for any grid, or when the sums in its box would not fit an int64; the
+    coordinates are then the columns.
     """
     rows, width = table.shape
     if rows <= MAX_AXES and (width > _MAX_COLUMNS or (rows <= width and _rank(table, rows) == rows)):
@@ -93,7 +92,7 @@ def lattice_of(table: Integers, counts: Integers) -> Lattice | None:
 
 
 def rank_of(table: Integers) -> int:
-    """The rank of a table, shape (U, m), modulo a prime; for very large tables the smaller of their sides."""
+    """Return the rank of a table, shape (U, m), modulo a prime; for very large tables, their smaller side."""
     rows, width = table.shape
     smaller = int(min(rows, width))
     if smaller == 0 or table.size * smaller > 1 << 28:
@@ -102,7 +101,7 @@ def rank_of(table: Integers) -> int:
 
 
 def _rank(table: Integers, most: int) -> int:
-    """The rank modulo a prime, at most `most`, where the elimination stops."""
+    """Return the rank modulo a prime; the elimination stops at `most`."""
     rest = table % _PRIME
     for rank in range(most):
         rest = rest[rest.any(axis=1)]
@@ -116,12 +115,12 @@ def _rank(table: Integers, most: int) -> int:
 
 
 def _too_wide(table: Integers) -> bool:
-    """Whether the rank modulo the prime is above MAX_AXES."""
+    """Return whether the rank modulo the prime is above MAX_AXES."""
     return table.shape[1] > MAX_AXES and _rank(table, MAX_AXES + 1) > MAX_AXES
 
 
 def _hermite(table: Integers) -> list[list[int]] | None:
-    """The Hermite normal form of the rows' lattice; None when its rank is above MAX_AXES."""
+    """Return the Hermite normal form of the rows' lattice; None when its rank is above MAX_AXES."""
     basis: list[list[int]] = []
     rest = table
     while len(rest):
@@ -140,9 +139,9 @@ def _hermite(table: Integers) -> list[list[int]] | None:
 
 
 def _substituted(table: Integers, basis: list[list[int]]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """c and d with c @ basis + d = table, by forward substitution over the pivots; d is 0 on the lattice.
+    """Return c and d with c @ basis + d = table, by forward substitution over the pivots; d is 0 on the lattice.
 
-    In Python integers where a bound on the intermediate results does not fit an int64.
+    Python integers are used where a bound on the intermediate results does not fit an int64.
     """
     if [entry for row in basis for entry in row] == _identity(table.shape[1]):
         return table, np.zeros_like(table)
@@ -163,7 +162,7 @@ def _substituted(table: Integers, basis: list[list[int]]) -> tuple[NDArray[Any],
 
 
 def _uncorrelated(coordinates: NDArray[Any], basis: list[list[int]], counts: Integers) -> Lattice | None:
-    """The same lattice in a basis whose coordinates are short and nearly uncorrelated; None when it does not fit."""
+    """Change to a basis with short and nearly uncorrelated coordinates; None when it does not fit."""
     gram = _gram(coordinates, counts)
     _, turned = flint.fmpz_mat(gram).lll(True, 0.99, 0.51, "gram")
     # c @ basis = (c @ turned.T) @ (the inverse of turned.T @ basis); the determinant is 1 or -1, and python-flint
@@ -177,7 +176,7 @@ def _uncorrelated(coordinates: NDArray[Any], basis: list[list[int]], counts: Int
     if any(max(*row, -min(row)) >= MAX_TOTAL for row in (*vectors, *rows)):
         return None
     short = np.array(vectors, dtype=np.int64)
-    # The longest axis last: a region is stored as runs along it.
+    # The longest axis comes last, because a region is stored as runs along it.
     order = np.argsort(counts @ np.abs(short).astype(np.float64), kind="stable")
     signs = np.sign(short[0]) + (short[0] == 0)
     reduced = np.array(rows, dtype=np.int64)
@@ -193,7 +192,7 @@ def _identity(size: int) -> list[int]:
 
 
 def _gram(coordinates: NDArray[Any], counts: Integers) -> list[list[int]]:
-    """The coordinates' covariance, times four: exact, so that the reduction terminates."""
+    """Return four times the coordinates' covariance, exactly, so that the reduction terminates."""
     peak = max(int(abs(coordinates).max(initial=0)), 1)
     if peak * peak * int(counts.sum()) < _ROOM:
         small: Integers = coordinates.astype(np.int64)
@@ -204,7 +203,7 @@ def _gram(coordinates: NDArray[Any], counts: Integers) -> list[list[int]]:
 
 
 def _holds(lattice: Lattice, table: Integers, counts: Integers) -> bool:
-    """Whether the sums at every point of the box of all coordinates fit, and vectors @ basis is the table."""
+    """Return whether all sums in the box of the coordinates fit, and vectors @ basis is the table."""
     number = counts.tolist()
     spans = [
         sum(abs(c) * n for c, n in zip(axis, number, strict=True)) for axis in lattice.vectors.T.tolist()
@@ -218,7 +217,7 @@ def _holds(lattice: Lattice, table: Integers, counts: Integers) -> bool:
 # Vectors of sums on the lattice that their differences span: the canonical form of m additive functions
 
 
-# Coordinates are packed into one int64 to find equal vectors.
+# Coordinates are packed into an int64 of this many bits to find equal vectors.
 _PACKED_BITS = 62
 
 
@@ -226,9 +225,9 @@ _PACKED_BITS = 62
 class JointForm:
     """S = origin + sign * (T @ basis)[index] with T = sum_j vectors[j] * Binomial(counts[j], 1/2).
 
-    `origin`, `index` and `sign` (k,): the index and the sign of each of the k sums among the m distinct ones. `basis`
-    (r, m), None for the identity; `vectors` (U, r) and `table` = vectors @ basis (U, m), distinct rows; `counts` (U,).
-    `heads` (U,): how many of each vector make up the observed sums. Every sum inside the box of all T fits an int64.
+    `index` and `sign` (k,) locate each of the k sums among the m distinct ones; `origin` is (k,). `basis` (r, m) is
+    None for the identity; `vectors` (U, r) and `table` = vectors @ basis (U, m) have distinct rows; `counts` is (U,).
+    `heads` (U,) are the numbers of each vector in the observed sums. Every sum in the box of all T fits an int64.
     """
 
     origin: Integers
@@ -243,7 +242,7 @@ class JointForm:
 
     @property
     def rank(self) -> int:
-        """r, the number of axes; the dimension of the lattice where it is small enough for a grid."""
+        """r, the number of axes: the dimension of the lattice where that is small enough for a grid."""
         return int(self.vectors.shape[1])
 
     @cached_property
@@ -268,35 +267,35 @@ class JointForm:
 
     @cached_property
     def covariance(self) -> Reals:
-        """Covariance of T, shape (r, r)."""
+        """The covariance of T, shape (r, r)."""
         steps = self.vectors.astype(np.float64)
         return np.asarray((steps * self.counts[:, None]).T @ steps / 4.0)
 
     @cached_property
     def observed(self) -> Integers:
-        """T of the data as observed, shape (r,)."""
+        """The observed T, shape (r,)."""
         return np.asarray(self.heads @ self.vectors, dtype=np.int64)
 
     def states(self, coordinates: Integers) -> Integers:
-        """The sums S at lattice points T, shape (P, r) -> (P, k)."""
+        """Return the sums S at lattice points T, shape (P, r) -> (P, k)."""
         return self.sums(coordinates if self.basis is None else coordinates @ self.basis)
 
     def sums(self, distinct: Integers) -> Integers:
-        """The sums S where the distinct ones have moved by `distinct`, shape (P, m) -> (P, k)."""
+        """Return the sums S after moving the distinct ones by `distinct`, shape (P, m) -> (P, k)."""
         if distinct.shape[1] == 0:
             return np.broadcast_to(self.origin, (len(distinct), len(self.origin)))
         return np.asarray(self.origin + self.sign * distinct[:, self.index], dtype=np.int64)
 
     @cached_property
     def steps(self) -> Integers:
-        """How much each of the k sums changes for a step along each axis of T, shape (r, k)."""
+        """The change of each of the k sums for a step along each axis of T, shape (r, k)."""
         basis = np.eye(self.rank, dtype=np.int64) if self.basis is None else self.basis
         if basis.shape[1] == 0:
             return np.zeros((self.rank, len(self.origin)), dtype=np.int64)
         return np.asarray(self.sign * basis[:, self.index], dtype=np.int64)
 
     def line(self) -> CanonicalForm:
-        """The form of T when the rank is at most one: a sum of positive weights."""
+        """Return the form of T, a sum of positive weights, when the rank is at most one."""
         order = np.argsort(self.vectors[:, 0]) if self.rank else slice(None)
         weights = self.vectors[order, 0] if self.rank else np.zeros(0, dtype=np.int64)
         return CanonicalForm(0, 1, weights, self.counts[order], self.items)
@@ -327,7 +326,7 @@ def joint_form(stay: Integers, swap: Integers) -> JointForm:
 
 
 def axes_form(vectors: Integers, counts: Integers) -> JointForm:
-    """The form of sum_j vectors[j] * Binomial(counts[j], 1/2) itself, shape (U, r), in these coordinates."""
+    """Return the form of sum_j vectors[j] * Binomial(counts[j], 1/2), shape (U, r), in these coordinates."""
     axes, zero = np.arange(vectors.shape[1]), np.zeros(vectors.shape[1], dtype=np.int64)
     return JointForm(
         zero, axes, np.ones_like(axes), None, vectors, vectors, counts, counts, int(counts.sum())
@@ -346,18 +345,18 @@ def _require_room(stay: Integers, swap: Integers) -> None:
 
 
 def _largest(effects: Integers) -> int:
-    # Python integers: |-2**63| has no int64.
+    # Python integers, because |-2**63| does not fit int64.
     return max(-int(effects.min(initial=0)), int(effects.max(initial=0)))
 
 
 def _leading(rows: Integers) -> Integers:
-    """The first non-zero entry of each row."""
+    """Return the first non-zero entry of each row."""
     first = (rows != 0).argmax(axis=1)
     return np.asarray(rows[np.arange(len(rows)), first], dtype=np.int64)
 
 
 def _distinct(rows: Integers, staying: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[Integers, ...]:
-    """Distinct rows, how often each occurs, and how many of those are marked as staying."""
+    """Return the distinct rows, their counts, and the counts of those marked as staying."""
     if len(rows) == 0:
         nothing = np.zeros(0, dtype=np.int64)
         return rows, nothing, nothing
@@ -365,7 +364,7 @@ def _distinct(rows: Integers, staying: np.ndarray[tuple[int], np.dtype[np.bool_]
     spans = [int(x) + 1 for x in (rows.max(axis=0) - low)]
     bits = sum(span.bit_length() for span in spans)
     if bits > _PACKED_BITS:
-        # Rows as strings of bytes: wide ones are compared some ten times faster than number by number.
+        # Compare wide rows as strings of bytes, some ten times faster than number by number.
         strings = np.ascontiguousarray(rows).view(f"V{rows.dtype.itemsize * rows.shape[1]}").reshape(-1)
         _, first, where = np.unique(strings, return_index=True, return_inverse=True)
     else:
@@ -380,9 +379,7 @@ def _distinct(rows: Integers, staying: np.ndarray[tuple[int], np.dtype[np.bool_]
 
 
 def _first_and_where(key: Integers) -> tuple[Integers, Integers]:
-    """Return the first place of each distinct number, ascending, and the index of each entry among them: a faster
-    `np.unique`.
-    """
+    """Return the first position of each distinct number, ascending, and the index of each entry: a faster `np.unique`."""
     order = np.argsort(key, kind="stable")
     ascending = key[order]
     new = np.ones(len(key), dtype=bool)
@@ -393,6 +390,6 @@ def _first_and_where(key: Integers) -> tuple[Integers, Integers]:
 
 
 def means(form: JointForm, tau: Reals | None = None) -> Reals:
-    """Mean of T, untilted or with tilted swaps of probability (1 + tau_j) / 2; shape (r,)."""
+    """Return the mean of T, untilted or with tilted swaps of probability (1 + tau_j) / 2; shape (r,)."""
     expected = form.counts * (0.5 if tau is None else 0.5 * (1.0 + tau))
     return np.asarray(expected @ form.vectors, dtype=np.float64)

@@ -22,9 +22,9 @@ from .planner import sampling
 Values = Callable[[Sequence[Integers]], Reals]
 
 MAX_CELLS = 1 << 22
-# With more states a box costs less than a list, and the mass that it leaves out is invisible.
+# With more states, a box costs less than a list, and the mass outside it is invisible.
 LISTED_STATES = 1 << 12
-# Samples for a picture; for moments alone, which then are off by some hundredths of a standard deviation; and the fewest.
+# Samples for a picture; for moments alone, to some hundredths of a standard deviation; and the minimum.
 SAMPLES, MOMENTS, _LEAST_SAMPLES = 20_000, 4_096, 2_000
 _NOISE = 1e-15
 _NUMBERS_AT_ONCE = 1 << 21
@@ -40,7 +40,7 @@ class JointLawPlan:
 
     @property
     def whole(self) -> bool:
-        """Return whether this is the law itself and not a sample."""
+        """Whether this is the law itself, not a sample."""
         return self.way != "sampled"
 
 
@@ -49,8 +49,7 @@ def plan_law(
 ) -> JointLawPlan:
     """Plan the law within about `allowed` seconds; `work` is the statistic's nanoseconds per state.
 
-    `gridded` says that the p-value is by `grid`, whose frequencies are used again; `most` how many samples there
-    are at the most, where it is sampled.
+    `gridded` means that the p-value is by `grid`, whose frequencies are reused; `most` limits the samples.
     """
     if form.rank == 0:
         return JointLawPlan("certain", 0.0)
@@ -68,7 +67,7 @@ def plan_law(
 
 
 def law_of(form: JointForm, values: Values, planned: JointLawPlan, seed: int) -> tuple[Reals, Reals]:
-    """The statistic's values and their probabilities under the null hypothesis, shape (P,) each; not sorted."""
+    """Return the statistic's values and their probabilities under the null hypothesis, shape (P,) each, unsorted."""
     if planned.way == "certain":
         return np.asarray(values([form.origin[k : k + 1] for k in range(len(form.origin))])), np.ones(1)
     if planned.way == "listed":
@@ -92,12 +91,12 @@ def _on_the_box(form: JointForm, box: Box, values: Values) -> tuple[Reals, Reals
     return statistic[kept], masses[kept]
 
 
-# The smallest p-value that any outcome on the same items could have, of a statistic of several sums: by all its states.
+# The smallest attainable p-value of a statistic of several sums, from all its states.
 
 
-# Which states are as extreme as one of them, shape (k,), on a side; undefined states are.
+# Return which states are as extreme as a given one, shape (k,), on a side; undefined states are.
 ExtremeAs = Callable[[Sequence[Integers], Integers, Alternative], NDArray[np.bool_]]
-# Values in doubles are mostly right about the largest: how often an exact comparison may name a larger one.
+# How often an exact comparison may replace the largest double, which is usually right.
 _ROUNDS = 8
 
 
@@ -108,9 +107,9 @@ def smallest_attainable(
     extreme: ExtremeAs,
     side: Alternative,
 ) -> Fraction | None:
-    """P(t is as extreme as the most extreme state with a value), of few states; None where comparisons come to no end.
+    """Return P(t is as extreme as the most extreme state with a value), of few states; None if comparisons do not end.
 
-    The values are doubles and only say which state to try; `extreme` decides.
+    The values are doubles that only suggest which state to try; `extreme` decides.
     """
     coordinates, ways = enumeration.listed(form)
     sums = list(form.states(coordinates).T)
@@ -133,7 +132,7 @@ def smallest_attainable(
 def _outermost(
     sums: list[Integers], key: Reals, undefined: NDArray[np.bool_], extreme: ExtremeAs, side: Alternative
 ) -> Integers | None:
-    """The sums of a state that none is more extreme than on one side, shape (k,)."""
+    """Return the sums of a most extreme state on one side, shape (k,)."""
     other: Alternative = "less" if side == "greater" else "greater"
     at = int(key.argmax())
     for _ in range(_ROUNDS):

@@ -26,16 +26,16 @@ _MAX_PIECES = 64
 
 
 def exactly(method: str, form: JointForm, extreme: Extreme, tiles: Tiles | None = None) -> Probability:
-    """P(S is extreme) by an exact method of `joint.planner`; `tiles` decides whole boxes of states (see `grid`).
+    """Return P(S is extreme) by an exact method of `joint.planner`; `tiles` decides whole boxes of states (see `grid`).
 
-    The error bound is infinite when the observed sums are not extreme, or p is below their own probability 2**-n.
+    The error bound is infinite when the observed sums are not extreme, or p is below their probability 2**-n.
     """
     if form.rank == 0:
         return CERTAIN
     result = _by(method, form, extreme, tiles)
     observed = extreme(list(form.states(form.observed[None, :]).T))
-    own = -form.nonzero * LN2
-    if not np.all(observed) or not result.log_p >= own * (1.0 + 1e-9) - math.log1p(
+    log_observed = -form.nonzero * LN2
+    if not np.all(observed) or not result.log_p >= log_observed * (1.0 + 1e-9) - math.log1p(
         result.relative_error_bound
     ):
         return Probability(result.log_p, math.inf)
@@ -43,7 +43,7 @@ def exactly(method: str, form: JointForm, extreme: Extreme, tiles: Tiles | None 
 
 
 def share(method: str, form: JointForm, states: Extreme) -> float:
-    """P(S is one of some states), rounded down by its error bound; 0 where nothing is proven."""
+    """Return P(S in states), rounded down by its error bound; 0 where nothing is proven."""
     if form.rank == 0:
         return 0.0
     # Mass too small to appear without a tilt does not matter.
@@ -64,7 +64,7 @@ def _by(method: str, form: JointForm, extreme: Extreme, tiles: Tiles | None) -> 
 
 
 def fraction(method: str, form: JointForm, extreme: Extreme) -> Probability:
-    """P(S is extreme) as an exact fraction, by enumeration or dp."""
+    """Return P(S is extreme) as an exact fraction, by `enumeration` or `dp`."""
     if form.rank == 0:
         return CERTAIN
     return dp.fraction(form, extreme) if method == "dp" else exactly(method, form, extreme)
@@ -79,7 +79,7 @@ def by_sampling(
     values: Values | None = None,
     kept: int = 0,
 ) -> tuple[Estimate, Reals]:
-    """P(S is extreme) by Monte Carlo, and the values of the first `kept` samples."""
+    """Estimate P(S is extreme) by Monte Carlo; also return the values of the first `kept` samples."""
     inside = drawn = 0
     kept_values: list[Reals] = [np.zeros(0)]
     for states in monte_carlo.draws(form, samples, seed):
@@ -101,7 +101,7 @@ def by_controlled_sampling(
     values: Values,
     kept: int = 0,
 ) -> tuple[ControlledEstimate, Reals]:
-    """`by_sampling` of the same samples, with a control variate."""
+    """Estimate as `by_sampling` does, from the same samples, with a control variate."""
     inside = gained = lost = drawn = 0
     kept_values: list[Reals] = [np.zeros(0)]
     for states, moved in monte_carlo.draws_beside(form, control.effects, samples, seed):
@@ -118,7 +118,7 @@ def by_controlled_sampling(
 
 
 def _on_the_line(form: JointForm, extreme: Extreme, tiles: Tiles | None) -> Probability:
-    """Rank one: the region is a few intervals of one sum, each solved with relative accuracy."""
+    """Solve rank one: the region is a few intervals of one sum, each solved with relative accuracy."""
     box = dp.support(form)
     mask = extreme(sums_on(form, box)).reshape(-1)
     edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(np.int8), [0]))))

@@ -1,8 +1,9 @@
-"""Sampled swaps of a vector of sums: for statistics that no grid can hold (corpus BLEU; macro F1 and MCC of many classes).
+"""Sampled swaps of a vector of sums, for statistics that no grid can hold (corpus BLEU; macro F1 and MCC of many
+classes).
 
-Where many items share their vector, one binomial per distinct vector; otherwise packed random bits times the
-matrix of vectors by BLAS, in blocks of bounded memory. Each block has its own Philox stream, so the answer depends
-on the seed alone (see `one_sum.monte_carlo`). The distinct sums themselves are added up, not lattice coordinates.
+Where many items share their vector, one binomial per distinct vector; otherwise packed random bits times the matrix of
+vectors by BLAS, in blocks of bounded memory. Each block has its own Philox stream, so the answer depends on the seed
+alone (see `one_sum.monte_carlo`). The distinct sums are added up, not lattice coordinates.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from .form import JointForm
 # A distinct vector costs about as much as this many single items in the matrix product;
 # `python -m loadtest.bench --section plan` times the sampling.
 _ITEMS_PER_GROUP = 6
-# Singles hold integers up to this.
+# Single precision holds all integers up to this.
 _EXACT_SINGLE = 1 << 24
-# Samples per matrix product, a power of two, and the most random bits in one.
+# Samples per matrix product, a power of two, and the largest number of random bits in one.
 _ROWS_AT_ONCE, BITS_AT_ONCE = 512, 1 << 22
 
 
 def draws(form: JointForm, samples: int, seed: int) -> Iterator[Integers]:
-    """`samples` independent states S, in blocks of shape (P, k)."""
-    # Without items that swap there is one state, which `_by_group` gives too.
+    """Draw Draw `samples` independent states S, in blocks of shape (P, k)."""
+    # Without items that swap there is one state; `_by_group` returns it.
     draw = _by_item if form.nonzero and by_item(form) else _by_group
     for block, size in blocks(samples):
         yield form.sums(draw(form, seed, block)[:size])
@@ -38,7 +39,7 @@ def draws(form: JointForm, samples: int, seed: int) -> Iterator[Integers]:
 def draws_beside(
     form: JointForm, effects: Integers, samples: int, seed: int
 ) -> Iterator[tuple[Integers, Integers]]:
-    """The same states, and beside each the sum of effects times heads, shape (P,); `effects` has the shape (U,)."""
+    """Draw the states of `draws` with the sums of effects times heads, shape (P,); `effects` has the shape (U,)."""
     draw = _by_item if form.nonzero and by_item(form) else _by_group
     wider = replace(form, table=np.column_stack([form.table, effects]))
     for block, size in blocks(samples):
@@ -47,14 +48,14 @@ def draws_beside(
 
 
 def by_item(form: JointForm) -> bool:
-    """Whether each item has its own random bit; the sums are then added in doubles, which hold them exactly."""
+    """Return whether to draw a random bit per item; the sums are then added in doubles, which hold them exactly."""
     if form.nonzero > _ITEMS_PER_GROUP * len(form.counts):
         return False
     return _most(form) < 0.5 * EXACT_DOUBLE
 
 
 def _most(form: JointForm) -> float:
-    """The largest size of a sum of any of the rows."""
+    """Return the largest possible |sum| of rows."""
     sizes = np.abs(form.table).astype(np.float64)
     return float((form.counts @ sizes).max(initial=0.0))
 
@@ -67,7 +68,7 @@ def _by_group(form: JointForm, seed: int, block: int) -> Integers:
 
 
 def _by_item(form: JointForm, seed: int, block: int) -> Integers:
-    # Sums are exact in either; singles take half the time.
+    # Sums are exact in either precision; single takes half the time.
     kind: type[np.floating[Any]] = np.float32 if _most(form) < _EXACT_SINGLE else np.float64
     vectors: NDArray[np.floating[Any]] = np.repeat(form.table, form.counts, axis=0).astype(kind)
     bits = stream(seed, block)

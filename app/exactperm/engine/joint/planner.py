@@ -1,8 +1,8 @@
 """The plan for a statistic of several sums: enumerate, use the line or the grid, or sample.
 
-Operations are nanoseconds of one ordinary core; `work` is what deciding about one state takes of them. The constants
-were fitted to measured times: `python -m loadtest.bench --section plan` prints predicted beside measured time and
-memory. Run it after changing a method or a constant.
+Operations are nanoseconds of one ordinary core; `work` is the number that deciding about one state takes. The
+constants are fitted to measured times: `python -m loadtest.bench --section plan` prints predicted and measured time
+and memory. Run it after changing a method or a constant.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from .grid.price import MOST_CELLS, box_of, grid_cost
 
 # A lattice of rank one is a line, which `one_sum.fft` solves interval by interval.
 LINE_CELLS = 1 << 24
-# With more states than this `enumeration` fits no budget and is no candidate.
+# With more states, `enumeration` fits no budget and is not a candidate.
 _MOST_STATES = 1 << 40
 FRACTION_METHODS = ("enumeration", "dp")
-# Nanoseconds of one call of the statistic, however few states it is for.
+# Nanoseconds of a call of the statistic, even for few states.
 _CALL = 200_000
 
 
@@ -40,10 +40,10 @@ def plan(
     work: float,
     bracket: Callable[[], Cost | None] = lambda: None,
 ) -> Plan:
-    """The plan for `method`, or for the best one when it is `auto`.
+    """Plan `method`, or the best one when it is `auto`.
 
-    `bracket` prices a rigorous bracket where there is one, and is called only where it may be chosen: on request, or
-    where no exact method fits. Raises what `choose` raises.
+    `bracket` prices a rigorous bracket where there is one; it is called only on request, or where no exact method
+    fits. Raises the errors of `choose`.
     """
     candidates = costs(form, samples, work)
     if method == "bounds" or (
@@ -71,7 +71,7 @@ def plan(
 
 
 def costs(form: JointForm, samples: int, work: float) -> tuple[Cost, ...]:
-    """The cost of every method that applies: exact ones, cheapest first; then Monte Carlo."""
+    """Return the costs of all applicable methods: exact ones, cheapest first, then Monte Carlo."""
     exact: list[Cost] = []
     if form.rank == 1:
         exact.append(_line(form, work))
@@ -92,7 +92,7 @@ def gives_fraction(form: JointForm, method: str) -> bool:
 
 
 def cheapest_fraction(form: JointForm, budget: Budget, work: float) -> Cost:
-    """The cheapest method that gives the exact fraction; raises FractionOverBudget."""
+    """Return the cheapest method that gives the exact fraction, or raise FractionOverBudget."""
     counting: list[Cost] = []
     if form.rank and dp.support(form).cells <= MOST_CELLS:
         counting.append(_integer_dp(form, work))
@@ -136,7 +136,7 @@ def _enumeration(form: JointForm, work: float) -> Cost:
 
 
 def sampling(form: JointForm, samples: int, work: float) -> Cost:
-    """The cost of Monte Carlo."""
+    """Return the cost of Monte Carlo."""
     width = form.table.shape[1]
     blocks = -(-samples // 4096)
     if monte_carlo.by_item(form):
@@ -150,12 +150,12 @@ def sampling(form: JointForm, samples: int, work: float) -> Cost:
     return Cost("monte_carlo", int((4096 * blocks) * each) + _CALL * blocks, held)
 
 
-# Which states of several sums can be reached at all: the range of a statistic, where its law is sampled or cut.
+# The reachable states of several sums, for the range of a statistic where its law is sampled or cut.
 
 
-# The largest box that is searched, in cells.
+# The largest box to search, in cells.
 _MOST_LISTED = 1 << 18
-# Nanoseconds for a cell and a shift.
+# Nanoseconds per cell and shift.
 _PER_CELL = 0.7
 
 
@@ -165,31 +165,31 @@ def can_list_states(form: JointForm) -> bool:
 
 
 def listing_seconds(form: JointForm, value_ns: float) -> float:
-    """Predicted time of `value_range`."""
+    """Predict the time of `value_range`."""
     shifts = sum(count.bit_length() + 1 for count in form.counts.tolist())
     return float(1e-9 * support(form).cells * (_PER_CELL * shifts + value_ns))
 
 
 def value_range(form: JointForm, values: Callable[[Sequence[Integers]], Reals]) -> tuple[float, float]:
-    """The least and the largest value of a statistic over all states."""
+    """Return the least and the largest value of a statistic over all states."""
     reached = np.argwhere(_reached(form)) + form.low
-    found = values(list(form.states(reached).T))
-    return float(found.min()), float(found.max())
+    attained = values(list(form.states(reached).T))
+    return float(attained.min()), float(attained.max())
 
 
 def _reached(form: JointForm) -> NDArray[np.bool_]:
-    """The cells of the box that some swaps lead to."""
+    """Mark the cells of the box that some swaps reach."""
     shape = support(form).shape
     strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     reached = np.zeros(math.prod(shape), dtype=bool)
     reached[-int(np.dot(form.low, strides))] = True
     for vector, count in zip(form.vectors.tolist(), form.counts.tolist(), strict=True):
-        step, done = sum(one * stride for one, stride in zip(vector, strides, strict=True)), 0
-        # Of the first so many of the vector none, some or all: as many again with each shift.
+        step, done = sum(component * stride for component, stride in zip(vector, strides, strict=True)), 0
+        # The cells already allow 0 to `done` steps of this vector; each shift adds up to as many again.
         while done < count:
             more = min(done + 1, count - done) * step
             before = reached.copy()
-            # Every sum of some of the vectors is in the box, so a shift along the flat array never crosses an edge.
+            # Every partial sum of vectors is in the box, so a shift along the flat array never crosses an edge.
             if more > 0:
                 reached[more:] |= before[:-more]
             else:

@@ -1,7 +1,7 @@
-"""Exponential tilting of a vector of sums: the swap of each item by its own vector.
+"""Exponential tilting of a vector of sums.
 
-The log-odds of the swap of an item with vector v are theta . v; K_c(theta) = sum_j c_j log cosh(theta . v_j / 2) is the
-cumulant generating function of T about its mean.
+The log-odds of the swap of an item with vector v are theta . v; K_c(theta) = sum_j c_j log cosh(theta . v_j / 2) is
+the cumulant generating function of T about its mean.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ class Tilted:
     cumulant: float
 
     def covariance(self, form: JointForm) -> Reals:
-        """Covariance of T under the tilt, shape (r, r)."""
+        """Return the covariance of T under the tilt, shape (r, r)."""
         steps = form.vectors.astype(np.float64)
         return np.asarray(0.25 * (steps * (form.counts * self.sech2)[:, None]).T @ steps)
 
 
 def untilted(form: JointForm) -> Tilted:
-    """The law at theta = 0."""
+    """Return the law at theta = 0."""
     zero = np.zeros(len(form.counts))
     return Tilted(np.zeros(form.rank), zero, np.ones(len(form.counts)), 0.0)
 
 
 def tilted(form: JointForm, theta: Reals) -> Tilted:
-    """The law tilted by `theta`, shape (r,)."""
+    """Return the law tilted by `theta`, shape (r,)."""
     half = 0.5 * (form.vectors @ theta)
     size = np.abs(half)
     decay = np.exp(-2.0 * size)
@@ -50,9 +50,9 @@ def tilted(form: JointForm, theta: Reals) -> Tilted:
 
 
 def tilt_towards(form: JointForm, target: Reals) -> Tilted:
-    """A tilt whose mean is near `target`, shape (r,): Newton's method with step halving on K(theta) - theta . target.
+    """Return a tilt with its mean near `target`, shape (r,), by Newton's method on K(theta) - theta . target.
 
-    Any theta gives a correct answer; a mean within a twentieth of a standard deviation gives a quick one.
+    Steps are halved as needed. Any theta gives a correct answer; a mean within 0.05 standard deviations a quick one.
     """
     theta = np.zeros(form.rank)
     centre = means(form)

@@ -1,14 +1,13 @@
-"""`dp`: the shift algorithm, one addition of positive numbers per item and cell.
+"""`dp`: the shift algorithm, with one addition of positive numbers per item and cell.
 
 Streitberg & Roehmel 1986; convolve_DP of Zmigrod, Vieira & Cotterell 2022 (Algorithm 3). Cells count
 subsets by D = W - T, the distance from the maximum, so that an upper tail needs only the cells near
 zero; counts are symmetric, so nothing needs more than half of them. Every cell is a sum of products of
 at most n roundings and nothing cancels: relative error n u.
 
-The counts span 2**n, more than a double's exponent. Cell d is therefore kept as count(d) * 2**-e(d) with
-e(d) = BITS * floor(d / block), the block being as long as the exponential tilt takes for BITS bits:
-multiplying by powers of two is exact, and what underflows is negligible under the tilted law. Where it is
-not, for lack of mass in the region, the certificate says so.
+The counts span 2**n, more than a double's exponent. Cell d is therefore kept as count(d) * 2**-e(d) with e(d) = BITS *
+floor(d / block), the block being the length over which the exponential tilt takes BITS bits. Multiplying by powers of
+two is exact, and underflow is negligible under the tilt. The error bound of a region with too little mass is infinite.
 """
 
 from __future__ import annotations
@@ -35,37 +34,37 @@ from .tilt import tilt_towards
 # Additions at most double a cell, so this many steps keep a normalised array below overflow.
 _STEPS_PER_RESCALE = 256
 _BITS = 256
-# Cells updated at a time: a few such arrays stay in the cache.
+# Number of cells updated at a time; a few such arrays stay in the cache.
 TILE = 1 << 13
 # Two arrays of this many cells stay in a large cache.
 _CACHED = 1 << 20
-# Underflow loses less than 2**-1030 of what the cells hold, against the tilted law 2**(2 * BITS) times as much: less
-# than _LOST of a region that holds _SHARE of it.
+# Underflow loses less than 2**-1030 of the cells' sum, and up to 2**(2 * BITS) times as much under the tilted law: less
+# than _LOST of a region with a share of at least _SHARE.
 _SHARE, _LOST = 2.0**-300, 2.0**-200
 # Sums of at most _SUMMED_EXACTLY cells are rounded once; longer ones are summed in pairs, with _PAIRWISE roundings.
 _SUMMED_EXACTLY, _PAIRWISE = 1 << 12, 48.0
 
 
 def probability(form: CanonicalForm, region: Region) -> Probability:
-    """P(T in region); relative error at most about n roundoffs."""
+    """Return P(T in region); its relative error is at most about n roundoffs."""
     return by_intervals(form, region, _interval)
 
 
 def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
-    """P(T in region) and P(T in ties), values in the region, from the same cells.
+    """Return P(T in region) and P(T in ties), `ties` being values in the region, from the same cells.
 
-    Which ties belong to which interval does not matter: their masses are read where the cells are counted.
+    Ties need not be assigned to intervals: their masses are read wherever their cells are counted.
     """
     points = {max(value, form.range - value) for value in ties}
-    found: dict[int, Probability] = {}
+    masses: dict[int, Probability] = {}
 
     def solve(form: CanonicalForm, low: int, high: int) -> Probability:
-        return _interval(form, low, high, points, found)
+        return _interval(form, low, high, points, masses)
 
-    inside = by_intervals(form, region, solve)  # certain without `solve` where it covers everything
-    for point in points - found.keys():
-        _from_the_top(form, point, point, points, found)
-    parts = [found[max(value, form.range - value)] for value in ties]
+    inside = by_intervals(form, region, solve)  # a region of all values needs no `solve`
+    for point in points - masses.keys():
+        _from_the_top(form, point, point, points, masses)
+    parts = [masses[max(value, form.range - value)] for value in ties]
     parts = [part for part in parts if part.log_p > -math.inf]
     return inside, add(parts) if parts else IMPOSSIBLE
 
@@ -76,14 +75,14 @@ def cells_of(form: CanonicalForm, region: Region) -> int:
 
 
 def additions(form: CanonicalForm, cells: int) -> int:
-    """How many additions all items take: beyond the sum of the weights so far every cell is still zero."""
+    """Count the additions of all items; cells beyond the sum of the weights so far are still zero and skipped."""
     weights, counts = form.weights.astype(np.float64), form.counts.astype(np.float64)
     reached = np.minimum((weights * counts).cumsum(), cells)
     return int(np.dot(counts, np.maximum(reached - weights, 0.0)))
 
 
 def _depth(form: CanonicalForm, low: int, high: int) -> int:
-    """The last cell that an interval needs; its middle is not below range / 2."""
+    """Return the last cell that an interval needs; its middle is not below range / 2."""
     if high >= form.range and 2 * low <= form.range:
         return max(low - 1, 0)
     return min(form.range - low, form.range // 2)
@@ -97,11 +96,11 @@ def _interval(
     low: int,
     high: int,
     points: Points = frozenset(),
-    found: dict[int, Probability] | None = None,
+    masses: dict[int, Probability] | None = None,
 ) -> Probability:
     if 2 * low <= form.range and high >= form.range:
-        return complement(_from_the_top(form, form.range - low + 1, form.range, points, found))
-    return _from_the_top(form, low, high, points, found)
+        return complement(_from_the_top(form, form.range - low + 1, form.range, points, masses))
+    return _from_the_top(form, low, high, points, masses)
 
 
 def _from_the_top(
@@ -109,11 +108,11 @@ def _from_the_top(
     low: int,
     high: int,
     points: Points = frozenset(),
-    found: dict[int, Probability] | None = None,
+    masses: dict[int, Probability] | None = None,
 ) -> Probability:
-    """P(low <= T <= high) from the cells D = W - T in [W - high, W - low], those beyond the middle mirrored.
+    """Return P(low <= T <= high) from the cells D = W - T in [W - high, W - low], mirroring those beyond the middle.
 
-    The masses of `points`, not below W / 2, go to `found` where one more cell than the interval needs holds them.
+    Store the masses of `points`, not below W / 2, in `masses` if the interval's cells and the next one hold them.
     """
     last = min(form.range - low, form.range // 2)
     near = [point for point in points if form.range - point <= last + 1]
@@ -127,11 +126,11 @@ def _from_the_top(
     if form.range - low > depth:
         parts.append(_summed(cells, low, form.range - depth - 1, block))
     for point in near:
-        assert found is not None
+        assert masses is not None
         cell = form.range - point
         counted = _summed(cells, cell, cell, block)
-        # An empty cell is reached by no assignment, or has less than _LOST of what the region holds.
-        found[point] = (
+        # No assignment reaches an empty cell, or its mass is less than _LOST of the region's.
+        masses[point] = (
             _probability(form, [counted], float(cells.sum()), scale, last) if counted[0] > 0.0 else IMPOSSIBLE
         )
     return _probability(form, parts, float(cells.sum()), scale, last)
@@ -140,13 +139,13 @@ def _from_the_top(
 def _probability(
     form: CanonicalForm, parts: list[tuple[float, float, int]], held: float, scale: int, last: int
 ) -> Probability:
-    """The probability of the cells of which `parts` are the sums, with its certificate; `held` is what all cells hold."""
+    """Return the probability of the cells with the sums `parts`, and its certificate; all cells sum to `held`."""
     top = max(power for _, _, power in parts)
     total = math.fsum(math.ldexp(part, power - top) for part, _, power in parts)
     share = math.fsum(part for _, part, _ in parts) / held
     if not share >= _SHARE:
         return Probability(-math.inf, math.inf)
-    # Powers of two are taken off first: near p = 1/2 the logarithms of both would cancel.
+    # Powers of two are split off first, because near p = 1/2 the two logarithms would cancel.
     mantissa, power = math.frexp(total)
     log_p = math.log(mantissa) + (power + top + scale - form.nonzero) * LN2
     rounding = UNIT_ROUNDOFF * (8.0 + 1.01 * form.nonzero + 2.0 * abs(log_p))
@@ -156,7 +155,7 @@ def _probability(
 
 
 def _summed(cells: Reals, first: int, last: int, block: int) -> tuple[float, float, int]:
-    """(total, held, power): the counts of cells first .. last are total * 2**power, and held as numbers of sum `held`."""
+    """Sum the cells first .. last; return (total, held, power): counts of total * 2**power, stored as `held`."""
     sums = []
     for number in range(first // block, last // block + 1):
         part = cells[max(first, number * block) : min(last + 1, (number + 1) * block)]
@@ -168,7 +167,7 @@ def _summed(cells: Reals, first: int, last: int, block: int) -> tuple[float, flo
 
 
 def _count(form: CanonicalForm, size: int, block: int) -> tuple[NDArray[np.float64], int]:
-    """count(d) * 2**-(e(d) + scale) for d = 0 .. size - 1, and the scale."""
+    """Return count(d) * 2**-(e(d) + scale) for d = 0 .. size - 1, and the scale."""
     cells = np.zeros(size)
     cells[0] = 1.0
     # Each item reads one array and writes the other where both stay in the cache; else it adds in place.
@@ -179,7 +178,7 @@ def _count(form: CanonicalForm, size: int, block: int) -> tuple[NDArray[np.float
     scale = since = reached = 0
     for weight, count in zip(form.weights.tolist(), form.counts.tolist(), strict=True):
         if weight >= size:
-            break  # weights ascend: this one and the rest leave the cells we need
+            break  # weights ascend: this one and the rest leave the needed cells
         pieces = _pieces(size, weight, block, tile)
         for _ in range(count):
             reached = min(reached + weight, size - 1)
@@ -190,7 +189,7 @@ def _count(form: CanonicalForm, size: int, block: int) -> tuple[NDArray[np.float
                     end = min(stop, reached + 1)
                     moved = cells[first - weight : end - weight]
                     if lift < 1.0 or (end - first > weight and not cached):
-                        # A copy: the old cells are what is added.
+                        # A copy, because the old cells are added.
                         moved = np.multiply(moved, lift, out=lifted[: end - first])
                     np.add(cells[first:end], moved, out=other[first:end])
             cells, other = other, cells
@@ -203,10 +202,10 @@ def _count(form: CanonicalForm, size: int, block: int) -> tuple[NDArray[np.float
 
 
 def _pieces(size: int, weight: int, block: int, tile: int) -> list[tuple[int, int, float]]:
-    """(first, stop, lift) of each piece: its cells, and the power of two that scales what is added to them.
+    """List (first, stop, lift) of each piece: its cells, and the power of two that scales the added cells.
 
-    The last piece first, so that the cells which are added still hold the counts before this item. A piece lies in
-    one block, and so do the cells that are added to it.
+    The last piece comes first, so that the added cells still hold the counts before this item. A piece lies in one
+    block, and so do the cells added to it.
     """
     far, short = divmod(weight, block)
     pieces = []

@@ -1,10 +1,9 @@
 """`fft`: exact tail probabilities by one tilted characteristic function on a window.
 
-The mass that matters lies within some standard deviations of the tilted mean, so T is wrapped onto a
-window of L points there; the inverse discrete Fourier transform of the characteristic function gives
-its law, and contracting that transform with the tail's weights exp(-theta i) gives the probability
-in closed form, one geometric sum per retained frequency. Cost O(U L + U F), L of order sqrt(N), U the
-number of distinct weights and F that of the retained frequencies.
+Nearly all mass lies within some standard deviations of the tilted mean, so T is wrapped onto a window of L points
+there. The inverse discrete Fourier transform of the characteristic function is the law on the window, and contracting
+that transform with the tail's weights exp(-theta i) gives the probability in closed form, as one geometric sum per
+retained frequency. The cost is O(U L + U F), with L of order sqrt(N), U distinct weights and F retained frequencies.
 
 Sources: Pagano & Tritchler 1983; Hong 2013 (transform); Keich & Nagarajan 2006; Peres, Lee & Keich
 2021 (tilt); Bernstein's inequality (window).
@@ -39,17 +38,16 @@ from .heavy_weights import best_split, heavy_sums, shifted
 from .spectrum import Spectrum, factor_error, log_moduli, negligible, spectrum
 from .tilt import Tilt, exponent, tilt_at, tilt_towards
 
-# Short laws from tables: without a tilt and on a window of all values, the angles of all small weights are the same for all.
-#
-# The window has a power of two points L, so that there are few tables. On it one spectrum serves the law that is shown, ties
-# and, where they are not small, p-values. Every factor is a cosine, so that phases are whole half-turns; angles are multiples of
-# pi / L, reduced as integers, and their sines come from a table of L numbers, each within three roundoffs.
+# Short laws use tables: without a tilt and on a window of all values, all laws share the angles of small weights. The
+# number L of points is a power of two, so that there are few tables. One spectrum then serves the displayed law, ties
+# and p-values that are not small. Every factor is a cosine, so phases are whole half-turns; angles are multiples of pi
+# / L, reduced as integers, and their sines come from a table of L numbers, each within three roundoffs.
 
 
-# The tables of the longest window have 1.6 MB.
+# The tables of the longest window take 1.6 MB.
 _SHORTEST, LONGEST = 1 << 7, 1 << 11
 MAX_WEIGHT = 64
-# Roundoffs of a term of the sum: three of each of three sines, and of what is done with them.
+# Roundoffs of a term of the sum: three for each of three sines, and those of the operations on them.
 _TERM_ROUNDOFFS = 24.0
 
 
@@ -57,8 +55,8 @@ _TERM_ROUNDOFFS = 24.0
 class ShortSpectrum:
     """The characteristic function of T at the retained frequencies 0 <= f <= L/2, shape (F,) each.
 
-    It is modulus * exp(i pi half_turns / L). `modulus` counts the conjugate frequency as well; `dropped` is the sum of the
-    moduli left out, at the most. `error` is the relative error of a term of the sum: of its modulus and of three sines.
+    It is modulus * exp(i pi half_turns / L). `modulus` includes the conjugate frequency, `dropped` bounds the sum of
+    the omitted moduli, and `error` is the relative error of a term of the sum: of its modulus and three sines.
     """
 
     length: int
@@ -66,19 +64,19 @@ class ShortSpectrum:
     taken: slice | Integers  # selects their values from those of all
     modulus: Reals
     half_turns: Integers
-    quarter_on: Integers  # half_turns + L / 2, of which the sine is the cosine
+    quarter_on: Integers  # half_turns + L / 2, whose sine is the cosine
     error: Reals
     dropped: float
 
 
 def have_tables(form: CanonicalForm) -> bool:
-    """Whether neither the range nor a weight is too large for a table."""
+    """Return whether the range and all weights are small enough for the tables."""
     return 0 < form.range < LONGEST and int(form.weights[-1]) <= MAX_WEIGHT
 
 
 @once_per_form
 def short_spectrum(form: CanonicalForm) -> ShortSpectrum:
-    """The untilted spectrum on all of the range; the form must `have_tables`."""
+    """Return the untilted spectrum on the whole range; the form must satisfy `have_tables`."""
     length = max(1 << form.range.bit_length(), _SHORTEST)
     below, groups = negligible(length), len(form.weights)
     without_gaps = int(form.weights[-1]) == groups
@@ -86,7 +84,7 @@ def short_spectrum(form: CanonicalForm) -> ShortSpectrum:
     counts, of_items = form.counts.astype(np.float64), _items(length)
     log_modulus = counts @ of_items[0, rows]
     (large,) = (log_modulus > -below).nonzero()
-    kept = slice(0, len(large)) if large[-1] + 1 == len(large) else large  # mostly all of the lowest
+    kept = slice(0, len(large)) if large[-1] + 1 == len(large) else large  # usually the lowest ones
     log_modulus = log_modulus[kept]
     # Numbers of negative cosines are small integers, which doubles add exactly.
     negative, error = counts @ of_items[1:, rows][:, :, kept]
@@ -108,9 +106,9 @@ def short_spectrum(form: CanonicalForm) -> ShortSpectrum:
 
 
 def short_sum(form: CanonicalForm, low: int, high: int) -> Probability:
-    """P(low <= T <= high), 0 <= low <= high <= range, with its certificate, which is infinite where nothing is proven.
+    """Return P(low <= T <= high), 0 <= low <= high <= range; an infinite error bound proves nothing.
 
-    That is (1/L) sum_f phi(f) sum_x exp(-2 pi i f x / L), the inner sum over low <= x <= high a quotient of two sines.
+    It is (1/L) sum_f phi(f) sum_x exp(-2 pi i f x / L), the inner sum over low <= x <= high a quotient of sines.
     """
     phi, terms = short_spectrum(form), high - low + 1
     sines, mask = _sines(phi.length), 2 * phi.length - 1
@@ -130,7 +128,7 @@ def short_sum(form: CanonicalForm, low: int, high: int) -> Probability:
 
 
 def short_masses(form: CanonicalForm) -> Reals:
-    """P(T = x) for x = 0, ..., range, each to about 1e-15; shape (range + 1,)."""
+    """Return P(T = x) for x = 0, ..., range, each to about 1e-15; shape (range + 1,)."""
     phi = short_spectrum(form)
     sines, mask = _sines(phi.length), 2 * phi.length - 1
     line = np.zeros(phi.length // 2 + 1, dtype=np.complex128)
@@ -145,7 +143,7 @@ def short_masses(form: CanonicalForm) -> Reals:
 
 @cache
 def _sines(length: int) -> Reals:
-    """sin(pi k / length) for k = 0, ..., 2 length - 1, relatively to a few roundoffs: the angles stay below pi / 4."""
+    """Return sin(pi k / length) for k = 0, ..., 2 length - 1, to a few roundoffs; reduced angles stay below pi / 4."""
     k = np.arange(length)
     folded = np.minimum(k, length - k)
     unit = math.pi / length
@@ -155,9 +153,9 @@ def _sines(length: int) -> Reals:
 
 @cache
 def _items(length: int) -> Reals:
-    """Of one item of each weight from 1: log-modulus, whether its cosine is negative, and `factor_error`.
+    """Return, for an item of each weight from 1, the log-modulus, whether its cosine is negative, and `factor_error`.
 
-    Shape (3, MAX_WEIGHT, L/2 + 1). The characteristic function of the item, centred, is cos(pi f v / L).
+    Shape (3, MAX_WEIGHT, L/2 + 1). The centred characteristic function of the item is cos(pi f v / L).
     """
     frequencies = np.arange(length // 2 + 1, dtype=np.int64)
     turns = np.multiply.outer(np.arange(1, MAX_WEIGHT + 1, dtype=np.int64), frequencies) % (2 * length)
@@ -173,17 +171,17 @@ def _items(length: int) -> Reals:
 # `fft`: exact tail probabilities by one tilted characteristic function on a window
 
 
-# Mass outside the window, against the answer: below roundoff, so that rounding is the only error.
+# Mass outside the window relative to the answer: below roundoff, so that only rounding matters.
 _OUTSIDE = 2.0**-58
 _ATTEMPTS = 4
-# A tail that begins within so many standard deviations of the middle is first tried without a tilt, where there are tables:
-# its relative error must not be larger than with one.
+# A tail that begins within this many standard deviations of the middle is tried without a tilt first, if tables exist;
+# its relative error must stay below this bound.
 _UNTILTED_SDS, _UNTILTED_ERROR = 3.0, 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The tilted law on a window: all but `outside` of its mass is on the `phi.length` values from `first` on."""
+    """The tilted law on a window: `phi.length` values from `first` on, which hold all but `outside` of its mass."""
 
     law: Tilt
     phi: Spectrum
@@ -191,12 +189,12 @@ class Window:
     outside: float
 
 
-# Windows solved on the way to an answer, by interval in the upper half.
+# Windows already solved, by interval in the upper half.
 Windows = dict[Interval, Window]
 
 
 def probability(form: CanonicalForm, region: Region) -> Probability:
-    """P(T in region) with its certificate, the heaviest weights enumerated where that is cheaper.
+    """Return P(T in region); the heaviest weights are enumerated where that is cheaper.
 
     The relative error bound is infinite where the rounding error exceeds the sum itself.
     """
@@ -204,7 +202,7 @@ def probability(form: CanonicalForm, region: Region) -> Probability:
 
 
 def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
-    """P(T in region) and P(T in ties), values in the region, which mostly costs no more transforms than the first."""
+    """Return P(T in region) and P(T in ties), `ties` being values in the region; ties rarely cost another transform."""
     certain = region.covers(form)
     if certain and not ties:
         return CERTAIN, IMPOSSIBLE
@@ -219,33 +217,33 @@ def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tup
     parts, tied = [], []
     for total, number in ways.items():
         rest = shifted(region, total, light.range)
-        own = tuple(value - total for value in ties if 0 <= value - total <= light.range)
-        if certain and own:
-            tied.append(_scaled(_of_points(light, own, {}), number, items))
+        shifted_ties = tuple(value - total for value in ties if 0 <= value - total <= light.range)
+        if certain and shifted_ties:
+            tied.append(_scaled(_of_points(light, shifted_ties, {}), number, items))
         elif rest.intervals and not certain:
-            inside, at = _both(light, rest, own)
+            inside, at = _both(light, rest, shifted_ties)
             parts.append(_scaled(inside, number, items))
-            if own:
+            if shifted_ties:
                 tied.append(_scaled(at, number, items))
-    found = CERTAIN if certain else add(parts) if parts else IMPOSSIBLE
-    return found, summed(tied)
+    inside = CERTAIN if certain else add(parts) if parts else IMPOSSIBLE
+    return inside, summed(tied)
 
 
 def _both(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
     windows: Windows = {}
-    found = by_intervals(form, region, partial(interval_probability, windows=windows))
-    return found, _of_points(form, ties, windows) if ties else IMPOSSIBLE
+    inside = by_intervals(form, region, partial(interval_probability, windows=windows))
+    return inside, _of_points(form, ties, windows) if ties else IMPOSSIBLE
 
 
 def _of_points(form: CanonicalForm, ties: tuple[int, ...], windows: Windows) -> Probability:
-    """The mass of single values; mirror images have the same."""
+    """Sum the masses of single values; mirror images have equal ones."""
     upwards = [max(value, form.range - value) for value in ties]
     known = {value: point_probability(form, value, windows) for value in set(upwards)}
     return summed([known[value] for value in upwards])
 
 
 def summed(parts: list[Probability]) -> Probability:
-    """The sum, where some may be no more than an error bound: its error is the sum of theirs."""
+    """Add parts, some of which may be pure error bounds; the error is the sum of theirs."""
     total = add(parts) if parts else IMPOSSIBLE
     if len(parts) < 2 or total.fraction is not None:
         return total
@@ -254,9 +252,9 @@ def summed(parts: list[Probability]) -> Probability:
 
 
 def point_probability(form: CanonicalForm, value: int, windows: Windows) -> Probability:
-    """P(T = value), value not below range / 2, on a window that was solved for something near it where there is one.
+    """Return P(T = value), value not below range / 2, on a window already solved near it if there is one.
 
-    What is no more than the error of the window is given as that error, with a relative bound of one and more.
+    A mass below the error of the window is returned as that error, with a relative bound of at least one.
     """
     if form.range == 0:
         return CERTAIN
@@ -265,11 +263,11 @@ def point_probability(form: CanonicalForm, value: int, windows: Windows) -> Prob
     for window in windows.values():
         if window.first <= value < window.first + window.phi.length:
             return _at(form, value, window)
-    own: Windows = {}
-    interval_probability(form, value, value, own)
-    if (value, value) not in own:
+    solved: Windows = {}
+    interval_probability(form, value, value, solved)
+    if (value, value) not in solved:
         return Probability(-math.inf, math.inf)
-    return _at(form, value, own[value, value])
+    return _at(form, value, solved[value, value])
 
 
 def _at(form: CanonicalForm, value: int, window: Window) -> Probability:
@@ -284,7 +282,7 @@ def _at(form: CanonicalForm, value: int, window: Window) -> Probability:
 
 
 def _scaled(part: Probability, number: int, log2_ways: int) -> Probability:
-    """`part` times number / 2**log2_ways, exactly where the part is a fraction."""
+    """Multiply `part` by number / 2**log2_ways, exactly where it is a fraction."""
     if part.fraction is not None:
         return from_fraction(part.fraction[0] * number, part.fraction[1] + log2_ways)
     log_p = part.log_p + (math.log(number) - log2_ways * LN2)
@@ -295,7 +293,7 @@ def _scaled(part: Probability, number: int, log2_ways: int) -> Probability:
 def interval_probability(
     form: CanonicalForm, low: int, high: int, windows: Windows | None = None
 ) -> Probability:
-    """P(low <= T <= high) for an interval whose middle is not below range / 2; its window is added to `windows`."""
+    """Return P(low <= T <= high) for an interval with its middle at or above range / 2; add its window to `windows`."""
     if low <= 0 and high >= form.range:
         return CERTAIN
     if low == form.range:
@@ -320,7 +318,7 @@ def interval_probability(
 
 
 def is_tabled(form: CanonicalForm, region: Region) -> bool:
-    """Whether tables are tried: all that the region lacks, or has, are tails that begin near the middle."""
+    """Return whether tables are tried: every end of the region, inside the range, lies near the middle."""
     if not have_tables(form):
         return False
     twice_near = 2.0 * _UNTILTED_SDS * math.sqrt(form.variance)
@@ -334,18 +332,18 @@ def is_tabled(form: CanonicalForm, region: Region) -> bool:
 def _by_tables(
     form: CanonicalForm, region: Region, ties: tuple[int, ...]
 ) -> tuple[Probability, Probability] | None:
-    """`with_ties` on a window that holds all values, untilted and with no weight enumerated; None where that does not do."""
+    """Compute `with_ties` untilted, on a window of all values; None where that is not accurate enough."""
     if not is_tabled(form, region):
         return None
-    found = by_intervals(form, region, _untilted)
-    if not found.relative_error_bound <= _UNTILTED_ERROR:
+    inside = by_intervals(form, region, _untilted)
+    if not inside.relative_error_bound <= _UNTILTED_ERROR:
         return None
     masses = {value: short_sum(form, value, value) for value in {max(tie, form.range - tie) for tie in ties}}
-    return found, summed([masses[max(tie, form.range - tie)] for tie in ties])
+    return inside, summed([masses[max(tie, form.range - tie)] for tie in ties])
 
 
 def _untilted(form: CanonicalForm, low: int, high: int) -> Probability:
-    """`interval_probability` on a window that holds all values."""
+    """Compute `interval_probability` untilted, on a window of all values."""
     if low <= 0 and high >= form.range:
         return CERTAIN
     if 2 * low <= form.range and high >= form.range:
@@ -354,12 +352,12 @@ def _untilted(form: CanonicalForm, low: int, high: int) -> Probability:
 
 
 def half_window(form: CanonicalForm, law: Tilt, outside: float) -> int:
-    """R with P(|T - mean| > R) <= outside under the tilt, by Bernstein's inequality."""
+    """Return R with P(|T - mean| > R) <= outside under the tilt, by Bernstein's inequality."""
     return math.ceil(bernstein_reach(math.log(2.0 / outside), float(form.weights[-1]), law.variance)) + 1
 
 
 def window(form: CanonicalForm, law: Tilt, outside: float) -> tuple[int, int]:
-    """The window [low, high] of values of T that hold all but `outside` of the tilted mass."""
+    """Return the window [low, high] of values of T that hold all but `outside` of the tilted mass."""
     reach = half_window(form, law, outside)
     centre = form.range // 2 + math.floor(law.mean)
     return max(0, centre - reach), min(form.range, centre + reach + 2)
@@ -368,7 +366,7 @@ def window(form: CanonicalForm, law: Tilt, outside: float) -> tuple[int, int]:
 def _windowed_sum(
     form: CanonicalForm, law: Tilt, first: int, last: int, outside: float
 ) -> tuple[float, float, Window | None]:
-    """sum over first <= x <= last of exp(-theta (x - first)) P_theta(T = x), its absolute error, and the window."""
+    """Sum exp(-theta (x - first)) P_theta(T = x) over first <= x <= last; return it, its error, and the window."""
     low, high = window(form, law, outside)
     start = max(first, low) if law.theta == 0.0 else first
     terms = min(last, high) - start + 1
@@ -381,14 +379,14 @@ def _windowed_sum(
 
 
 def contract(phi: Spectrum, range_: int, start: int, terms: int, theta: float) -> tuple[float, float]:
-    """(1/L) sum_f phi(f) conj(G(f)), G the transform of exp(-theta i), 0 <= i < terms, at `start`.
+    """Compute (1/L) sum_f phi(f) conj(G(f)), G the transform of exp(-theta i), 0 <= i < terms, at `start`.
 
-    `range_` is W: phi is centred at W/2. Returns the sum and a bound on its absolute error: rounding and the
+    `range_` is W: phi is centred at W/2. Returns the sum and a bound on its absolute error, from rounding and
     dropped frequencies.
     """
     length = phi.length
     geometric, phase, largest = _geometric(phi, theta, terms)
-    # T - W/2 to T - start: f (2 start - W) / L half-turns, reduced in integers.
+    # From From T - W/2 to T - start: f (2 start - W) / L half-turns, reduced in integers.
     turns = (phi.frequencies * ((2 * start - range_) % (2 * length))) % (2 * length)
     angle = phi.phase + phase - (math.pi / length) * turns
     magnitude = phi.multiplicity() * np.exp(phi.log_modulus) * geometric
@@ -402,7 +400,7 @@ def contract(phi: Spectrum, range_: int, start: int, terms: int, theta: float) -
 def _geometric(
     phi: Spectrum, theta: float, terms: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Modulus and phase of sum_{i < terms} exp(-theta i - 2 pi i f / L), and its value at f = 0."""
+    """Return modulus and phase of sum_{i < terms} exp(-theta i - 2 pi i f / L), and its value at f = 0."""
     length = phi.length
     if terms == 1:
         return np.ones(len(phi.frequencies)), np.zeros(len(phi.frequencies)), 1.0
@@ -418,7 +416,7 @@ def _geometric(
 
 
 def one_minus(decay: float | NDArray[np.float64], angle: NDArray[np.float64]) -> NDArray[np.complex128]:
-    """1 - exp(-decay - i angle) without cancellation: its real part is a sum of positive terms."""
+    """Return 1 - exp(-decay - i angle) without cancellation: its real part is a sum of positive terms."""
     factor = np.exp(-decay)
     real = -np.expm1(-decay) + factor * 2.0 * np.sin(0.5 * angle) ** 2
     return np.asarray(real + 1j * factor * np.sin(angle))

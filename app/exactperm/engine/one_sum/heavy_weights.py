@@ -17,16 +17,15 @@ from .enumeration import ways_to_sums
 from .spectrum import frequencies
 
 MAX_COMBINATIONS = 4096
-# Nanoseconds of one run of `fft`, of one point of its window and of one distinct weight. They only compare splits
-# with each other; checked by `python -m loadtest.bench --section plan`.
+# Nanoseconds of one run of `fft`, of one point of its window and of one distinct weight. They only compare splits with
+# each other; `python -m loadtest.bench --section plan` checks them.
 _PER_SOLVE = 300_000
 _PER_POINT = 15
 _PER_GROUP = 4_000
-# A weight of more than _HUMP standard deviations of the lighter ones makes a law of separate humps. Up to MAX_HUMPS of
-# them are always enumerated.
+# A weight above _HUMP standard deviations of the lighter ones splits the law into humps, enumerated up to MAX_HUMPS.
 MAX_HUMPS = 512
 _HUMP = 6.0
-# A difference of variances that is more than this share of them has lost no digit that matters.
+# A difference of variances above this share of them has lost no significant digit.
 _CLEARLY = 1e-6
 _LOG_ODDS = 42.0  # log(2 / 1e-18), as in the window
 
@@ -35,7 +34,7 @@ _LOG_ODDS = 42.0  # log(2 / 1e-18), as in the window
 class Split:
     """T = H + R: the `heavy` largest distinct weights are enumerated.
 
-    R is solved at most `combinations` times, on a window of `length` points; all of it takes about `nanoseconds`.
+    R is solved at most `combinations` times on a window of `length` points, in about `nanoseconds` in total.
     """
 
     heavy: int
@@ -45,24 +44,24 @@ class Split:
 
 
 def window_length(form: CanonicalForm) -> int:
-    """Points of the untilted window: twice Bernstein's reach, or the whole support when smaller."""
+    """Return the points of the untilted window: twice Bernstein's reach, or the whole support where smaller."""
     if len(form.weights) == 0:
         return 1
     return min(form.range + 1, bernstein_window(float(form.weights[-1]), form.variance))
 
 
 def bernstein_window(largest: float, variance: float, range_: float = math.inf) -> int:
-    """The same from the largest weight and the variance alone, and the range where it is known."""
+    """Compute `window_length` from the largest weight, the variance, and the range where known."""
     length = 2 * math.ceil(bernstein_reach(_LOG_ODDS, largest, variance)) + 3
     return length if length <= range_ else int(range_) + 1
 
 
 @once_per_form
 def best_split(form: CanonicalForm) -> Split:
-    """The number of heaviest distinct weights to enumerate; usually none.
+    """Choose the number of heaviest distinct weights to enumerate; usually none.
 
-    A weight far above the spread of the lighter ones is always enumerated: the law then has as many humps as there
-    are choices, and a tilt can move the mean to the tail of one hump only. Otherwise the cheapest split.
+    A weight far above the spread of the lighter ones is always enumerated: the law then has a hump for each choice, and
+    a tilt can move the mean to the tail of one hump only. Otherwise the cheapest split is chosen.
     """
     best = _cost(form, 0, 1)
     combinations = 1
@@ -86,15 +85,15 @@ def best_split(form: CanonicalForm) -> Split:
 
 @once_per_form
 def screening(form: CanonicalForm) -> tuple[int, int, int]:
-    """`spectrum.frequencies` of the light part on its window: (blocks, factors screened, frequencies retained)."""
+    """Return `spectrum.frequencies` of the light part on its window."""
     split = best_split(form)
     return frequencies(form.without(split.heavy), split.length)
 
 
 def _towers(form: CanonicalForm, heavy: int, about: float) -> bool:
-    """Whether the lightest of the heavy weights exceeds _HUMP standard deviations of the rest.
+    """Return whether the lightest heavy weight exceeds _HUMP standard deviations of the rest.
 
-    `about` is the variance of the rest, less exactly where the heavy ones have nearly all of it.
+    `about` is the variance of the rest, imprecise where the heavy weights have nearly all variance.
     """
     lightest = float(form.weights[-heavy])
     if about > _CLEARLY * form.variance and (1.0 - _CLEARLY) * about * _HUMP**2 > lightest * lightest:
@@ -110,12 +109,12 @@ def _cost(form: CanonicalForm, heavy: int, combinations: int) -> Split:
 
 
 def heavy_sums(form: CanonicalForm, heavy: int) -> tuple[dict[int, int], int]:
-    """The law of the heavy part: {sum: number of ways}, and the log2 of the number of all ways."""
+    """Return the law of the heavy part, {sum: number of ways}, and the log2 of the number of all ways."""
     groups = zip(form.weights[-heavy:].tolist(), form.counts[-heavy:].tolist(), strict=True)
     return ways_to_sums(groups), int(form.counts[-heavy:].sum())
 
 
 def shifted(region: Region, by: int, range_: int) -> Region:
-    """The region minus `by`, clipped to {0, ..., range_}."""
+    """Shift the region by -`by` and clip it to {0, ..., range_}."""
     moved = ((max(low - by, 0), min(high - by, range_)) for low, high in region.intervals)
     return Region(tuple(pair for pair in moved if pair[0] <= pair[1]))

@@ -1,7 +1,7 @@
 """The methods for one sum, by name, and their costs, computed in exact integers before any array exists.
 
-Operations are counted in each method's own elementary step; `Cost.seconds` turns them into time with the rates below.
-They were fitted to measured times. `python -m loadtest.bench --section plan` prints predicted beside measured time and
+Operations are the elementary steps of each method; `Cost.seconds` converts them to time with the rates below, which
+are fitted to measured times. `python -m loadtest.bench --section plan` prints predicted and measured time and
 memory: run it after changing a method or a constant of this file.
 """
 
@@ -36,7 +36,7 @@ _RATES = {
     "rational": 0.6,
     "enumeration": 2.0,
     "meet_in_the_middle": 4.0,
-    # 3 to 5 in fact: a bracket that takes all the steps it may is still within three times its price.
+    # Measured: 3 to 5. A bracket that takes all its allowed steps is still within three times its price.
     "bounds": 8.0,
     "monte_carlo": 2.0,
 }
@@ -44,18 +44,18 @@ _MAX_ENUMERATED = 28
 # Cells of `dp` that stay in the cache; an addition beyond it costs half as much again.
 _CACHED_CELLS = 1 << 18
 _MAX_MET = 52
-# See `_certain`.
+# See `_obvious_choice`.
 _FEW_LISTED, _CHEAP_S, _MANY_ADDED = 24, 1e-4, 128
-# A wider bracket is less informative than a sample.
+# A wider bracket says less than a sample.
 WIDEST = 0.1
-# The bisection over precisions stops at this ratio, as a logarithm.
+# Logarithm of the ratio at which the bisection over precisions stops.
 _FINELY = math.log(1.5)
 # A bracket is likely to decide where the estimated p-value and alpha differ by this factor.
 _FAR = 1.5
 
 
 def costs(form: CanonicalForm, region: Region, samples: int) -> tuple[Cost, ...]:
-    """The cost of every method that applies, except `bounds`: exact ones, cheapest first; then Monte Carlo."""
+    """Return the costs of all applicable methods but `bounds`: exact ones, cheapest first, then Monte Carlo."""
     by_fft = _tabled(form) if fft.is_tabled(form, region) else fft_cost(form)
     exact = [by_fft, _dp(form, region), _rational(form, region)]
     if form.nonzero <= _MAX_ENUMERATED:
@@ -76,12 +76,11 @@ def plan(
     precision: float = 1e-3,
     alpha: float | None = None,
 ) -> Plan:
-    """The plan for `method`, or for the best one when it is `auto`; `precision` is what `bounds` aims at.
+    """Plan `method`, or the best one when it is `auto`; `precision` is the relative width that `bounds` aims at.
 
-    With an `alpha`, `auto` may answer by a bracket that decides about it where exact methods take long. Raises
-    what `choose` raises.
+    With an `alpha`, `auto` may prefer a bracket that decides about it to slow exact methods. Raises as `choose` does.
     """
-    if method == "auto" and (certain := _certain(form, region)) is not None and certain.fits(budget):
+    if method == "auto" and (certain := _obvious_choice(form, region)) is not None and certain.fits(budget):
         rest = partial(_all_but, certain.method, form, region, samples)
         return Plan(certain, "the cheapest exact method here: few items and small sums", rest, budget)
     candidates = costs(form, region, samples)
@@ -92,18 +91,18 @@ def plan(
             candidates = (*candidates, narrowest_bracket(form, region, precision, budget))
         elif alpha is not None and exact.seconds > LONG_S:
             candidates = (*candidates, bounds_cost(form, region, precision))
-            decisive = _far(form, region, alpha)
+            decisive = _likely_to_decide(form, region, alpha)
     elif not any(cost.method == method and cost.fits(budget) for cost in candidates):
         candidates = (*candidates, bounds_cost(form, region, precision))
     endless = None if method == "auto" else _endless(form, candidates)
     return choose(candidates, budget, method=method, endless=endless, decisive=decisive)
 
 
-def _certain(form: CanonicalForm, region: Region) -> Cost | None:
-    """The cheapest exact method of a short law where that is certain without the prices of the others, which take longer.
+def _obvious_choice(form: CanonicalForm, region: Region) -> Cost | None:
+    """Return the cheapest exact method of a short law where it is clear without computing the costs of the others.
 
-    The least prices of the others, by their formulas: 130 microseconds (fft without tables), 60 and 1.8 for each item (dp), 161
-    from _FEW_LISTED items on (meet_in_the_middle, which more than _MAX_MET items rule out), and more (enumeration).
+    Their formulas give at least 130 microseconds (fft without tables), 60 and 1.8 per item (dp), 161 from
+    _FEW_LISTED items on (meet_in_the_middle, excluded above _MAX_MET items), and more (enumeration).
     """
     if form.nonzero < _FEW_LISTED:
         return None
@@ -118,7 +117,7 @@ def _certain(form: CanonicalForm, region: Region) -> Cost | None:
 
 
 def _tabled(form: CanonicalForm) -> Cost:
-    """The cost of `fft.probability` by tables."""
+    """Return the cost of `fft.probability` by tables."""
     return _cost("fft", 120_000 + 40 * form.range + 2_000 * len(form.weights), 64 * form.range)
 
 
@@ -137,16 +136,16 @@ def _endless(form: CanonicalForm, candidates: Sequence[Cost]) -> dict[str, str]:
 
 
 def narrowest_bracket(form: CanonicalForm, region: Region, precision: float, budget: Budget) -> Cost:
-    """The cost of the narrowest bracket that fits the budget, of a width from `precision` to WIDEST.
+    """Return the cost of the narrowest bracket that fits the budget, of a width from `precision` to WIDEST.
 
-    That of `precision` itself where none fits.
+    Where none fits, return the cost of `precision`.
     """
-    wanted = bounds_cost(form, region, precision)
-    if wanted.fits(budget) or precision >= WIDEST:
-        return wanted
+    finest = bounds_cost(form, region, precision)
+    if finest.fits(budget) or precision >= WIDEST:
+        return finest
     coarsest = bounds_cost(form, region, WIDEST)
     if not coarsest.fits(budget):
-        return wanted
+        return finest
     narrowest, too_fine, fits = coarsest, math.log(precision), math.log(WIDEST)
     while fits - too_fine > _FINELY:
         middle = 0.5 * (fits + too_fine)
@@ -158,13 +157,13 @@ def narrowest_bracket(form: CanonicalForm, region: Region, precision: float, bud
     return narrowest
 
 
-def _far(form: CanonicalForm, region: Region, alpha: float) -> bool:
-    """Whether the estimated p-value differs from alpha by a factor of more than _FAR."""
+def _likely_to_decide(form: CanonicalForm, region: Region, alpha: float) -> bool:
+    """Return whether the estimated p-value differs from alpha by a factor of more than _FAR."""
     return abs(log_expected(*from_lattice(form, region)) - math.log(alpha)) > math.log(_FAR)
 
 
 def cheapest_fraction(form: CanonicalForm, region: Region, budget: Budget) -> Cost:
-    """The cheapest method that gives the exact fraction; raises FractionOverBudget."""
+    """Return the cheapest method that gives the exact fraction, or raise FractionOverBudget."""
     candidates = [cost for cost in costs(form, region, 0) if cost.method in FRACTION_METHODS]
     for cost in candidates:
         if cost.fits(budget):
@@ -173,13 +172,13 @@ def cheapest_fraction(form: CanonicalForm, region: Region, budget: Budget) -> Co
 
 
 def fft_cost(form: CanonicalForm) -> Cost:
-    """The cost of `fft.probability` for one tail, or for two that mirror each other, not by tables."""
+    """Return the cost of `fft.probability` without tables, for one tail or for two that mirror each other."""
     split = best_split(form)
     return _transforms(len(form.weights) - split.heavy, screening(form), split.combinations)
 
 
 def window_cost(form: CanonicalForm) -> Cost:
-    """The cost of one window of all weights together, none of them enumerated."""
+    """Return the cost of one window of all weights, none of them enumerated."""
     return _transforms(len(form.weights), frequencies(form, window_length(form)), 1)
 
 
@@ -222,7 +221,7 @@ def _meet_in_the_middle(form: CanonicalForm, region: Region) -> Cost:
 
 
 def bounds_cost(form: CanonicalForm, region: Region, precision: float) -> Cost:
-    """The cost of a bracket `precision` wide. Not free: it needs the tilt of the law."""
+    """Return the cost of a bracket of relative width `precision`; computing it needs the tilt of the law."""
     steps, held = steps_and_bytes(*from_lattice(form, region), precision)
     return Cost("bounds", steps, held, _RATES["bounds"], precision)
 
@@ -239,7 +238,7 @@ def _cost(method: str, operations: int, held: int) -> Cost:
     return Cost(method, operations, held, _RATES[method])
 
 
-# The methods by name, on a canonical form and a region
+# The methods by name
 
 
 _EXACT: Mapping[str, Callable[[CanonicalForm, Region], Probability]] = {
@@ -265,12 +264,12 @@ _WITH_TIES: Mapping[
 def with_ties(
     method: str, form: CanonicalForm, region: Region, ties: tuple[int, ...]
 ) -> tuple[Probability, Probability]:
-    """P(T in region) by an exact method, and the mass at `ties` (`probability.ties_of`), which costs little more."""
+    """Return P(T in region) by an exact method, and, at little extra cost, P(T in ties) (`probability.ties_of`)."""
     return _WITH_TIES[method](form, region, ties)
 
 
 def exactly(method: str, form: CanonicalForm, region: Region) -> Probability:
-    """P(T in region) by one of `EXACT_METHODS`."""
+    """Return P(T in region) by one of `EXACT_METHODS`."""
     return _EXACT[method](form, region)
 
 
@@ -282,14 +281,14 @@ def in_bounds(
     chosen: Integers | None = None,
     steps: int = bounds.MAX_STEPS,
 ) -> Bracket:
-    """A rigorous bracket of P(T in region), as `real.bounds.bracket` computes it.
+    """Compute a rigorous bracket of P(T in region) by `real.bounds.bracket`.
 
-    `chosen`, shape (U,), is the observed assignment (`real.form.items_up`): what ties with it is then known to be in
-    the region, however fine the lattice.
+    `chosen`, shape (U,), is the observed assignment (`real.form.items_up`): its ties are then known to be in the
+    region, however fine the lattice.
     """
     return bounds.bracket(*from_lattice(form, region, chosen), precision=precision, steps=steps)
 
 
 def by_sampling(form: CanonicalForm, region: Region, *, samples: int, seed: int) -> Estimate:
-    """P(T in region) by Monte Carlo."""
+    """Estimate Estimate P(T in region) by Monte Carlo."""
     return monte_carlo.estimate(form, region, samples=samples, seed=seed)

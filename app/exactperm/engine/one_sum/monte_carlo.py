@@ -1,9 +1,9 @@
 """`monte_carlo`: sampled swaps, one Binomial(c_j, 1/2) per distinct weight instead of one coin per item.
 
-The same law as Algorithm 1 of Zmigrod, Vieira & Cotterell 2022 at a fraction of the work: a binomial
-with p = 1/2 is the number of ones among c_j random bits, 64 at a time. p = (b + 1) / (K + 1) with >=
-on integers (Phipson & Smyth 2010), and a Clopper-Pearson interval. Samples come in blocks with a
-Philox stream each, so the answer depends on the seed alone and not on how the blocks were run.
+The law is that of Algorithm 1 of Zmigrod, Vieira & Cotterell 2022 at a fraction of the work: a binomial with p = 1/2 is
+the number of ones among c_j random bits, 64 at a time. p = (b + 1) / (K + 1) with >= on integers (Phipson & Smyth
+2010), and a Clopper-Pearson interval. Samples come in blocks with a Philox stream each, so the answer depends on the
+seed alone, not on the order of the blocks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CONFIDENCE = 0.99
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A Monte Carlo p-value: `exceedances` of `samples` were at least as extreme."""
+    """A Monte Carlo p-value: `exceedances` of `samples` are at least as extreme as the observed statistic."""
 
     samples: int
     seed: int
@@ -41,11 +41,11 @@ class Estimate:
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the estimate."""
+        """The standard error of the estimate."""
         return math.sqrt(self.p * (1.0 - self.p) / self.samples)
 
     def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        """Clopper & Pearson's interval for the exact p-value."""
+        """Return Clopper & Pearson's interval for the exact p-value."""
         b, k, half = self.exceedances, self.samples, 0.5 * (1.0 - confidence)
         low = float(special.betaincinv(b, k - b + 1, half)) if b else 0.0
         high = float(special.betaincinv(b + 1, k - b, 1.0 - half)) if b < k else 1.0
@@ -58,7 +58,7 @@ def estimate(form: CanonicalForm, region: Region, *, samples: int, seed: int) ->
 
 
 def estimate_by(draw: Callable[[int], Integers], region: Region, *, samples: int, seed: int) -> Estimate:
-    """Estimate P(T in region); `draw(block)` gives the SAMPLES_PER_BLOCK values of T of a block."""
+    """Estimate P(T in region); `draw(block)` returns the SAMPLES_PER_BLOCK values of T of a block."""
     inside = 0
     for block, size in blocks(samples):
         totals = draw(block)[:size]
@@ -68,18 +68,18 @@ def estimate_by(draw: Callable[[int], Integers], region: Region, *, samples: int
 
 
 def blocks(samples: int) -> Iterator[tuple[int, int]]:
-    """(block number, how many of its samples are used) for `samples` samples in all."""
+    """Yield (block number, number of its samples to use) for `samples` samples in total."""
     for block, start in enumerate(range(0, samples, SAMPLES_PER_BLOCK)):
         yield block, min(SAMPLES_PER_BLOCK, samples - start)
 
 
 def stream(seed: int, block: int) -> np.random.Philox:
-    """The random bits of one block: a counter-based generator, 2**128 apart from the next block."""
+    """Return the random bits of a block: a counter-based generator, 2**128 steps before that of the next block."""
     return np.random.Philox(key=seed, counter=block << 128)
 
 
 def draw_block(form: CanonicalForm, seed: int, block: int) -> Integers:
-    """SAMPLES_PER_BLOCK independent values of T."""
+    """Draw Draw SAMPLES_PER_BLOCK independent values of T."""
     totals = np.zeros(SAMPLES_PER_BLOCK, dtype=np.int64)
     for weight, ones in zip(form.weights.tolist(), heads(form.counts, seed, block), strict=True):
         totals += weight * ones
@@ -87,7 +87,7 @@ def draw_block(form: CanonicalForm, seed: int, block: int) -> Integers:
 
 
 def heads(counts: Integers, seed: int, block: int) -> Iterator[Integers]:
-    """For each count in turn, SAMPLES_PER_BLOCK draws of Binomial(count, 1/2), shape (SAMPLES_PER_BLOCK,)."""
+    """Yield SAMPLES_PER_BLOCK draws of Binomial(count, 1/2) for each count in turn, shape (SAMPLES_PER_BLOCK,)."""
     bits = stream(seed, block)
     generator = np.random.Generator(bits)
     word = np.zeros(SAMPLES_PER_BLOCK, dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""The characteristic function of the null at the frequencies that matter.
+"""The characteristic function of the null distribution at the frequencies of non-negligible modulus.
 
 For window length L and frequency f the angle is t = 2 pi f / L, and with a_j = t v_j / 2
 
@@ -8,9 +8,9 @@ is the tilted characteristic function of T - W/2 (Pagano & Tritchler 1983; Hong 
 fast that a few dozen of the L/2 frequencies carry everything; the others are dropped as soon as a few groups
 (distinct weights) have shown them to be negligible.
 
-Where there are many groups and a long window, frequencies are dropped by blocks: on the frequencies f - h to f + h the
-angle a_j moves by at most pi h v_j / L, so that its distance to the nearest multiple of pi, with which sin(a_j)**2 grows,
-is at least that at f less so much. Wide blocks are judged by groups of small weights, those that are left in parts.
+With many groups and a long window, frequencies are dropped by blocks. From f - h to f + h the angle a_j moves by at
+most pi h v_j / L, so its distance to the nearest multiple of pi, with which sin(a_j)**2 grows, is at least the distance
+at f less that. Groups of small weights screen wide blocks; the blocks left are screened in parts.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from ..lattice import CanonicalForm
 from ..probability import UNIT_ROUNDOFF
 from .tilt import Tilt
 
-# Screening in single precision is off by at most this much in the logarithm: frequencies are dropped that much later.
+# Error bound of the logarithm in single precision; screening drops frequencies that much later.
 _SCREEN_MARGIN = 2.0
 _CHUNK = 1 << 16
 _SMALL_ENOUGH = 1 << 11
 _BLOCK = 1 << 15
-# Angles of a screened batch of groups: as many as stay in the cache.
+# Angles per screened batch of groups, few enough for the cache.
 _BATCH = 1 << 14
-# Blocks have _PARTS**k frequencies, an odd number. A group may judge them if its angle moves by at most _MOVED half-turns
-# (half a one is all there is), and as many items as drop a typical block, times _ITEMS, must. Fewer groups or points are
-# screened without blocks.
+# Blocks have _PARTS**k frequencies, an odd number. A group may screen them if its angle moves by at most _MOVED
+# half-turns (1/2 would be everything); such groups must have _ITEMS times the items that drop a typical block. Fewer
+# groups or points are screened without blocks.
 _PARTS, _MOVED, _ITEMS = 5, 0.14, 8.0
 _GROUPS_OF_BLOCKS, _POINTS_OF_BLOCKS = 64, 1 << 13
-# Mean and variance of -log|z| of a factor of a block.
+# Mean and variance of -log|z| for a factor of a block.
 _BLOCK_MEAN, _BLOCK_VARIANCE = 0.25, 0.1
 _FIRST = (np.arange(1, 65), special.gammaln(0.5 * np.arange(1, 65) + 1.0))
 # Rounding of a half-turn to single precision.
@@ -47,10 +47,9 @@ _TURN_ROUNDING = 2.0**-22
 
 @dataclass(frozen=True, slots=True)
 class Spectrum:
-    """phi_c at the retained frequencies 0 <= f <= L/2; everything has shape (F,).
+    """phi_c at the retained frequencies 0 <= f <= L/2; all arrays have shape (F,).
 
-    `error` bounds the relative error of each value; `dropped` counts the frequencies left out, each
-    of modulus below exp(-dropped_below).
+    `error` bounds the relative error of each value; the `dropped` frequencies have moduli below exp(-dropped_below).
     """
 
     length: int
@@ -62,13 +61,13 @@ class Spectrum:
     dropped_below: float
 
     def multiplicity(self) -> NDArray[np.float64]:
-        """How many of the L frequencies each one stands for: itself and its conjugate."""
+        """Return how many of the L frequencies each one represents: itself and its conjugate."""
         alone = (self.frequencies == 0) | (2 * self.frequencies == self.length)
         return np.where(alone, 1.0, 2.0)
 
 
 def widest_block(form: CanonicalForm, length: int) -> int:
-    """How many frequencies are judged at once to begin with: a power of _PARTS, 1 where each is by itself."""
+    """Return the number of frequencies in the first blocks: a power of _PARTS, 1 without blocks."""
     if len(form.weights) < _GROUPS_OF_BLOCKS or length < _POINTS_OF_BLOCKS:
         return 1
     needed = _ITEMS * negligible(length)
@@ -78,19 +77,19 @@ def widest_block(form: CanonicalForm, length: int) -> int:
 
 
 def negligible(length: int) -> float:
-    """-log of the modulus below which frequencies are dropped.
+    """Return -log of the modulus below which frequencies are dropped.
 
-    Summed over all of them and over every tail weight, the dropped ones stay below a tenth of a roundoff.
+    Summed over all frequencies and tail weights, the dropped ones stay below a tenth of a roundoff.
     """
     return 39.0 + math.log(length)
 
 
 def frequencies(form: CanonicalForm, length: int) -> tuple[int, int, int]:
-    """(blocks, factors screened, frequencies retained), the last two predicted, for the untilted law on `length` points.
+    """Predict (blocks, factors screened, frequencies retained) for the untilted law on `length` points.
 
-    At a typical frequency -log|cos| has mean log 2 and variance pi^2 / 12 per item, so the share left after some
-    groups follows from the normal law; less in a block. For few groups of many items that is far too much: left are
-    those whose angles, a_j for group j, lie in the ball sum_j c_j a_j^2 / 2 <= limit, a share that soon vanishes.
+    At a typical frequency -log|cos| has mean log 2 and variance pi^2 / 12 per item, so the share left after some groups
+    follows from the normal law; both are smaller in a block. For few groups of many items that overestimates: the
+    frequencies left have angles a_j in the ball sum_j c_j a_j^2 / 2 <= limit, a share that soon vanishes.
     """
     half = length // 2 + 1
     if len(form.weights) == 0:
@@ -118,7 +117,7 @@ def frequencies(form: CanonicalForm, length: int) -> tuple[int, int, int]:
 
 
 def _groups(number: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """1, 2, ..., and the logarithms of Gamma(1 + k / 2) of them."""
+    """Return k = 1, 2, ..., number and log Gamma(1 + k / 2)."""
     if number > len(_FIRST[0]):
         groups = np.arange(1, number + 1)
         return groups, special.gammaln(0.5 * groups + 1.0)
@@ -128,16 +127,13 @@ def _groups(number: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 def _share_left(
     counts: NDArray[np.float64], limit: float, mean: float, variance: float, ball: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The share of frequencies left after each of the groups, by the normal law of the decay, at most exp(ball)."""
+    """Predict the share of frequencies left after each group, by the normal law of the decay, at most exp(ball)."""
     total, spread = mean * counts.cumsum(), np.sqrt(variance * (counts * counts).cumsum())
     return np.asarray(np.minimum(special.ndtr((limit - total) / spread), np.exp(np.minimum(ball, 0.0))))
 
 
 def spectrum(form: CanonicalForm, law: Tilt, length: int, *, bounded: bool = True) -> Spectrum:
-    """phi_c on the window of `length` points, without the frequencies of negligible modulus.
-
-    There is an `error` only if `bounded`.
-    """
+    """Compute phi_c on the window of `length` points without negligible frequencies; `error` only if `bounded`."""
     last = length // 2
     below = negligible(length)
     frequencies = _screened(form, law, length, below)
@@ -157,7 +153,7 @@ def spectrum(form: CanonicalForm, law: Tilt, length: int, *, bounded: bool = Tru
 
 
 def _screened(form: CanonicalForm, law: Tilt, length: int, below: float) -> NDArray[np.int64]:
-    """The frequencies that screening leaves; all of them where it would cost more than it saves."""
+    """Return the frequencies that screening leaves, or all of them where it would cost more than it saves."""
     end = length // 2 + 1
     width = widest_block(form, length)
     if width == 1 and end * len(form.weights) <= _SMALL_ENOUGH:
@@ -180,7 +176,7 @@ def _within(
     width: int,
     below: float,
 ) -> NDArray[np.int64]:
-    """Frequencies of the half-open `span` that matter, ascending, found by blocks of `width` and then their parts."""
+    """Screen the frequencies of the half-open `span` by blocks of `width` and then their parts; ascending."""
     first, end = span
     middles = np.arange(first + width // 2, end + width // 2, width, dtype=np.int64)
     while True:
@@ -207,7 +203,7 @@ def _screen(
     below: float,
     reach: int,
 ) -> NDArray[np.int64]:
-    """Those of `frequencies` that the groups of `order` do not prove negligible with all that are within `reach`."""
+    """Drop those `frequencies` that the groups of `order` prove negligible together with all within `reach`."""
     decay = np.zeros(len(frequencies), dtype=np.float32)
     limit = np.float32(below + _SCREEN_MARGIN + 1e-6 * form.nonzero)
     fast = form.weights[order] / float(length)
@@ -242,7 +238,7 @@ def _screen(
 def _evaluate(
     form: CanonicalForm, law: Tilt, length: int, frequencies: NDArray[np.int64], *, bounded: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Log-modulus, phase and relative error of phi_c from all groups; shape (F,) each, the error only if `bounded`."""
+    """Return log-modulus, phase and, if `bounded`, relative error of phi_c from all groups; shape (F,) each."""
     # Angles are reduced exactly, in integers, to [-pi, pi): f v / L half-turns modulo two.
     turns = np.multiply.outer(form.weights % (2 * length), frequencies) % (2 * length)
     np.subtract(turns, 2 * length, out=turns, where=turns > length)
@@ -270,7 +266,7 @@ def _evaluate(
 def log_moduli(
     sine: NDArray[np.float64], modulus2: NDArray[np.float64], sech2: NDArray[np.float64] | float
 ) -> NDArray[np.float64]:
-    """log|z| of factors: from 1 - |z|**2 where that is small, else from |z|**2; shape (U, F)."""
+    """Return log|z| of factors, shape (U, F), from 1 - |z|**2 where that is small and else from |z|**2."""
     missing = sech2 * sine * sine
     return np.asarray(0.5 * np.where(missing < 0.5, np.log1p(-np.minimum(missing, 0.5)), np.log(modulus2)))
 
@@ -284,10 +280,10 @@ def factor_error(
     tau: NDArray[np.float64],
     sech2: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Bound, in units of roundoff, on the error of one factor's logarithm; shape (U, F).
+    """Bound the error of each factor's logarithm in units of roundoff; shape (U, F).
 
-    The angle carries a relative error of two units; it moves the phase by tau / |z|^2 and the
-    log-modulus by sech^2 |sin cos| / |z|^2 per radian. tau, sech^2, sine and cosine add their own.
+    The angle carries a relative error of two units; it moves the phase by tau / |z|^2 and the log-modulus by sech^2
+    |sin cos| / |z|^2 per radian. The errors of tau, sech^2, sine and cosine are added.
     """
     moved = 2.0 * np.abs(angle) * (tau + sech2 * np.abs(sine * cosine)) / modulus2
     return moved + 6.0 * np.abs(turn) + np.minimum(4.0 * sech2 * sine * sine / modulus2, 4.0)

@@ -1,9 +1,8 @@
-"""The null distribution for display: its probabilities where the mass is, moments and quantiles.
+"""The null distribution for display: its probabilities, moments and quantiles.
 
-One untilted transform on a window (as in `fft`), heavy weights enumerated (as in `heavy_weights`). The
-probabilities carry an absolute error of about 1e-15: they are for pictures and quantiles; p-values
-come from the tilted sums. T is symmetric about half its range, and so are its law here, to the last bit, and
-the bins it is shown in.
+One untilted transform on a window (as in `fft`), heavy weights enumerated (as in `heavy_weights`). The probabilities
+have an absolute error of about 1e-15, enough for pictures and quantiles; p-values come from the tilted sums. T is
+symmetric about half its range, and so are this law, to the last bit, and its bins.
 """
 
 from __future__ import annotations
@@ -28,21 +27,21 @@ from .spectrum import Spectrum, spectrum
 from .tilt import tilt_at
 
 MAX_BINS = 201
-# Up to here every lattice point of the window is computed; beyond, cells of a grid this fine.
+# Up to FINE_POINTS, every lattice point of the window is computed; beyond, GRID_CELLS cells.
 FINE_POINTS = 1 << 20
 GRID_CELLS = 1 << 15
-# Enumerated heavy weights multiply the points; more than this is not computed for a picture.
+# Enumerated heavy weights multiply the points; a picture is not worth more than this.
 MAX_POINTS = 1 << 22
-# A longer window is not computed point by point: few items are listed, the weights of more are rounded.
+# On a longer window, up to MAX_ENUMERATED items are listed, and the weights of more are rounded.
 MAX_WINDOW = 1 << 25
 MAX_ENUMERATED = 18
 STEPS_PER_SD = 1 << 11
-# At most this many values are listed, however far apart they are.
+# The largest number of listed values, however far apart.
 MAX_LISTED = 400_000
-# Up to this many items listing is as cheap as the transform, and exact.
+# Up to this many items, listing costs no more than the transform, and is exact.
 FEW_ITEMS = 10
 _OUTSIDE = 1e-16
-_NOISE = 1e-15  # a zero after the rounding of the transform
+_NOISE = 1e-15  # smaller values may be zeros, rounded by the transform
 _TIE = 1e-12
 
 
@@ -50,7 +49,7 @@ _TIE = 1e-12
 class Law:
     """P(values[i] <= T < values[i] + width) = masses[i], `values` ascending, shape (P,).
 
-    `width` is 1, one cell for each lattice point, unless the window is too long for that.
+    `width` is 1, a cell for each lattice point, unless the window is too long.
     """
 
     values: Integers
@@ -58,11 +57,11 @@ class Law:
     width: int = 1
 
     def mean(self) -> float:
-        """Mean of the law."""
+        """Return the mean of the law."""
         return float(np.dot(self.values, self.masses))
 
     def sd(self, mean: float | None = None) -> float:
-        """Standard deviation of the law, whose mean may be known."""
+        """Return the standard deviation of the law; `mean` saves computing it."""
         centred = self.values - (self.mean() if mean is None else mean)
         return math.sqrt(float(np.dot(centred * centred, self.masses)))
 
@@ -70,37 +69,37 @@ class Law:
         """Return one of `quantiles`."""
         return self.quantiles((q,))[0]
 
-    def quantiles(self, wanted: Sequence[float]) -> list[Fraction]:
-        """The smallest values with P(T <= value) >= q, to the middle of a cell.
+    def quantiles(self, levels: Sequence[float]) -> list[Fraction]:
+        """Return the smallest values with P(T <= value) >= q, to the middle of a cell.
 
-        Where P(T <= value) is q itself, the mean of that value and the next one (definition 2 of Hyndman & Fan
-        1996), so that the quantiles of a symmetric law are symmetric.
+        Where P(T <= value) = q, the mean of that value and the next (definition 2 of Hyndman & Fan 1996), so that
+        the quantiles of a symmetric law are symmetric.
         """
-        return [Fraction(twice, 2) for twice in self.doubled_quantiles(wanted)]
+        return [Fraction(twice, 2) for twice in self.doubled_quantiles(levels)]
 
-    def doubled_quantiles(self, wanted: Sequence[float]) -> list[int]:
-        """Twice the `quantiles`, which are integers."""
-        ends = _around(tuple(wanted))
+    def doubled_quantiles(self, levels: Sequence[float]) -> list[int]:
+        """Return twice the `quantiles`, which are integers."""
+        ends = _around(tuple(levels))
         at = self.masses.cumsum()[:-1].searchsorted(ends)  # the last value where rounding leaves less than q
         values: list[int] = self.values[at].tolist()
         return [low + high + self.width - 1 for low, high in zip(values[::2], values[1::2], strict=True)]
 
     def mirrored(self) -> Law:
-        """The law with each probability the mean of its own and its mirror image's; the values are symmetric."""
+        """Average each probability with that of its mirror image; the values are symmetric."""
         return Law(self.values, (self.masses + self.masses[::-1]) / 2.0, self.width)
 
 
 @lru_cache(maxsize=16)
-def _around(wanted: tuple[float, ...]) -> Reals:
-    """Just below and above each, shape (2 Q,): the same few are wanted of every law."""
-    return np.array([q + slack for q in wanted for slack in (-_TIE, _TIE)])
+def _around(levels: tuple[float, ...]) -> Reals:
+    """Return numbers just below and above each, shape (2 Q,), cached because all laws use the same few."""
+    return np.array([q + slack for q in levels for slack in (-_TIE, _TIE)])
 
 
 def law(form: CanonicalForm, *, rounded: bool = False, listed: bool = False) -> Law | None:
-    """The law of T where it has mass, or None when that would take more than MAX_POINTS points.
+    """Compute the law of T where it has mass; None where that would take more than MAX_POINTS points.
 
-    `rounded` puts the weights on a lattice of STEPS_PER_SD per standard deviation first: for pictures only.
-    With `listed` every value has its own cell, wherever there are few enough.
+    `rounded` first rounds the weights to a lattice of STEPS_PER_SD per standard deviation, for pictures only. With
+    `listed`, every value has a cell, wherever there are few enough.
     """
     if len(form.weights) == 0:
         return Law(np.zeros(1, dtype=np.int64), np.ones(1))
@@ -131,15 +130,15 @@ def law(form: CanonicalForm, *, rounded: bool = False, listed: bool = False) -> 
 
 
 def _heavy_law(form: CanonicalForm, heavy: int) -> tuple[Integers, NDArray[np.float64]]:
-    """The sums of the heavy part and their probabilities; shape (S,) each."""
+    """Return the sums of the heavy part and their probabilities; shape (S,) each."""
     ways, items = heavy_sums(form, heavy)
-    # Mirror images have the same number of ways.
+    # Few numbers of ways are distinct, because mirror images share them.
     known = {number: math.exp(math.log(number) - items * LN2) for number in set(ways.values())}
     return np.array(list(ways), dtype=np.int64), np.array([known[number] for number in ways.values()])
 
 
 def few_sums(form: CanonicalForm) -> int | None:
-    """prod_j (c_j + 1), an upper bound of the number of values of T; None beyond MAX_LISTED."""
+    """Return prod_j (c_j + 1), an upper bound on the number of values of T; None beyond MAX_LISTED."""
     sums = 1
     for count in form.counts.tolist():
         sums *= count + 1
@@ -149,7 +148,7 @@ def few_sums(form: CanonicalForm) -> int | None:
 
 
 def points_listed(form: CanonicalForm) -> int | None:
-    """An upper bound of how many values `law` lists; None where it cannot list every one."""
+    """Return an upper bound on the number of values that `law` lists; None where it cannot list all."""
     split = best_split(form)
     few, windowed = few_sums(form), split.length * split.combinations
     if few is not None:
@@ -158,7 +157,7 @@ def points_listed(form: CanonicalForm) -> int | None:
 
 
 def _counted_law(form: CanonicalForm) -> Law:
-    """The law from the ways to each value, rounded once; the p-value often has counted them already."""
+    """Compute the law from the numbers of ways, rounded once; the p-value has often counted them already."""
     below, ways = half_of_ways(form), 1 << form.nonzero
     half = [number / ways for number in below]
     masses = np.array(half + half[: form.range + 1 - len(half)][::-1])
@@ -166,14 +165,14 @@ def _counted_law(form: CanonicalForm) -> Law:
 
 
 def _tabled_law(form: CanonicalForm) -> Law:
-    """The law on a window that holds all values."""
+    """Compute the law on a window of all values."""
     masses = short_masses(form)
     masses[masses < _NOISE] = 0.0
     return Law(np.arange(form.range + 1, dtype=np.int64), masses).mirrored()
 
 
 def _listed_law(form: CanonicalForm) -> Law:
-    """The law by adding group after group; for few groups of weights, however large."""
+    """Compute the law by adding group after group; for few groups of weights, however large."""
     values, masses = np.zeros(1, dtype=np.int64), np.ones(1)
     for weight, count in zip(form.weights.tolist(), form.counts.tolist(), strict=True):
         often = np.arange(count + 1, dtype=np.int64)
@@ -186,9 +185,7 @@ def _listed_law(form: CanonicalForm) -> Law:
 
 @once_per_form
 def predicted_nanoseconds(form: CanonicalForm) -> int:
-    """Predicted nanoseconds of the exact law. The constants are those of `methods.fft_cost`, which
-    `python -m loadtest.bench --section plan` checks.
-    """
+    """Predict the nanoseconds of the exact law, with the constants of `methods.fft_cost`."""
     if len(form.weights) == 0:
         return 0
     if is_short(form):
@@ -202,12 +199,12 @@ def predicted_nanoseconds(form: CanonicalForm) -> int:
 
 
 def _coarse_law(form: CanonicalForm) -> Law:
-    """The law with weights rounded to a few thousand steps per standard deviation, for the picture."""
+    """Compute the law with weights rounded to STEPS_PER_SD steps per standard deviation, for pictures."""
     step = max(int(math.sqrt(form.variance)) // STEPS_PER_SD, 1)
-    step += (step + form.range + 1) % 2  # odd or even as the number of lattice points is
+    step += (step + form.range + 1) % 2  # the parity of the number of lattice points
     nearest = np.rint(form.weights / step).astype(np.int64)
     if form.range % 2 == 0 and int((nearest * form.counts % 2).sum()) % 2:
-        # An odd number of cells, so that they lie symmetrically: one weight of an odd group more.
+        # An odd number of cells lies symmetrically: increase the weight of an odd group by one.
         nearest[int(np.flatnonzero(form.counts % 2)[-1])] += 1
     rounded, where = np.unique(nearest, return_inverse=True)
     counts = _added(where, form.counts.astype(np.float64)).astype(np.int64)
@@ -220,16 +217,16 @@ def _coarse_law(form: CanonicalForm) -> Law:
 
 
 def _window_law(form: CanonicalForm) -> Law:
-    """The law on one window: point by point, or in cells where the window is long.
+    """Compute the law on one window: point by point, or in cells where the window is long.
 
-    A cell's mass is a contraction with `width` ones; in the frequency domain that multiplies phi by a
-    geometric sum, after which frequencies that differ by GRID_CELLS fall together.
+    A cell's mass is a contraction with `width` ones; in the frequency domain that multiplies phi by a geometric sum
+    and merges frequencies that differ by GRID_CELLS.
     """
     if len(form.weights) == 0:
         return Law(np.zeros(1, dtype=np.int64), np.ones(1))
     untilted = tilt_at(form, 0.0)
     low, high = window(form, untilted, _OUTSIDE)
-    # As far to either side of the middle.
+    # Extend the window equally to both sides of the middle.
     low = min(low, form.range - high)
     made = masses_on(
         low, form.range - low, form.range, lambda length: spectrum(form, untilted, length, bounded=False)
@@ -258,7 +255,7 @@ def masses_on(low: int, high: int, twice_centre: int, phi_of: Callable[[int], Sp
 
 
 def _cells(points: int) -> tuple[int, int]:
-    """(width, number) of cells that cover the points and overhang both ends alike."""
+    """Return (width, number) of cells that cover the points and overhang both ends equally."""
     if points <= FINE_POINTS:
         return 1, points
     width = -(-points // (GRID_CELLS - 1))
@@ -268,7 +265,7 @@ def _cells(points: int) -> tuple[int, int]:
 
 
 def _box(frequencies: Integers, length: int, width: int) -> NDArray[np.complex128]:
-    """sum_{i < width} exp(2 pi i f / L), the transform of a cell."""
+    """Return sum_{i < width} exp(2 pi i f / L), the transform of a cell."""
     half = math.pi * frequencies / length
     with np.errstate(invalid="ignore", divide="ignore"):
         size = np.where(frequencies == 0, float(width), np.sin(half * width) / np.sin(half))
@@ -278,7 +275,7 @@ def _box(frequencies: Integers, length: int, width: int) -> NDArray[np.complex12
 def _wrapped(
     line: NDArray[np.complex128], frequencies: Integers, length: int, cells: int
 ) -> NDArray[np.complex128]:
-    """The half spectrum of `cells` points whose full spectrum is `line`'s, wrapped modulo `cells`."""
+    """Return the half spectrum of `cells` points, the full spectrum of `line` wrapped modulo `cells`."""
     if length == cells:  # nothing to wrap
         half = np.zeros(cells // 2 + 1, dtype=np.complex128)
         half[frequencies] = line
@@ -295,8 +292,8 @@ def _merge(values: Integers, masses: NDArray[np.float64], width: int) -> Law:
     return Law(distinct, _added(where, masses), width)
 
 
-def _folded(values: Integers, masses: NDArray[np.float64]) -> Law:
-    """The law of the size of what is symmetric about zero, value by value."""
+def _absolute_law(values: Integers, masses: NDArray[np.float64]) -> Law:
+    """Return the law of |X|, given the law of an X symmetric about zero, value by value."""
     middle = len(values) // 2
     upper = masses[middle:] * 2.0
     if len(values) % 2:
@@ -311,24 +308,24 @@ def _added(index: Integers, masses: NDArray[np.float64]) -> NDArray[np.float64]:
 def law_of_sum(
     form: CanonicalForm, *, absolute: bool = False, rounded: bool = False, listed: bool = False
 ) -> Law | None:
-    """The law of S, or of |S|, in units of the data's lattice; None where `law` is."""
+    """Compute the law of S, or of |S|, in units of the data's lattice; None where `law` is None."""
     law_of_t = law(form, rounded=rounded, listed=listed)
     if law_of_t is None:
         return None
     values = form.offset + form.step * law_of_t.values
     width = form.step * (law_of_t.width - 1) + 1
     if absolute and width == 1 and values[0] == -values[-1]:
-        return _folded(values, law_of_t.masses)
+        return _absolute_law(values, law_of_t.masses)
     if absolute:
         return _merge(np.where(values < 0, np.maximum(1 - width - values, 0), values), law_of_t.masses, width)
     return Law(values, law_of_t.masses, width)
 
 
 def spacing_of(form: CanonicalForm, law: Law, *, absolute: bool = False) -> int:
-    """The least distance between the values of a law of S or of |S|; the widths of bins are multiples of it.
+    """Return the least distance between the values of a law of S or |S|, the unit of the widths of bins.
 
-    The values of |S| lie on two interleaved lattices when the offset is no multiple of half the step; then bins as
-    wide as the step hold two values each, unless there are so few that each has its own.
+    The values of |S| lie on two interleaved lattices when the offset is not a multiple of half the step; bins as
+    wide as the step then hold two values each, unless the values are few enough for a bin each.
     """
     steps = (law.width - 1) // form.step + 1
     if absolute and law.width == 1:
@@ -338,16 +335,16 @@ def spacing_of(form: CanonicalForm, law: Law, *, absolute: bool = False) -> int:
     return form.step * steps
 
 
-# A law in bins of equal width, for pictures: those of a symmetric law are symmetric.
+# A law in bins of equal width, for pictures; the bins of a symmetric law are symmetric.
 
 
-# Bins cover all but this much of the mass on either side.
+# The mass that bins may omit on either side.
 _TRIMMED = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """Probabilities of bins of `width` consecutive lattice values; `first` is each bin's lowest."""
+    """The probabilities of bins of `width` consecutive lattice values; `first` holds the lowest value of each."""
 
     first: Integers
     masses: NDArray[np.float64]
@@ -355,7 +352,7 @@ class Bins:
 
 
 def trimmed(law: Law) -> Law:
-    """The law without the outer values, which hold at most 1e-12 of the mass on either side."""
+    """Drop the outer values, with at most 1e-12 of the mass on either side."""
     masses = law.masses
     first = 0 if masses[0] > _TRIMMED else int(masses.cumsum().searchsorted(_TRIMMED, side="right"))
     last = len(masses) - 1 - int(masses[::-1].cumsum().searchsorted(_TRIMMED, side="right"))
@@ -368,7 +365,7 @@ def trimmed(law: Law) -> Law:
 
 
 def binned(law: Law, spacing: int, max_bins: int = MAX_BINS) -> Bins:
-    """At most `max_bins` bins of equal width, a multiple of `spacing`; they overhang both ends of the values alike."""
+    """Sort the law into at most `max_bins` bins of a multiple of `spacing`, which overhang both ends equally."""
     points = int(law.values[-1] - law.values[0]) // spacing + 1
     if points == len(law.values) <= max_bins:  # a bin for each value
         return Bins(law.values, law.masses, spacing)
@@ -384,27 +381,27 @@ def binned(law: Law, spacing: int, max_bins: int = MAX_BINS) -> Bins:
 
 
 def _even_number(points: int, each: int) -> int:
-    """How many bins of `each` points cover all and overhang both ends alike; points + 1 where no number does."""
+    """Return how many bins of `each` points cover all and overhang both ends equally; points + 1 if impossible."""
     number = -(-points // each)
     number += (number * each - points) % 2
     return number if (number * each - points) % 2 == 0 else points + 1
 
 
-# The smallest p-value that any outcome on the same items could have
+# The smallest attainable p-value
 
 
-# How many lattice values around zero are tried for the least |S|, and how sure the mass must be.
+# The number of lattice values around zero to try for the least |S|, and the error bound its mass needs.
 _NEAR = 16
 _SURE = 1e-6
 _CHEAP_NANOSECONDS = 2_000_000
-# Up to this many items all sums are listed instead.
+# Up to this many items, all sums are listed instead.
 FEW = 14
 
 
 def smallest_attainable(
     form: CanonicalForm, alternative: Alternative, *, absolute: bool
 ) -> tuple[float, float]:
-    """Bounds of the smallest p-value that any outcome on these items could have, equal where it is known; no zeros.
+    """Bound the smallest p-value that any outcome on these items could have; equal, positive bounds where it is known.
 
     The largest sum has probability 2**-n; for |S| both ends count when they are equally far out.
     """
@@ -419,9 +416,7 @@ def smallest_attainable(
 
 
 def _smallest_of_the_middle(form: CanonicalForm) -> tuple[float, float]:
-    """P(|S| = its least value), the first of the lattice's |S| that has mass; from 2**-n to 1 where
-    that is not near zero or not cheap to compute.
-    """
+    """Return P(|S| = min |S|) twice, from the first lattice value with mass; (2**-n, 1) where that is far or costly."""
     least = max(math.ldexp(1.0, -form.nonzero), SMALLEST)
     if form.nonzero <= FEW:
         sizes = np.abs(form.offset + form.step * subset_sums(np.repeat(form.weights, form.counts)))
@@ -436,8 +431,8 @@ def _smallest_of_the_middle(form: CanonicalForm) -> tuple[float, float]:
         tail = region(form, size, "less", absolute=True)
         if not tail.intervals:
             continue
-        found = probability(form, tail)
-        if not found.relative_error_bound < _SURE or found.p < 0.9 * least:
-            break  # it is unknown whether it has any mass
-        return found.p, found.p
+        inside = probability(form, tail)
+        if not inside.relative_error_bound < _SURE or inside.p < 0.9 * least:
+            break  # the mass may be zero
+        return inside.p, inside.p
     return least, 1.0

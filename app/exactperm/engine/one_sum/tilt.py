@@ -1,4 +1,4 @@
-"""Exponential tilting: move the mean of the null to where the answer is.
+"""Exponential tilting, which moves the mean of the null distribution into the requested tail.
 
 T = sum_j v_j Binomial(c_j, 1/2) tilted by theta has each B ~ Bernoulli(expit(theta v_j)). Everything is
 centred, with W the range of T: K_c(theta) = sum_j c_j log cosh(theta v_j / 2) is the cumulant
@@ -18,7 +18,7 @@ from ..lattice import CanonicalForm
 from ..probability import UNIT_ROUNDOFF
 from ..tilting import log_cosh, tilt_to
 
-# Beyond this the exponent's rounding would be the largest error left, so that ball arithmetic (Arb) is used.
+# Beyond this, rounding of the exponent would be the largest error, so ball arithmetic (Arb) is used.
 _BALL_EXPONENT = 24.0
 _BALL_BITS = 160
 
@@ -35,12 +35,12 @@ class Tilt:
 
     @property
     def sd(self) -> float:
-        """Standard deviation of T under the tilt."""
+        """The standard deviation of T under the tilt."""
         return math.sqrt(self.variance)
 
 
 def tilt_at(form: CanonicalForm, theta: float) -> Tilt:
-    """The law of T tilted by `theta`."""
+    """Return the law of T tilted by `theta`."""
     weights = form.weights.astype(np.float64)
     if theta == 0.0:
         flat = np.ones(len(weights))
@@ -61,7 +61,7 @@ def tilt_at(form: CanonicalForm, theta: float) -> Tilt:
 
 
 def tilt_towards(form: CanonicalForm, target: int) -> Tilt:
-    """A tilt whose mean is near `target`, range / 2 <= target < range (see `tilting.tilt_to`)."""
+    """Return a tilt with its mean near `target`, range / 2 <= target < range (see `tilting.tilt_to`)."""
     excess = target - form.range / 2.0
     return tilt_to(
         lambda theta: tilt_at(form, theta),
@@ -73,9 +73,9 @@ def tilt_towards(form: CanonicalForm, target: int) -> Tilt:
 
 
 def exponent(form: CanonicalForm, theta: float, target: int) -> tuple[float, float]:
-    """K(theta) - theta * target and a bound on its absolute error, theta taken as an exact double.
+    """Return K(theta) - theta * target and a bound on its absolute error; theta is an exact double.
 
-    That is log of the weight with which the tilted mass at `target` enters the untilted one.
+    This is the logarithm of the untilted mass at `target` divided by the tilted one.
     """
     if theta == 0.0:
         return 0.0, 0.0
@@ -88,7 +88,7 @@ def exponent(form: CanonicalForm, theta: float, target: int) -> tuple[float, flo
 
 
 def _exponent_by_ball_arithmetic(form: CanonicalForm, theta: float, target: int) -> tuple[float, float]:
-    """The same in ball arithmetic (Johansson 2017, Arb), whose radius is the error bound."""
+    """Compute `exponent` in ball arithmetic (Johansson 2017, Arb), with the radius as the error bound."""
     with flint.ctx.workprec(_BALL_BITS):
         half = flint.arb(theta) / 2
         total = -half * (2 * target - form.range)

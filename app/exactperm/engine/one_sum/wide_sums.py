@@ -1,7 +1,7 @@
 """`meet_in_the_middle` for effects of any size, in Python integers.
 
-Horowitz & Sahni 1974: the sums of each half, here with the number of ways to reach each, so that equal effects
-cost next to nothing; then one pass over both for each end of a tail. Exact, ties included.
+Horowitz & Sahni 1974: the sums of each half, with the number of ways to reach each, so that equal effects cost little;
+then one pass over both for each end of a tail. Exact, including ties.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .enumeration import subset_sums, ways_to_sums
 _PER_STATE = (4_000, 250)
 _PER_ROW = (400, 100)
 _BITS_PER_STATE = 512  # longer integers cost more
-# A sum in two arrays has this many bits in each; up to 2**5 of them are added without overflow.
+# Bits of a sum in each of two arrays; up to 2**5 of them are added without overflow.
 _LIMB = 57
 _MASK = (1 << _LIMB) - 1
 _MOST_ROWS = 26
@@ -49,30 +49,30 @@ class WideForm:
 
     @property
     def reach(self) -> int:
-        """The largest S less the smallest."""
+        """The largest S minus the smallest."""
         return sum(w * c for w, c in zip(self.weights, self.counts, strict=True))
 
     def price(self) -> tuple[int, int]:
-        """Predicted nanoseconds and bytes of `probability` by halves."""
+        """Predict the nanoseconds and bytes of `probability` by halves."""
         nanoseconds, held = min(self._listed(), self._grouped())
         return 30_000 + nanoseconds, held
 
     def _grouped(self) -> tuple[int, int]:
-        """(nanoseconds, bytes) with the distinct sums of each half."""
+        """Predict Predict (nanoseconds, bytes) with the distinct sums of each half."""
         if (
             len(self.weights) > _MOST_GROUPS
-        ):  # a half has 2**128 sums; to multiply a million counts takes minutes
+        ):  # such a half has 2**128 sums, and multiplying a million counts takes minutes
             return _NEVER
         states = sum(math.prod(count + 1 for _, count in half) for half in _halves(self))
         longer = 1 + sum(self.weights).bit_length() // _BITS_PER_STATE
         return _PER_STATE[0] * longer * states, _PER_STATE[1] * longer * states
 
     def _listed(self) -> tuple[int, int]:
-        """(nanoseconds, bytes) with all sums of each half."""
+        """Predict Predict (nanoseconds, bytes) with all sums of each half."""
         return self._rows((self.nonzero + 1) // 2, 2)
 
     def price_of_all(self) -> tuple[int, int] | None:
-        """Predicted nanoseconds and bytes of `probability` with `all_sums`; None where sums are too many or too large."""
+        """Predict the nanoseconds and bytes of `probability` with `all_sums`; None if these are too many or large."""
         price = self._rows(self.nonzero, 1)
         return None if price == _NEVER else price
 
@@ -82,7 +82,7 @@ class WideForm:
         return _PER_ROW[0] * times << items, _PER_ROW[1] * times << items
 
     def at_most(self, *, all_sums: bool = False) -> Counts:
-        """A function of an integer: how many assignments have sum_j weights[j] B_j at most that."""
+        """Return a function that counts the assignments with sum_j weights[j] B_j at most its argument."""
         weights = [w for w, c in zip(self.weights, self.counts, strict=True) for _ in range(c)]
         if all_sums:
             return _listing(weights, [])
@@ -93,7 +93,7 @@ class WideForm:
 
 
 def wide_form(stay: list[int], swap: list[int] | None) -> WideForm:
-    """The form of effects, one integer per unit each; `swap` None is -stay."""
+    """Return the form of effects, one integer per unit each; `swap` None means -stay."""
     other = [-x for x in stay] if swap is None else swap
     groups = Counter(abs(a - b) for a, b in zip(stay, other, strict=True) if a != b)
     weights = tuple(sorted(groups))
@@ -104,7 +104,7 @@ def wide_form(stay: list[int], swap: list[int] | None) -> WideForm:
 def probability(
     form: WideForm, alternative: Alternative, *, absolute: bool, all_sums: bool = False
 ) -> Probability:
-    """P(S at least as extreme as observed) as an exact fraction; the alternatives are those of `probability.region`.
+    """Return P(S at least as extreme as observed), with the alternatives of `probability.region`, as an exact fraction.
 
     `all_sums` lists all 2**n sums (`enumeration`); only where `price_of_all` is not None.
     """
@@ -128,7 +128,7 @@ def probability(
 
 
 def _halves(form: WideForm) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """(weight, count) of both halves, which have about as many sums each."""
+    """Split the (weight, count) into halves with about equally many sums."""
     first: list[tuple[int, int]] = []
     second: list[tuple[int, int]] = []
     size = [1, 1]
@@ -140,7 +140,7 @@ def _halves(form: WideForm) -> tuple[list[tuple[int, int]], list[tuple[int, int]
 
 
 def _sums(half: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """All sums of a half, ascending, and the number of ways to reach at most each, cumulatively."""
+    """Return all sums of a half, ascending, and the cumulative numbers of ways to reach them."""
     ways = ways_to_sums(half)
     totals = sorted(ways)
     return totals, list(accumulate(ways[total] for total in totals))
@@ -162,7 +162,7 @@ def _walk(first: tuple[list[int], list[int]], second: tuple[list[int], list[int]
 
 
 def _listing(first: list[int], second: list[int]) -> Counts:
-    """`WideForm.at_most` from all sums of two halves of at most 26 weights, each sum in two arrays of 57 bits."""
+    """Return `WideForm.at_most` from all sums of halves of at most 26 weights, each sum in two arrays of 57 bits."""
     (high_a, low_a), (high_b, low_b) = (_limbs(half) for half in (first, second))
     high_b, low_b = high_b + (low_b >> _LIMB), low_b & _MASK
     reach = sum(first) + sum(second)
@@ -172,7 +172,7 @@ def _listing(first: list[int], second: list[int]) -> Counts:
         low = (limit & _MASK) - low_a
         high = (limit >> _LIMB) - high_a + (low >> _LIMB)
         low &= _MASK
-        # Sort the sums of the second half together with what each sum of the first leaves of the limit.
+        # Sort the sums of the second half together with the limit less each sum of the first half.
         order = np.lexsort((np.concatenate([low_b, low]), np.concatenate([high_b, high])))
         of_second = order < len(low_b)
         return int(np.cumsum(of_second)[~of_second].sum())
@@ -181,7 +181,7 @@ def _listing(first: list[int], second: list[int]) -> Counts:
 
 
 def _limbs(weights: list[int]) -> tuple[Integers, Integers]:
-    """All sums of the upper and of the lower parts of some weights, shape (2**n,) each."""
+    """Return all sums of the upper and of the lower limbs of `weights`, shape (2**n,) each."""
     upper = np.array([w >> _LIMB for w in weights], dtype=np.int64)
     lower = np.array([w & _MASK for w in weights], dtype=np.int64)
     return subset_sums(upper), subset_sums(lower)

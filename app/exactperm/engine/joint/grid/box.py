@@ -1,4 +1,4 @@
-"""Boxes of lattice points: how much mass they miss, their sums, and which cells are extreme."""
+"""Boxes of lattice points: the mass outside them, their sums, and their extreme cells."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from ...tilting import bernstein_reach
 from ..form import JointForm, means
 from ..tilt import Tilted
 
-# Decides which sums are extreme: takes k arrays that broadcast against each other, returns a mask of their common
-# shape.
+# Maps k arrays that broadcast against each other to the mask of extreme sums, in their common shape.
 Extreme = Callable[[Sequence[Integers]], NDArray[np.bool_]]
 
-# Cells whose statistic is computed at once: as many as stay in the cache.
+# Cells whose statistic is computed at once, few enough for the cache.
 _CELLS_AT_ONCE = 1 << 16
 
 
@@ -39,21 +38,21 @@ class Box:
 
     @property
     def cells(self) -> int:
-        """Return the number of lattice points in the box."""
+        """The number of lattice points in the box."""
         return math.prod(self.shape)
 
 
 def bounding_box(form: JointForm, law: Tilted, outside: float) -> Box:
-    """An interval on every axis, cut to the support; together they miss at most `outside` of the law's mass.
+    """Return an interval on every axis, cut to the support; together they miss at most `outside` of the law's mass.
 
-    Bernstein's interval under a tilt. Without one, Hoeffding's: a swap of step v is within v / 2 of its mean, so the
-    variance itself is the sub-Gaussian bound (Boucheron, Lugosi & Massart 2013, sections 2.6 and 2.8).
+    Under a tilt these are Bernstein's intervals, otherwise Hoeffding's: a swap of step v is within v / 2 of its
+    mean, so the variance is the sub-Gaussian bound (Boucheron, Lugosi & Massart 2013, sections 2.6 and 2.8).
     """
     return box_missing(form, law, math.log(outside))
 
 
 def box_missing(form: JointForm, law: Tilted, log_outside: float) -> Box:
-    """`bounding_box` for a bound on the missed mass given by its natural logarithm."""
+    """Compute `bounding_box` from the natural logarithm of the bound on the missed mass."""
     log_odds = math.log(2.0 * form.rank) - log_outside
     centre = means(form, law.tau)
     bernstein = bool(law.theta.any())
@@ -82,7 +81,7 @@ def mask_of(form: JointForm, box: Box, extreme: Extreme) -> NDArray[np.bool_]:
 
 
 def slabs(box: Box) -> Iterator[tuple[int, int]]:
-    """Stretches [start, stop) of the first axis whose cells fit the cache."""
+    """Yield slabs [start, stop) of the first axis whose cells fit the cache."""
     rows = max(_CELLS_AT_ONCE // max(box.cells // box.shape[0], 1), 1)
     for start in range(0, box.shape[0], rows):
         yield start, min(start + rows, box.shape[0])
@@ -95,7 +94,7 @@ def mask_of_slab(form: JointForm, box: Box, extreme: Extreme, start: int, stop: 
 
 
 def sums_on(form: JointForm, box: Box, start: int = 0, stop: int | None = None) -> list[Integers]:
-    """The k sums on a slab of the box, each broadcast only over the axes it depends on."""
+    """Return the k sums on a slab of the box, each an array that extends only along the axes it depends on."""
     stop = box.shape[0] if stop is None else stop
     # The coordinates along each axis.
     lines = []
@@ -113,16 +112,16 @@ def sums_on(form: JointForm, box: Box, start: int = 0, stop: int | None = None) 
 
 
 def along(axis: int, rank: int, line: NDArray[Any]) -> NDArray[Any]:
-    """A line of values, shape (L,), reshaped to lie along one axis of `rank`."""
+    """Reshape a line of values, shape (L,), to lie along one axis of `rank`."""
     return line.reshape([-1 if a == axis else 1 for a in range(rank)])
 
 
-# A region of a box as runs of cells along its last axis, which takes little memory.
+# A region of a box as runs of cells along the last axis, to save memory.
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Cells (head, first) .. (head, last), ends included: head (I, r - 1), first and last (I,)."""
+    """The cells (head, first) .. (head, last), inclusive: `head` (I, r - 1), `first` and `last` (I,)."""
 
     head: Integers
     first: Integers
@@ -132,11 +131,11 @@ class Runs:
         return len(self.first)
 
     def ends(self) -> tuple[Integers, Integers]:
-        """The two end cells of every run, shape (I, r) each."""
+        """Return the two end cells of every run, shape (I, r) each."""
         return np.column_stack((self.head, self.first)), np.column_stack((self.head, self.last))
 
     def table(self) -> Integers:
-        """Head, first and last of every run, shape (I, r + 1)."""
+        """Return head, first and last of every run, shape (I, r + 1)."""
         return np.column_stack((self.head, self.first, self.last))
 
     def cells(self) -> int:
@@ -145,7 +144,7 @@ class Runs:
 
 
 def runs_of(form: JointForm, box: Box, extreme: Extreme) -> Runs:
-    """The extreme cells of the box, slab by slab of its first axis."""
+    """Return the extreme cells of the box, slab by slab of its first axis."""
     heads, firsts, lasts = [], [], []
     for start, stop in slabs(box):
         mask = mask_of_slab(form, box, extreme, start, stop)
@@ -165,7 +164,7 @@ def runs_of(form: JointForm, box: Box, extreme: Extreme) -> Runs:
 
 
 def split(runs: Runs, direction: Reals, level: float) -> tuple[Runs, Runs]:
-    """The cells with direction . x > level, and the others; a run is cut where the plane meets it."""
+    """Split the cells into those with direction . x > level and the others, cutting runs at the plane."""
     slope = float(direction[-1])
     base = runs.head @ direction[:-1]
     if slope == 0.0:
@@ -184,12 +183,12 @@ def split(runs: Runs, direction: Reals, level: float) -> tuple[Runs, Runs]:
 
 
 def chosen(runs: Runs, mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Runs:
-    """The runs where the mask holds."""
+    """Return the runs where the mask holds."""
     return Runs(runs.head[mask], runs.first[mask], runs.last[mask])
 
 
 def clipped(runs: Runs, box: Box) -> Runs:
-    """The part of the runs inside the box."""
+    """Clip the runs to the box."""
     top = box.low + np.array(box.shape, dtype=np.int64) - 1
     inside = ((runs.head >= box.low[:-1]) & (runs.head <= top[:-1])).all(axis=1)
     first, last = np.maximum(runs.first, box.low[-1]), np.minimum(runs.last, top[-1])
@@ -197,20 +196,20 @@ def clipped(runs: Runs, box: Box) -> Runs:
 
 
 def lowest_cell(runs: Runs, theta: Reals) -> Reals:
-    """The cell x of the runs with the least theta . x, shape (r,)."""
+    """Return the cell x of the runs with the least theta . x, shape (r,)."""
     ends = runs.first if theta[-1] >= 0.0 else runs.last
     best = int((runs.head @ theta[:-1] + ends * theta[-1]).argmin())
     return np.append(runs.head[best], ends[best]).astype(np.float64)
 
 
 def heights(runs: Runs, theta: Reals, centre: Reals) -> Reals:
-    """The least theta . (x - centre) over the cells of each run, shape (I,)."""
+    """Return the least theta . (x - centre) over the cells of each run, shape (I,)."""
     ends = runs.first if theta[-1] >= 0.0 else runs.last
     return np.asarray((runs.head - centre[:-1]) @ theta[:-1] + (ends - centre[-1]) * theta[-1])
 
 
 def nearest(runs: Runs, centre: Reals, precision: Reals) -> Reals:
-    """The cell of the runs nearest to `centre` in the metric of `precision` (r, r)."""
+    """Return the cell of the runs nearest to `centre` in the metric of `precision` (r, r)."""
     # Along a run the squared distance is a parabola: its vertex, clipped to the run, is the nearest cell.
     shifted = runs.head - centre[:-1]
     pull = shifted @ precision[:-1, -1]

@@ -1,8 +1,8 @@
-"""The shift algorithm on a grid: additions of positive numbers, so every cell keeps its digits.
+"""The shift algorithm on a grid: it adds positive numbers, so every cell keeps its digits.
 
-The direct form of Algorithm 3 of Zmigrod, Vieira & Cotterell 2022 in r dimensions. It costs n passes over the
-whole support: the method for small problems with small p-values, and the check of `grid`. Counted in integers,
-modulo a few primes where the ways exceed 64 bits, it gives the p-value as a fraction.
+The direct form of Algorithm 3 of Zmigrod, Vieira & Cotterell 2022 in r dimensions. It costs n passes over the whole
+support, suits small problems with small p-values, and checks `grid`. Counting in integers, modulo a few primes
+where the ways exceed 64 bits, gives the p-value as a fraction.
 """
 
 from __future__ import annotations
@@ -20,26 +20,31 @@ from ...probability import IMPOSSIBLE, LN2, UNIT_ROUNDOFF, Probability, from_fra
 from ..form import JointForm
 from .box import Box, Extreme, mask_of
 
-# 2**n, the number of all ways, must stay a double.
+# The number of all ways, 2**n, must fit a double.
 MAX_ITEMS = 1000
-# Ways up to 2**n are integers that a double holds exactly, or an int64.
+# Up to so many items, a double holds the ways exactly; or an int64.
 EXACT_ITEMS, _INT64_ITEMS = 53, 62
 _PRIME_BITS = 62
 _LISTED = 1 << 16
 
 
 def support(form: JointForm) -> Box:
-    """The box of all values of T."""
+    """Return the box of all values of T."""
     return Box(form.low, tuple(size + 1 for size in (form.high - form.low).tolist()), 0.0)
 
 
 def operations(form: JointForm) -> int:
-    """Cell additions, exactly."""
+    """Return the exact number of additions of cells."""
     return form.nonzero * support(form).cells
 
 
 def probability(form: JointForm, extreme: Extreme) -> Probability:
-    """P(S is extreme) for n <= MAX_ITEMS; relative error at most about n roundoffs, none for n <= 53.
+    """Return Return Return Return Return
+    Return Return Return Return Return
+    Return Return Return Return Return
+    Return Return Return Return Return
+    Return Return Return Return P(S
+    is extreme) for n <= MAX_ITEMS; relative error at most about n roundoffs, none for n <= 53.
 
     IMPOSSIBLE where no extreme state can be reached.
     """
@@ -53,14 +58,14 @@ def probability(form: JointForm, extreme: Extreme) -> Probability:
 
 
 def fraction(form: JointForm, extreme: Extreme) -> Probability:
-    """P(S is extreme) as an exact fraction: the ways in integers, or modulo primes whose product is above 2**n."""
+    """Return P(S is extreme) as an exact fraction, from ways in integers or modulo primes with a product above 2**n."""
     mask = mask_of(form, support(form), extreme)
     if form.nonzero <= _INT64_ITEMS:
         return from_fraction(int(_ways(form, np.zeros(mask.size, np.int64))[mask].sum()), form.nonzero)
     inside, product = 0, 1
     for prime in _primes(passes(form)):
         residue = _total(_ways(form, np.zeros(mask.size, np.uint64), prime)[mask]) % prime
-        # Chinese remainders: the one number below the product with this residue and those before.
+        # Chinese remainders: the only number below the product with this residue and the earlier ones.
         inside += product * ((residue - inside) * pow(product, -1, prime) % prime)
         product *= prime
     return from_fraction(inside, form.nonzero)
@@ -72,7 +77,7 @@ def passes(form: JointForm) -> int:
 
 
 def counts(form: JointForm) -> Reals:
-    """The number of ways to T = x on the whole support, shape support(form).shape."""
+    """Return the number of ways to T = x on the whole support, shape support(form).shape."""
     return _ways(form, np.zeros(support(form).cells))
 
 
@@ -83,7 +88,7 @@ def _ways(form: JointForm, cells: NDArray[Any], modulus: int | None = None) -> N
     after[-int(np.dot(form.low, strides))] = 1
     for vector, count in zip(form.vectors.tolist(), form.counts.tolist(), strict=True):
         # Every partial sum is in the support, so a step along the flat array never takes mass across an edge.
-        step = sum(one * stride for one, stride in zip(vector, strides, strict=True))
+        step = sum(component * stride for component, stride in zip(vector, strides, strict=True))
         size = len(cells) - abs(step)
         # The source and target cells of a swap, and the cells without a source.
         source, target, rest = (
@@ -103,18 +108,18 @@ def _ways(form: JointForm, cells: NDArray[Any], modulus: int | None = None) -> N
 
 
 def _python_floats(numbers: Reals) -> Iterator[float]:
-    """Python's numbers, some at a time: a list of all would take five times the array."""
+    """Yield Python floats in chunks; a list of all would take five times the array's memory."""
     for start in range(0, len(numbers), _LISTED):
         yield from numbers[start : start + _LISTED].tolist()
 
 
 def _total(residues: Integers) -> int:
-    """The exact sum of numbers below 2**63, in two halves."""
+    """Return the exact sum of numbers below 2**63, in two halves."""
     return (int((residues >> np.uint64(32)).sum()) << 32) + int((residues & np.uint64(0xFFFFFFFF)).sum())
 
 
 def _primes(number: int) -> Iterator[int]:
-    """The largest primes below 2**63."""
+    """Yield the largest primes below 2**63."""
     candidate = (1 << 63) - 1
     while number:
         if flint.fmpz(candidate).is_prime():

@@ -1,11 +1,11 @@
 """`grid`: the law of a vector of sums on a window of an r-dimensional lattice, and regions of it.
 
-The transform of `fft` in more dimensions: the characteristic function at the frequencies of a box, one inverse
+This is the transform of `fft` in more dimensions: the characteristic function at the frequencies of a box, one inverse
 FFT, and the sum over the cells where the statistic is extreme. The state of F1 under swaps has rank two (see
 `joint_form`), where Zmigrod, Vieira & Cotterell 2022 (appendix B) convolve in four dimensions.
 
-Certificate: the mass outside the box (Bernstein per axis), and the rounding of the transform in the l2 norm
-against the l2 norm of what is summed.
+Certificate: the mass outside the box (Bernstein per axis), and the rounding of the transform in the l2 norm against the
+l2 norm of the summand.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from .tiles import Tiles
 # The mass that the box of the untilted law may miss.
 _OUTSIDE = 1e-17
 _GOOD = 1e-10
-# On large boxes nine certified digits of a p-value are enough: more would take much longer.
+# Nine certified digits of a p-value are enough on large boxes, where more would take much longer.
 _LARGE_BOX = 1 << 20
 _GOOD_ENOUGH = 1e-9
-# The digits where the plan has only the plain transform.
+# The relative error where the plan has only the plain transform.
 _GOOD_UNPLANNED = 2e-9
-# Up to this many additions `dp` answers instead of the tilt.
+# Up to this many additions, `dp` answers instead of the tilt.
 _DIRECT = 400_000_000
-# Up to this many additions cost less than a transform.
+# Up to this many additions, `dp` costs less than a transform.
 _TINY = 200_000
 
 
 def probability(form: JointForm, extreme: Extreme, tiles: Tiles | None = None) -> Probability:
-    """P(S is extreme), with its certificate; the error bound is infinite when nothing could be proven.
+    """Return P(S is extreme); an infinite error bound proves nothing.
 
-    `tiles` decides whether all states of a box are extreme, or none is; with it tails of any depth can be solved.
+    `tiles` decides whether all states of a box are extreme, or none is, which allows tails of any depth.
     """
     if form.rank == 0:
         return CERTAIN
@@ -54,18 +54,18 @@ def probability(form: JointForm, extreme: Extreme, tiles: Tiles | None = None) -
         return plain
     if deep and direct and dp.operations(form) <= _DIRECT:
         return dp.probability(form, extreme)
-    # More additions would exceed the plan. Where nothing is proven, its next method answers.
+    # More additions would exceed the plan; where nothing is proven, its next method answers.
     small = small_probability(form, extreme, plain.log_p, tiles)
     return min(plain, small, key=lambda part: part.relative_error_bound)
 
 
 def share(form: JointForm, states: Extreme) -> Probability:
-    """P(S is one of some states), with an absolute error of about 1e-16; an infinite bound where it is less."""
+    """Return P(S in states), to an absolute error of about 1e-16; the bound is infinite where it is smaller."""
     return _untilted(form, bounding_box(form, untilted(form), _OUTSIDE), states, None)
 
 
 def _untilted(form: JointForm, box: Box, extreme: Extreme, tiles: Tiles | None) -> Probability:
-    """The untilted sum over the box, with an absolute error of about 1e-16; an upper bound where that proves nothing."""
+    """Return the untilted sum over the box, to an absolute error of about 1e-16, or an upper bound if it is smaller."""
     runs = region_of(form, box, extreme, tiles, plain_allowance(box))
     if runs is None or len(runs) == 0:
         return Probability(math.log(box.outside or _OUTSIDE), math.inf)

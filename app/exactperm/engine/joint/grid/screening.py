@@ -1,7 +1,7 @@
-"""Screening of the frequencies of a box: tiles that are certainly negligible are skipped.
+"""Screening of the frequencies of a box, which skips tiles that are certainly negligible.
 
-The angle of an item moves little over a tile, so its factor is at most what it is at the nearest point, and the
-product of a few dozen such bounds proves the whole tile negligible. As `real.spectrum`, in more dimensions.
+The angle of an item moves little over a tile, so its factor is at most its value at the nearest point, and the
+product of a few dozen such bounds proves the whole tile negligible. This is `real.spectrum` in more dimensions.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from ..form import JointForm
 from ..tilt import Tilted
 
 Indices = NDArray[np.intp]
-# Tiles are so wide that the angle of an item of typical weight moves by _ORDINARY half-turns to either side of the
-# middle; groups that move by more than _USEFUL are not used for the screening.
+# Over a tile, the angle of an item of typical weight moves by _ORDINARY half-turns to either side of the middle; groups
+# that move by more than _USEFUL do not screen.
 _ORDINARY, _USEFUL = 0.06, 0.15
 _LONGEST = 64
 _MAX_GROUPS = 512
 _CHUNK = 1 << 16
-# Screening in single precision is off by at most this much in the logarithm.
+# Error bound of the logarithm in single precision.
 _MARGIN = 2.0
 
 
 def log_below(cells: int) -> float:
-    """Frequencies of modulus below exp(-this) are negligible: all `cells` of them together are, in the l2 norm."""
+    """Return x such that `cells` frequencies of moduli below exp(-x) are negligible together, in the l2 norm."""
     return 42.0 + math.log(cells)
 
 
 def average_decay(form: JointForm, law: Tilted) -> float:
-    """-log |phi| at a frequency where the angles are random."""
+    """Return the mean of -log |phi| at a frequency with random angles."""
     # The mean of log(1 - s sin^2) over angles is 2 log((1 + sqrt(1 - s)) / 2), and sqrt(1 - s) is |tau|.
     return float(-form.counts @ np.log(0.5 * (1.0 + np.abs(law.tau))))
 
@@ -41,7 +41,7 @@ def average_decay(form: JointForm, law: Tilted) -> float:
 def retained(
     form: JointForm, law: Tilted, lengths: tuple[int, ...], half: tuple[int, ...], most: int
 ) -> Indices | None:
-    """Flat indices into the half grid that are not proved negligible; None when there are more than `most`."""
+    """Return the flat indices into the half grid not proved negligible; None when there are more than `most`."""
     below = log_below(math.prod(half))
     widths = tile_widths(form, lengths)
     parts: list[Indices] = [np.zeros(0, dtype=np.intp)]
@@ -57,14 +57,14 @@ def retained(
 
 
 def influence(form: JointForm, law: Tilted) -> Reals:
-    """The share of each group in the variance, summed over the axes, shape (U,)."""
+    """Return the share of each group in the variance, summed over the axes, shape (U,)."""
     spread = np.maximum(form.covariance.diagonal(), 1e-300)
     squares = np.square(form.vectors.astype(np.float64))
     return np.asarray(form.counts * law.sech2 * (squares / spread).sum(axis=1))
 
 
 def tile_widths(form: JointForm, lengths: tuple[int, ...]) -> list[int]:
-    """The length of tiles along every axis, powers of two."""
+    """Return the length of tiles along every axis, powers of two."""
     widths = []
     for axis, length in enumerate(lengths):
         turn = float(np.quantile(np.abs(form.vectors[:, axis]), 0.75)) / length * len(lengths)
@@ -77,7 +77,7 @@ def tile_widths(form: JointForm, lengths: tuple[int, ...]) -> list[int]:
 def _tiles_left(
     form: JointForm, law: Tilted, lengths: tuple[int, ...], half: tuple[int, ...], widths: list[int]
 ) -> Iterator[Indices]:
-    """Flat indices of the frequencies in tiles not proved negligible, a few tiles at a time."""
+    """Yield the flat indices of the frequencies in tiles not proved negligible, a few tiles at a time."""
     tiles = tuple(-(-size // width) for size, width in zip(half, widths, strict=True))
     below = log_below(math.prod(half))
     middle = [(width - 1) / 2 for width in widths]
@@ -113,7 +113,7 @@ def _left(
     index: Indices,
     below: float,
 ) -> Indices:
-    """Those of these frequencies that are not proved negligible one by one."""
+    """Return the frequencies not proved negligible one by one."""
     lines = [at / length for at, length in zip(np.unravel_index(index, half), lengths, strict=True)]
     order = np.argsort(influence(form, law))[::-1]
     return index[_screened(form, law, lines, order, below, None)]
@@ -128,9 +128,9 @@ def _screened(
     leeway: Reals | None,
     few: int = 4096,
 ) -> Indices:
-    """Positions not proved negligible; `lines` are the frequencies over the length of each axis, shape (F,) each.
+    """Return the positions not proved negligible; `lines` are the frequencies over each axis length, shape (F,) each.
 
-    It ends when no more than `few` factors are left to compute.
+    Screening ends when at most `few` factors are left to compute.
     """
     index = np.arange(len(lines[0]))
     decay = np.zeros(len(index), dtype=np.float32)
@@ -159,7 +159,7 @@ def _screened(
 def retained_share(
     form: JointForm, law: Tilted, lengths: tuple[int, ...], samples: int, groups: int
 ) -> float:
-    """An estimate of the share of frequencies not negligible, from a sample and the most influential groups."""
+    """Estimate the share of frequencies not negligible, from a sample and the most influential groups."""
     draw = np.random.default_rng(0)
     lines = [draw.integers(0, length, samples) / length for length in lengths]
     order = np.argsort(influence(form, law))[::-1][:groups]

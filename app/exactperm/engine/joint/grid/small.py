@@ -1,14 +1,14 @@
-"""Small probabilities on the grid, of any size: every lobe of the region by a tilt towards its dominating point.
+"""Arbitrarily small probabilities on the grid, with a tilt of every lobe of the region towards its dominating point.
 
-An untilted transform has an absolute error of about 1e-16. Under the tilt whose mean is the region's dominating point
-(Bucklew 2004, *Introduction to Rare Event Simulation*, section 5.2) the answer is a large share of the tilted mass
-again, and keeps its relative accuracy.
+An untilted transform has an absolute error of about 1e-16. Under the tilt with the region's dominating point as its
+mean (Bucklew 2004, *Introduction to Rare Event Simulation*, section 5.2), the answer is a large share of the tilted
+mass and keeps its relative accuracy.
 
 The certificate rests on two bounds, both in logarithms. The untilted mass beyond the box of the region is at most
-`box.log_outside` (`box_missing`). Under each tilt, `tilted.under_tilt` bounds the rounding of the transform, the
-tilted mass beyond its window, and the cells that are far along the edge. The tilt itself need not be optimal, and so
-neither does the dominating point: any theta gives a correct answer, a poor one a large error bound. Of several
-answers for one lobe the one with the smallest proven error bound is kept.
+`box.log_outside` (`box_missing`). Under each tilt, `tilted.under_tilt` bounds the rounding of the transform, the tilted
+mass beyond its window, and the cells far along the edge. Neither the tilt nor the dominating point need be optimal: any
+theta gives a correct answer, a poor one a large error bound. Of several answers for a lobe, the one with the smallest
+proven error bound is kept.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ _ROOM = 12.0
 _LOG_MISSED = -37.0
 # Relative error bounds above which another tilt, and another split, are tried.
 _GOOD, _GOOD_ENOUGH = 1e-9, 2e-9
-# The most that a tilt away from the dominating cell may lose, in nats; beyond it no digit survives rounding.
+# The largest loss, in nats, of a tilt away from the dominating cell; beyond it no digit survives rounding.
 _MOST_LOST = 25.0
-# Boxes up to here are decided whole; larger ones tile by tile.
+# Boxes up to this size are decided whole; larger ones tile by tile.
 _WHOLE_CELLS = 1 << 20
-# The largest box that is decided whole where no ranges of the statistic are known.
+# The largest box to decide whole where no ranges of the statistic are known.
 MAX_WHOLE_CELLS = 1 << 28
 _NEWTON_ROUNDS = 20
-# The most splits of a lobe: up to 16 transforms.
+# The largest number of splits of a lobe, which means up to 16 transforms.
 _SPLITS = 4
 UNPROVEN = Probability(-math.inf, math.inf)
 
@@ -65,9 +65,9 @@ def small_probability(
     tiles: Tiles | None = None,
     allowance: Allowance | None = None,
 ) -> Probability:
-    """P(S is extreme) when its natural logarithm is about `log_guess`, which may be far too large.
+    """Return P(S is extreme) when its natural logarithm is about `log_guess`, which may be far too large.
 
-    The error bound is infinite when nothing could be proven within the `allowance`, by default a multiple of the plan.
+    The error bound is infinite when nothing is proven within the `allowance`, by default a multiple of the plan.
     """
     allowance = allowance_of(form) if allowance is None else allowance
     least = log_weight(form, tilt_towards(form, form.observed.astype(np.float64))) - _ROOM
@@ -84,7 +84,7 @@ def small_probability(
                 break
             depth = least if depth > least else 2.0 * depth
             continue
-        # The dominating cell says how deep the tail is before anything is transformed.
+        # The dominating cell shows the depth of the tail before any transform.
         about = log_weight(form, tilt_towards(form, dominating_cell(form, runs))) - _ROOM
         if not complete and about < depth:
             depth = about
@@ -95,7 +95,7 @@ def small_probability(
             left_out = 0.0 if complete else math.exp(missed)
             return Probability(result.log_p, result.relative_error_bound + left_out)
         if not result.relative_error_bound < 1.0:
-            # A region that no tilt proves is not proven by a larger box.
+            # If no tilt proves the region, a larger box does not help.
             break
         depth = min(result.log_p, 1.25 * depth)
     return Probability(result.log_p, math.inf)
@@ -104,7 +104,7 @@ def small_probability(
 def region_of(
     form: JointForm, box: Box, extreme: Extreme, tiles: Tiles | None, allowance: Allowance
 ) -> Runs | None:
-    """The extreme cells of the box; None when they cannot be listed within the allowance."""
+    """Return the extreme cells of the box; None when they cannot be listed within the allowance."""
     if tiles is not None and box.cells > _WHOLE_CELLS:
         try:
             return runs_by_tiles(form, box, extreme, tiles, allowance)
@@ -116,13 +116,13 @@ def region_of(
 
 
 def _of_lobes(form: JointForm, runs: Runs, allowance: Allowance) -> Probability:
-    """P(region) by two lobes: the cells on the side of the mean where the nearest cell lies, and the others."""
+    """Return P(region) from two lobes: the cells on the nearest cell's side of the mean, and the others."""
     precision, centre = np.asarray(np.linalg.pinv(form.covariance), dtype=np.float64), means(form)
     direction = precision @ (nearest(runs, centre, precision) - centre)
     lobes = [lobe for lobe in split(runs, direction, float(direction @ centre)) if len(lobe)]
     if len(lobes) == 2 and _mirror_images(form, lobes):
-        one = _lobe(form, lobes[0], _SPLITS, allowance)
-        log_p, bound = one[0] + LN2, one[1]
+        half = _lobe(form, lobes[0], _SPLITS, allowance)
+        log_p, bound = half[0] + LN2, half[1]
     else:
         log_p, bound = _added([_lobe(form, lobe, _SPLITS, allowance) for lobe in lobes])
     if not math.isfinite(log_p):
@@ -132,12 +132,12 @@ def _of_lobes(form: JointForm, runs: Runs, allowance: Allowance) -> Probability:
 
 def _mirror_images(form: JointForm, lobes: list[Runs]) -> bool:
     """Return whether one lobe mirrors the other, T for low + high - T, with the same probability."""
-    one, other = (lobe.table() for lobe in lobes)
-    if one.shape != other.shape:
+    table, other = (lobe.table() for lobe in lobes)
+    if table.shape != other.shape:
         return False
     total = form.low + form.high
     turned = np.column_stack((total[:-1] - other[:, :-2], total[-1] - other[:, -1], total[-1] - other[:, -2]))
-    return bool((_in_order(one) == _in_order(turned)).all())
+    return bool((_in_order(table) == _in_order(turned)).all())
 
 
 def _in_order(table: Integers) -> Integers:
@@ -145,7 +145,7 @@ def _in_order(table: Integers) -> Integers:
 
 
 def _added(parts: list[tuple[float, float]]) -> tuple[float, float]:
-    """The sum of disjoint parts, (log probability, relative error bound) each; error bounds are weighted by share."""
+    """Add disjoint parts, (log probability, relative error bound) each; error bounds are weighted by share."""
     peak = max(log_p for log_p, _ in parts)
     if not math.isfinite(peak) or any(math.isinf(bound) for _, bound in parts):
         return peak, math.inf
@@ -154,10 +154,10 @@ def _added(parts: list[tuple[float, float]]) -> tuple[float, float]:
 
 
 def _lobe(form: JointForm, runs: Runs, splits: int, allowance: Allowance) -> tuple[float, float]:
-    """(log probability, relative error bound) of one lobe.
+    """Return (log probability, relative error bound) of one lobe.
 
-    One tilt is enough where the region's edge is nearly straight for about ten standard deviations; else the lobe is
-    split next to its dominating cell, and each half has its own tilt. A lobe that bends around the mean is split
+    One tilt is enough where the region's edge is nearly straight for about ten standard deviations; otherwise the lobe
+    is split next to its dominating cell, with a tilt for each half. A lobe that bends around the mean is split
     directly: under the tilt towards the nearest point of its hull, rounding would leave no digits.
     """
     law = tilt_towards(form, dominating_cell(form, runs))
@@ -168,7 +168,7 @@ def _lobe(form: JointForm, runs: Runs, splits: int, allowance: Allowance) -> tup
         if lost <= _MOST_LOST:
             best = min(best, under_tilt(form, runs, flat, allowance), key=lambda pair: pair[1])
         elif lost > _MOST_LOST * 4.0**splits:
-            # Half of an arc loses a quarter as much, so that the splits left are not enough.
+            # Half of an arc loses a quarter as much, so the remaining splits are not enough.
             return best
     axes = tangents(form, law)
     if best[1] > _GOOD_ENOUGH and splits and axes.shape[1]:
@@ -184,7 +184,7 @@ def _lobe(form: JointForm, runs: Runs, splits: int, allowance: Allowance) -> tup
 def _in_halves(
     form: JointForm, halves: list[Runs], splits: int, known: float, allowance: Allowance
 ) -> tuple[float, float]:
-    """The sum of two halves; the second is not computed where the first is not better than `known`, a bound."""
+    """Add two halves; the second is not computed unless the first is better than `known`, an error bound."""
     first = _lobe(form, halves[0], splits, allowance)
     if not first[1] < known:
         return first[0], math.inf
@@ -192,7 +192,7 @@ def _in_halves(
 
 
 def dominating_cell(form: JointForm, runs: Runs) -> Reals:
-    """The cell of the runs of about the least large-deviation rate, shape (r,), by Newton's method rounded to cells."""
+    """Return about the cell of least large-deviation rate, shape (r,), by Newton's method rounded to cells."""
     target, theta, covariance = means(form), np.zeros(form.rank), form.covariance
     for _ in range(_NEWTON_ROUNDS):
         precision = np.asarray(np.linalg.pinv(covariance), dtype=np.float64)
@@ -205,7 +205,7 @@ def dominating_cell(form: JointForm, runs: Runs) -> Reals:
 
 
 def _flattened(form: JointForm, runs: Runs, law: Tilted) -> Reals:
-    """The nearest point of the convex hull of the cells that matter: under its tilt no cell weighs more than the mean."""
+    """Return the nearest point of the needed cells' convex hull; under its tilt no cell outweighs the mean."""
     near = needed(form, runs, law)[0]
     return nearest_of_runs(
         near if len(near) else runs,
@@ -214,17 +214,16 @@ def _flattened(form: JointForm, runs: Runs, law: Tilted) -> Reals:
     )
 
 
-# The part of a region that matters under a tilt, and its probability by one transform.
-#
-# With x about the mean m of the tilted law, P(region) = exp(K(theta) - theta . m) E_theta[exp(-theta . (X - m)); region].
-# Cells far along the region's edge may weigh more than those near m, but are very unlikely. They are sorted into shells
-# by their distance from m along the edge, in standard deviations; the largest weight of a shell times Bernstein's bound
-# of its mass bounds the error of leaving it out.
+# The part of a region that matters under a tilt, and its probability by one transform. With x about the mean m of the
+# tilted law, P(region) = exp(K(theta) - theta . m) E_theta[exp(-theta . (X - m)); region]. Cells far along the region's
+# edge may weigh more than those near m, but are very unlikely. They are sorted into shells by their distance from m
+# along the edge, in standard deviations; the largest weight of a shell times Bernstein's bound of its mass bounds the
+# error of omitting it.
 
 
-# Natural logarithm of the share of the tilted mass that may be left out.
+# Natural logarithm of the share of the tilted mass that may be omitted.
 _LOG_BEYOND = -51.0
-# The largest window that is transformed: its cells are not held, and what its frequencies take is priced.
+# The largest window to transform; its cells are not held, and its frequencies are priced.
 MAX_WINDOW_CELLS = 1 << 30
 # The tolerance of the hull's nearest point, in nats.
 _NEAR_ENOUGH = 0.05
@@ -237,10 +236,10 @@ NOTHING = (-math.inf, math.inf)
 
 
 def under_tilt(form: JointForm, runs: Runs, law: Tilted, allowance: Allowance) -> tuple[float, float]:
-    """(log probability, relative error bound) of the runs by one tilted transform.
+    """Return (log probability, relative error bound) of the runs by one tilted transform.
 
-    The bound is infinite where the transform proves nothing. Where that is certain beforehand, or the `allowance` is
-    used up, nothing is transformed.
+    The bound is infinite where the transform proves nothing; none is computed where that is certain beforehand, or
+    the `allowance` is used up.
     """
     mean = means(form, law.tau)
     inner, log_dropped = needed(form, runs, law)
@@ -257,7 +256,7 @@ def under_tilt(form: JointForm, runs: Runs, law: Tilted, allowance: Allowance) -
     if not allowance.transform(transform_price(form, law, window)[0]):
         return NOTHING
     total, error, lowest = run_sum(form, law, window, inside)
-    # `lowest` counts from the window's corner; weights are relative to it, and one at most.
+    # `lowest` counts from the window's corner; weights are relative to it, and at most one.
     corner = float(law.theta @ (window.low - mean))
     shift = lowest + corner
     error += _exp(log_dropped + shift)
@@ -272,7 +271,7 @@ def under_tilt(form: JointForm, runs: Runs, law: Tilted, allowance: Allowance) -
 
 
 def log_weight(form: JointForm, law: Tilted) -> float:
-    """K(theta) - theta . m: about log of the probability of what lies beyond the tilted mean m."""
+    """Return K(theta) - theta . m, about the log probability of the tail beyond the tilted mean m."""
     return law.cumulant - float(law.theta @ (means(form, law.tau) - means(form)))
 
 
@@ -281,9 +280,9 @@ def _exp(power: float) -> float:
 
 
 def needed(form: JointForm, runs: Runs, law: Tilted) -> tuple[Runs, float]:
-    """The runs near enough along the edge, and the logarithm of a bound on what the others add.
+    """Select the runs near enough along the edge, and bound the others.
 
-    The bound is on E_theta[exp(-theta . (X - m)); the others].
+    The second result is the logarithm of a bound on E_theta[exp(-theta . (X - m)); the others].
     """
     mean = means(form, law.tau)
     axes = tangents(form, law)
@@ -306,7 +305,7 @@ def needed(form: JointForm, runs: Runs, law: Tilted) -> tuple[Runs, float]:
 
 
 def tangents(form: JointForm, law: Tilted) -> Reals:
-    """Directions of variance one under the tilt that are uncorrelated with theta . X and with each other, (r, r - 1)."""
+    """Return directions of unit variance under the tilt, uncorrelated with theta . X and each other, (r, r - 1)."""
     sizes, axes = np.linalg.eigh(law.covariance(form))
     kept = sizes > max(float(sizes[-1]), 1e-300) * 1e-14
     white = axes[:, kept] / np.sqrt(sizes[kept])
@@ -316,16 +315,16 @@ def tangents(form: JointForm, law: Tilted) -> Reals:
 
 
 def _distances(runs: Runs, axes: Reals, mean: Reals) -> Reals:
-    """The least distance of each run's cells from the mean along the edge, the largest over the directions; (I,)."""
+    """Return the least distance of each run from the mean along the edge, the largest over directions; (I,)."""
     base = (runs.head - mean[:-1]) @ axes[:-1]
-    one = base + np.multiply.outer(runs.first - mean[-1], axes[-1])
-    other = base + np.multiply.outer(runs.last - mean[-1], axes[-1])
-    least = np.where(one * other <= 0.0, 0.0, np.minimum(np.abs(one), np.abs(other)))
+    at_first = base + np.multiply.outer(runs.first - mean[-1], axes[-1])
+    at_last = base + np.multiply.outer(runs.last - mean[-1], axes[-1])
+    least = np.where(at_first * at_last <= 0.0, 0.0, np.minimum(np.abs(at_first), np.abs(at_last)))
     return np.asarray(least.max(axis=1))
 
 
 def nearest_of_runs(runs: Runs, centre: Reals, covariance: Reals) -> Reals:
-    """The point of the runs' convex hull nearest to `centre` in the metric of the covariance's inverse, shape (r,)."""
+    """Return the point of the runs' convex hull nearest to `centre` in the inverse covariance metric, shape (r,)."""
     sizes, axes = np.linalg.eigh(covariance)
     white = axes / np.sqrt(np.maximum(sizes, sizes[-1] * 1e-14 + 1e-300))
 
@@ -344,9 +343,9 @@ _NO_WEIGHT = 1e-12
 
 
 def nearest_of_hull(lowest: Callable[[Reals], Reals], start: Reals, tolerance: float) -> Reals:
-    """The point x of the hull of a set with least |x|, shape (r,), up to x . x - min x . y <= tolerance.
+    """Return the point x of the hull of a set with least |x|, shape (r,), up to x . x - min x . y <= tolerance.
 
-    `lowest(x)` gives the point y of the set with the least x . y; `start` is any point of the set.
+    `lowest(x)` returns the point y of the set with the least x . y; `start` is any point of the set.
     """
     corners, weights, point = start[None, :], np.ones(1), start
     for _ in range(_HULL_ROUNDS):
@@ -372,7 +371,7 @@ def nearest_of_hull(lowest: Callable[[Reals], Reals], start: Reals, tolerance: f
 
 
 def _affine_weights(corners: Reals) -> Reals:
-    """Weights, of sum one, of the point nearest to the origin in the affine hull."""
+    """Return weights, with sum one, of the point of the affine hull nearest to the origin."""
     gram = corners @ corners.T
     solved = np.linalg.lstsq(gram + 1.0, np.ones(len(corners)), rcond=None)[0]
     return np.asarray(solved / solved.sum())

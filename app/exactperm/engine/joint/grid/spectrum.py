@@ -1,8 +1,8 @@
 """The characteristic function of a vector of sums at the frequencies of a box.
 
-As in `one_sum.spectrum`, with angles a_j(f) = pi * sum over axes of f v_j / L: phi_c(f) is the product over
-distinct vectors of (cos a_j + i tau_j sin a_j) ** c_j. Where few frequencies matter (`screening`) it is
-evaluated at these alone; else on the whole half grid (`product`).
+As in `one_sum.spectrum`, with angles a_j(f) = pi * sum over axes of f v_j / L: phi_c(f) is the product over distinct
+vectors of (cos a_j + i tau_j sin a_j) ** c_j. Where few frequencies matter (`screening`) it is evaluated only there;
+otherwise on the whole half grid (`products`).
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from .screening import average_decay, log_below, retained
 _BLOCK = 1 << 18
 # The error of an FFT is a small multiple of u log2(cells) in the l2 norm.
 _FFT_CONSTANT = 2.0
-# The largest half grid that is held as a whole.
+# The largest half grid to hold as a whole.
 MAX_WHOLE = 1 << 24
-# For at most this many factors screening does not pay.
+# Up to this many factors, screening does not pay.
 TINY_FACTORS = 1 << 18
 # A factor evaluated alone costs as much as this many in the product over the whole grid (see `price`).
 APART = 40
-# At many frequencies the decay is below its average: screening pays where the average is larger than needed by this.
+# Many decays are below average: screening pays where the average exceeds the needed decay by this factor.
 SPARE = 1.25
-# The most frequencies of an untilted box that are cached with their form.
+# The largest number of frequencies of an untilted box to cache with their form.
 _MOST_CACHED = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
-    """conj(phi) of T - low at the frequencies that matter: one index array per axis, values (F,).
+    """conj(phi) of T - low at the retained frequencies: one index array per axis, values (F,).
 
-    `index` is None when values are the whole half grid, in its shape. `relative` bounds the l2 norm of the
-    error against `norm`, the l2 norm of phi on the full grid.
+    `index` is None when values are the whole half grid, in its shape. `relative` bounds the l2 norm of the error
+    relative to `norm`, the l2 norm of phi on the full grid.
     """
 
     index: tuple[NDArray[np.intp], ...] | None
@@ -53,7 +53,7 @@ class Frequencies:
     norm: float
 
     def spread(self, half: tuple[int, ...]) -> Complex:
-        """The values on the half grid, zero where none is kept."""
+        """Return the values on the half grid, zero where none is kept."""
         if self.index is None:
             return self.values
         phi = np.zeros(half, dtype=np.complex128)
@@ -61,12 +61,12 @@ class Frequencies:
         return phi
 
     def transform_error(self, lengths: tuple[int, ...]) -> float:
-        """A bound on the l2 norm of the error after an FFT of these lengths, against `norm` (Higham 2002, section 24.1)."""
+        """Bound the l2 norm of the error after an FFT, relative to `norm` (Higham 2002, section 24.1)."""
         return self.relative + _FFT_CONSTANT * UNIT_ROUNDOFF * math.log2(max(math.prod(lengths), 2))
 
 
 def fft_lengths(box: Box) -> tuple[int, ...]:
-    """Lengths of at least the box's shape that a real FFT is fast for."""
+    """Return lengths, at least the box's shape, with fast real FFTs."""
     last = len(box.shape) - 1
     return tuple(transform.next_fast_len(size, real=axis == last) for axis, size in enumerate(box.shape))
 
@@ -75,9 +75,9 @@ _CACHE: WeakKeyDictionary[JointForm, tuple[object, Frequencies]] = WeakKeyDictio
 
 
 def frequencies(form: JointForm, law: Tilted, lengths: tuple[int, ...], low: Integers) -> Frequencies:
-    """The frequencies of the half grid of `lengths` (last axis halved, as irfftn has it).
+    """Return the frequencies of the half grid of `lengths` (last axis halved, as in irfftn).
 
-    Those of the untilted law are kept: the p-value and the picture of the null take them from the same box.
+    Those of the untilted law are cached: the p-value and the picture of the null use the same box.
     """
     if law.theta.any():
         return _frequencies(form, law, lengths, low)
@@ -114,7 +114,7 @@ def _frequencies(form: JointForm, law: Tilted, lengths: tuple[int, ...], low: In
 
 
 def whole_at_once(form: JointForm, law: Tilted, half: tuple[int, ...]) -> bool:
-    """Whether all frequencies are evaluated, without screening."""
+    """Return whether to evaluate all frequencies, without screening."""
     cells = math.prod(half)
     if cells * len(form.counts) <= TINY_FACTORS:
         return True
@@ -122,13 +122,13 @@ def whole_at_once(form: JointForm, law: Tilted, half: tuple[int, ...]) -> bool:
 
 
 def _most(half: tuple[int, ...]) -> int:
-    """The most frequencies that are evaluated one by one."""
+    """Return the largest number of frequencies to evaluate one by one."""
     cells = math.prod(half)
     return cells if cells > MAX_WHOLE else max(cells // APART, 1 << 12)
 
 
 def _shift(form: JointForm, axis: int, length: int, count: int, low: int) -> Complex:
-    """From the centred T to T - low along one axis: f (2 low - total) / L half-turns, reduced in integers."""
+    """Shift the centred T to T - low along one axis: f (2 low - total) / L half-turns, reduced in integers."""
     total = int(form.counts @ form.vectors[:, axis])
     turns = (signed(length, count) * ((2 * low - total) % (2 * length))) % (2 * length)
     return np.asarray(np.exp((1j * math.pi / length) * turns))
@@ -141,7 +141,7 @@ def _apart(
     half: tuple[int, ...],
     flat: NDArray[np.intp],
 ) -> tuple[Complex, float]:
-    """conj(phi_c) at these frequencies of the half grid, and the error's relative l2 norm."""
+    """Return conj(phi_c) at these frequencies of the half grid, and the error's relative l2 norm."""
     phi = np.empty(len(flat), dtype=np.complex128)
     block = max(_BLOCK // max(len(form.counts), 1), 1)
     squares = wrong = 0.0
@@ -160,7 +160,7 @@ def _apart(
 def _evaluate(
     form: JointForm, law: Tilted, lengths: tuple[int, ...], where: tuple[NDArray[np.intp], ...]
 ) -> tuple[Complex, Reals]:
-    """conj(phi_c) at given frequencies, one array of indices per axis, and its relative error."""
+    """Return conj(phi_c) and its relative error at frequencies given by one array of indices per axis."""
     angle = np.zeros((len(form.counts), len(where[0])))
     for axis, (frequencies_, length) in enumerate(zip(where, lengths, strict=True)):
         turned = signed(length, length)[frequencies_]
@@ -173,7 +173,7 @@ def _evaluate(
     modulus2 = np.maximum(cosine * cosine + tau * tau * sine * sine, 1e-300)
     turn = np.arctan2(tau * sine, cosine)
     log_modulus, phase = counts @ log_moduli(sine, modulus2, sech2), counts @ turn
-    # The angles of the axes were added: a few roundings more than on a line.
+    # Adding the angles of the axes takes a few roundings more than on a line.
     rounding = 2.0 * (counts @ factor_error(angle, sine, cosine, turn, modulus2, np.abs(tau), sech2))
     tilt_rounding = 1.0 + 0.25 * float(np.abs(form.vectors @ law.theta).max())
     error = UNIT_ROUNDOFF * (rounding * tilt_rounding + 8.0 * np.abs(log_modulus) + 16.0)
@@ -182,10 +182,9 @@ def _evaluate(
 
 
 # The characteristic function of a vector of sums on a whole half grid: a product over the groups (distinct vectors).
-#
-# Row by row of the leading axes: an angle is the sum of a row's and a column's, so that its cosine and sine are
-# products from two short tables. This costs a few nanoseconds for each group and frequency, and is the method for
-# boxes of few items, where hardly any frequency is negligible.
+# The product is computed row by row of the leading axes: an angle is the sum of a row's and a column's, so its cosine
+# and sine come from two short tables. This takes a few nanoseconds per group and frequency, and suits boxes of few
+# items, where hardly any frequency is negligible.
 
 
 Complex = NDArray[np.complex128]
@@ -193,7 +192,7 @@ Numbers = TypeVar("Numbers", Reals, Complex)
 _CELLS_AT_ONCE = 1 << 15
 # Factors smaller than this count as this much in the error bound: their error is absolute, not relative.
 _LEAST = 0.25
-# Whether a row is negligible is checked after this many groups each.
+# Rows are tested for negligibility after every so many groups.
 _CHECKED_EVERY = 16
 
 
@@ -208,9 +207,9 @@ class Products:
 def products(
     form: JointForm, law: Tilted, lengths: tuple[int, ...], below: float, multiplicity: Reals
 ) -> Products:
-    """All frequencies of the half grid of `lengths`; rows whose largest modulus is below exp(-below) stay 0.
+    """Compute all frequencies of the half grid of `lengths`; rows whose largest modulus is below exp(-below) stay 0.
 
-    `multiplicity`, shape (lengths[-1] // 2 + 1,): how often each column occurs on the full grid.
+    `multiplicity`, shape (lengths[-1] // 2 + 1,), is the number of occurrences of each column on the full grid.
     """
     columns = len(multiplicity)
     rows = math.prod(lengths[:-1])
@@ -240,19 +239,19 @@ def products(
 
 
 def signed(length: int, count: int) -> Integers:
-    """The first `count` frequencies of `length`, the upper half negative: small angles stay small."""
+    """Return the first `count` frequencies of `length`, the upper half negative, so that small angles stay small."""
     frequencies = np.arange(count, dtype=np.int64)
     return np.where(2 * frequencies > length, frequencies - length, frequencies)
 
 
 def half_turns(steps: Integers, length: int, count: int) -> Reals:
-    """pi f v / L reduced to [-pi, pi), shape (len(steps), count)."""
+    """Return pi f v / L reduced to [-pi, pi), shape (len(steps), count)."""
     turns = np.multiply.outer(steps, signed(length, count)) % (2 * length)
     return np.asarray((math.pi / length) * np.where(turns >= length, turns - 2 * length, turns))
 
 
 def _row_angles(form: JointForm, lengths: tuple[int, ...], start: int, stop: int) -> Reals:
-    """The angles of all groups at rows start .. stop of the leading axes, shape (U, rows)."""
+    """Return the angles of all groups at rows start .. stop of the leading axes, shape (U, rows)."""
     where = np.unravel_index(np.arange(start, stop), lengths) if lengths else ()
     angle = np.zeros((len(form.counts), stop - start))
     for axis, (index, length) in enumerate(zip(where, lengths, strict=True)):
@@ -264,7 +263,7 @@ def _row_angles(form: JointForm, lengths: tuple[int, ...], start: int, stop: int
 def _flat_block(
     form: JointForm, tables: tuple[Reals, Reals, Reals, Reals], least: float
 ) -> tuple[Reals, Reals]:
-    """Without a tilt, where every factor is a cosine: the products, and those of factors of at least _LEAST."""
+    """Return the untilted products, of cosines, and those with factors raised to at least _LEAST."""
     cos_rows, sin_rows, cos_columns, sin_columns = tables
     shape = (cos_rows.shape[1], cos_columns.shape[1])
     values, sizes = np.ones(shape), np.ones(shape)
@@ -301,21 +300,21 @@ def _block(
 
 
 def power(base: Numbers, exponent: int) -> Numbers:
-    """Integer powers by squaring: numpy's are a logarithm and an exponential each."""
+    """Raise to an integer power by squaring; NumPy takes a logarithm and an exponential."""
     if exponent == 1:
         return base
     half = power(base, exponent // 2)
     return half * half * base if exponent & 1 else half * half
 
 
-# The law of a vector of sums on a box, cell by cell: for pictures and for small checks.
+# The law of a vector of sums on a box, cell by cell, for pictures and small checks.
 
 
 def law_on(form: JointForm, box: Box) -> tuple[Reals, float]:
-    """The probabilities of the cells of a box, shape box.shape, by one inverse FFT; absolute error about 1e-16.
+    """Return the probabilities of the cells of a box, shape box.shape, by one inverse FFT; absolute error about 1e-16.
 
-    And a bound on the transform's error in the probability of any set of cells. Mass outside the box aliases into it
-    and is not part of that bound.
+    Also return a bound on the transform's error in the probability of any set of cells, excluding mass outside the
+    box, which aliases into it.
     """
     lengths = fft_lengths(box)
     phi = frequencies(form, untilted(form), lengths, box.low)

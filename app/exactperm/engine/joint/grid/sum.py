@@ -1,8 +1,8 @@
-"""Sums of a (tilted) law over runs of cells, straight from the frequencies that matter.
+"""Sums of a (tilted) law over runs of cells, directly from the retained frequencies.
 
-The inverse transform is done along the leading axes only, for the few frequencies of the last axis that matter;
-along the last axis a run of cells contracts to a geometric sum, as in `one_sum.fft`. Neither the grid of
-probabilities nor that of frequencies is ever held.
+The inverse transform runs only along the leading axes, for the few retained frequencies of the last axis; along the
+last axis a run of cells contracts to a geometric sum, as in `one_sum.fft`. No grid of probabilities or frequencies is
+held.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _AT_ONCE = 1 << 17
 
 
 def run_sum(form: JointForm, law: Tilted, box: Box, runs: Runs) -> tuple[float, float, float]:
-    """sum over the runs of exp(-(theta . x - lowest)) P_theta(x), its error, and `lowest`, the least theta . x.
+    """Sum exp(-(theta . x - lowest)) P_theta(x) over the runs; return it, its error, and `lowest`, the least theta . x.
 
-    For `lowest` x is counted from the box's low corner, so that no digits cancel. Mass outside the box aliases into
+    For `lowest`, x counts from the box's low corner, so that no digits cancel. Mass outside the box aliases into
     it; the caller must bound that.
     """
     lengths = fft_lengths(box)
@@ -55,7 +55,7 @@ def run_sum(form: JointForm, law: Tilted, box: Box, runs: Runs) -> tuple[float, 
 
 
 def _lines(phi: Frequencies, lengths: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.complex128]]:
-    """The frequencies of the last axis that matter, shape (F,), and for each the transform along the leading axes."""
+    """Return the retained frequencies of the last axis, shape (F,), and the transforms along the leading axes."""
     if phi.index is None:
         which = np.arange(lengths[-1] // 2 + 1)
         lines = np.moveaxis(phi.values, -1, 0)
@@ -79,7 +79,7 @@ def _contracted(
     runs: Runs,
     turns: NDArray[np.complex128] | None,
 ) -> NDArray[np.complex128]:
-    """For every run, the sum over its cells of exp(-|theta| i) times the law, the real part of the sum over axis 0."""
+    """Return terms whose sum over axis 0 has the real part sum exp(-|theta| i) P(cell), over the cells of each run."""
     values = lines[(slice(None), *(runs.head - box.low[:-1]).T)]
     if values.ndim == 1:
         values = values[:, None]
@@ -94,7 +94,7 @@ def _contracted(
 def _flat(
     turns: NDArray[np.complex128], which: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
 ) -> NDArray[np.complex128]:
-    """sum over first <= y <= last of exp(2 pi i f y / L): a phase times a ratio of sines.
+    """Sum exp(2 pi i f y / L) over first <= y <= last, as a phase times a ratio of sines.
 
     `turns` (2 L,) holds exp(pi i k / L).
     """
@@ -114,7 +114,7 @@ def _geometric(
     theta: float,
     sign: float,
 ) -> NDArray[np.complex128]:
-    """sum_{i < count} exp(-|theta| i + 2 pi i f (anchor + sign i) / L)."""
+    """Return sum_{i < count} exp(-|theta| i + 2 pi i f (anchor + sign i) / L)."""
     radians = 2.0 * math.pi / length
     decay = abs(theta)
     turned = radians * (np.multiply.outer(which, anchor) % length)
@@ -125,7 +125,7 @@ def _geometric(
 
 
 def _weight_norm(runs: Runs, weights: Reals, decay: float) -> float:
-    """The l2 norm of the weights over all cells."""
+    """Return the l2 norm of the weights over all cells."""
     count = (runs.last - runs.first + 1).astype(np.float64)
     each = count if decay == 0.0 else np.expm1(-2.0 * decay * count) / math.expm1(-2.0 * decay)
     return math.sqrt(float((weights * weights * each).sum()))

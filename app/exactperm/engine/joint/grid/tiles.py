@@ -1,8 +1,8 @@
 """A region of a large box by its edge: tiles that are certainly inside or outside are not divided.
 
-A tail of 1e-5000 lies so far out that the box which holds it has 10^9 cells and more. Its edge has some 10^5. Tiles are
-halved along every axis while the statistic's range over a tile (interval arithmetic, Moore 1966) does not settle it;
-only the smallest tiles are decided cell by cell.
+A tail of 1e-5000 lies so far out that its box has 10^9 cells and more, but its edge only some 10^5. Tiles are
+halved along every axis while the statistic's range over a tile (interval arithmetic, Moore 1966) does not settle
+it; only the smallest tiles are decided cell by cell.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Tiles = Callable[[Sequence[Reals], Sequence[Reals]], tuple[Mask, Mask]]
 # Tiles of at most this many cells are decided cell by cell.
 _LEAF_CELLS = 64
 _AT_ONCE = 1 << 15
-# With more undecided tiles than this at one level the region has too much edge to be listed.
+# With more undecided tiles at one level, the region has too much edge to list.
 MAX_TILES = 1 << 20
 
 
 class TooMuchEdgeError(Exception):
-    """The region's edge crosses too many tiles, or more than were planned for."""
+    """The region's edge crosses too many tiles, or more than planned."""
 
 
 def runs_by_tiles(form: JointForm, box: Box, extreme: Extreme, tiles: Tiles, allowance: Allowance) -> Runs:
-    """The extreme cells of the box as runs along its last axis, as `box.runs_of` lists them.
+    """Return the extreme cells of the box as runs along its last axis, as `box.runs_of` does.
 
     Raises TooMuchEdgeError when more than MAX_TILES tiles stay undecided at one level, or the allowance is used up.
     """
@@ -65,7 +65,7 @@ def _chunks(corners: Integers, count: int) -> Iterator[Integers]:
 
 
 def _settled(form: JointForm, tiles: Tiles, low: Integers, high: Integers) -> tuple[Mask, Mask]:
-    """(certainly extreme, neither) for tiles of coordinates low .. high, shape (M, r)."""
+    """Return (certainly extreme, undecided) for tiles of coordinates low .. high, shape (M, r)."""
     inside, unsure = np.empty(len(low), dtype=bool), np.empty(len(low), dtype=bool)
     for start in range(0, len(low), _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
@@ -76,7 +76,7 @@ def _settled(form: JointForm, tiles: Tiles, low: Integers, high: Integers) -> tu
 
 
 def _ranges(form: JointForm, low: Integers, high: Integers) -> tuple[list[Reals], list[Reals]]:
-    """The least and the largest value of each of the k sums on every tile."""
+    """Return the least and the largest value of each of the k sums on every tile."""
     least, most = [], []
     for column, origin in enumerate(form.origin.tolist()):
         steps = form.steps[:, column]
@@ -87,7 +87,7 @@ def _ranges(form: JointForm, low: Integers, high: Integers) -> tuple[list[Reals]
 
 
 def _halved(corners: Integers, size: Integers, top: Integers) -> tuple[Integers, Integers]:
-    """Tiles cut in two along every axis that is long compared with the longest; those beyond the box are dropped."""
+    """Halve tiles along every axis of more than half the longest; drop those beyond the box."""
     long = size * 2 > size.max()
     half = np.where(long, np.maximum(size // 2, 1), size)
     for axis in np.flatnonzero(half < size).tolist():
@@ -98,20 +98,20 @@ def _halved(corners: Integers, size: Integers, top: Integers) -> tuple[Integers,
 
 
 def _offsets(size: Integers) -> Integers:
-    """Every offset inside a tile, shape (prod size, len(size))."""
+    """Return every offset inside a tile, shape (prod size, len(size))."""
     return np.stack(np.meshgrid(*map(np.arange, size.tolist()), indexing="ij"), axis=-1).reshape(
         -1, len(size)
     )
 
 
 def _whole(corners: Integers, size: Integers, top: Integers) -> Runs:
-    """Whole tiles as runs."""
+    """Convert whole tiles to runs."""
     if len(corners) == 0:
         return Runs(corners[:, :-1], corners[:, -1], corners[:, -1])
     ends = np.minimum(corners[:, -1] + size[-1] - 1, top[-1])
     if len(size) == 1:
         return Runs(corners[:, :0], corners[:, 0], ends)
-    # Row by row of the tiles, and only rows of the box.
+    # All rows of the tiles that lie in the box.
     offsets = _offsets(size[:-1])
     heads = (corners[:, None, :-1] + offsets[None, :, :]).reshape(-1, len(size) - 1)
     kept = (heads <= top[:-1]).all(axis=1)
@@ -121,7 +121,7 @@ def _whole(corners: Integers, size: Integers, top: Integers) -> Runs:
 
 
 def _cells(form: JointForm, extreme: Extreme, corners: Integers, size: Integers, top: Integers) -> Runs:
-    """The extreme cells of the smallest tiles, one run each."""
+    """Return the extreme cells of the smallest tiles, one run each."""
     cells = (corners[:, None, :] + _offsets(size)[None, :, :]).reshape(-1, len(size))
     cells = cells[(cells <= top).all(axis=1)]
     cells = cells[np.asarray(extreme(list(form.states(cells).T)), dtype=bool)]
@@ -129,7 +129,7 @@ def _cells(form: JointForm, extreme: Extreme, corners: Integers, size: Integers,
 
 
 def _merged(box: Box, parts: list[Runs]) -> Runs:
-    """The runs in order, those that touch joined."""
+    """Sort the runs and join those that touch."""
     head = np.concatenate([part.head for part in parts])
     first = np.concatenate([part.first for part in parts])
     last = np.concatenate([part.last for part in parts])
