@@ -29,7 +29,7 @@ _ROWS_AT_ONCE, BITS_AT_ONCE = 512, 1 << 22
 
 
 def draws(form: JointForm, samples: int, seed: int) -> Iterator[Integers]:
-    """Draw Draw `samples` independent states S, in blocks of shape (P, k)."""
+    """Draw `samples` independent states S, in blocks of shape (P, k)."""
     # Without items that swap there is one state; `_by_group` returns it.
     draw = _by_item if form.nonzero and by_item(form) else _by_group
     for block, size in blocks(samples):

@@ -386,7 +386,7 @@ def contract(phi: Spectrum, range_: int, start: int, terms: int, theta: float) -
     """
     length = phi.length
     geometric, phase, largest = _geometric(phi, theta, terms)
-    # From From T - W/2 to T - start: f (2 start - W) / L half-turns, reduced in integers.
+    # From T - W/2 to T - start: f (2 start - W) / L half-turns, reduced in integers.
     turns = (phi.frequencies * ((2 * start - range_) % (2 * length))) % (2 * length)
     angle = phi.phase + phase - (math.pi / length) * turns
     magnitude = phi.multiplicity() * np.exp(phi.log_modulus) * geometric

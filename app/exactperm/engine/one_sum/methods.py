@@ -290,5 +290,5 @@ def in_bounds(
 
 
 def by_sampling(form: CanonicalForm, region: Region, *, samples: int, seed: int) -> Estimate:
-    """Estimate Estimate P(T in region) by Monte Carlo."""
+    """Estimate P(T in region) by Monte Carlo."""
     return monte_carlo.estimate(form, region, samples=samples, seed=seed)

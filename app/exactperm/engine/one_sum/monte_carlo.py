@@ -79,7 +79,7 @@ def stream(seed: int, block: int) -> np.random.Philox:
 
 
 def draw_block(form: CanonicalForm, seed: int, block: int) -> Integers:
-    """Draw Draw SAMPLES_PER_BLOCK independent values of T."""
+    """Draw SAMPLES_PER_BLOCK independent values of T."""
     totals = np.zeros(SAMPLES_PER_BLOCK, dtype=np.int64)
     for weight, ones in zip(form.weights.tolist(), heads(form.counts, seed, block), strict=True):
         totals += weight * ones

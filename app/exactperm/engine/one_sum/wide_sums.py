@@ -58,7 +58,7 @@ class WideForm:
         return 30_000 + nanoseconds, held
 
     def _grouped(self) -> tuple[int, int]:
-        """Predict Predict (nanoseconds, bytes) with the distinct sums of each half."""
+        """Predict (nanoseconds, bytes) with the distinct sums of each half."""
         if (
             len(self.weights) > _MOST_GROUPS
         ):  # such a half has 2**128 sums, and multiplying a million counts takes minutes
@@ -68,7 +68,7 @@ class WideForm:
         return _PER_STATE[0] * longer * states, _PER_STATE[1] * longer * states
 
     def _listed(self) -> tuple[int, int]:
-        """Predict Predict (nanoseconds, bytes) with all sums of each half."""
+        """Predict (nanoseconds, bytes) with all sums of each half."""
         return self._rows((self.nonzero + 1) // 2, 2)
 
     def price_of_all(self) -> tuple[int, int] | None:

@@ -39,12 +39,7 @@ def operations(form: JointForm) -> int:
 
 
 def probability(form: JointForm, extreme: Extreme) -> Probability:
-    """Return Return Return Return Return
-    Return Return Return Return Return
-    Return Return Return Return Return
-    Return Return Return Return Return
-    Return Return Return Return P(S
-    is extreme) for n <= MAX_ITEMS; relative error at most about n roundoffs, none for n <= 53.
+    """Return P(S is extreme) for n <= MAX_ITEMS; relative error at most about n roundoffs, none for n <= 53.
 
     IMPOSSIBLE where no extreme state can be reached.
     """
