@@ -21,6 +21,7 @@ from .test import (
     PValue,
     SensitivityRecord,
     SequentialRecord,
+    SlicesRecord,
     TestRecord,
     identifier,
 )
@@ -28,6 +29,7 @@ from .test import (
 Policy = Literal["no_regression", "non_inferior", "improve", "equivalent"]
 Verdict = Literal["pass", "fail", "inconclusive", "continue"]
 OnInconclusive = Literal["pass", "fail"]
+SliceRule = Literal["report", "fail_if_any"]
 Procedure = Literal["permutation", "bootstrap", "tango_score", "e_value"]
 
 
@@ -100,6 +102,17 @@ class Decision(OneSidedTest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GateSlices(SlicesRecord):
+    """Tests of slices of the items on the policy's side, with its margin, the smallest p-value first; as in a test.
+
+    `decision` is the test of the smallest p-value, adjusted with all others, where any slice may fail the gate
+    (`fail_if_any`); null if slices are only reported.
+    """
+
+    decision: Decision | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetricRecord:
     """One comparison of a gate: its verdict, its terms, the decision, and the test of no difference.
 
@@ -117,6 +130,7 @@ class MetricRecord:
     alpha: float
     higher_is_better: bool
     decision: Decision
+    slices: Annotated[GateSlices | None, "Null without slices; `test.slices` is null in a gate."] = None
     sensitivity: Annotated[
         SensitivityRecord | None,
         (
@@ -135,6 +149,14 @@ class MetricRecord:
     def terms(self) -> GateTerms:
         """The claim that it had to support."""
         return GateTerms(self.policy, self.margin, self.alpha, self.higher_is_better)
+
+    @property
+    def deciding(self) -> Decision:
+        """That of all items, or of the slices if their adjusted p-value is smaller."""
+        of_slices = None if self.slices is None else self.slices.decision
+        if of_slices is None or self.decision.log10_p_value_adjusted <= of_slices.log10_p_value_adjusted:
+            return self.decision
+        return of_slices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,9 +207,9 @@ class GateRecord:
             or (verdict == "inconclusive" and on_inconclusive == "pass"),
             reason=reason,
             on_inconclusive=on_inconclusive,
-            correction="holm" if len(metrics) > 1 else None,
-            p_value=metric.decision.p_value_adjusted,
-            log10_p_value=metric.decision.log10_p_value_adjusted,
+            correction="holm" if len(metrics) > 1 or slices_decide(metrics) else None,
+            p_value=metric.deciding.p_value_adjusted,
+            log10_p_value=metric.deciding.log10_p_value_adjusted,
             metrics=metrics,
             **{name: getattr(metric, name) for name in (*TERMS, *EVIDENCE)},
         )
@@ -195,7 +217,7 @@ class GateRecord:
     @property
     def family(self) -> str | None:
         """The family that the p-values are adjusted over; see `family_of`."""
-        return family_of([metric.against for metric in self.metrics])
+        return family_of([metric.against for metric in self.metrics], slices_decide(self.metrics))
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -208,12 +230,21 @@ class GateRecord:
         return deciding(self.metrics, self.verdict)
 
 
-def family_of(against: Sequence[str | None]) -> str | None:
+def slices_decide(metrics: Sequence[MetricRecord]) -> int:
+    """How many metrics may fail by any of their slices."""
+    return sum(metric.slices is not None and metric.slices.decision is not None for metric in metrics)
+
+
+def family_of(against: Sequence[str | None], slices: int = 0) -> str | None:
     """The size of a family in words, by its baselines' names; None for one test, which is not adjusted.
 
-    >>> family_of([None, None]), family_of(["main", "v1.2", None]), family_of(["main"])
-    ('2 metrics', '3 comparisons', None)
+    `slices` are further tests, one for all slices of a metric.
+
+    >>> family_of([None, None]), family_of(["main", "v1.2", None]), family_of(["main"]), family_of([None], 1)
+    ('2 metrics', '3 comparisons', None, '2 tests')
     """
+    if slices:
+        return f"{len(against) + slices} tests"
     if len(against) < 2:
         return None
     return f"{len(against)} {'metrics' if set(against) == {None} else 'comparisons'}"
@@ -240,4 +271,4 @@ def deciding(metrics: Sequence[MetricRecord], verdict: Verdict) -> MetricRecord:
 
 
 def _log10_p(metric: MetricRecord) -> float:
-    return metric.decision.log10_p_value_adjusted
+    return metric.deciding.log10_p_value_adjusted

@@ -168,6 +168,9 @@ class ExchangesRecord:
     runs: ExchangedTest
 
 
+SliceMethod = Literal["exact_minimum", "sidak", "holm_discrete", "holm"]
+
+
 @dataclass(frozen=True, slots=True)
 class SliceRecord:
     """The test of the items with one label; `p_adjusted` is adjusted over all slices, and decides `significant`."""
@@ -176,7 +179,9 @@ class SliceRecord:
     n: int
     difference: float
     p_value: PValue
+    p_value_bounds: tuple[float, float]
     p_adjusted: PValue
+    p_adjusted_bounds: tuple[float, float]
     significant: bool
 
 
@@ -185,11 +190,16 @@ class SlicesRecord:
     """Tests of slices of the items, the smallest p-value first.
 
     `p_value` is the probability of a smallest p-value at most as large as that of the `worst` slice. `exact_minimum` is
-    exact for disjoint slices; `holm_discrete` bounds it for slices that share items or clusters.
+    exact for disjoint slices; `holm_discrete` bounds it for slices that share items or clusters. `sidak` and `holm` bound
+    them where the p-values that a slice can have are not known. Where p_value is not `exact` it is the upper end of
+    `p_value_bounds`, or an estimate if a slice is sampled.
     """
 
-    method: Literal["exact_minimum", "holm_discrete"]
+    method: SliceMethod
     p_value: PValue
+    p_value_bounds: tuple[float, float]
+    p_value_bounds_kind: BoundsKind
+    exact: Annotated[bool, "Whether p_value is what the method defines, but for rounding."]
     worst: str
     items: tuple[SliceRecord, ...]
 

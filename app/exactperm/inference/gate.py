@@ -19,19 +19,21 @@ import numpy as np
 from ..answers.gate import (
     EquivalenceRecord,
     GateRecord,
+    GateSlices,
     GateTerms,
     MetricRecord,
     OnInconclusive,
     Policy,
     deciding,
     family_of,
+    slices_decide,
 )
 from ..answers.test import SensitivityRecord, SequentialRecord, TestRecord
 from ..engine.plan import Budget
 from ..engine.power.paired_binary import binomial_masses, lower_tail
 from ..engine.probability import SMALLEST
 from ..engine.root import root
-from ..errors import InvalidTest
+from ..errors import InvalidTest, choices_of
 from ..statistics.catalogue import DEFAULT_EXPRESSION
 from ..statistics.expression import POINTER, parse
 from ..statistics.formula import Call, is_even
@@ -58,7 +60,18 @@ from .paired import Prepared, finish, prepare
 from .record import differences_of
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, sensitivity_if_any
 from .sequential import SequentialTest, sequential_test
-from .verdict import Judgement, hypothesis, judgements, overall, overall_reason, reason, verdict_of, words_of
+from .slices import AdjustedSlices, Found, PlannedSlices, SliceTest, law_of, planned_slices
+from .verdict import (
+    Judgement,
+    hypothesis,
+    judgements,
+    overall,
+    overall_reason,
+    reason,
+    slices_reason,
+    verdict_of,
+    words_of,
+)
 from .warnings import refuse_undecidable
 
 # The differences that Tango's test of a margin could have found
@@ -278,6 +291,114 @@ def anytime_test(prepared: Prepared, terms: GateTerms, question: Question, asked
 
 # Default power of reports; seconds that its computation may take.
 _POWER, _LONGEST_S = 0.8, 0.25
+# A least p-value that is smaller than alpha by this factor is small enough, whatever is adjusted.
+_SURELY_ENOUGH = 1_000.0
+
+
+# The slices of a gate
+
+
+@dataclass(frozen=True, slots=True)
+class MarginSlice(SliceTest):
+    """The test of a margin in one slice, beside that of no difference, which has the estimate."""
+
+    margin: MarginTest
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of both."""
+        return self.test.seconds + self.margin.seconds
+
+    @property
+    def law(self) -> AdditiveTest | None:
+        """That of the differences less the margin."""
+        return law_of(self.margin.test) if isinstance(self.margin, ShiftedTest) else None
+
+    def run(self) -> Found:
+        """The p-value of the margin; one that is asymptotic has no attainable p-values."""
+        outcome = self.margin.run()
+        least, sampled = outcome.min_attainable_p, outcome.p_value_bounds_kind == "confidence"
+        return replace(
+            SliceTest.run(self),
+            p_value=outcome.p_value,
+            log10_p_value=outcome.log10_p_value,
+            bounds=outcome.p_value_bounds,
+            counts=outcome.p_value if sampled else outcome.p_value_bounds[1],
+            sampled=sampled,
+            attainable=(0.0, 1.0) if least is None else (least, least),
+            law=self.law if outcome.exact else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GateSlicesTest:
+    """The slices of a metric; `fail_if_any` where they decide."""
+
+    planned: PlannedSlices
+    fail_if_any: bool
+    favoured: tuple[Favoured, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time."""
+        return self.planned.seconds + sum(one.seconds for one in self.favoured)
+
+    def outcome(self, question: Question, found: AdjustedSlices) -> Outcome:
+        """The test of the smallest p-value."""
+        least = found.least
+        for one in self.favoured:
+            if least <= self.planned.alpha / _SURELY_ENOUGH:
+                break
+            least = min(least, len(self.planned.tests) * one.p_value())
+        record = found.record
+        return Outcome(
+            procedure="tango_score" if self._is_asymptotic else "permutation",
+            alternative=question.alternative,
+            difference=float(question.difference),
+            p_value=record.p_value,
+            log10_p_value=found.log10_p_value,
+            p_value_bounds=record.p_value_bounds,
+            p_value_bounds_kind="asymptotic" if self._is_asymptotic else record.p_value_bounds_kind,
+            exact=record.exact and not self._is_asymptotic,
+            min_attainable_p=least if found.least_known else None,
+            attainable_at_most=least,
+        )
+
+    @property
+    def _is_asymptotic(self) -> bool:
+        return any(
+            isinstance(test, MarginSlice) and isinstance(test.margin, TangoTest)
+            for test in self.planned.tests
+        )
+
+
+def _slices(test: Prepared, metric: Metric, question: Question, budget: Budget) -> GateSlicesTest | None:
+    """The slices with the policy's margin; raises InvalidTest where they may not decide."""
+    terms, slices = metric.terms, test.slices
+    if metric.fail_if_any and slices is None:
+        detail = "Any slice may fail the gate, and there are none: give slices, a label for each item, or leave fail_if_any out."
+        raise InvalidTest.at("/slices", "slices_missing", detail)
+    if metric.fail_if_any and terms.policy != "no_regression":
+        detail = (
+            f"A slice fails a gate by having become worse, which the policy {terms.policy} does not ask: use no_regression, or "
+            "report the slices."
+        )
+        choices = choices_of("policy", {"no_regression": "Fail when all items, or any slice, are worse"})
+        raise InvalidTest.at("/policy", "fail_if_any_needs_no_regression", detail, choices)
+    if slices is None:
+        return None
+    if terms.margin and terms.policy != "equivalent":
+        without = {one.name: one for one in slices.tests}
+
+        def with_margin(name: str, n: int, items: Paired) -> SliceTest:
+            plain = without[name]
+            return MarginSlice(
+                name, n, plain.test, margin_test(replace(test, data=items, test=plain.test), question, budget)
+            )
+
+        slices = planned_slices(test.data, terms.alpha, with_margin)
+    favours = [favoured(one.test, budget) for one in slices.tests] if metric.fail_if_any else []
+    return GateSlicesTest(slices, metric.fail_if_any, tuple(one for one in favours if one is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +406,8 @@ class Metric:
     """One test of a gate as requested: U is the candidate, V the baseline.
 
     `options.alternative` is left at its default: the policy decides it. `terms.alpha` is used, not `options.alpha`.
-    `against` is the baseline's name, where there are several; each is a metric of its own.
+    `against` is the baseline's name, where there are several; each is a metric of its own. `fail_if_any`: a slice that became
+    worse fails the gate.
     """
 
     name: str
@@ -294,6 +416,7 @@ class Metric:
     options: Options
     terms: GateTerms
     against: str | None = None
+    fail_if_any: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,11 +431,12 @@ class PreparedMetric:
     against: str | None = None
     sensitivity: PlannedSensitivity | TangoSensitivity | None = None
     favoured: Favoured | None = None
+    slices: GateSlicesTest | None = None
 
     @property
     def seconds(self) -> float:
-        """Predicted time of both its tests and of their sensitivity."""
-        parts = (self.test, self.margin, self.sensitivity, self.favoured)
+        """Predicted time of both its tests, of their sensitivity and of slices."""
+        parts = (self.test, self.margin, self.sensitivity, self.favoured, self.slices)
         return sum([part.seconds for part in parts if part is not None])
 
     @property
@@ -354,7 +478,11 @@ def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
         margin = _margin(test, terms, question, budget)
     sensitivity = _sensitivity(test, margin, terms, budget)
     could_fail = _favoured(test, margin, budget) if terms.policy == "no_regression" else None
-    return PreparedMetric(metric.name, terms, question, test, margin, metric.against, sensitivity, could_fail)
+    slices = _slices(test, metric, question, budget)
+    test = replace(test, slices=None)
+    return PreparedMetric(
+        metric.name, terms, question, test, margin, metric.against, sensitivity, could_fail, slices
+    )
 
 
 def _favoured(
@@ -452,17 +580,29 @@ def finish_gate(
         raise InvalidTest.at("/metrics", "empty", "There are no metrics: a gate needs at least one.")
     records = [finish(metric.test) for metric in metrics]
     outcomes = [_outcome(metric, record) for metric, record in zip(metrics, records, strict=True)]
-    judged = judgements(outcomes, [metric.terms for metric in metrics])
-    family = family_of([metric.against for metric in metrics])
+    found = [None if metric.slices is None else metric.slices.planned.solve() for metric in metrics]
+    deciders = {
+        at: metric.slices.outcome(metric.question, one)
+        for at, (metric, one) in enumerate(zip(metrics, found, strict=True))
+        if metric.slices is not None and one is not None and metric.slices.fail_if_any
+    }
+    judged = judgements(
+        [*outcomes, *deciders.values()], [metrics[at].terms for at in (*range(len(metrics)), *deciders)]
+    )
+    of_slices = dict(zip(deciders, judged[len(metrics) :], strict=True))
+    against = [metric.against for metric in metrics]
+    family = family_of(against, len(deciders))
     decided = tuple(
-        _metric_record(metric, record, outcome, judgement, family)
-        for metric, record, outcome, judgement in zip(metrics, records, outcomes, judged, strict=True)
+        _metric_record(metric, records[at], outcomes[at], judged[at], family, found[at], of_slices.get(at))
+        for at, metric in enumerate(metrics)
     )
     verdict = overall([metric.verdict for metric in decided])
     return GateRecord.of(
         digest=_digest(decided, on_inconclusive, algorithm),
         verdict=verdict,
-        reason=overall_reason(decided, verdict, deciding(decided, verdict), family, on_inconclusive),
+        reason=overall_reason(
+            decided, verdict, deciding(decided, verdict), family_of(against), on_inconclusive
+        ),
         on_inconclusive=on_inconclusive,
         metrics=decided,
     )
@@ -479,18 +619,35 @@ def _outcome(metric: PreparedMetric, record: TestRecord) -> Outcome:
 
 
 def _metric_record(
-    metric: PreparedMetric, record: TestRecord, outcome: Outcome, judgement: Judgement, family: str | None
+    metric: PreparedMetric,
+    record: TestRecord,
+    outcome: Outcome,
+    judgement: Judgement,
+    family: str | None,
+    slices: AdjustedSlices | None,
+    of_slices: Judgement | None,
 ) -> MetricRecord:
     same = not outcome.missing and _is_same(metric.test, record)
     verdict = verdict_of(metric.terms.policy, judgement.finding, same=same, waiting=outcome.waiting)
     words = words_of(metric.terms, metric.against)
+    why = reason(metric.terms, judgement, record, family, words, same=same)
+    if slices is not None:
+        record = replace(record, warnings=(*record.warnings, *slices.warnings))
+    if slices is not None and of_slices is not None:
+        theirs = verdict_of(metric.terms.policy, of_slices.finding, same=same)
+        both = [why, slices_reason(metric.terms, of_slices, slices.record.worst, family, words)]
+        why = " ".join(both if overall([verdict, theirs]) == verdict else both[::-1])
+        verdict = overall([verdict, theirs])
     return MetricRecord(
         name=metric.name,
         against=metric.against,
         hypothesis=hypothesis(metric.terms, record.statistic, words),
         verdict=verdict,
-        reason=reason(metric.terms, judgement, record, family, words, same=same),
+        reason=why,
         decision=judgement.decision,
+        slices=None
+        if slices is None
+        else GateSlices(**members(slices.record), decision=None if of_slices is None else of_slices.decision),
         sensitivity=None if metric.sensitivity is None else metric.sensitivity.solve(),
         test=record,
         **members(metric.terms),
@@ -511,7 +668,13 @@ def _is_same(test: Prepared, record: TestRecord) -> bool:
 def _digest(metrics: Sequence[MetricRecord], on_inconclusive: OnInconclusive, algorithm: str) -> str:
     """SHA-256, in hex, of what the gate's answer is a function of: names, terms, tests, version."""
     requested = [
-        [metric.name, asdict(metric.terms), metric.test.id.removeprefix("t_"), *_named(metric.against)]
+        [
+            metric.name,
+            asdict(metric.terms),
+            metric.test.id.removeprefix("t_"),
+            *_named(metric.against),
+            *(["fail_if_any"] if slices_decide([metric]) else []),
+        ]
         for metric in metrics
     ]
     settings = {"metrics": requested, "on_inconclusive": on_inconclusive, "algorithm": algorithm}

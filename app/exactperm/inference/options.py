@@ -94,6 +94,9 @@ def request_digest(
         digest.update(f"|{type(data).__name__}.{name}:".encode())
         for chunk in canonical(value.clusters if isinstance(value, Pairing) else value):
             digest.update(chunk)
+        if isinstance(value, Pairing) and value.slices is not None:
+            for chunk in (*canonical(list(value.slices.names)), *canonical(value.slices.codes)):
+                digest.update(chunk)
     if moved is not None:
         digest.update(json.dumps([moved.toward_u, moved.toward_v]).encode())
     return digest.hexdigest()

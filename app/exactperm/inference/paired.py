@@ -56,6 +56,7 @@ from .quantile import quantile_test, refuse_bootstrap
 from .record import differences_of, effect_size, holding, item_scores_of, most_moved
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, planned_sensitivity
 from .sequential import SequentialTest, sequential_test
+from .slices import PlannedSlices, SliceTest, planned_slices, refuse_for_slices
 from .warnings import Dust, data_warnings, planned_dust, warnings_of
 
 # The engine's errors as errors of a request: with a pointer to the field at fault, and advice
@@ -254,7 +255,9 @@ _SECONDS_PER_ITEM = 5e-7
 _ASIDE_S = 1.0
 
 
-Planned = PlannedTest | PlannedInterval | Dust | Fillings | PlannedSensitivity | SequentialTest
+Planned = (
+    PlannedTest | PlannedInterval | Dust | Fillings | PlannedSensitivity | SequentialTest | PlannedSlices
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +276,7 @@ class Prepared:
     counting: float = 0.0
     sensitivity: PlannedSensitivity | None = None
     sequential: SequentialTest | None = None
+    slices: PlannedSlices | None = None
 
     @property
     def seconds(self) -> float:
@@ -294,6 +298,7 @@ class Prepared:
             self.fillings,
             self.sensitivity,
             self.sequential,
+            self.slices,
         )
         return [part for part in others if part is not None]
 
@@ -322,7 +327,7 @@ class Prepared:
         planned = [part.plan.chosen.method for part in parts if part is not None]
         if isinstance(self.interval, Inversion):
             planned.append(self.interval.planned.method)
-        return "bounds" in planned
+        return "bounds" in planned or (self.slices is not None and self.slices.brackets)
 
 
 def run_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> TestRecord:
@@ -370,6 +375,15 @@ def prepare(
     warned = data_warnings(replace(data, pairing=as_sent), spec)
     sensitivity = None if options.power is None else _planned_sensitivity(test, options, budget)
     sequential = None if options.sequential is None else _sequential(test, options, fillings, given)
+    slices = None
+    if data.pairing.slices is not None:
+        refuse_for_slices(options, gaps=fillings is not None)
+        alone = replace(options, pmf="none", exact_fraction=False, confidence_level=None, power=None)
+        slices = planned_slices(
+            data,
+            options.alpha,
+            lambda name, n, items: SliceTest(name, n, planned_test(items, spec, alone, budget)),
+        )
     return Prepared(
         given,
         given_spec,
@@ -383,6 +397,7 @@ def prepare(
         counting,
         sensitivity,
         sequential,
+        slices,
     )
 
 
@@ -476,6 +491,7 @@ def finish(prepared: Prepared) -> TestRecord:
         missing, certain = prepared.fillings.solve(options)
     if prepared.sequential is not None:
         certain = prepared.sequential.rejects(options.alpha)
+    slices = None if prepared.slices is None else prepared.slices.solve()
     return TestRecord(
         id=f"t_{request_digest(prepared.data, prepared.spec, options, ALGORITHM_VERSION, changed)}",
         p_value=answer.p_value,
@@ -504,6 +520,7 @@ def finish(prepared: Prepared) -> TestRecord:
             *(() if missing is None else (missing_warning(missing, result.items.n, options.alpha),)),
             *(WarningRecord(warning.code, warning.detail) for warning in prepared.data_warnings),
             *warnings_of(options, result, item_level, exact=exact),
+            *(() if slices is None else slices.warnings),
             *(() if prepared.dust is None else (prepared.dust.warning(),)),
             *(WarningRecord(code, detail) for code, detail in interval.warnings),
         ),
@@ -511,6 +528,7 @@ def finish(prepared: Prepared) -> TestRecord:
         pairing=pairing_record(prepared.data.pairing),
         item_level=item_level,
         missing=missing,
+        slices=None if slices is None else slices.record,
         repeats=repeats_record(prepared.data, prepared.spec),
         correction=correction_record(prepared.test.problem),
         confidence_interval=interval.interval,

@@ -267,6 +267,25 @@ def reason(
     return " ".join(sentences)
 
 
+def slices_reason(
+    terms: GateTerms, judgement: Judgement, worst: str, family: str | None, words: Words
+) -> str:
+    """What the smallest p-value of the slices says."""
+    named = short(worst).replace('"', "'")
+    outcome = f"no slice is significantly worse than {words['baseline']}{words['by']}"
+    if judgement.finding == "shown":
+        outcome = f'the slice "{named}" is significantly worse than {words["baseline"]}{words["by"]}'
+    if judgement.finding == "bounds_straddle":
+        outcome = "undecided"
+    if judgement.finding in {"unattainable", "not_known"}:
+        outcome += (
+            ", which too few items differ to show"
+            if judgement.finding == "unattainable"
+            else ", as far as is known"
+        )
+    return f"Slices: {_comparison(terms, judgement, family)}: {outcome}."
+
+
 def _different(terms: GateTerms, judgement: Judgement, family: str | None, words: Words) -> str:
     """That a difference of at least the margin is shown, by the p-value of that and not of equivalence."""
     equivalence = judgement.decision.equivalence

@@ -420,7 +420,9 @@ def numbered(keys: Iterable[Any]) -> tuple[NDArray[np.int64], int]:
 Place = Callable[[str, int | None, Sequence[str]], str]
 # A value for each item, by position or by id.
 OfItems = Sequence[Any] | Mapping[str, Any] | None
-COLUMNS = frozenset({"stay", "swap", "gold", "u", "v", "ids", "clusters", "weights", "groups", "event"})
+COLUMNS = frozenset(
+    {"stay", "swap", "gold", "u", "v", "ids", "clusters", "weights", "groups", "event", "slices"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,6 +441,7 @@ class PairedColumns:
     weights: OfItems = None
     groups: OfItems = None
     event: OfItems = None
+    slices: OfItems = None
     distinct: bool = False  # no id repeats
     of_test: bool = False
 

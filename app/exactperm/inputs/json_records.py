@@ -7,6 +7,7 @@ rows become fields with dotted paths, `scores.Factuality`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -376,6 +377,19 @@ def value_of(value: Any, number_reader: NumberReader, pointer: str) -> Value:
     return tuple(numbers) or None
 
 
+SLICES = "slices"  # the name of an item's slices in what describes it
+
+
+def labels_in_cell(text: Any) -> Any:
+    """The slices in a cell of a table: a text, or a JSON list of several."""
+    if not isinstance(text, str) or not text.lstrip().startswith("["):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 def cluster_of(
     name: str | None, source: Source, path: str, record: dict[str, Any], *places: str
 ) -> str | None:
@@ -391,6 +405,17 @@ def cluster_of(
     where = ", ".join(place or "the record" for place in places)
     detail = f"there is no text or integer {quoted(name)} in {where}, which clusters need."
     raise source.refused(path, "no_cluster", detail, *places[0].split("."), name)
+
+
+def slices_in(name: str | None, record: dict[str, Any], *places: str) -> dict[str, Any]:
+    """What the first of these dotted places of a record says of its slices, by `SLICES`; empty where no name is given."""
+    for place in places if name is not None else ():
+        holder: Any = record
+        for part in filter(None, place.split(".")):
+            holder = holder.get(part) if isinstance(holder, dict) else None
+        if isinstance(holder, dict) and name in holder:
+            return {SLICES: holder[name]}
+    return {} if name is None else {SLICES: None}
 
 
 def key_of(value: Any, source: Source, path: str, name: str) -> str:

@@ -41,6 +41,11 @@ READER_OPTIONS = (
         "task (the default) or item.",
     ),
     ReaderOption(
+        "slices", "Slices",
+        "What says which slice an item is in (its language, its topic): a column, a field or a metadata key; a cell may hold a JSON "
+        "list of several. Each slice is tested by itself. With a file for each task: task.",
+    ),
+    ReaderOption(
         "on_missing", "Items only one system has", "Items that only one system has.",
         {
             "error": "Refuse, and name them", "drop": "Leave them out, and count them",

@@ -271,6 +271,7 @@ class ReaderOptions:
     correction: str = AUTO_SHARE  # lambda of labels: a number, or auto
     groups: str | None = None  # a column; for mt-metrics-eval segment, system or none
     clusters: str | None = None  # document, call, or a column, field or metadata key
+    slices: str | None = None  # a column, field or metadata key
     on_missing: OnMissingOutcome = "error"
     on_mismatch: Literal["error", "drop", "keep"] = "error"
     missing_range: str | None = None  # the range of missing outcomes, with on_missing bounds: "0,1"
@@ -363,7 +364,7 @@ class ReaderOptions:
 
 COLUMN_OPTIONS = (
     "id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "metric", "gold_column",
-    "event_column", "groups", *CORRECTIONS,
+    "event_column", "groups", "slices", *CORRECTIONS,
 )  # fmt: skip
 OPTION_NAMES = tuple(field.name for field in fields(ReaderOptions) if not field.name.startswith("max_"))
 _DEFAULTS = ReaderOptions()

@@ -74,6 +74,7 @@ class Places:
     key: Key
     cluster: str | None = None
     weight: str | None = None
+    slices: str | None = None
 
 
 class Cells(Sequence[str]):
@@ -128,6 +129,11 @@ class Side:
 def cluster_of(frame: Frame, options: ReaderOptions) -> str | None:
     """The column of clusters."""
     return frame.chosen("clusters", options.clusters, names.CLUSTER)
+
+
+def slices_of(frame: Frame, options: ReaderOptions) -> str | None:
+    """The column of slices, of which there is none without the option."""
+    return None if options.slices is None else frame.chosen("slices", options.slices)
 
 
 def weight_of(frame: Frame, options: ReaderOptions) -> str | None:
@@ -561,7 +567,7 @@ def note_index(frame: Frame, key: Key, notes: list[str]) -> None:
 def others_of(frame: Frame, options: ReaderOptions, key: Sequence[str] = (), *, least: int = 1) -> list[str]:
     """The columns that may hold scores, by names and values: those without another role; at least `least` are needed."""
     named = {
-        *key, cluster_of(frame, options), weight_of(frame, options), system_of(frame, options), frame.index, *beside_of(frame, options),
+        *key, cluster_of(frame, options), slices_of(frame, options), weight_of(frame, options), system_of(frame, options), frame.index, *beside_of(frame, options),
     }  # fmt: skip
     if options.id_column is not None:
         with suppress(InvalidTest):  # only the other file has it; `keys_of` refuses it if neither does

@@ -45,6 +45,7 @@ from ..inputs.quoting import quoted
 from ..inputs.reader import Finding, Kind, Reading, UploadedFile
 from ..reports.representations import BY_NAME
 from ..statistics.catalogue import STATISTICS
+from ..statistics.columns import slices_of
 from ..statistics.corpus import counting_seconds
 from ..statistics.effects import weights_of
 from ..statistics.names import of_kind
@@ -56,6 +57,7 @@ from ..statistics.paired import (
     Predictions,
     Scores,
     Segments,
+    Slices,
     StatisticSpec,
     Weights,
     kind_of,
@@ -152,6 +154,15 @@ def weights_for(given: Any, items: Items) -> Weights | None:
         return weights_of(values)
     except InvalidTest as error:
         raise located(error, lambda pointer: place(int(pointer[1:])) if pointer else "/weights") from None
+
+
+def slices_for(given: Any, items: Items) -> Slices:
+    """The slices of each item, from a list or an object by id; raises InvalidTest at `/slices/17`, `/slices/q17`."""
+    values, place = items.of(given, "slices")
+    try:
+        return slices_of(values.tolist() if isinstance(values, np.ndarray) else values)
+    except InvalidTest as error:
+        raise located(error, lambda pointer: place(int(pointer[1:]))) from None
 
 
 def events_for(given: Any, items: Items) -> NDArray[np.bool_] | None:
@@ -446,7 +457,7 @@ def paired(request: AnyRequest, limits: Limits) -> tuple[Paired, PointerMap]:
         raise InvalidTest.at("/missing_range", "redundant", detail)
     members = vars(request)
     systems = {name: members[name] for name in ("stay", "swap", "u", "v") if members.get(name) is not None}
-    names = ("gold", "ids", "clusters", "weights", "groups", "event")
+    names = ("gold", "ids", "clusters", "weights", "groups", "event", "slices")
     of_items: dict[str, Any] = {name: members.get(name) for name in names}
     for name in ("gold", *systems):
         column = members.get(name)
@@ -502,6 +513,8 @@ def _correction(request: ScoresRequest, items: Items, n: int) -> Correction | No
 
 def _data(request: AnyRequest, values: Mapping[str, Any], aligned: Aligned) -> Paired:
     pairing, items, gaps = aligned.pairing, aligned.items, aligned.lacking
+    if request.slices is not None:
+        pairing = replace(pairing, slices=slices_for(request.slices, items))
     if isinstance(request, ScoresRequest):
         if request.on_missing == BOUNDS:
             # Nothing was left out: the answer has the missing outcomes separately.

@@ -152,7 +152,7 @@ def timeout_of_query(query: Query) -> float | None:
 # Maps of pointers into a request to pointers into the client's body, query or form
 
 
-FIELD = {"ids": "id", "clusters": "cluster", "weights": "weight", "groups": "group"}
+FIELD = {"ids": "id", "clusters": "cluster", "weights": "weight", "groups": "group", "slices": "slice"}
 # Options that are JSON objects in one parameter.
 OBJECTS = frozenset({"sequential"})
 NAME_PARAMETERS = {role: name for name, role in NAMES.items()}

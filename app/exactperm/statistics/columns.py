@@ -35,6 +35,7 @@ from .paired import (
     Pairing,
     Repeated,
     Scores,
+    Slices,
     StatisticSpec,
     Weights,
     lengths_of,
@@ -107,7 +108,47 @@ def taken_pairing(pairing: Pairing, items: Integers) -> Pairing:
     if pairing.clusters is not None:
         clusters = first_seen(pairing.clusters[items])
         n_clusters = int(clusters.max(initial=-1)) + 1
-    return replace(pairing, clusters=clusters, n_clusters=n_clusters, ids=taken(pairing.ids, items))
+    slices = pairing.slices and replace(pairing.slices, codes=taken(pairing.slices.codes, items))
+    ids = taken(pairing.ids, items)
+    return replace(pairing, clusters=clusters, n_clusters=n_clusters, ids=ids, slices=slices)
+
+
+def slices_of(labels: Sequence[Any]) -> Slices:
+    """Read the label of each item, or its list of labels, none of some; raises InvalidTest with the item as the pointer."""
+    known: dict[str, tuple[str, ...]] = {}
+    listed = []
+    for index, label in enumerate(labels):
+        names_of = known.get(label) if type(label) is str else None
+        if names_of is None:
+            names_of = _names_of(label, index)
+            if type(label) is str:
+                known[label] = names_of
+        listed.append(names_of)
+    names = tuple(sorted({name for each in listed for name in each}))
+    code = {name: place for place, name in enumerate(names)}
+    lengths = np.fromiter(map(len, listed), dtype=np.int64, count=len(listed))
+    codes = np.fromiter(
+        map(code.__getitem__, chain.from_iterable(listed)), dtype=np.int64, count=int(lengths.sum())
+    )
+    return Slices(names, Repeated(codes, lengths))
+
+
+_MOST_LABEL_CHARS = 200
+
+
+def _names_of(label: Any, index: int) -> tuple[str, ...]:
+    """The different names of an item's slices; none are blank."""
+    names = []
+    for one in label if isinstance(label, list) else [label]:
+        name = str(one).lower() if isinstance(one, bool) else "" if one is None else str(one).strip()
+        if not isinstance(one, str | int | None) or len(name) > _MOST_LABEL_CHARS:
+            detail = (
+                f"A slice is a text of at most {_MOST_LABEL_CHARS} characters, an integer, true or false. An item may have a "
+                "list of them, or null."
+            )
+            raise InvalidTest.at(f"/{index}", "not_a_slice", detail)
+        names += [name] if name else []
+    return tuple(dict.fromkeys(names))
 
 
 def order_of_ids(ids: Sequence[str | int] | None) -> Integers | None:
@@ -143,19 +184,24 @@ def in_order_of_ids(data: Paired) -> Paired:
     order = order_of_ids(data.pairing.ids)
     if order is None:
         return data
-    changed: dict[str, Any] = {"pairing": taken_pairing(data.pairing, order)}
+    return taken_items(data, order)
+
+
+def taken_items(data: Paired, items: Integers) -> Paired:
+    """Select the items at these positions, in their order: all of them where outcomes are missing."""
+    changed: dict[str, Any] = {"pairing": taken_pairing(data.pairing, items)}
     for name in (column.name for column in fields(data) if column.name != "pairing"):
         value = getattr(data, name)
         if isinstance(value, Gaps):
             # Complete items come first.
             if value.clusters is not None:
-                clusters = np.concatenate([value.clusters[order], value.clusters[len(order) :]])
+                clusters = np.concatenate([value.clusters[items], value.clusters[len(items) :]])
                 value = replace(value, clusters=first_seen(clusters))
             changed[name] = value
         elif isinstance(value, Correction):
-            changed[name] = taken_correction(value, order)
+            changed[name] = taken_correction(value, items)
         else:
-            moved: Any = taken_weights(value, order) if isinstance(value, Weights) else taken(value, order)
+            moved: Any = taken_weights(value, items) if isinstance(value, Weights) else taken(value, items)
             changed[name] = first_seen(moved) if name == "groups" and moved is not None else moved
     return replace(data, **changed)
 

@@ -19,13 +19,26 @@ Item = Label | Sequence[Label]
 
 
 @dataclass(frozen=True, slots=True)
+class Slices:
+    """The slices that each item is in: `names` by code point, and of each item the codes of its slices, none of some."""
+
+    names: tuple[str, ...]
+    codes: Repeated
+
+    def labels(self) -> list[list[str]]:
+        """The names of the slices of each item."""
+        ends = np.cumsum(self.codes.lengths)[:-1]
+        return [[self.names[code] for code in own.tolist()] for own in np.split(self.codes.values, ends)]
+
+
+@dataclass(frozen=True, slots=True)
 class Pairing:
     """How items were matched, and which of them swap together.
 
     `clusters` holds one code per item, 0..n_clusters-1, in order of first appearance; None when every item swaps by
     itself. `matched`, `only_u` and `only_v` count ids when the pairing was by id. `largest` is the length of the
     largest column before items were left out, where some may have been. `ids` are the items' ids in their order, where
-    they have any: a reference to the reader's data, never part of the test.
+    they have any: a reference to the reader's data, never part of the test. `slices` are tests beside that of all items.
     """
 
     clusters: NDArray[np.int64] | None = None
@@ -36,6 +49,7 @@ class Pairing:
     only_v: int = 0
     largest: int | None = None
     ids: Sequence[str | int] | None = None
+    slices: Slices | None = None
 
 
 @dataclass(frozen=True, slots=True)

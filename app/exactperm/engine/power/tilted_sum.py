@@ -266,12 +266,25 @@ def rejection(form: CanonicalForm, test: LevelTest) -> Rejection | None:
 
     Compared exactly where that is cheap, else by an upper bound, so that a region is never too large.
     """
-    top = form.range
     if not is_attainable(form, test):
         return None
+    least = _reached_from(form, _critical(form, test))
+    region = _tail(form, least, test)
+    return Rejection(region, least, _probability(form, region))
+
+
+def attained_level(form: CanonicalForm, test: LevelTest) -> float:
+    """The largest p-value of any outcome that is at most alpha, 0 where there is none: the level of `rejection`."""
+    if test.alpha >= 1.0:
+        return 1.0
+    return _probability(form, _tail(form, _critical(form, test), test)) if is_attainable(form, test) else 0.0
+
+
+def _critical(form: CanonicalForm, test: LevelTest) -> int:
+    """The least number whose tail's p-value is at most alpha; T may not have it as a value."""
     # About the middle the p-value is 1 of two tails, and 1/2 and more of one.
-    low = top // 2 - 1 if test.two_sided or test.alpha < 0.5 else -1
-    high, guess, step = top, _normal_quantile(form, test), 1
+    low = form.range // 2 - 1 if test.two_sided or test.alpha < 0.5 else -1
+    high, guess, step = form.range, _normal_quantile(form, test), 1
     while low < guess < high:
         # Outwards from the guess until both ends are known.
         if _rejects(form, test, guess):
@@ -282,9 +295,7 @@ def rejection(form: CanonicalForm, test: LevelTest) -> Rejection | None:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _rejects(form, test, middle) else (middle, high)
-    least = _reached_from(form, high)
-    region = _tail(form, least, test)
-    return Rejection(region, least, _probability(form, region))
+    return high
 
 
 def is_attainable(form: CanonicalForm, test: LevelTest) -> bool:

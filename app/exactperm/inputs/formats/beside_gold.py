@@ -19,11 +19,13 @@ import numpy as np
 
 from ...answers.reading import LeftOut, Remark
 from ...errors import InvalidTest
+from ...statistics.columns import slices_of
 from ...statistics.paired import Predictions, StatisticSpec
 from .. import names
 from ..alignment import BOUNDS, GOLD, MENDED, Gapped, PairedColumns, RawColumn, in_files, system_pointer
 from ..format import Format
 from ..frame import Frame, named
+from ..json_records import labels_in_cell
 from ..names import find, is_one_of
 from ..number_text import NumberReader
 from ..quoting import quoted
@@ -71,21 +73,26 @@ class Columns:
         self.data, self.outputs = data, outputs
         self.gold = data.chosen("gold_column", options.gold_column, outputs.gold) if has_gold else None
         self.cluster, self.group, self.event = column("clusters", options.clusters, names.CLUSTER), None, None
+        self.slice = column("slices", options.slices, ())
         if outputs is SCORES:
             self.group = column("groups", options.groups, names.GROUP)
             self.event = column("event_column", options.event_column, names.EVENT)
-        taken = {self.gold, self.cluster, self.group, self.event}
+        taken = {self.gold, self.cluster, self.group, self.event, self.slice}
         index = [name for name in data.names if is_one_of(name, names.INDEX) and name != data.index]
         usual = {*others_of(data, options, least=3), *index, *(data.find((name,)) for name in chosen)}
         self.others = [name for name in data.names if name in usual - taken]
 
     def side(self, systems: Collection[str]) -> Side:
         """The rows of the frame; columns of gold and systems are not keys."""
-        return Side(self.data, frozenset((self.gold, self.cluster, self.group, self.event, *systems)))
+        return Side(
+            self.data, frozenset((self.gold, self.cluster, self.group, self.event, self.slice, *systems))
+        )
 
     def of_rows(self, what: str) -> list[Any] | None:
-        """The cluster, group or event of each row."""
+        """The cluster, group, event or slice of each row."""
         name = getattr(self, what)
+        if what == "slice" and name is not None:
+            return list(map(labels_in_cell, self.data.column(name)))
         return None if name is None else self.data.events(name) if what == "event" else self.data.keys(name)
 
     def needed_gold(self, options: ReaderOptions, why: str = "", code: str | None = None) -> str:
@@ -340,7 +347,7 @@ def _reading(
         truth = _merged_gold(golds, truth, values["gold1"], dropped=options.on_missing != "error")
     predictions = predictions_by_id(
         truth, values["u"], values["v"], options.on_missing, notes, groups=_of_items(golds, "group"),
-        clusters=_of_items(golds, "cluster"), events=_of_items(golds, "event"), are_labels=outputs is LABELS,
+        clusters=_of_items(golds, "cluster"), events=_of_items(golds, "event"), slices=_of_items(golds, "slice"), are_labels=outputs is LABELS,
     )  # fmt: skip
     for role, own in systems.items() if systems["u"].of is not systems["v"].of else ():
         notes.append(Remark(role, f"the {outputs.what} of an item is its {quoted(own.name)}."))
@@ -363,7 +370,7 @@ def _merged_gold(
 
 
 def _of_items(golds: Sequence[Column], what: str) -> Any:
-    """The cluster, group or event of each item, by id or by order; files with gold must agree."""
+    """The cluster, group, event or slice of each item, by id or by order; files with gold must agree."""
     columns = [own.of.of_rows(what) for own in golds]
     if all(values is None for values in columns):
         return None
@@ -402,7 +409,7 @@ def _raw_column(outputs: ValuesById, role: str, on_missing: OnMissingOutcome, no
 
 def predictions_by_id(
     gold: ValuesById, u: ValuesById, v: ValuesById, on_missing: OnMissingOutcome, notes: list[Any], *, groups: Any = None,
-    clusters: Any = None, events: Any = None, are_labels: bool = False,
+    clusters: Any = None, events: Any = None, slices: Any = None, are_labels: bool = False,
 ) -> Predictions:  # fmt: skip
     """Gold and the outputs of both systems, in the order of gold; groups, clusters and events are by id or by order. Raises InvalidTest."""
     if on_missing == BOUNDS:
@@ -423,6 +430,8 @@ def predictions_by_id(
     pairing = aligned.pairing
     if pairing.matched is not None:
         pairing = replace(pairing, largest=max(len(side.values) for side in (u, v)))
+    if slices is not None:
+        pairing = replace(pairing, slices=slices_of(aligned.items.of(slices, "slices")[0]))
     event = None if events is None else np.array(aligned.items.of(events, "event")[0], dtype=bool)
     return Predictions(
         columns[0], columns[1], columns[2], pairing, aligned.items.codes(groups, "groups")[0], event
@@ -430,7 +439,7 @@ def predictions_by_id(
 
 
 USES = frozenset((
-    "clusters", "delimiter", "gold_column", "id_column", "metric", "on_missing", "score_column", "system_u", "system_v",
+    "clusters", "delimiter", "gold_column", "id_column", "metric", "on_missing", "score_column", "slices", "system_u", "system_v",
 ))  # fmt: skip
 OF_LABELS = Format(
     "labels", read, ROLES, USES,

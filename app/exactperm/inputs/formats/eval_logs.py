@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from ...answers.reading import Remark
 from ...errors import InvalidTest
 from ..format import FirstLook
-from ..json_records import cluster_of, key_of, lines_of, read_records
+from ..json_records import cluster_of, key_of, lines_of, read_records, slices_in
 from ..quoting import escaped, quoted
 from ..reader import Finding, ReaderOptions, Source, choose, only_or_chosen
 from . import shapes
@@ -240,7 +240,7 @@ def _eee(source: Source, options: ReaderOptions, notes: list[Any], files: Files)
             key_of(value.get("sample_id"), source, path, "sample_id"), {metric: numbers.get(metric)}, path, "evaluation",
             cluster=cluster_of(options.clusters, source, path, value, "metadata"),
             same={"sample_hash": (value.get("sample_hash"), f"{path}/sample_hash")},
-            context={name: inner_object(value, "input").get(name) for name in ("raw", "reference")},
+            context={name: inner_object(value, "input").get(name) for name in ("raw", "reference")} | slices_in(options.slices, value, "metadata"),
         ))  # fmt: skip
     said = f"The number is evaluation.{metric}; whether lower is better is in the aggregate file, not in this one."
     return Rows(source, rows, models[0], metric, measured=metric, task=task, notes=(said,))
@@ -338,7 +338,7 @@ def _promptfoo(source: Source, options: ReaderOptions, notes: list[Any], files: 
         rows.append(Row(
             key, {**named, **numbers}, path, system=title,
             cluster=cluster_of(options.clusters, source, path, row, "vars", "testCase.metadata", "metadata"),
-            context={"assert": case.get("assert") or None}, run=run if type(run) is int else None,
+            context={"assert": case.get("assert") or None} | slices_in(options.slices, row, "vars", "testCase.metadata", "metadata"), run=run if type(run) is int else None,
             places={name: f"{path}/namedScores/{escaped(name)}" for name in named if name not in numbers},
         ))  # fmt: skip
     providers = Counter(each.name for each in systems.values())
@@ -448,7 +448,7 @@ def _first_times(u: Rows, v: Rows, systems: Sequence[SystemOutputs], notes: list
 
 
 LOGS = (
-    Shape("every-eval-ever", "Every Eval Ever, instance level", lambda look: {"evaluation", "sample_id"} <= (look.record or {}).keys(), _eee, uses=shapes.DESCRIBED | {"task", "clusters"}, aliases=("eee",)),
+    Shape("every-eval-ever", "Every Eval Ever, instance level", lambda look: {"evaluation", "sample_id"} <= (look.record or {}).keys(), _eee, uses=shapes.DESCRIBED | {"task", "clusters", "slices"}, aliases=("eee",)),
     Shape("helm", "HELM, per_instance_stats.json of a run", _is_helm, _helm, uses=USES | {"filter"}, aliases=("per_instance_stats",)),
     Shape("lighteval", "lighteval, details of a task: parquet or JSON lines", _is_lighteval, _lighteval),
     Shape("openai-evals", "OpenAI evals, the log of a run", _is_oaieval, _oaieval, uses=shapes.DESCRIBED | {"allow_incomplete"}, aliases=("oaieval",)),
@@ -464,5 +464,5 @@ LOGS = (
         "hyperfine", "hyperfine --export-json", has("results", "command", "mean"),
         _benchmarks("results", "", TIMES, (*NUMBERS, "user", "system")), uses=USES, join=_first_times,
     ),
-    Shape("promptfoo", "promptfoo eval -o results.json", _is_promptfoo, _promptfoo, shapes.PAIR_ROLES, shapes.PAIR_OPTIONS | {"clusters", "on_mismatch"}),
+    Shape("promptfoo", "promptfoo eval -o results.json", _is_promptfoo, _promptfoo, shapes.PAIR_ROLES, shapes.PAIR_OPTIONS | {"clusters", "on_mismatch", "slices"}),
 )  # fmt: skip

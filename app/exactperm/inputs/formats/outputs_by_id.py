@@ -11,12 +11,13 @@ import numpy as np
 
 from ...answers.reading import LeftOut, Read
 from ...errors import Choice, Flaw, InvalidTest, relocated
-from ...statistics.columns import taken, unequal_runs
+from ...statistics.columns import slices_of, taken, unequal_runs
 from ...statistics.effects import weights_of
-from ...statistics.paired import Column, Correction, Counts, Repeated, Scores, StatisticSpec
+from ...statistics.paired import Column, Correction, Counts, Repeated, Scores, Slices, StatisticSpec
 from .. import columns
 from ..alignment import BOUNDS, DROP, NAMED_IDS, Aligned, ById, PairedColumns, Positions, in_files
 from ..beside import LABELS, Placed, covariates_of, labels_of
+from ..json_records import SLICES
 from ..number_text import NumberReader
 from ..quoting import quoted
 from ..reader import Finding, OnMissingOutcome, ReaderOptions, Reading, Source, in_words, no_bounds
@@ -329,6 +330,8 @@ def scores_reading(
     if counted and options.on_missing == BOUNDS:
         raise no_bounds()
     values, aligned = _aligned(u, v, options.on_missing, notes, clustered=clustered)
+    if options.slices is not None:
+        aligned = replace(aligned, pairing=replace(aligned.pairing, slices=_slices_of(u, v, aligned)))
     if counted:
         named = [
             {name: _numbers([row[at] for row in own], side) for at, name in enumerate(counted)}
@@ -380,6 +383,15 @@ def _correction(
         f"People judged {int(found.labelled.sum()):,} of {len(ids):,} items ({options.label_column[:80]})."
     )
     return found
+
+
+def _slices_of(u: SystemOutputs, v: SystemOutputs, aligned: Aligned) -> Slices:
+    """The slices of the items that are compared, as one of the systems has them; raises InvalidTest at its record."""
+    system = u if SLICES in u.context else v
+    labels = system.context.get(SLICES) or [None] * len(system)
+    rows = [system.index[str(key)] for key in aligned.pairing.ids or ()]
+    with relocated(lambda pointer: system.pointer(rows[int(pointer[1:])])):
+        return slices_of([labels[row] for row in rows])
 
 
 def column_of(values: Any, role: str) -> Column | Repeated:

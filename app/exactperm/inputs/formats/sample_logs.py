@@ -24,7 +24,7 @@ from ...statistics.paired import StatisticSpec
 from .. import json_text
 from ..encodings import Archive
 from ..format import FirstLook, Format, Sign
-from ..json_records import cluster_of, key_of, lines_of
+from ..json_records import cluster_of, key_of, lines_of, slices_in
 from ..number_text import Number, NumberReader, parsed
 from ..quoting import escaped, quoted
 from ..reader import ZIP_MAGIC, ReaderOptions, Reading, Source, choose, only_or_chosen, parsed_once
@@ -85,7 +85,9 @@ def _inspect_rows(source: Source, options: ReaderOptions, notes: list[Any], file
         if options.reduce_epochs == "none":
             key, cluster = f"{key} epoch {epoch}", cluster or key
         number, place = _number(source, path, value, scorer, options)
-        context = {name: value.get(name) for name in ("input", "target")}
+        context = {name: value.get(name) for name in ("input", "target")} | slices_in(
+            options.slices, value, "metadata"
+        )
         places = {metric: place}
         rows.append(
             Row(key, {metric: number}, path, cluster=cluster, places=places, run=epoch, context=context)
@@ -185,7 +187,7 @@ def is_read(name: str, names: Collection[str]) -> bool:
 INSPECT = Shape(
     "inspect", "Inspect logs, .json and .eval",
     lambda look: look.is_archive or (isinstance(look.document.get("eval"), dict) and "status" in look.document), _inspect_rows,
-    uses=DESCRIBED | {"scorer", "reduce_epochs", "allow_incomplete", "clusters"}, zero=True,
+    uses=DESCRIBED | {"scorer", "reduce_epochs", "allow_incomplete", "clusters", "slices"}, zero=True,
 )  # fmt: skip
 
 
@@ -272,7 +274,7 @@ def _rows(source: Source, role: str, options: ReaderOptions, notes: list[Any]) -
     rows = [
         Row(
             key_of(value["doc_id"], source, path, "doc_id"), value, path, runs=len(own) if isinstance(own, list) else 1,
-            cluster=cluster_of(options.clusters, source, path, value, "", "doc"), context={name: value.get(name) for name in described},
+            cluster=cluster_of(options.clusters, source, path, value, "", "doc"), context={name: value.get(name) for name in described} | slices_in(options.slices, value, "", "doc"),
             same={name: (value.get(name), f"{path}/{name}") for name in ("doc_hash", "target_hash")},
         )
         for (path, value), own in zip(records, answers, strict=True)
@@ -387,7 +389,7 @@ def _sign(look: FirstLook) -> Sign:
 
 
 LM_EVAL = Format(
-    "lm-eval", read, ("u", "v", "file"), DESCRIBED | {"filter", "filter_u", "filter_v", "metric_u", "metric_v", "clusters"},
+    "lm-eval", read, ("u", "v", "file"), DESCRIBED | {"filter", "filter_u", "filter_v", "metric_u", "metric_v", "clusters", "slices"},
     "lm-evaluation-harness --log_samples", kinds=("scores",), aliases=("lm-eval-harness", "lm-evaluation-harness"),
     sign=_sign,
 )  # fmt: skip

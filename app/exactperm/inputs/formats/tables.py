@@ -17,7 +17,7 @@ import numpy as np
 
 from ...answers.reading import Read, Remark
 from ...errors import InvalidTest, choices_of, marked, relocated
-from ...statistics.columns import taken
+from ...statistics.columns import slices_of, taken
 from ...statistics.paired import Column, Counts, Repeated, Scores, StatisticSpec
 from .. import columns, delimited, outcomes, roles
 from ..alignment import Positions, align, numbered
@@ -25,7 +25,7 @@ from ..columns import whole
 from ..delimited import HEADERLESS_COUNTS, is_quoted
 from ..format import FirstLook, Format, Sign
 from ..frame import NO_HEADER, Frame, Rows, frame_of, taken_rows
-from ..json_records import holds_table
+from ..json_records import SLICES, holds_table, labels_in_cell
 from ..names import RUN, SCORE, folded, is_one_of
 from ..number_text import NumberReader, Value, are_data, is_missing, is_numeric
 from ..outcomes import MOST_METRICS, refuse_summaries
@@ -38,8 +38,8 @@ from .roles import Measured, Systems, both, by_names, is_context, measured, metr
 ROLES = ("u", "v", "file")
 JSON_LINES = "jsonl"
 USES = frozenset((
-    "id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "on_missing", "missing_range", "decimals",
-    "metric", "on_mismatch", "label_column", "covariates", "correction",
+    "id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "slices", "on_missing", "missing_range",
+    "decimals", "metric", "on_mismatch", "label_column", "covariates", "correction",
 ))  # fmt: skip
 OF_RECORDS = USES | {"path"}
 OF_TABLES = USES | {"delimiter", "decimal"}
@@ -159,6 +159,9 @@ def outputs_of(
         for name in (frame.names if frame.has_header else ())
         if is_context(name) and name not in (*scores, places.cluster, places.weight, *key.columns)
     }
+    if places.slices is not None:
+        labels = taken_rows(frame.column(places.slices), own)
+        context[SLICES] = list(map(labels_in_cell, labels)) if frame.is_table else labels
     nothing: list[str | None] = [None] * len(ids)
     systems = [
         SystemOutputs(
@@ -352,7 +355,7 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
     if readers[0].percent != readers[1].percent:
         detail = "Only one of the files has percent signs in its scores: write both in the same way."
         raise InvalidTest.at(frames[1].place(0, columns[1][0]), "percent_mismatch", detail)
-    others = (roles.cluster_of,) if counted else (roles.cluster_of, roles.weight_of, roles.system_of)
+    others = (roles.cluster_of, roles.slices_of, *(() if counted else (roles.weight_of, roles.system_of)))
     sides = [
         Side(
             frame, frozenset((*own, *(of(frame, options) for of in others), *roles.beside_of(frame, options)))
@@ -372,10 +375,11 @@ def _two_files(frames: Sequence[Frame], options: ReaderOptions, notes: list[Any]
     systems, of_rows = [], list[Places]()
     for frame, key, cluster, own, reader in zip(frames, keys, clusters, columns, readers, strict=True):
         roles.note_index(frame, key, notes)
+        labels = roles.slices_of(frame, options)
         places = (
-            Places(Key(key.columns), cluster)
+            Places(Key(key.columns), cluster, None, labels)
             if counted
-            else Places(key, cluster, roles.weight_of(frame, options))
+            else Places(key, cluster, roles.weight_of(frame, options), labels)
         )
         (outputs,) = outputs_of(frame, own[:1], places, reader)
         of_rows.append(places)
@@ -456,17 +460,18 @@ def of_outcomes(frame: Frame, options: ReaderOptions, notes: list[str]) -> Frame
 def _wide(frame: Frame, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
     frame = of_outcomes(frame, options, notes)
     cluster, weight = roles.cluster_of(frame, options), roles.weight_of(frame, options)
+    labels = roles.slices_of(frame, options)
     # Columns that are systems, whatever their names.
     chosen = [name for name in (options.system_u, options.system_v, "u", "v") if name is not None]
     taken = frozenset(
-        (cluster, weight, *(frame.find((name,)) for name in chosen), *roles.beside_of(frame, options))
+        (cluster, weight, labels, *(frame.find((name,)) for name in chosen), *roles.beside_of(frame, options))
     )
     (key,) = roles.keys_of([Side(frame, taken)], options, notes)
     roles.note_index(frame, key, notes)
     systems = _two_columns(frame, options, key, notes)
     names = systems.u, systems.v
     reader = frame.reader_of(names, options, notes)
-    u, v = outputs_of(frame, names, Places(key, cluster, weight), reader)
+    u, v = outputs_of(frame, names, Places(key, cluster, weight, labels), reader)
     said = measured(*names, frame.top, one_table=True, chosen=bool(options.system_u or options.system_v))
     notes += said.notes
     return scores_reading(
@@ -566,11 +571,13 @@ def _long(frame: Frame, system: str, options: ReaderOptions, notes: list[str], f
     chosen = two_systems(list(rows), options, frame.source, notes)
     score = roles.score_of(frame, options)
     cluster, weight = roles.cluster_of(frame, options), roles.weight_of(frame, options)
-    own = rows[chosen.u], rows[chosen.v]
+    own, labels = (rows[chosen.u], rows[chosen.v]), roles.slices_of(frame, options)
     besides = roles.beside_of(frame, options)
-    key = key_of_long(frame, besides | {system, score, cluster, weight}, own, options, notes)
+    key = key_of_long(frame, besides | {system, score, cluster, weight, labels}, own, options, notes)
     reader = frame.reader_of([score], options, notes)
-    (u,), (v,) = (outputs_of(frame, [score], Places(key, cluster, weight), reader, each) for each in own)
+    (u,), (v,) = (
+        outputs_of(frame, [score], Places(key, cluster, weight, labels), reader, each) for each in own
+    )
     others = frame.n - sum(map(len, own))
     if others:
         notes.append(f"{others:,} lines of {len(rows) - 2} other systems were skipped.")
@@ -588,17 +595,17 @@ def _counts(frame: Frame, options: ReaderOptions, notes: list[str], format_: str
         raise InvalidTest.at(
             "/options", "invalid_option", "Counts are used as they are: decimals and systems do not apply."
         )
-    cluster, key = roles.cluster_of(frame, options), Key()
+    cluster, labels, key = roles.cluster_of(frame, options), roles.slices_of(frame, options), Key()
     by_name = {name.lower(): name for name in frame.names}
     if frame.has_header:
         (key,) = roles.keys_of(
-            [Side(frame, frozenset((cluster,)))], replace(options, on_missing="error"), notes
+            [Side(frame, frozenset((cluster, labels)))], replace(options, on_missing="error"), notes
         )
         key = Key(key.columns)
         roles.note_index(frame, key, notes)
     else:
         by_name = dict(zip(HEADERLESS_COUNTS, frame.names, strict=True))
-    known = {*key.columns, cluster, frame.index}
+    known = {*key.columns, cluster, labels, frame.index}
     for name, column in by_name.items():
         other = name[:-2] + ("_v" if name.endswith("_u") else "_u")
         if column not in known and (not name.endswith(("_u", "_v")) or len(name) < 3 or other not in by_name):
@@ -612,6 +619,9 @@ def _counts(frame: Frame, options: ReaderOptions, notes: list[str], format_: str
         raise _twice(frame, ids, rows, key)
     clusters = None if cluster is None else frame.texts(cluster)
     pairing = align({"/u": rows, "/v": rows}, ids=ids, clusters=clusters).pairing
+    if labels is not None:
+        with relocated(lambda pointer: frame.place(int(pointer[1:]), labels)):
+            pairing = replace(pairing, slices=slices_of(list(map(labels_in_cell, frame.column(labels)))))
     notes.append(f"{frame.n:,} items read from {frame.source.label}.")
     spec = next((spec for each, spec in COUNT_STATISTICS if each <= set(names)), StatisticSpec("expression"))
     metric = "wer" if spec.name == "ratio" else None

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...answers.reading import Note, Read, Remark
 from ...errors import InvalidTest, marked, pointer_token, relocated
-from ...statistics.columns import joined
+from ...statistics.columns import joined, slices_of
 from ...statistics.effects import joined_weights
 from ...statistics.paired import Correction, Counts, Gaps, Paired, Pairing, Predictions, Scores, Segments
 from ..alignment import BOUNDS
@@ -128,6 +128,8 @@ def read(files: Files, options: ReaderOptions, read_single: ReadFiles, *, drops:
     own = options if drops else replace(options, on_missing="error", missing_range=None)
     if options.clusters in (ITEM, TASK):
         own = replace(own, clusters=None)
+    if options.slices == TASK:
+        own = replace(own, slices=None)
     way = "; a whole task that is missing has no bounds" if options.on_missing == BOUNDS else ""
     readings, notes = each_task(
         divided, lambda _, of_task: read_single({role: of_task.get(role, file) for role, file in files.items()}, own),
@@ -136,7 +138,10 @@ def read(files: Files, options: ReaderOptions, read_single: ReadFiles, *, drops:
     notes += [
         Remark(role, f"the file {file.name[:80]} goes with every task.") for role, file in alone.items()
     ]
-    return joined_readings(readings, notes, swap=options.clusters)
+    swap, by_task = options.clusters, options.slices == TASK
+    if swap is None and by_task and next(iter(readings.values())).data.pairing.clusters is None:
+        swap = ITEM  # a slice that swaps as a whole has no test
+    return joined_readings(readings, notes, swap, by_task=by_task)
 
 
 def each_task(
@@ -197,7 +202,9 @@ def in_task(task: str, divided: Collection[str]) -> Callable[[str], str]:
     return pointer_map
 
 
-def joined_readings(readings: Mapping[str, Reading], notes: Sequence[Note], swap: str | None) -> Reading:
+def joined_readings(
+    readings: Mapping[str, Reading], notes: Sequence[Note], swap: str | None, *, by_task: bool = False
+) -> Reading:
     """Join the readings of all tasks, `notes` first; clusters are those of the items, else the tasks, unless `swap` decides. Raises InvalidTest."""
     tasks, first = list(readings), next(iter(readings.values()))
     every = list(readings.values())
@@ -216,7 +223,7 @@ def joined_readings(readings: Mapping[str, Reading], notes: Sequence[Note], swap
     if len(names) > 1:
         facts.append("The files of the tasks name different systems, so no names are shown.")
     return replace(
-        first, data=_joined_data({task: reading.data for task, reading in readings.items()}, swap), facts=tuple(facts), names=first.names if len(names) == 1 else None,
+        first, data=_joined_data({task: reading.data for task, reading in readings.items()}, swap, by_task=by_task), facts=tuple(facts), names=first.names if len(names) == 1 else None,
         score_names=first.score_names if len(score_names) == 1 else None, role_question=next((each.role_question for each in every if each.role_question), None),
         direction_question=next((each.direction_question for each in every if each.direction_question), None),
         findings=tuple(finding for each in every for finding in each.findings),
@@ -283,7 +290,7 @@ def _sizes(data: Paired) -> tuple[int, int, int, int]:
     return (len(data.u), 0, 0, 0) if gaps is None else (len(data.u), len(gaps.u), len(gaps.v), gaps.neither)
 
 
-def _joined_data(tasks: Mapping[str, Paired], swap: str | None) -> Paired:
+def _joined_data(tasks: Mapping[str, Paired], swap: str | None, *, by_task: bool) -> Paired:
     """Concatenate the data of all tasks."""
     parts: list[Any] = list(tasks.values())
     names = [name for name in ("u", "v", "gold", "references") if hasattr(parts[0], name)]
@@ -292,7 +299,7 @@ def _joined_data(tasks: Mapping[str, Paired], swap: str | None) -> Paired:
         columns["weights"] = joined_weights([(part.weights, len(part.u)) for part in parts])
         columns["gaps"] = _gaps(parts, swap)
         columns["correction"] = _correction([part.correction for part in parts])
-    return type(parts[0])(**columns, pairing=_pairing(tasks, swap))  # type: ignore[no-any-return]
+    return type(parts[0])(**columns, pairing=_pairing(tasks, swap, by_task=by_task))  # type: ignore[no-any-return]
 
 
 def _correction(parts: Sequence[Any]) -> Correction | None:
@@ -314,15 +321,18 @@ def _column(parts: Sequence[Any], name: str) -> Any:
     return joined([getattr(part, name) for part in parts], refusal)
 
 
-def _pairing(tasks: Mapping[str, Paired], swap: str | None) -> Pairing:
+def _pairing(tasks: Mapping[str, Paired], swap: str | None, *, by_task: bool) -> Pairing:
     parts, sizes = zip(*((data.pairing, _sizes(data)[0]) for data in tasks.values()), strict=True)
     matched = [part.matched for part in parts]
     codes, n_clusters = _clusters(parts, sizes, swap)
     ids = None
     if all(part.ids is not None for part in parts):
         ids = [f"{task}/{key}" for task, part in zip(tasks, parts, strict=True) for key in part.ids or ()]
+    labels: list[Any] = []
+    for task, part, size in zip(tasks, parts, sizes, strict=True):
+        labels += [task] * size if by_task else [] if part.slices is None else part.slices.labels()
     return Pairing(
-        codes, n_clusters, by_id=all(part.by_id for part in parts), ids=ids,
+        codes, n_clusters, slices=slices_of(labels) if labels else None, by_id=all(part.by_id for part in parts), ids=ids,
         matched=None if None in matched else sum(one or 0 for one in matched),
         only_u=sum(part.only_u for part in parts), only_v=sum(part.only_v for part in parts),
         largest=sum(part.largest or size for part, size in zip(parts, sizes, strict=True)),

@@ -308,6 +308,11 @@ OutputColumn = Annotated[
 WeightColumn = Annotated[
     Any, _keyed_column("one positive number"), _column_of({"type": ["number", "string"]})
 ]
+SliceColumn = Annotated[
+    Any,
+    _keyed_column("one label, a list of labels, or null,"),
+    _column_of({"type": ["string", "integer", "boolean", "array", "null"], "items": _LABEL}),
+]
 EventColumn = Annotated[
     Any, _keyed_column("1 (event) or 0 (censored)"), _column_of({"enum": [0, 1, False, True]})
 ]

@@ -39,6 +39,7 @@ from .fields import (
     SampleColumn,
     ScoresStatistic,
     Share,
+    SliceColumn,
     Store,
     Timeout,
     WeightColumn,
@@ -140,6 +141,11 @@ class TestRequest(Choices):
 
     ids: KeyList | None = option(None, "One unique id per item, for lists. Never reorders anything.")
     clusters: KeyColumn | None = option(None, "One key per item; the items of a cluster swap together.")
+    slices: SliceColumn | None = option(
+        None,
+        "The slice of each item (its language, its task), a list of slices, or null for none. Each slice is tested by itself, "
+        "and the p-values are adjusted together: did any slice get worse?",
+    )
     on_missing: OnMissing = option(
         "error",
         "Items that only some columns have (ids of objects, null in lists): error refuses them, drop "

@@ -1,0 +1,456 @@
+"""Tests of slices of the items, adjusted together: did any slice get worse?
+
+Each slice is a test of its own. Slices that share neither an item nor a cluster are independent under the null, so that
+the smallest of their p-values has an exact law. With F_k(x) = P(p_k <= x), the largest p-value of any outcome of slice k
+that is at most x (0 where there is none),
+
+    P(smallest p <= x) = 1 - prod_k (1 - F_k(x)).
+
+Step-down (Romano & Wolf 2005): with p ascending, the j-th adjusted p-value is the largest of
+1 - prod_{k >= i} (1 - F_(k)(p_(i))) over i <= j. Slices that overlap have sums in place of the products: Holm's method for
+discrete tests (Tarone 1990; Westfall & Wolfinger 1997). A slice whose attainable p-values are not known counts with x, as a
+p-value is at most x with probability x at the most. Everything grows with each p-value and each F_k, so that bounds of these
+are bounds of the adjusted p-values.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+
+from ..answers.test import Alternative, SliceMethod, SliceRecord, SlicesRecord, WarningRecord
+from ..engine.lattice import CanonicalForm, Integers
+from ..engine.one_sum.methods import fft_cost
+from ..engine.one_sum.rational import half_of_ways
+from ..engine.power.tilted_sum import LONGEST_CERTIFIED_S, LevelTest, attained_level
+from ..engine.probability import SMALLEST
+from ..errors import InvalidTest
+from ..statistics.columns import taken_items
+from ..statistics.paired import Column, Paired, Pairing
+from .additive import AdditiveTest
+from .certificate import EXACT_STEPS, EXACT_WIDTH, PlannedTest, require
+from .options import Options
+
+MOST_SLICES = 200
+_NAMED = 5
+# Laws of so many bits in all are counted in integers; of so many, products are fractions.
+_COUNTED_BITS, _FRACTION_BITS = 1 << 25, 4_096
+# Relative errors: of a level that certified tails are compared with, or others; of a tail.
+_APART, _APART_UNCERTIFIED, _OF_A_TAIL, _ROUNDOFF = 1e-9, 4e-6, 1e-6, 2.0**-52
+# Predicted seconds of a tail that is searched for, of one that is looked up, and of a bit of a law.
+_SEARCHED_S, _LOOKED_UP_S, _PER_BIT_S = 4e-4, 4e-6, 4e-9
+# Smaller doubles have lost digits.
+_DIGITS_LEFT = 1e-300
+# By whether the slices are independent, and their attainable p-values known.
+_METHODS: dict[tuple[bool, bool], SliceMethod] = {
+    (True, True): "exact_minimum",
+    (True, False): "sidak",
+    (False, True): "holm_discrete",
+    (False, False): "holm",
+}
+Number = float | Fraction
+
+
+# The p-values that the outcomes of one slice can have: `at_most` bounds F(x)
+
+
+class PValue(NamedTuple):
+    """A p-value within its bounds; fractions where it is known without rounding."""
+
+    low: Number
+    high: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """All of them, ascending, as numbers of 2**bits assignments of signs."""
+
+    bits: int
+    numbers: Sequence[int]
+
+    def at_most(self, x: PValue) -> PValue:
+        """Compared in integers."""
+        return PValue(self._at_most(x.low), self._at_most(x.high))
+
+    def _at_most(self, x: Number) -> Fraction:
+        top, bottom = x.as_integer_ratio()
+        at = bisect_right(self.numbers, (top << self.bits) // bottom)
+        return Fraction(self.numbers[at - 1] if at else 0, 1 << self.bits)
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """Those of a law that is too long to be counted, found by a search for the tail at x."""
+
+    form: CanonicalForm
+    alternative: Alternative
+    known: dict[PValue, PValue] = field(default_factory=dict)
+
+    def at_most(self, x: PValue) -> PValue:
+        """Two searches where x may itself be attained, else one."""
+        if x not in self.known:
+            low, high = float(x.low), float(x.high)
+            certified = fft_cost(self.form).seconds <= LONGEST_CERTIFIED_S
+            apart = _APART if certified else _APART_UNCERTIFIED
+            level = below = self._level(high * (1.0 + apart))
+            if level * (1.0 + _OF_A_TAIL) > low:
+                below = self._level(low * (1.0 - apart))
+            most = min(level * (1.0 + _OF_A_TAIL), high)
+            self.known[x] = PValue(min(below * (1.0 - _OF_A_TAIL), most), most)
+        return self.known[x]
+
+    def _level(self, x: float) -> float:
+        return attained_level(self.form, LevelTest(x, self.alternative))
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Not known, but that none is below `least`."""
+
+    least: float
+
+    def at_most(self, x: PValue) -> PValue:
+        """Anything up to x, or nothing."""
+        return PValue(0.0, x.high if x.high >= self.least * (1.0 - _OF_A_TAIL) else 0.0)
+
+
+Attainable = Counted | Searched | Unknown
+
+
+def _attainable(law: AdditiveTest | None, least: float, slices: int) -> Attainable:
+    if law is None:
+        return Unknown(least)
+    form, alternative = law.form, law.options.alternative
+    if not _is_counted(form, slices):
+        return Searched(form, alternative)
+    half = half_of_ways(form)
+    if alternative == "two-sided":
+        below = accumulate(half[: (form.range + 1) // 2])
+        return Counted(form.nonzero, [*(2 * number for number in below), 1 << form.nonzero])
+    return Counted(form.nonzero, list(accumulate([*half, *half[: form.range + 1 - len(half)][::-1]])))
+
+
+def _bits(form: CanonicalForm) -> int:
+    return form.nonzero * (form.range + 1)
+
+
+def _is_counted(form: CanonicalForm, slices: int) -> bool:
+    return _bits(form) * slices <= _COUNTED_BITS
+
+
+# The tests of slices
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The p-value of one slice.
+
+    `counts` is what is adjusted where a slice is sampled: the p-value, or the upper end of an estimate that is none by
+    itself. `attainable` bounds the least p-value of any outcome; `law` has all of them, where these are known.
+    """
+
+    name: str
+    n: int
+    difference: float
+    p_value: float
+    log10_p_value: float
+    bounds: tuple[float, float]
+    counts: float
+    sampled: bool
+    attainable: tuple[float, float]
+    law: AdditiveTest | None
+
+
+@dataclass(frozen=True, slots=True)
+class SliceTest:
+    """The planned test of the n items of a slice."""
+
+    name: str
+    n: int
+    test: PlannedTest
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of `run`."""
+        return self.test.seconds
+
+    @property
+    def law(self) -> AdditiveTest | None:
+        """The test by whose law p-values are attained, where that is one sum's."""
+        return law_of(self.test)
+
+    def run(self) -> Found:
+        """Run it; what is not certified does not leave."""
+        result = self.test.solve()
+        answer, drawn = result.answer, result.answer.monte_carlo
+        require(answer, exact=result.exact, attainable=result.attainable_between[0])
+        return Found(
+            name=self.name,
+            n=self.n,
+            difference=result.statistic.observed,
+            p_value=answer.p_value,
+            log10_p_value=answer.log10_p_value,
+            bounds=answer.bounds,
+            counts=answer.bounds[1] if drawn is None or drawn.control else answer.p_value,
+            sampled=drawn is not None,
+            attainable=result.attainable_between,
+            law=self.law if result.exact else None,
+        )
+
+
+def law_of(test: object) -> AdditiveTest | None:
+    """The test of one sum whose p-values are tails, or two like tails, of a symmetric law; None for others."""
+    if not isinstance(test, AdditiveTest) or test.problem.absolute:
+        return None
+    mirrored = 2 * test.form.offset + test.form.step * test.form.range == 0
+    return test if mirrored or test.options.alternative != "two-sided" else None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSlices:
+    """The tests of all slices; `disjoint` where no two share an item or a cluster."""
+
+    tests: tuple[SliceTest, ...]
+    disjoint: bool
+    alpha: float
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of the tests, and of looking up what p-values they attain."""
+        forms, number = [test.law.form for test in self.tests if test.law is not None], len(self.tests)
+        bits = [_bits(form) for form in forms if _is_counted(form, number)]
+        each = _LOOKED_UP_S * len(bits) + _SEARCHED_S * (len(forms) - len(bits))
+        return sum(test.seconds for test in self.tests) + _PER_BIT_S * sum(bits) + number * each
+
+    @property
+    def brackets(self) -> bool:
+        """Whether any is planned as a bracket, whose price is not proven."""
+        return any(test.test.plan.chosen.method == "bounds" for test in self.tests)
+
+    def solve(self) -> AdjustedSlices:
+        """Run all tests, and adjust their p-values."""
+        return adjusted_slices([test.run() for test in self.tests], disjoint=self.disjoint, alpha=self.alpha)
+
+
+def planned_slices(
+    data: Paired, alpha: float, plan: Callable[[str, int, Paired], SliceTest]
+) -> PlannedSlices:
+    """The tests that `plan` makes of a slice's name, its number of items, and these.
+
+    Raises InvalidTest where there is no slice, there are too many, or one cannot be tested.
+    """
+    slices = data.pairing.slices
+    assert slices is not None
+    if not slices.names:
+        detail = "No item has a label: give each item its slice, or a list of slices, or leave slices out."
+        raise InvalidTest.at("/slices", "no_slices", detail)
+    if len(slices.names) > MOST_SLICES:
+        detail = f"There are {len(slices.names):,} slices; at most {MOST_SLICES} are tested together. Give coarser labels."
+        raise InvalidTest.at("/slices", "too_many_slices", detail)
+    rows = np.repeat(np.arange(len(slices.codes)), slices.codes.lengths)
+    codes, plain = slices.codes.values, replace(data, pairing=replace(data.pairing, slices=None))
+    order = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[order], np.arange(1, len(slices.names)))
+    tests = []
+    for name, items in zip(slices.names, np.split(rows[order], ends), strict=True):
+        try:
+            tests.append(plan(name, len(items), taken_items(plain, items)))
+        except InvalidTest as error:
+            detail = f"The slice {json.dumps(name)} cannot be tested: {error.detail} Give its items null to leave it out."
+            code = error.flaws[0].code if error.flaws else "slice_not_testable"
+            raise InvalidTest.at("/slices", code, detail) from error
+    return PlannedSlices(tuple(tests), _are_disjoint(slices.codes.lengths, codes, rows, data.pairing), alpha)
+
+
+def refuse_for_slices(options: Options, *, gaps: bool) -> None:
+    """Refuse all tests but that of the permutation p-value of complete data, looked at once; raises InvalidTest."""
+    if (
+        options.test == "bootstrap"
+        or options.significance == "mid_p"
+        or options.sequential is not None
+        or gaps
+    ):
+        detail = (
+            "Slices are tested by the p-value of the permutation test of complete data: leave `test`, `significance`, "
+            "`sequential` and `on_missing=bounds` out, or slices."
+        )
+        raise InvalidTest.at("/slices", "not_available", detail)
+
+
+def _are_disjoint(lengths: Integers, codes: Column, rows: Integers, pairing: Pairing) -> bool:
+    if (lengths > 1).any():
+        return False
+    if pairing.clusters is None:
+        return True
+    together = np.unique(np.stack([pairing.clusters[rows], codes]), axis=1)
+    return bool(len(np.unique(together[0])) == together.shape[1])
+
+
+# Adjusted p-values
+
+
+@dataclass(frozen=True, slots=True)
+class AdjustedSlices:
+    """The record of the slices, and log10 of its p-value.
+
+    `least` is the smallest p-value that other outcomes could have had, or an upper bound where that is not `least_known`.
+    """
+
+    record: SlicesRecord
+    log10_p_value: float
+    least: float
+    least_known: bool
+    warnings: tuple[WarningRecord, ...]
+
+
+def adjusted_slices(tests: Sequence[Found], *, disjoint: bool, alpha: float) -> AdjustedSlices:
+    """Adjust the p-values of slices; with one sampled, as if they were dependent: they share the random numbers."""
+    found = sorted(tests, key=lambda one: (one.log10_p_value, one.p_value, one.name))
+    sampled, number = any(one.sampled for one in found), len(found)
+    family = _Family(
+        found,
+        [_attainable(one.law, one.attainable[0], number) for one in found],
+        independent=disjoint and not sampled,
+    )
+    highs = family.adjusted(1)
+    lows = highs if family.in_fractions else family.adjusted(0)
+    points = family.of_points() if sampled else highs
+    p_values = [max(float(point), SMALLEST) for point in points]
+    bounds = [(_outward(low, -number), _outward(high, number)) for low, high in zip(lows, highs, strict=True)]
+    items = tuple(
+        SliceRecord(
+            one.name,
+            one.n,
+            one.difference,
+            one.p_value,
+            one.bounds,
+            p,
+            ends,
+            significant=point <= Fraction(alpha),
+        )
+        for one, p, ends, point in zip(found, p_values, bounds, points, strict=True)
+    )
+    low, high = bounds[0]
+    record = SlicesRecord(
+        method=_METHODS[family.independent, not any(type(each) is Unknown for each in family.values)],
+        p_value=p_values[0],
+        p_value_bounds=(low, high),
+        p_value_bounds_kind="confidence" if sampled else "certified",
+        exact=not sampled and high - low <= max(EXACT_WIDTH * high, EXACT_STEPS),
+        worst=found[0].name,
+        items=items,
+    )
+    # A double has no digits left below: Bonferroni's bound.
+    deep = min(found[0].log10_p_value + math.log10(number), 0.0)
+    return AdjustedSlices(
+        record,
+        math.log10(record.p_value) if record.p_value >= _DIGITS_LEFT else deep,
+        family.least(),
+        all(low == high for low, high in (one.attainable for one in found)),
+        _warnings(found, alpha),
+    )
+
+
+@dataclass(frozen=True)
+class _Family:
+    """The slices that are adjusted together, ascending by p-value; in fractions where all of their laws are short."""
+
+    found: Sequence[Found]
+    values: Sequence[Attainable]
+    independent: bool
+
+    @cached_property
+    def in_fractions(self) -> bool:
+        counted = [each.bits for each in self.values if isinstance(each, Counted)]
+        return len(counted) == len(self.values) and sum(counted) <= _FRACTION_BITS
+
+    def adjusted(self, end: int) -> list[Number]:
+        """Bounds of the adjusted p-values: the lower ends (0), or the upper ones (1)."""
+        p_values = [_p_value(one, each) for one, each in zip(self.found, self.values, strict=True)]
+
+        def below(k: int, i: int) -> Number:
+            x, each = p_values[i], self.values[k]
+            return (x if k == i or _have_one_law(each, self.values[i]) else each.at_most(x))[end]
+
+        return self._stepped_down([x[end] for x in p_values], below)
+
+    def of_points(self) -> list[Number]:
+        """The same of the p-values that count where some are sampled."""
+        points = [one.counts for one in self.found]
+        return self._stepped_down(
+            points, lambda k, i: self.values[k].at_most(PValue(points[i], points[i])).high
+        )
+
+    def least(self) -> float:
+        """The smallest p-value of all outcomes; of long laws an upper bound."""
+        x = min(one.attainable[1] for one in self.found)
+        parts = [x if type(each) is Searched else each.at_most(PValue(x, x)).high for each in self.values]
+        return max(float(self._union(parts)), SMALLEST)
+
+    def _stepped_down(self, p_values: Sequence[Number], below: Callable[[int, int], Number]) -> list[Number]:
+        order = sorted(range(len(p_values)), key=p_values.__getitem__)
+        adjusted, largest = list[Number](p_values), min(p_values)
+        for place, i in enumerate(order):
+            if largest < 1:
+                largest = max(largest, self._union([below(k, i) for k in order[place:]]))
+            adjusted[i] = largest
+        return adjusted
+
+    def _union(self, parts: Sequence[Number]) -> Number:
+        """The probability that any slice has such a p-value, or at most that."""
+        if self.in_fractions:
+            rest = math.prod(1 - Fraction(part) for part in parts) if self.independent else 1 - sum(parts)
+            return min(Fraction(1 - rest), Fraction(1))
+        doubles = list(map(float, parts))
+        if not self.independent or max(doubles) >= 1.0:
+            return min(math.fsum(doubles), 1.0)
+        return -math.expm1(math.fsum(math.log1p(-part) for part in doubles))
+
+
+def _p_value(one: Found, value: Attainable) -> PValue:
+    """The bounds of a slice's p-value, without rounding where its law is counted."""
+    if not isinstance(value, Counted) or one.law is None:
+        return PValue(*one.bounds)
+    form, (low, high) = one.law.form, one.law.region.intervals[0]
+    depth = form.range - low if one.law.options.alternative == "greater" else high
+    number = 1 << value.bits if one.law.region.covers(form) else value.numbers[depth]
+    return PValue(Fraction(number, 1 << value.bits), Fraction(number, 1 << value.bits))
+
+
+def _have_one_law(one: Attainable, other: Attainable) -> bool:
+    """Whether what one attains the other attains with the same probability; of counted ones that needs no look."""
+    if not isinstance(one, Searched) or not isinstance(other, Searched):
+        return False
+    mine, its = one.form, other.form
+    return np.array_equal(mine.weights, its.weights) and np.array_equal(mine.counts, its.counts)
+
+
+def _outward(value: Number, steps: int) -> float:
+    """The double beyond a bound, which is below for negative `steps`; each is a rounding of doubles."""
+    if isinstance(value, Fraction):
+        double = float(value)
+        beyond = Fraction(double) < value if steps > 0 else Fraction(double) > value
+        return min(math.nextafter(double, math.inf if steps > 0 else 0.0), 1.0) if beyond else double
+    return min(max(value * (1.0 + _ROUNDOFF * (steps + math.copysign(8.0, steps))), 0.0), 1.0)
+
+
+def _warnings(found: Sequence[Found], alpha: float) -> tuple[WarningRecord, ...]:
+    """That slices are so small that none of their outcomes would be significant."""
+    names = sorted(one.name for one in found if one.attainable[0] > alpha)
+    if not names:
+        return ()
+    shown = ", ".join(map(json.dumps, names[:_NAMED])) + (", …" if len(names) > _NAMED else "")
+    detail = (
+        f"{len(names):,} of {len(found):,} slices could not have been significant at alpha = {alpha:g}, whatever their outcome, "
+        f"as too few of their items differ: {shown}."
+    )
+    return (WarningRecord("slices_too_small", detail),)
