@@ -26,24 +26,30 @@ from .test import (
     identifier,
 )
 
-Policy = Literal["no_regression", "non_inferior", "improve", "equivalent"]
+Policy = Literal["no_regression", "non_inferior", "improve", "equivalent", "at_least", "not_below"]
 Verdict = Literal["pass", "fail", "inconclusive", "continue"]
 OnInconclusive = Literal["pass", "fail"]
 SliceRule = Literal["report", "fail_if_any"]
-Procedure = Literal["permutation", "bootstrap", "tango_score", "e_value"]
+Procedure = Literal["permutation", "bootstrap", "tango_score", "e_value", "binomial", "convex_bound"]
+# Policies of one system against a threshold; and those that fail only where something is shown.
+TARGETS: tuple[Policy, ...] = ("at_least", "not_below")
+PRESUMED: tuple[Policy, ...] = ("no_regression", "not_below")
 
 
 @dataclass(frozen=True, slots=True)
 class GateTerms:
     """The claim that a metric must support. `margin` is in the statistic's units and not negative.
 
-    U is the candidate and V the baseline.
+    U is the candidate and V the baseline. The policies at_least and not_below have a `threshold` in its place, and for scores that
+    are not right or wrong their `range`.
     """
 
     policy: Policy = "no_regression"
     margin: float = 0.0
     alpha: float = 0.05
     higher_is_better: bool = True
+    threshold: float | None = None
+    range: tuple[float, float] | None = None
 
 
 TERMS = tuple(GateTerms.__slots__)
@@ -89,7 +95,7 @@ class Decision(OneSidedTest):
     """The one-sided test that the verdict rests on, of the null hypothesis that the policy sets.
 
     `difference` is the hypothesised difference between null and alternative: -margin or +margin in the statistic's
-    units, 0 without a margin. `alternative` is what a small p-value shows. For the policy equivalent this is the one of
+    units, 0 without a margin and for thresholds. `alternative` is what a small p-value shows. For the policy equivalent this is the one of
     the two tests with the larger p-value; `equivalence` has both.
     """
 
@@ -129,6 +135,8 @@ class MetricRecord:
     margin: float
     alpha: float
     higher_is_better: bool
+    threshold: float | None = None
+    range: tuple[float, float] | None = None
     decision: Decision
     slices: Annotated[GateSlices | None, "Null without slices; `test.slices` is null in a gate."] = None
     sensitivity: Annotated[
@@ -148,7 +156,7 @@ class MetricRecord:
     @property
     def terms(self) -> GateTerms:
         """The claim that it had to support."""
-        return GateTerms(self.policy, self.margin, self.alpha, self.higher_is_better)
+        return GateTerms(**{name: getattr(self, name) for name in TERMS})
 
     @property
     def deciding(self) -> Decision:
@@ -177,6 +185,8 @@ class GateRecord:
     margin: float
     alpha: float
     higher_is_better: bool
+    threshold: float | None = None
+    range: tuple[float, float] | None = None
     on_inconclusive: OnInconclusive
     correction: Literal["holm"] | None
     p_value: Annotated[PValue, "The adjusted p-value of the deciding metric."]
@@ -257,14 +267,14 @@ def deciding(metrics: Sequence[MetricRecord], verdict: Verdict) -> MetricRecord:
     barely) by the largest. If both kinds decided, a shown regression precedes a missing claim, and a shown claim
     precedes one that was only not refuted:
 
-    * fail, inconclusive: the no_regression metric with the smallest, else the other with the largest;
-    * pass: the non_inferior, improve or equivalent metric with the largest, else the no_regression one with the smallest.
+    * fail, inconclusive: the no_regression or not_below metric with the smallest, else the other with the largest;
+    * pass: the other with the largest, else the no_regression or not_below one with the smallest.
 
     Ties go to the first.
     """
     deciders = [metric for metric in metrics if metric.verdict == verdict]
-    presumed = [metric for metric in deciders if metric.policy == "no_regression"]
-    demanded = [metric for metric in deciders if metric.policy != "no_regression"]
+    presumed = [metric for metric in deciders if metric.policy in PRESUMED]
+    demanded = [metric for metric in deciders if metric.policy not in PRESUMED]
     if demanded and (verdict == "pass" or not presumed):
         return max(demanded, key=_log10_p)
     return min(presumed, key=_log10_p)

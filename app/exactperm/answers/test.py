@@ -71,6 +71,7 @@ Alternative = Literal["two-sided", "greater", "less"]
 Resampling = Literal["permutation", "bootstrap"]
 Exchange = Literal["items", "runs", "both"]
 GeneralisesTo = Literal["new items", "new runs of these items", "new runs and new items"]
+NullModel = Literal["permutation", "bootstrap", "binomial", "convex_bound"]
 Method = Literal[
     "auto", "fft", "dp", "rational", "grid", "enumeration", "meet_in_the_middle", "bounds", "monte_carlo"
 ]
@@ -436,7 +437,10 @@ class ConfidenceInterval:
     level: float
     low: float | None
     high: float | None
-    method: Annotated[str, "test_inversion, tango_score or bootstrap_percentile."]
+    method: Annotated[
+        str,
+        "test_inversion, tango_score, bootstrap_percentile, or for a threshold clopper_pearson or convex_bound.",
+    ]
     kind: Annotated[
         IntervalKind,
         "exact: the p-value crosses 1 - level at the ends; bounded: the ends are at most `resolution` too far out, "
@@ -555,7 +559,7 @@ class TestRecord:
         "The smallest p-value that any outcome on these items could have had: exact, or null if unknown.",
     ]
     alternative: Alternative
-    test: Resampling
+    test: Annotated[NullModel, "binomial and convex_bound: of a gate's threshold."]
     exchange: Annotated[
         Exchange | None, "What the test exchanges between the systems; null for one score per item."
     ] = None

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import click
 
 from ..answers.board import Adjust, Aggregate, Combine, Family, ListedPairs
+from ..answers.gate import Policy
 from ..answers.power import Solve
 from ..inputs.options import OF_TWO as NOT_OF_MANY, READER_OPTIONS
 from ..reports.picture.canvas import Theme
@@ -117,7 +118,7 @@ GATE = (
     Field(
         "policy",
         "The claim to support [no_regression].",
-        choices=("no_regression", "non_inferior", "improve", "equivalent"),
+        choices=get_args(Policy),
     ),
     Field(
         "margin",
@@ -126,6 +127,12 @@ GATE = (
             "differ [0]."
         ),
         "NUMBER",
+    ),
+    Field("threshold", "For at_least and not_below: the score that U, without a V, must reach.", "NUMBER"),
+    Field(
+        "range",
+        "With --threshold: the least and the largest possible score, [0,1], if items are not right or wrong.",
+        "LIST",
     ),
     Field(
         "on_inconclusive", "Whether an inconclusive gate passes or fails [pass].", choices=("pass", "fail")

@@ -41,7 +41,7 @@ SIDES = {"u": "candidate", "v": "baseline", "file": "candidate"}
 # The inputs of action.yml that are fields of a form.
 INPUTS = frozenset((
     "format", "statistic", "metric", "metrics", "filter", "id_column", "score_column", "system_u", "system_v", "on_missing",
-    "on_mismatch", "repeats", "policy", "margin", "alpha", "on_inconclusive", "higher_is_better", "clusters", "sequential",
+    "on_mismatch", "repeats", "policy", "margin", "threshold", "range", "alpha", "on_inconclusive", "higher_is_better", "clusters", "sequential",
     "gold", "ref", "against", "candidate", "baseline",
 ))  # fmt: skip
 PLAIN = re.compile(r"[A-Za-z_][\w.@/-]*")

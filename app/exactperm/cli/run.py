@@ -55,7 +55,16 @@ OUTCOMES = {"c": "compared", "w": "computed"}  # by the first letter of an id
 VERDICTS = ("pass", "fail", "inconclusive", "continue")
 MAX_PAIRS = 50
 TEXTS = frozenset({"system", "letters", "best set", "relation", "u", "v"})
-GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metrics", "names")
+GATE_FIELDS = (
+    "policy",
+    "margin",
+    "threshold",
+    "range",
+    "on_inconclusive",
+    "higher_is_better",
+    "metrics",
+    "names",
+)
 
 
 def run_command(what: str, given: Mapping[str, Any]) -> int:

@@ -20,11 +20,12 @@ from .frames import Frame, frame_of, unit_of
 
 Kind = Literal["effects", "scores", "counts", "predictions", "files"]
 Solve = Literal["power", "n", "effect"]
-Policy = Literal["no_regression", "non_inferior", "improve", "equivalent"]
+Policy = Literal["no_regression", "non_inferior", "improve", "equivalent", "at_least", "not_below"]
 FileLike = str | PathLike[str] | bytes | tuple[str, bytes] | BinaryIO
 Statistic = str | Mapping[str, Any]
 Names = tuple[str, str] | Mapping[str, str]
 
+TARGETS = ("at_least", "not_below")
 IN_A_BODY_ONLY = ("ids", "clusters", "labels", "weights", "groups", "event")
 # Options with a value for each item, and the options that name such a column of a table.
 COLUMN_OF = {"ids": "id", "clusters": "cluster", "weights": "weight", "groups": "group", "event": "event"}
@@ -111,7 +112,7 @@ class TestRequest:
         given = {name: value for name, value in self.columns.items() if value is not None}
         if self.kind in {"scores", "predictions"} and self.options.get("on_missing", "error") != "error":
             given = {name: with_nulls(value) for name, value in given.items()}
-        if self.kind in {"scores", "counts"} and self.columns["v"] is None:
+        if self.kind in {"scores", "counts"} and self.columns.get("v", self) is None:
             given.update(_apart(self.kind, given.pop("u", None)))
         return {**{name: plain(value, f"/{name}") for name, value in given.items()}, **self.options}
 
@@ -141,12 +142,15 @@ class GateRequest:
 class Terms(TypedDict, total=False):
     """The terms for one metric; `margin` is in the units of the statistic.
 
+    The policies at_least and not_below have a `threshold` and no baseline; and for scores that are not right or wrong their `range`.
     `against` has several baselines by name, each a column in place of the test's `v`, or each a file.
     """
 
     policy: Policy
     margin: float
     higher_is_better: bool
+    threshold: float
+    range: Sequence[float]
     against: Mapping[str, Any] | Sequence[FileLike]
 
 
@@ -254,6 +258,7 @@ def gate(test: TestRequest | Sequence[Metric], **terms: Unpack[GateTerms]) -> Ga
         )
     if "metrics" in terms and metrics[0].test.kind != "files":
         raise InvalidData("metrics= is for files; give a sequence of metric(name, test) instead.")
+    metrics = tuple(_alone(one, terms) for one in metrics)
     if isinstance(test, TestRequest) and test.kind == "files":
         metrics, terms = (Metric(None, _candidate(test, terms)),), _with_files(terms)
     if terms.get("against") is not None and not isinstance(test, TestRequest):
@@ -338,6 +343,14 @@ def _candidate(test: TestRequest, terms: GateTerms) -> TestRequest:
     if not _are_tables(terms.get("against")):
         return test
     return replace(test, files=tuple(("u" if role == "file" else role, file) for role, file in test.files))
+
+
+def _alone(one: Metric, terms: GateTerms) -> Metric:
+    """A metric against a threshold: its one column is U, and no table of two systems."""
+    if one.terms.get("policy", terms.get("policy")) not in TARGETS:
+        return one
+    columns = {name: column for name, column in one.test.columns.items() if column is not None}
+    return replace(one, test=replace(one.test, columns=columns))
 
 
 def _with_files(terms: GateTerms) -> GateTerms:

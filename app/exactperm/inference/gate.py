@@ -17,6 +17,7 @@ from typing import get_args
 import numpy as np
 
 from ..answers.gate import (
+    TARGETS,
     EquivalenceRecord,
     GateRecord,
     GateSlices,
@@ -61,6 +62,7 @@ from .record import differences_of
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, sensitivity_if_any
 from .sequential import SequentialTest, sequential_test
 from .slices import AdjustedSlices, Found, PlannedSlices, SliceTest, law_of, planned_slices
+from .target import TargetTest, target_test
 from .verdict import (
     Judgement,
     hypothesis,
@@ -426,7 +428,7 @@ class PreparedMetric:
     name: str
     terms: GateTerms
     question: Question
-    test: Prepared
+    test: Prepared | TargetTest
     margin: MarginTest | EquivalenceTest | AnytimeTest | None
     against: str | None = None
     sensitivity: PlannedSensitivity | TangoSensitivity | None = None
@@ -461,6 +463,11 @@ def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
     if metric.options.alternative != "two-sided":
         detail = "The policy decides which side a gate tests: leave alternative out."
         raise InvalidTest.at("/alternative", "alternative_by_policy", detail)
+    if terms.policy in TARGETS:
+        alone = replace(metric.options, alpha=terms.alpha, higher_is_better=terms.higher_is_better)
+        target = target_test(metric.data, metric.spec, alone, terms)
+        refuse_undecidable(target.data_warnings)
+        return PreparedMetric(metric.name, terms, Question(target.alternative, Fraction(0)), target, target)
     question = question_of(terms)
     options = replace(
         metric.options,
@@ -548,8 +555,31 @@ def _require_terms(terms: GateTerms) -> None:
     if terms.policy == "equivalent" and not terms.margin:
         detail = "Systems are equivalent within a margin: give the policy equivalent a margin above 0."
         raise InvalidTest.at("/margin", "margin_needed", detail)
+    _require_threshold(terms)
     if not 0.0 < terms.alpha < 1.0:
         raise InvalidTest.at("/alpha", "out_of_range", "alpha must lie between 0 and 1.")
+
+
+def _require_threshold(terms: GateTerms) -> None:
+    """Refuse a threshold without its policies, and these policies without one or with a margin."""
+    if terms.policy not in TARGETS:
+        name = "threshold" if terms.threshold is not None else "range"
+        if getattr(terms, name) is not None:
+            detail = f"`{name}` is for one system without a baseline: set the policy to at_least or not_below, or leave it out."
+            raise InvalidTest.at(f"/{name}", "threshold_not_expected", detail, choices_of("policy", _TARGETS))
+        return
+    if terms.threshold is None:
+        detail = f"The policy {terms.policy} compares one system with a threshold: give the `threshold`, such as 0.9."
+        raise InvalidTest.at("/threshold", "threshold_missing", detail)
+    if terms.margin:
+        detail = "A threshold has no margin: leave the margin out, or move the threshold by it."
+        raise InvalidTest.at("/margin", "margin_not_available", detail)
+
+
+_TARGETS = {
+    "at_least": "Pass only if shown to be better than the threshold",
+    "not_below": "Fail only if shown to be worse",
+}
 
 
 def _require_direction(test: Prepared) -> None:
@@ -578,7 +608,10 @@ def finish_gate(
     """
     if not metrics:
         raise InvalidTest.at("/metrics", "empty", "There are no metrics: a gate needs at least one.")
-    records = [finish(metric.test) for metric in metrics]
+    records = [
+        metric.test.record() if isinstance(metric.test, TargetTest) else finish(metric.test)
+        for metric in metrics
+    ]
     outcomes = [_outcome(metric, record) for metric, record in zip(metrics, records, strict=True)]
     found = [None if metric.slices is None else metric.slices.planned.solve() for metric in metrics]
     deciders = {
@@ -612,6 +645,7 @@ def _outcome(metric: PreparedMetric, record: TestRecord) -> Outcome:
     if metric.margin:
         outcome = metric.margin.run()
     else:
+        assert not isinstance(metric.test, TargetTest)
         outcome = without_margin(metric.question, record, metric.test.options.significance)
     if metric.favoured is None or outcome.min_attainable_p is not None:
         return outcome
@@ -627,7 +661,7 @@ def _metric_record(
     slices: AdjustedSlices | None,
     of_slices: Judgement | None,
 ) -> MetricRecord:
-    same = not outcome.missing and _is_same(metric.test, record)
+    same = not outcome.missing and not isinstance(metric.test, TargetTest) and _is_same(metric.test, record)
     verdict = verdict_of(metric.terms.policy, judgement.finding, same=same, waiting=outcome.waiting)
     words = words_of(metric.terms, metric.against)
     why = reason(metric.terms, judgement, record, family, words, same=same)
@@ -670,7 +704,7 @@ def _digest(metrics: Sequence[MetricRecord], on_inconclusive: OnInconclusive, al
     requested = [
         [
             metric.name,
-            asdict(metric.terms),
+            _settings(metric.terms),
             metric.test.id.removeprefix("t_"),
             *_named(metric.against),
             *(["fail_if_any"] if slices_decide([metric]) else []),
@@ -679,6 +713,11 @@ def _digest(metrics: Sequence[MetricRecord], on_inconclusive: OnInconclusive, al
     ]
     settings = {"metrics": requested, "on_inconclusive": on_inconclusive, "algorithm": algorithm}
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+def _settings(terms: GateTerms) -> dict[str, object]:
+    """The terms by name; ids are as old as gates without thresholds."""
+    return {name: value for name, value in asdict(terms).items() if value is not None}
 
 
 def _named(against: str | None) -> list[str]:

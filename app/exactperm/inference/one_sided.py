@@ -45,13 +45,14 @@ class Outcome(OneSidedTest):
     """The one-sided test of one metric.
 
     `attainable_at_most` bounds the least p-value of all outcomes where `min_attainable_p` is None. `equivalence` has the other tests of the policy equivalent; `missing`: bounds hold whatever missing outcomes are;
-    `waiting`: evidence is still coming in (`anytime`).
+    `waiting`: evidence is still coming in (`anytime`). `decides_from`: what the exact p-value is at least, where the bounds do not say so.
     """
 
     attainable_at_most: float = 1.0
     equivalence: EquivalenceRecord | None = None
     missing: bool = False
     waiting: bool = False
+    decides_from: float | None = None
 
 
 class MarginTest(Protocol):

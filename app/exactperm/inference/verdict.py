@@ -9,6 +9,8 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from ..answers.gate import (
+    PRESUMED,
+    TARGETS,
     Decision,
     GateTerms,
     MetricRecord,
@@ -92,7 +94,7 @@ def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[
             _never_zero(
                 holm(p_values), holm_log10([outcome.log10_p_value for outcome in outcomes]), p_values
             ),
-            holm([outcome.p_value_bounds[0] for outcome in outcomes]),
+            holm([_low(outcome) for outcome in outcomes]),
             holm(highs),
             strict=True,
         )
@@ -111,6 +113,15 @@ def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[
             finding = "not_shown" if finding == "shown" else "different"
         judged.append(Judgement(decision, finding, (low, high), attainable, len(outcomes)))
     return judged
+
+
+def _low(outcome: Outcome) -> float:
+    """The lower bound of a p-value: of `decides_from` at most the p-value itself."""
+    return (
+        outcome.p_value_bounds[0]
+        if outcome.decides_from is None
+        else min(outcome.decides_from, outcome.p_value)
+    )
 
 
 def _is_different(outcome: Outcome, family: int, alpha: float) -> bool:
@@ -155,7 +166,7 @@ def _finding(low: float, high: float, attainable: float, alpha: float, *, known:
 def verdict_of(policy: Policy, finding: Finding, *, same: bool = False, waiting: bool = False) -> Verdict:
     """The policy's verdict.
 
-    non_inferior and improve pass only when shown. no_regression fails only when a regression is shown; it cannot tell
+    non_inferior, improve and at_least pass only when shown. no_regression and not_below fail only when a regression is shown; they cannot tell
     when the bounds straddle alpha, and when no outcome on these items could have shown one, or that is not known,
     unless the systems are the `same` on every item: then nothing has become worse. equivalent passes when both its
     tests are shown, fails when a difference of at least the margin is, and is inconclusive between the two. If missing
@@ -168,7 +179,7 @@ def verdict_of(policy: Policy, finding: Finding, *, same: bool = False, waiting:
         return "inconclusive"
     if policy == "equivalent":
         return "pass" if finding == "shown" else "fail" if finding == "different" else "inconclusive"
-    if policy != "no_regression":
+    if policy not in PRESUMED:
         return "pass" if finding == "shown" else "fail"
     if finding == "shown":
         return "fail"
@@ -194,19 +205,27 @@ _HYPOTHESES: dict[Policy, str] = {
     "non_inferior": "The candidate is shown not to be worse than {baseline}{by} ({statistic}).",
     "improve": "The candidate is shown to be better than {baseline}{by} ({statistic}).",
     "equivalent": "The candidate is shown to differ from {baseline} by less than {margin} ({statistic}).",
+    "at_least": "The candidate is shown to be better than the threshold {threshold} ({statistic}).",
+    "not_below": "The candidate is not worse than the threshold {threshold} ({statistic}), unless shown otherwise.",
 }
 _SHOWN: dict[Policy, str] = {
     "no_regression": "the candidate is significantly worse than {baseline}{by}",
     "non_inferior": "the candidate is shown not to be worse than {baseline}{by}",
     "improve": "the candidate is significantly better than {baseline}{by}",
     "equivalent": "the candidate is shown to differ from {baseline} by less than {margin}",
+    "at_least": "the candidate is shown to be better than the threshold {threshold}",
+    "not_below": "the candidate is significantly worse than the threshold {threshold}",
 }
 _NOT_SHOWN: dict[Policy, str] = {
     "no_regression": "the candidate is not significantly worse than {baseline}{by}",
     "non_inferior": "it is not ruled out that the candidate is worse than {baseline}{by}",
     "improve": "the candidate is not significantly better than {baseline}{by}",
     "equivalent": "neither a difference below {margin} from {baseline} is shown, nor one of at least that",
+    "at_least": "it is not shown that the candidate is better than the threshold {threshold}",
+    "not_below": "the candidate is not significantly worse than the threshold {threshold}",
 }
+# Policies that fail where nothing is decided.
+_SHOWN_ONLY = frozenset({"non_inferior", "improve", "at_least"})
 _HEADS: dict[Verdict, str] = {
     "pass": "Passed",
     "fail": "Failed",
@@ -220,7 +239,9 @@ def words_of(terms: GateTerms, against: str | None) -> Words:
     name = "" if against is None else short(against).replace('"', "'")
     margin = exactly(terms.margin)
     by = f" by more than {margin}" if terms.margin else ""
-    return {"baseline": f'the baseline "{name}"' if name else "the baseline", "by": by, "margin": margin}
+    threshold = "" if terms.threshold is None else exactly(terms.threshold)
+    baseline = f'the baseline "{name}"' if name else "the baseline"
+    return {"baseline": baseline, "by": by, "margin": margin, "threshold": threshold}
 
 
 def hypothesis(terms: GateTerms, statistic: StatisticRecord, words: Words) -> str:
@@ -249,19 +270,26 @@ def reason(
     if judgement.finding == "missing_straddle":
         outcome = "undecided, because it depends on the missing outcomes"
     if judgement.finding == "bounds_straddle":
-        outcome = f"undecided, so {outcome}" if terms.policy in {"non_inferior", "improve"} else "undecided"
+        outcome = f"undecided, so {outcome}" if terms.policy in _SHOWN_ONLY else "undecided"
     sentences = [f"{_comparison(terms, judgement, family)}: {outcome}."]
     if judgement.finding == "unattainable" and same:
         sentences.append("No item differs between the two.")
     elif judgement.finding == "unattainable":
         least = probability(judgement.attainable, math.log10(judgement.attainable), terms.alpha)
-        sentences.append(f"No outcome on these items could have had p below {least}: too few of them differ.")
+        few = "there are too few" if terms.policy in TARGETS else "too few of them differ"
+        sentences.append(f"No outcome on these items could have had p below {least}: {few}.")
     if judgement.finding == "not_known":
         sentences.append(
             "Whether any outcome on these items could have had p at or below alpha is not known."
         )
     if judgement.finding == "bounds_straddle":
-        finer = "The method rational" if judgement.decision.exact else "More samples, or a finer precision,"
+        finer = (
+            "More items"
+            if terms.policy in TARGETS
+            else "The method rational"
+            if judgement.decision.exact
+            else "More samples, or a finer precision,"
+        )
         sentences.append(f"{finer} would decide.")
     sentences.extend(_procedure(terms, judgement, record))
     return " ".join(sentences)
@@ -319,6 +347,10 @@ def _procedure(terms: GateTerms, judgement: Judgement, record: TestRecord) -> li
         return ["By an e-value, which holds for any number of looks; p is its inverse."]
     if decision.procedure == "tango_score":
         return ["By Tango's score test of paired proportions, which is asymptotic."]
+    if decision.procedure == "binomial":
+        return ["By the exact binomial test."]
+    if decision.procedure == "convex_bound":
+        return ["By a bound that holds for all scores in their range; the exact p-value is at most that."]
     if not terms.margin:
         return []
     what = "items' differences" if record.items.clusters is None else "clusters' summed differences"

@@ -22,7 +22,7 @@ from ..answers.test import (
     Discordant,
     MonteCarloRecord,
     Moved,
-    Resampling,
+    NullModel,
     TestRecord,
 )
 from ..presentation.escaping import for_sentence, short, single_line
@@ -93,15 +93,19 @@ _ALTERNATIVES: dict[Alternative, str] = {
     "greater": "U above V",
     "less": "U below V",
 }
-_NULLS: dict[Resampling, str] = {
+_NULLS: dict[NullModel, str] = {
     "permutation": "it does not matter which system gave which output",
     "bootstrap": "no difference; items resampled with replacement",
+    "binomial": "every item is right with the threshold's probability",
+    "convex_bound": "scores in the range whose mean is the threshold; shown are the most spread ones",
 }
 _PROCEDURES: dict[Procedure, str] = {
     "permutation": "paired permutation test",
     "bootstrap": "paired bootstrap",
     "tango_score": "Tango's score test of paired proportions, asymptotic",
     "e_value": "e-value of sign flips, which holds at every look",
+    "binomial": "exact binomial test against the threshold",
+    "convex_bound": "bound of the p-value against the threshold, for all scores in their range",
 }
 
 
@@ -182,7 +186,9 @@ def terms_group(metric: MetricRecord) -> Group:
     facts = [
         *([] if metric.against is None else [Fact("Baseline", short(metric.against))]),
         Fact("Policy", terms.policy, single_line(metric.hypothesis)),
-        Fact("Margin", exactly(terms.margin)),
+        Fact("Margin", exactly(terms.margin))
+        if terms.threshold is None
+        else Fact("Threshold", exactly(terms.threshold)),
         Fact("Better", "higher" if terms.higher_is_better else "lower"),
         Fact("Level alpha", exactly(terms.alpha)),
         Fact("Procedure", _PROCEDURES[decision.procedure]),

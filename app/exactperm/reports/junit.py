@@ -88,6 +88,7 @@ def _properties(gate: GateRecord, gate_id: str, metric: MetricRecord) -> dict[st
         **({} if metric.against is None else {"against": metric.against}),
         "policy": terms.policy,
         "margin": exactly(terms.margin),
+        **({} if terms.threshold is None else {"threshold": exactly(terms.threshold)}),
         "alpha": exactly(terms.alpha),
         "higher_is_better": str(terms.higher_is_better).lower(),
         "on_inconclusive": gate.on_inconclusive,

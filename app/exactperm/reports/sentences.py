@@ -208,8 +208,8 @@ def interval_text(interval: ConfidenceInterval) -> str:
 
 def of_the_interval(interval: ConfidenceInterval, alternative: str) -> str:
     """How an interval was computed and how certain its ends are."""
-    if interval.method == "tango_score":
-        return "Tango's score interval, asymptotic"
+    if interval.method in _INTERVALS:
+        return _INTERVALS[interval.method]
     if interval.method == "bootstrap_percentile":
         return f"percentiles of the bootstrap distribution, {interval.kind}"
     same = "inverting the same test" if alternative == "two-sided" else "inverting the two-sided test"
@@ -230,7 +230,12 @@ def interval_sentence(record: TestRecord) -> str | None:
     return f"{title} is {interval_text(interval)} ({how})."
 
 
-_ROLES = ("candidate", "baseline")
+_ROLES = (("candidate", "baseline"), ("candidate", "threshold"))
+_INTERVALS = {
+    "tango_score": "Tango's score interval, asymptotic",
+    "clopper_pearson": "Clopper and Pearson's interval, exact",
+    "convex_bound": "from a bound that holds for all scores in their range",
+}
 SYMBOLS: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "inconclusive": "?", "continue": "…"}  # fmt: skip
 
 
@@ -261,8 +266,8 @@ def metric_name(metric: MetricRecord, say: Say) -> str:
 
 def names_of(record: TestRecord, say: Say) -> Names:
     """The labels of the systems, with (U) and (V) if they are equal; "the candidate" without a label."""
-    if (record.name_u, record.name_v) == _ROLES:
-        return Names("the candidate", "the baseline")
+    if (record.name_u, record.name_v) in _ROLES:
+        return Names(f"the {record.name_u}", f"the {record.name_v}")
     u, v = say(record.name_u), say(record.name_v)
     return Names(f"{u} (U)", f"{v} (V)") if u == v else Names(u, v)
 
@@ -395,10 +400,12 @@ def _wins(record: TestRecord, names: Names, u: float, v: float, title: str) -> s
 
 def chance(record: TestRecord, names: Names) -> str:
     """The probability of such a difference under the null hypothesis, and its significance."""
-    if record.items.nonzero == 0:
+    if record.items.nonzero == 0 and record.test in {"permutation", "bootstrap"}:
         return "The systems do not differ on any item, so a test cannot show anything: p is 1."
     tested = "item" if record.items.clusters is None else "cluster"
-    if record.test == "bootstrap":
+    if record.test in {"binomial", "convex_bound"}:
+        condition = f"If the true mean were {number(record.statistic.v or 0.0)}"
+    elif record.test == "bootstrap":
         condition = f"If the true difference were 0 and {tested}s were drawn anew with replacement"
     elif tested == "cluster":
         condition = "If it did not matter which system gave which cluster of outputs"

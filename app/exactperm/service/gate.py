@@ -19,7 +19,7 @@ from typing import Any, get_args, get_type_hints
 
 from pydantic import create_model
 
-from ..answers.gate import GateRecord, GateTerms, OnInconclusive
+from ..answers.gate import TARGETS, GateRecord, GateTerms, OnInconclusive
 from ..answers.test import WarningRecord, reported
 from ..errors import (
     REFUSALS,
@@ -27,6 +27,7 @@ from ..errors import (
     MalformedBody,
     PointerMap,
     chained,
+    choices_of,
     located,
     pointer_token,
     prefixed,
@@ -65,13 +66,18 @@ from .validation import beside_statistic, validated
 
 SINGLE = ("kind", "request", "against")  # members of a gate without metrics
 UNNAMED = ("candidate", "baseline")  # default names of systems
+ALONE = ("candidate", "threshold")
 # Fields of a form: those that each metric may have, and those of the gate.
-TERMS = ("policy", "margin", "higher_is_better")
+TERMS = ("policy", "margin", "higher_is_better", "threshold", "range")
 OF_A_METRIC = ("name", *TERMS)
 FIELDS = (*TERMS, "on_inconclusive", "store")
 MOST_DROPPED = 2  # most items of a gate over one item
 AGAINST = "against"  # the part of each baseline's file, repeated
 NAME_V = "name_v"
+NO_BASELINE = (
+    "A threshold is for one system: leave the baseline out, or choose a policy that compares with it."
+)
+WITH_BASELINE = choices_of("policy", {"no_regression": "Fail only if shown to be worse than the baseline"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +185,8 @@ def _parse_metric(
         return prefix + pointer if getattr(metric, pointer[1:], None) is not None else pointer
 
     errors, metrics = list[InvalidTest](), []
+    if (metric.policy or gate.policy) in TARGETS:
+        metric = _alone(metric, prefix)
     for name, request, in_request, where in _requests_of(job, metric, prefix, context):
         try:
             test = _with_common_options(gate, parse_request(metric.kind, request, in_request, job), prefix)
@@ -203,6 +211,20 @@ def _with_common_options(gate: GateRequest, test: ParsedTest, prefix: str) -> Pa
             raise InvalidTest.at(f"{prefix}/request/sequential", "given_twice", detail)
         options = replace(options, sequential=sequential_of(gate.sequential))
     return replace(test, options=options)
+
+
+def _alone(metric: GateMetric, prefix: str) -> GateMetric:
+    """A candidate without a baseline, which is read in V's place as well; raises InvalidTest where there is a baseline."""
+    given = metric.request
+    for name, where in (("against", ""), ("v", "/request")):
+        if metric.against is not None if name == "against" else "v" in given:
+            raise InvalidTest.at(
+                f"{prefix}{where}/{name}", "baseline_not_expected", NO_BASELINE, WITH_BASELINE
+            )
+    if metric.kind == "effects" or "u" not in given:
+        detail = "A threshold is for the scores or predictions of one system, u."
+        raise InvalidTest.at(f"{prefix}/request/u", "missing", detail)
+    return metric.model_copy(update={"request": {**given, "v": given["u"]}})
 
 
 def _requests_of(
@@ -382,7 +404,11 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGa
     terms, fields = once(form.fields, (*FIELDS, METRICS, NAMES), option_pointer)
     several, names_given = terms.pop(METRICS, None), terms.pop(NAMES, None)
     overrides = [{}] if several is None else _overrides(several)
-    common, baselines = _fields_of(terms, "/options"), _files_of(form)
+    common = _fields_of(terms, "/options")
+    policies = {override.get("policy", common.policy) for override in overrides}
+    if policies.intersection(TARGETS):
+        _candidate_alone(form, policies)
+    baselines = _files_of(form)
     counted = "/options/metrics" if len(overrides) > 1 else f"/files/{AGAINST}"
     _refuse_too_many(len(overrides) * len(baselines), job, counted)
     metrics, names = [], None
@@ -396,6 +422,16 @@ def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGa
         named = zip(tests, names, strict=True)
         metrics.append([_metric(job, own, common, test, place, given, name) for test, name in named])
     return _gate(job, metrics, common, "/options/metrics")
+
+
+def _candidate_alone(form: Form, policies: set[str | None]) -> None:
+    """The candidate's file is read in V's place as well; raises InvalidTest where there is a baseline, or another policy needs one."""
+    if form.repeated or "v" in form.files or policies - set(TARGETS):
+        where = f"{AGAINST}/0" if form.repeated else "v" if "v" in form.files else "u"
+        raise InvalidTest.at(f"/files/{where}", "baseline_not_expected", NO_BASELINE, WITH_BASELINE)
+    file = form.files.pop("file", None) or form.files.get("u")
+    if file is not None:
+        form.files.update(u=file, v=file)
 
 
 def _fields_of(texts: Mapping[str, str], prefix: str) -> GateFields:
@@ -553,7 +589,9 @@ def _metric(
     alpha, changes = test.options.alpha, dict[str, Any]()
     shown = {name: value for name, value in terms.items() if value is not None}
     if "names" not in given:
-        changes = dict(zip(("name_u", "name_v"), UNNAMED, strict=True))
+        changes = dict(
+            zip(("name_u", "name_v"), ALONE if shown.get("policy") in TARGETS else UNNAMED, strict=True)
+        )
     if baseline is not None:
         changes["name_v"] = baseline
     if "confidence_level" not in given and 0.0 < 1 - 2 * alpha < 1.0:
@@ -661,10 +699,13 @@ def run_gate(parsed: ParsedGate, prepared: PreparedGate) -> GateRecord:
     gate = finish_gate(prepared.metrics, parsed.on_inconclusive, ALGORITHM_VERSION)
     metrics = []
     for asked, metric in zip(parsed.metrics, gate.metrics, strict=True):
-        record = metric.test
+        record, reading = metric.test, asked.test.reading_record
+        if reading is not None and metric.policy in TARGETS:
+            notes = tuple(note for note in reading.notes if getattr(note, "who", "") != "v")
+            reading = replace(reading, notes=notes)
         if not asked.interval_requested:
             kept = (warning for warning in record.warnings if warning.code != "interval_not_available")
             record = replace(record, warnings=tuple(kept))
-        record = reported(record, asked.test.reading_record, asked.warnings)
+        record = reported(record, reading, asked.warnings)
         metrics.append(replace(metric, test=record))
     return replace(gate, metrics=tuple(metrics))

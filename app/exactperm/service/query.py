@@ -126,6 +126,8 @@ def listed_in(text: str) -> Any:
 
 def option_value(name: str, text: str) -> Any:
     """An option as a member of a request; parameters of statistics are not options."""
+    if name == "range" and not text.startswith("["):
+        text = f"[{text}]"
     return text if name in WORDS else literal(text)
 
 

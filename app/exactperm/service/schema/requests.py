@@ -326,7 +326,8 @@ POLICY = (
     "no_regression: fail only when the candidate U is significantly worse than the baseline V by more than margin; "
     "non_inferior: pass only when U is shown not to be worse by more than margin; improve: pass only when U is "
     "significantly better, by more than margin; equivalent: pass only when U is shown to differ by less than margin, fail "
-    "only when it is shown to differ by at least that."
+    "only when it is shown to differ by at least that; at_least and not_below have a `threshold` and no baseline: pass only when U is shown "
+    "to be better than it, or fail only when U is shown to be worse."
 )
 MARGIN = "In the statistic's units. Exact for differences of means and sums; Tango's score test for single 0/1 items."
 HIGHER = (
@@ -384,6 +385,14 @@ class Terms(Wire):
     policy: Policy | None = option(None, f"{POLICY} Default no_regression.")
     margin: float | None = option(None, f"{MARGIN} Default 0.", ge=0)
     higher_is_better: bool | None = option(None, HIGHER)
+    threshold: float | None = option(
+        None,
+        "For at_least and not_below: the score to compare with, in the statistic's units; there is no v then.",
+    )
+    range: Range | None = option(
+        None,
+        "With a threshold, for scores that are not right or wrong: the least and the largest possible score.",
+    )
 
 
 class GateFields(Terms):

@@ -8,7 +8,8 @@ import { measured, methodTitle } from "./words.js";
 
 const TITLES = { pass: "Pass", fail: "Fail", inconclusive: "Inconclusive", continue: "Continue" };
 const TONES = { pass: "yes", fail: "no", inconclusive: "", continue: "" };
-const POLICIES = { no_regression: "no regression", non_inferior: "not inferior", improve: "improvement", equivalent: "equivalence" };
+const POLICIES = { no_regression: "no regression", non_inferior: "not inferior", improve: "improvement", equivalent: "equivalence",
+  at_least: "at least a threshold", not_below: "not below a threshold" };
 
 export function gateCards(answer, names) {
   const several = answer.metrics.length > 1;
@@ -43,6 +44,8 @@ function headline({ verdict, policy, margin, higher_is_better: up, metrics }, na
     no_regression: { pass: `${u} is not shown to be ${worse}`, fail: `${u} is shown to be ${worse}` },
     non_inferior: { pass: `${u} is shown not to be ${worse}`, fail: `It is not shown that ${u} is not ${worse}` },
     improve: { pass: `${u} is shown to be better than ${v}${by}`, fail: `${u} is not shown to be better than ${v}${by}` },
+    at_least: { pass: `${u} is shown to be better than ${v}`, fail: `${u} is not shown to be better than ${v}` },
+    not_below: { pass: `${u} is not shown to be ${worse}`, fail: `${u} is shown to be ${worse}` },
     equivalent: {
       pass: `${u} is shown to differ from ${v} by less than ${number(margin)}`,
       fail: `${u} is shown to differ from ${v} by ${number(margin)} or more`,

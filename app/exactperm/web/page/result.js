@@ -6,7 +6,8 @@ import { prose } from "./prose.js";
 import { measured, methodTitle } from "./words.js";
 
 const question = (alternative, { u }) => ({ "two-sided": "different, either way" }[alternative] ?? `is ${u} ${alternative}?`);
-const NULLS = { permutation: "paired permutation: systems exchanged", bootstrap: "bootstrap: items drawn with replacement" };
+const NULLS = { permutation: "paired permutation: systems exchanged", bootstrap: "bootstrap: items drawn with replacement",
+  binomial: "right with the threshold’s probability", convex_bound: "all scores in the range with the threshold as their mean" };
 
 export function card(title, kind, ...children) {
   return element("section", { class: `card ${kind}` }, title ? element("h3", {}, title) : null, children);

@@ -1,0 +1,302 @@
+"""Gates without a baseline: whether one system is at least as good as a threshold.
+
+Of items that are right or wrong, one run each, the p-value is a binomial tail. Of scores in a range, and of items' means over
+several runs, it is a bound that holds for every law (`engine.one_proportion`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from scipy import stats
+
+from ..answers.gate import GateTerms
+from ..answers.test import (
+    Alternative,
+    ConfidenceInterval,
+    ItemsRecord,
+    MethodRecord,
+    NamesRecord,
+    NullRecord,
+    StatisticRecord,
+    TestRecord,
+    WarningRecord,
+)
+from ..engine.one_proportion import binomial_interval, convex_bound, convex_interval, upper_tail
+from ..engine.probability import Probability
+from ..errors import InvalidTest, choices_of
+from ..presentation.numbers import exactly
+from ..statistics.columns import item_scores, per_item, unit_of
+from ..statistics.effects import Additive
+from ..statistics.paired import DataWarning, Paired, Scores, StatisticSpec, lengths_of, samples_in
+from ..statistics.reducers import reduce
+from .certificate import Answer, certified
+from .one_sided import Outcome
+from .options import Options, request_digest
+from .paired import ALGORITHM_VERSION, pairing_record, repeats_record
+from .record import sampled_null_record
+from .warnings import data_warnings
+
+# Options of other tests, and their defaults.
+_OTHERS = {"test": "permutation", "method": "auto", "significance": "p", "sequential": None, "power": None, "exact_fraction": False}  # fmt: skip
+_SECONDS, _SECONDS_PER_ITEM = 2e-3, 6e-7
+Procedure = Literal["binomial", "convex_bound"]
+_REASONS: dict[Procedure, str] = {
+    "binomial": "right-or-wrong items against a threshold: the tail of a binomial distribution",
+    "convex_bound": "scores in a range against a threshold: a bound that holds for all their distributions",
+}
+# Masses of the null distribution that are shown.
+_LEAST_MASS = 1e-16
+
+
+@dataclass(frozen=True)  # no slots: `cached_property` needs a `__dict__`
+class TargetTest:
+    """The values of one system, and the threshold: `total` is the sum of `n` values scaled to [0, 1], `chance` the threshold.
+
+    `low` and `width` scale back; `whole`: the values are right or wrong, one run each. `mean` is the system's own.
+    """
+
+    data: Paired
+    spec: StatisticSpec
+    options: Options
+    terms: GateTerms
+    n: int
+    total: Fraction
+    chance: Fraction
+    low: Fraction
+    width: Fraction
+    whole: bool
+    items: ItemsRecord
+    data_warnings: tuple[DataWarning, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time: a few incomplete beta functions, and the picture."""
+        return _SECONDS + _SECONDS_PER_ITEM * self.n
+
+    @property
+    def longest_seconds(self) -> float:
+        """The same."""
+        return self.seconds
+
+    @property
+    def alternative(self) -> Alternative:
+        """The side of the threshold that a small p-value shows."""
+        upwards = (self.terms.policy == "at_least") == self.terms.higher_is_better
+        return "greater" if upwards else "less"
+
+    @property
+    def procedure(self) -> Procedure:
+        """A binomial tail where it holds: of unequal chances one item beyond the expected number (Hoeffding 1956), or of all."""
+        return "binomial" if self.whole else "convex_bound"
+
+    def _of(self, total: Fraction) -> Probability:
+        """The p-value of a sum of scaled values."""
+        n, chance = self.n, self.chance
+        if self.alternative == "less":
+            total, chance = n - total, 1 - chance
+        return upper_tail(n, int(total), chance) if self.whole else convex_bound(n, total, chance)
+
+    @cached_property
+    def _answer(self) -> Answer:
+        return certified(self._of(self.total))
+
+    @property
+    def _least(self) -> float:
+        """What the exact p-value is at least: that of right-or-wrong scores, or of constant ones on the other side."""
+        total, chance = (
+            (self.n - self.total, 1 - self.chance)
+            if self.alternative == "less"
+            else (self.total, self.chance)
+        )
+        if total <= self.n * chance:
+            return 1.0
+        return upper_tail(self.n, -int(-total // 1), chance).p * (1.0 - 1e-9)
+
+    def run(self) -> Outcome:
+        """The one-sided test. A bound is no exact p-value: `decides_from` says what that is at least."""
+        answer = self._answer
+        best = self._of(Fraction(self.n if self.alternative == "greater" else 0))
+        return Outcome(
+            procedure=self.procedure,
+            alternative=self.alternative,
+            difference=0.0,
+            p_value=answer.p_value,
+            log10_p_value=answer.log10_p_value,
+            p_value_bounds=answer.bounds if self.whole else (0.0, answer.bounds[1]),
+            p_value_bounds_kind="certified",
+            exact=self.whole,
+            min_attainable_p=best.p,
+            decides_from=None if self.whole else self._least,
+        )
+
+    def record(self) -> TestRecord:
+        """The test of the difference from the threshold, which is in the place of V's score."""
+        outcome, options, terms = self.run(), self.options, self.terms
+        assert terms.threshold is not None
+        threshold = Fraction(repr(float(terms.threshold)))
+        mean = self.low + self.width * self.total / self.n
+        asked = f"{request_digest(self.data, self.spec, options, ALGORITHM_VERSION)} {terms.policy} {threshold} {terms.range}"
+        bound = self._answer.relative_error_bound if self.whole else None
+        return TestRecord(
+            id=f"t_{hashlib.sha256(asked.encode()).hexdigest()}",
+            p_value=outcome.p_value,
+            log10_p_value=outcome.log10_p_value,
+            p_value_bounds=outcome.p_value_bounds,
+            p_value_bounds_kind="certified",
+            p_value_fraction=None,
+            significant=outcome.p_value_bounds[1] <= terms.alpha,
+            alpha=terms.alpha,
+            min_attainable_p=outcome.min_attainable_p,
+            alternative=outcome.alternative,
+            test=self.procedure,
+            names=NamesRecord(options.name_u, options.name_v),
+            statistic=StatisticRecord(
+                self.spec.name,
+                float(mean - threshold),
+                float(mean),
+                float(threshold),
+                options.metric,
+                options.higher_is_better,
+            ),
+            items=self.items,
+            pairing=pairing_record(self.data.pairing),
+            repeats=repeats_record(self.data, self.spec),
+            method=MethodRecord(self.procedure, self.whole, bound, _REASONS[self.procedure], None, None),
+            null=self._null(),
+            confidence_interval=self._interval(threshold),
+            warnings=tuple(WarningRecord(one.code, one.detail) for one in self.data_warnings),
+        )
+
+    def _null(self) -> NullRecord:
+        """The distribution of the difference at the threshold, of right-or-wrong items; of other scores that of the most spread ones."""
+        n, chance = self.n, float(self.chance)
+        law = stats.binom(n, chance)
+        first, last = int(law.ppf(_LEAST_MASS)), int(law.isf(_LEAST_MASS))
+        counts = np.arange(max(first - 1, 0), min(last + 1, n) + 1)
+        low, high = (float(self.width * (end - self.chance)) for end in (0, 1))
+        values = float(self.width) * (counts / n - chance)
+        found = sampled_null_record(values, law.pmf(counts), self.options.pmf)
+        sd = float(self.width) * float(np.sqrt(chance * (1.0 - chance) / n))
+        return NullRecord(0.0, sd, low, high, found.quantiles, found.pmf, found.pmf_bin_width, self.whole)
+
+    def _interval(self, threshold: Fraction) -> ConfidenceInterval | None:
+        """Of the difference from the threshold."""
+        level = self.options.confidence_level
+        if level is None:
+            return None
+        tail = (1 - Fraction(repr(float(level)))) / 2
+        if self.whole:
+            ends, method = binomial_interval(int(self.total), self.n, tail), "clopper_pearson"
+        else:
+            ends, method = convex_interval(self.total, self.n, tail), "convex_bound"
+        low, high = (float(self.low + self.width * Fraction(end) - threshold) for end in ends)
+        resolution = 0.0 if self.whole else high - low
+        return ConfidenceInterval(level, low, high, method, "exact" if self.whole else "bounded", resolution)
+
+
+def target_test(data: Paired, spec: StatisticSpec, options: Options, terms: GateTerms) -> TargetTest:
+    """Validate the data and the terms; V's column of the data is not looked at.
+
+    Raises InvalidTest at /threshold, /range, /u and at options of other tests.
+    """
+    _require_alone(data, spec, options)
+    assert terms.threshold is not None
+    problem, threshold = reduce(data, spec), Fraction(repr(float(terms.threshold)))
+    if not isinstance(problem, Additive) or problem.score_u is None or spec.name not in _MEANS:
+        detail = f"A threshold is one of the mean of the items' scores; {spec.name} is none: send scores, or accuracy of predictions."
+        raise InvalidTest.at("/statistic/name", "threshold_needs_means", detail)
+    single = problem.samples is None
+    low, high, whole = Fraction(0), problem.all_right or Fraction(0), single and terms.range is None
+    if terms.range is not None:
+        low, high = (Fraction(repr(float(end))) for end in terms.range)
+    elif not single and isinstance(data, Scores):
+        high = _right(data)
+    if not low < high:
+        raise InvalidTest.at("/range", "range_missing", _RANGE, _RANGES)
+    if not low < threshold < high:
+        detail = f"The threshold must lie between {exactly(float(low))} and {exactly(float(high))}, the least and the largest possible score."
+        raise InvalidTest.at("/threshold", "out_of_range", detail)
+    _require_inside(data, float(low), float(high))
+    width, n = high - low, problem.items
+    return TargetTest(
+        data, spec, options, terms, n, n * (problem.score_u - low) / width, (threshold - low) / width, low, width,
+        whole, _items(data, spec, problem, threshold, options), data_warnings(data, spec),
+    )  # fmt: skip
+
+
+_MEANS = frozenset({"mean_difference", "accuracy", "exact_match"})
+_RANGE = (
+    "Scores that are not right or wrong are compared with a threshold by a bound that needs their `range`: the least and the "
+    "largest score that there can be."
+)
+_RANGES = choices_of("range", {"[0,1]": "Scores from 0 to 1", "[0,100]": "Scores from 0 to 100"})
+
+
+def _require_alone(data: Paired, spec: StatisticSpec, options: Options) -> None:
+    for name, default in _OTHERS.items():
+        if getattr(options, name) != default:
+            detail = f"A threshold has a test of its own: leave `{name}` out."
+            raise InvalidTest.at(f"/{name}", "not_available", detail)
+    if data.pairing.clusters is not None:
+        detail = "A threshold is for independent items, and items of a cluster are not: give a score for each cluster."
+        raise InvalidTest.at("/clusters", "no_clusters", detail)
+    if data.pairing.slices is not None:
+        detail = "Slices are compared with a baseline: give a gate of each slice's items its threshold, or leave slices out."
+        raise InvalidTest.at("/slices", "no_slices", detail)
+    if isinstance(data, Scores) and data.weights is not None:
+        detail = "A threshold is for items that count alike: leave weights out."
+        raise InvalidTest.at("/weights", "no_weights", detail)
+    if isinstance(data, Scores) and data.correction is not None:
+        detail = "Labels and covariates correct a difference: leave them out."
+        raise InvalidTest.at("", "not_available", detail)
+    if isinstance(data, Scores) and data.gaps is not None:
+        detail = (
+            "Missing outcomes have bounds between two systems: set `on_missing=drop`, or score them as wrong."
+        )
+        raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
+
+
+def _right(data: Scores) -> Fraction:
+    """The score of a right run where all runs are right or wrong; 0 where they are not."""
+    values = samples_in(data.u)
+    for right in (1, 100):
+        if bool(np.isin(values, (0, right)).all()):
+            return Fraction(right)
+    return Fraction(0)
+
+
+def _require_inside(data: Paired, low: float, high: float) -> None:
+    if not isinstance(data, Scores):
+        return
+    values = samples_in(data.u)
+    outside = (values < low) | (values > high)
+    if outside.any():
+        at = int(outside.argmax())
+        item = int(np.searchsorted(np.cumsum(lengths_of(data.u)), at, side="right"))
+        detail = f"The score {exactly(float(values[at]))} is outside of the range from {exactly(low)} to {exactly(high)}."
+        raise InvalidTest.at(f"/u/{item}", "outside_range", detail)
+
+
+def _items(
+    data: Paired, spec: StatisticSpec, problem: Additive, threshold: Fraction, options: Options
+) -> ItemsRecord:
+    """Items better than the threshold, equal to it, and worse."""
+    n = problem.items
+    if isinstance(data, Scores):
+        scores = item_scores(per_item(data, spec), unit_of(spec.parameters.get("unit")))
+        column, at = scores.columns[0], threshold / scores.unit
+        above = int(np.count_nonzero(column > at.numerator // at.denominator))
+        equal = int(np.count_nonzero(column == at.numerator)) if at.denominator == 1 else 0
+    else:
+        assert problem.score_u is not None
+        above, equal = int(problem.score_u * n), 0
+    wins, losses = above, n - above - equal
+    if options.higher_is_better is False:
+        wins, losses = losses, wins
+    return ItemsRecord(n, n - equal, None, wins, equal, losses)

@@ -1,0 +1,195 @@
+"""Gates of one system against a threshold: in JSON, files and Python, against SciPy, fractions and each other."""
+
+import random
+from fractions import Fraction
+from math import comb
+from typing import Any
+
+import pytest
+from scipy import stats
+
+import exactperm
+from exactperm.api.openapi.schemas import GateAnswer
+from tests.api.conftest import errors_of
+from tests.enumeration import holm
+
+RIGHT = [1] * 188 + [0] * 12
+SCORES = [0.5, 0.7, 0.9] * 20
+
+
+def ask(service: Any, u: Any, policy: str = "at_least", query: str = "", **given: Any) -> Any:
+    terms = {
+        name: given.pop(name)
+        for name in ("threshold", "range", "margin", "higher_is_better", "alpha")
+        if name in given
+    }
+    body = {"kind": "scores", "request": {"u": u, **given}, "policy": policy, **terms}
+    return service.post(f"/v1/gate{query}", body)
+
+
+def bound(n: int, total: Fraction, chance: Fraction) -> Fraction:
+    """The convex bound by its definition."""
+    if total <= n * chance:
+        return Fraction(1)
+    law = [comb(n, k) * chance**k * (1 - chance) ** (n - k) for k in range(n + 1)]
+    excess = (
+        sum((k - h) * law[k] for k in range(h + 1, n + 1)) / (total - h) for h in range(-int(-total // 1))
+    )
+    return min(Fraction(1), *excess)
+
+
+def test_right_or_wrong_items_have_the_tail_of_a_binomial(service: Any) -> None:
+    rng = random.Random(1)
+    for _ in range(60):
+        n, threshold = rng.randint(2, 60), rng.randint(1, 99) / 100
+        u = [int(rng.random() < threshold) for _ in range(n)]
+        for policy, side in (("at_least", "greater"), ("not_below", "less")):
+            answer = ask(service, u, policy, threshold=threshold, pmf="none").json()
+            expected = stats.binomtest(sum(u), n, threshold, alternative=side).pvalue
+            assert answer["p_value"] == pytest.approx(expected, rel=1e-9)
+            decision = answer["metrics"][0]["decision"]
+            assert (decision["procedure"], decision["exact"]) == ("binomial", True)
+            shown, passed = expected <= 0.05, answer["verdict"] == "pass"
+            assert passed == shown if policy == "at_least" else (answer["verdict"] == "fail") == shown
+
+
+def test_the_answer_has_the_threshold_and_an_interval_of_the_difference(service: Any) -> None:
+    response = ask(service, RIGHT, threshold=0.935)
+    answer = response.json()
+    GateAnswer.model_validate_json(response.content)
+    assert response.status_code == 409
+    assert answer["p_value"] == pytest.approx(0.4593921, abs=1.5e-7)
+    assert (answer["threshold"], answer["range"], answer["margin"]) == (0.935, None, 0.0)
+    test = answer["metrics"][0]["test"]
+    assert test["names"] == {"u": "candidate", "v": "threshold"}
+    assert (test["statistic"]["u"], test["statistic"]["v"]) == (0.94, 0.935)
+    assert (test["items"]["wins"], test["items"]["ties"], test["items"]["losses"]) == (188, 0, 12)
+    low, high = stats.binomtest(188, 200).proportion_ci(0.9, method="exact")
+    interval = test["confidence_interval"]
+    assert (interval["low"], interval["high"]) == pytest.approx((low - 0.935, high - 0.935), abs=1e-12)
+    assert interval["method"] == "clopper_pearson"
+    assert sum(mass["probability"] for mass in test["null"]["pmf"]) == pytest.approx(1.0)
+
+
+def test_other_scores_have_a_bound_for_all_laws_in_their_range(service: Any) -> None:
+    rng = random.Random(2)
+    for _ in range(40):
+        n, low, high = rng.randint(2, 20), rng.choice((0, -1)), rng.choice((1, 5))
+        u = [rng.randint(10 * low, 10 * high) / 10 for _ in range(n)]
+        threshold = rng.randint(10 * low + 1, 10 * high - 1) / 10
+        chance = (Fraction(str(threshold)) - low) / (high - low)
+        total = sum((Fraction(str(one)) - low) / (high - low) for one in u)
+        for policy, expected in (
+            ("at_least", bound(n, total, chance)),
+            ("not_below", bound(n, n - total, 1 - chance)),
+        ):
+            given = {"threshold": threshold, "range": [low, high]}
+            decision = ask(service, u, policy, **given, pmf="none").json()["metrics"][0]["decision"]
+            assert decision["p_value"] == pytest.approx(float(expected), rel=1e-12)
+            assert decision["procedure"] == "convex_bound"
+            assert not decision["exact"]
+            assert decision["p_value_bounds"][0] == 0.0
+            assert decision["p_value_bounds"][1] == pytest.approx(decision["p_value"])
+
+
+def test_a_bound_that_leaves_alpha_open_decides_nothing(service: Any) -> None:
+    """Between what the exact p-value is at least, a binomial tail, and the bound."""
+    given: dict[str, Any] = {"range": [0, 1]}
+    verdicts = [
+        ask(service, SCORES, "not_below", threshold=threshold, **given).json()["verdict"]
+        for threshold in (0.6, 0.78, 0.81, 0.83)
+    ]
+    assert verdicts == ["pass", "pass", "inconclusive", "fail"]
+    assert ask(service, SCORES, "at_least", threshold=0.58, **given).json()["verdict"] == "fail"
+    assert ask(service, SCORES, "at_least", threshold=0.5, **given).json()["verdict"] == "pass"
+
+
+def test_lower_can_be_better(service: Any) -> None:
+    for policy in ("at_least", "not_below"):
+        upwards = ask(service, RIGHT, policy, threshold=0.9).json()
+        turned = [1 - one for one in RIGHT]
+        downwards = ask(service, turned, policy, threshold=0.1, higher_is_better=False).json()
+        assert upwards["p_value"] == pytest.approx(downwards["p_value"], rel=1e-14)
+        assert upwards["verdict"] == downwards["verdict"]
+
+
+def test_too_few_items_pass_nothing(service: Any) -> None:
+    assert ask(service, [1, 1, 1], threshold=0.9).json()["verdict"] == "fail"
+    answer = ask(service, [0, 0], "not_below", threshold=0.3).json()
+    assert answer["verdict"] == "inconclusive"
+    assert "there are too few" in answer["reason"]
+
+
+def test_item_means_of_several_runs_have_the_bound(service: Any) -> None:
+    answer = ask(service, [[1, 0], [1, 1], [1, 1]] * 10, threshold=0.5).json()
+    decision = answer["metrics"][0]["decision"]
+    assert decision["procedure"] == "convex_bound"
+    assert decision["p_value"] == pytest.approx(float(bound(30, Fraction(25), Fraction(1, 2))), rel=1e-12)
+
+
+def test_several_metrics_are_adjusted_together(service: Any) -> None:
+    metrics = [
+        {"name": "right", "kind": "scores", "request": {"u": RIGHT}, "policy": "at_least", "threshold": 0.9},
+        {"name": "other", "kind": "scores", "request": {"u": [1, 1, 1, 0], "v": [0, 0, 1, 0]}},
+    ]
+    answer = service.post("/v1/gate", {"metrics": metrics}).json()
+    decisions = [metric["decision"] for metric in answer["metrics"]]
+    expected = holm([Fraction(one["p_value"]) for one in decisions])
+    assert [one["p_value_adjusted"] for one in decisions] == pytest.approx([float(p) for p in expected])
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer", "code"),
+    [
+        ({"threshold": None}, "/threshold", "threshold_missing"),
+        ({"u": SCORES}, "/range", "range_missing"),
+        ({"u": SCORES, "range": [0, 0.8], "threshold": 0.7}, "/request/u/2", "outside_range"),
+        ({"u": SCORES, "range": [1, 0]}, "/range", "not_a_range"),
+        ({"threshold": 1.5}, "/threshold", "out_of_range"),
+        ({"margin": 0.1}, "/margin", "margin_not_available"),
+        ({"v": RIGHT}, "/request/v", "baseline_not_expected"),
+        ({"policy": "improve", "v": RIGHT}, "/threshold", "threshold_not_expected"),
+        ({"method": "dp"}, "/request/method", "not_available"),
+        ({"clusters": ["a", "b"] * 100}, "/request/clusters", "no_clusters"),
+        ({"slices": ["a", "b"] * 100}, "/request/slices", "no_slices"),
+        ({"weights": [1] * 200}, "/request/weights", "no_weights"),
+        ({"statistic": "median_difference"}, "/request/statistic", "threshold_needs_means"),
+    ],
+)  # fmt: skip
+def test_refusals_have_their_place(service: Any, change: dict[str, Any], pointer: str, code: str) -> None:
+    given = {"u": RIGHT, "threshold": 0.9, **change}
+    policy = given.pop("policy", "at_least")
+    flaws = errors_of(ask(service, given.pop("u"), policy, **given))
+    assert (pointer, code) in flaws
+
+
+def test_files_of_one_system_and_python_give_the_same(service: Any) -> None:
+    by_json = ask(service, RIGHT, threshold=0.9).json()
+    rows = "".join(f"q{at},{one}\n" for at, one in enumerate(RIGHT))
+    lines = "".join(f'{{"id": "q{at}", "score": {one}}}\n' for at, one in enumerate(RIGHT))
+    for role, name, content in (
+        ("file", "new.csv", f"id,score\n{rows}"),
+        ("u", "new.jsonl", lines),
+    ):
+        answer = service.post(
+            "/v1/gate",
+            files={role: (name, content.encode())},
+            data={"policy": "at_least", "threshold": "0.9"},
+        ).json()
+        assert (answer["p_value"], answer["verdict"]) == (by_json["p_value"], "pass")
+        assert not any(note.startswith("v:") for note in answer["metrics"][0]["test"]["reading"]["notes"])
+    files = {"u": ("a.csv", f"id,score\n{rows}".encode()), "v": ("b.csv", f"id,score\n{rows}".encode())}
+    refused = service.post("/v1/gate", files=files, data={"policy": "at_least", "threshold": "0.9"})
+    assert errors_of(refused) == [("/files/v", "baseline_not_expected")]
+    here = exactperm.gate(RIGHT, policy="at_least", threshold=0.9)
+    assert (here.id, here.threshold) == (by_json["id"], 0.9)
+    asked = exactperm.predictions(["a", "b"] * 20, ["a", "b"] * 20)
+    assert exactperm.gate(asked, policy="at_least", threshold=0.9).p_value == pytest.approx(0.9**40)
+
+
+@pytest.mark.parametrize("format_", ["text", "markdown", "csv", "html", "junit", "svg"])
+def test_every_report_shows_the_threshold(service: Any, format_: str) -> None:
+    response = ask(service, RIGHT, threshold=0.9, query=f"?format={format_}")
+    assert response.status_code == 200
+    if format_ != "svg":
+        assert "threshold" in response.text
