@@ -42,7 +42,7 @@ def test_an_example_is_one_press_away_from_its_verdict(visit: Callable[..., Tab]
     assert tab.page.locator("#empty").is_visible()
     assert tab.example() == (
         "The mean score of new model is 0.2083 higher than that of old model: 0.7292 against 0.5208, "
-        "and chance hardly explains that (p = 0.0213)."
+        "and chance hardly explains this (p = 0.0213)."
     )
     assert tab.row("p-value").startswith("0.0212708\nexact")
     assert (
@@ -67,7 +67,7 @@ def test_two_chosen_files_are_u_and_v_and_can_be_swapped(visit: Callable[..., Ta
     tab.submit()
     assert tab.verdict().startswith(
         "The accuracy of gpt-4-0613 is 0.15 higher than that of gpt-3.5-turbo-0125: 0.675 against 0.525, "
-        "but chance alone can do that (p = 0.146)"
+        "but chance alone can explain this (p = 0.146)"
     )
     answer = asked(
         server, dict(zip("uv", TRIVIA, strict=True)), name_u="gpt-4-0613", name_v="gpt-3.5-turbo-0125"

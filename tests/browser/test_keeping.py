@@ -253,7 +253,7 @@ def test_with_keys_the_link_asks_for_the_key_and_saves_the_report(
     tab.page.fill("#f-key", mine)
     tab.submit()
     tab.verdict()
-    assert "for 7 days. Only those who have the same API key can open it." in card(tab)
+    assert "for 7 days. Only holders of the same API key can open it." in card(tab)
     link = keep(tab, "Kept for 7 days.")
     assert re.fullmatch(re.escape(server.url) + r"/\?result=r_[0-9a-f]{32}", link)
     own = tab.page.locator(".kept code").inner_text()

@@ -251,7 +251,7 @@ def test_a_baseline_brings_intervals_and_no_ranks(visit: Callable[..., Tab]) -> 
     tab.page.get_by_text("More options").click()
     tab.page.select_option("#f-pairs", "none")
     tab.submit("Rank systems")
-    assert tab.verdict() == "The answer lists no pairs, so it does not say which differ."
+    assert tab.verdict() == "The answer lists no pairs, so it does not show which differ."
 
 
 def test_the_pictures_are_tabs_that_are_drawn_when_they_are_looked_at(visit: Callable[..., Tab]) -> None:

@@ -11,7 +11,7 @@ import { standings } from "./standings.js";
 
 const CSV = "csv";
 
-/** The boards of an answer, each with what it is of: the only one; or the overall one, then each data set's. */
+/** The boards of an answer with their scopes: the only one; or the overall one, then that of each data set. */
 function boardsOf(answer) {
   const of = (board, scope, dataset = "") => ({ ...board, scope, dataset });
   if (!answer.datasets) return [of(answer, "")];
@@ -25,13 +25,13 @@ export function boardResult(request, answer, { comparison, theme }) {
   const boards = boardsOf(answer);
   const pair = pairPlace(request, theme);
   const shown = element("div", { class: "result" });
-  const fewer = Object.fromEntries(request.fields).pairs === "significant"; // then those that are not listed are known, too
+  const fewer = Object.fromEntries(request.fields).pairs === "significant"; // then unlisted pairs do not differ
   const said = (board) => ranking(answer, board, !fewer && board.pairs.length === 0);
   const first = said(boards[0]);
   const pictures = picturesCard(request, comparison.pictures, {
     theme, described: first.headline, of: boards.length > 1 ? `${titleOf(boards[0])}. ` : "",
   });
-  const noted = answer.datasets ? answer.warnings : []; // else they are those of the only board
+  const noted = answer.datasets ? answer.warnings : []; // else they are the warnings of the only board
   const show = (board) => shown.replaceChildren(...boardCards(answer, board, board === boards[0] ? null : said(board), pair));
   show(boards[0]);
   const cards = [
@@ -45,7 +45,7 @@ export function boardResult(request, answer, { comparison, theme }) {
   return { cards, draw, downloads: (known) => downloads(known, comparison.tables, pictures.chosen) };
 }
 
-/** How the adjusted p-values of a board are known, listed or not. */
+/** The certainty of the adjusted p-values of a board, including unlisted pairs. */
 function known(certainty) {
   const kinds = ["exact", "bracketed", "sampled"].filter((kind) => certainty[kind]);
   if (kinds.length === 1 && kinds[0] === "exact") return "all exact";
@@ -68,7 +68,7 @@ function chooser(boards, show, pair) {
   return element("div", { class: "field" }, element("label", { for: "board" }, "Leaderboard of"), select);
 }
 
-/** Systems, the chosen pair, and the pairs of one board; what is `said` of it, if the verdict above is of another. */
+/** Systems, the chosen pair, and the pairs of one board, with its summary `said` if the verdict above is that of another board. */
 function boardCards(answer, board, said, pair) {
   const byName = new Map();
   for (const one of board.pairs) {
@@ -114,7 +114,7 @@ function pairsCard({ pairs, family, warnings: warned }, choose) {
   return details;
 }
 
-/** One table of each kind, and the picture that is looked at. */
+/** One table of each kind, and the visible picture. */
 function downloads(known, tables, chosen) {
   return known.flatMap((one) => {
     if (one.name === CSV) {

@@ -1,16 +1,16 @@
-// What a leaderboard can be asked for: fields whose choices are those of v1/meta, in words for people.
+// The options of a leaderboard: fields with the choices of v1/meta and titles for them.
 import { byId, field } from "./dom.js";
 
 const DESIGNS = { all_pairs: "Every pair of systems", baseline: "Each system with a baseline" };
 const ADJUSTMENTS = {
-  holm: ["Holm", "Keeps the chance of even one false finding below α, however the tests depend on each other."],
+  holm: ["Holm", "Keeps the probability of any false finding below α, under any dependence between the tests."],
   bonferroni: ["Bonferroni", "The same guarantee as Holm, with p-values that are never smaller."],
-  hochberg: ["Hochberg", "Never larger than Holm’s, but it needs positive dependence, which all pairs do not promise."],
-  bh: ["Benjamini–Hochberg", "Keeps the share of false findings below α; it needs positive dependence, which all pairs do not promise."],
-  by: ["Benjamini–Yekutieli", "Keeps the share of false findings below α, however the tests depend on each other."],
-  holm_discrete: ["Holm for discrete tests", "Holm, with what each test can attain: the same guarantee, never larger p-values."],
-  max_t: ["Westfall–Young max T", "Uses how the pairs hang together; it needs differences that are symmetric together."],
-  none: ["None", "Each p-value stands alone: of many pairs, some look different by chance."],
+  hochberg: ["Hochberg", "Never larger than Holm’s, but needs positive dependence, which is not guaranteed for all pairs."],
+  bh: ["Benjamini–Hochberg", "Keeps the share of false findings below α; needs positive dependence, which is not guaranteed for all pairs."],
+  by: ["Benjamini–Yekutieli", "Keeps the share of false findings below α, under any dependence between the tests."],
+  holm_discrete: ["Holm for discrete tests", "Holm with the attainable p-values of each test: the same guarantee, and p-values that are never larger."],
+  max_t: ["Westfall–Young max T", "Uses the dependence between pairs; needs jointly symmetric differences."],
+  none: ["None", "Unadjusted p-values: among many pairs, some look different by chance."],
 };
 const LISTED = { auto: "As many as fit", all: "All", significant: "Significant ones only", none: "None" };
 const MISSING = {
@@ -22,12 +22,12 @@ const COMBINES = { fisher: "Fisher’s, from one-sided p-values", stouffer: "Sto
 
 const NAMES = "names";
 const SYSTEMS = "systems";
-// The options that tests of two systems do not have.
+// Options that tests of two systems do not have.
 export const OF_BOARDS = ["compare", "baseline", "adjust", "family", "aggregate", "combine", "pairs", "higher_is_better", NAMES, SYSTEMS];
 
 export const adjustmentTitle = (name) => ADJUSTMENTS[name]?.[0] ?? name;
 
-/** The names that were given for several files, in their order. */
+/** The names of several files, in order. */
 export const namesOf = (text) => (text.startsWith("[") ? JSON.parse(text) : text.split(",").map((name) => name.trim()));
 
 const worded = (names, words) => names.map((name) => [name, words[name] ?? name]);
@@ -49,8 +49,8 @@ export function start({ designs, adjustments, families, aggregates, combines, li
   byId("board-more").append(
     field("pairs", { label: "Pairs in the answer", choices: worded(listed, LISTED), fallback: "auto",
       hint: "With hundreds of systems, the answer is much shorter without the pairs that do not differ." }),
-    field(SYSTEMS, { label: "Which systems", optional: "of one file", hint: "Names with commas between them; otherwise all." }),
-    field(NAMES, { label: "Names of the systems", optional: "of several files", hint: "In the order of the files, with commas between them; otherwise by the files." }),
+    field(SYSTEMS, { label: "Which systems", optional: "of one file", hint: "Names separated by commas; all by default." }),
+    field(NAMES, { label: "Names of the systems", optional: "of several files", hint: "In the order of the files, separated by commas; by default the names of the files." }),
     field("family", { label: "Several data sets: adjusted", choices: worded(families, FAMILIES), fallback: "dataset" }),
     field("aggregate", { label: "Several data sets: overall board", choices: worded([...aggregates, "null"], AGGREGATES), fallback: "macro" }),
     field("combine", { label: "Several data sets: overall p-values", choices: [["", "From all items, with weights"], ...worded(combines, COMBINES)] }),
@@ -59,7 +59,7 @@ export function start({ designs, adjustments, families, aggregates, combines, li
   byId("f-adjust").addEventListener("change", changed);
 }
 
-/** A baseline, a direction and intervals belong to comparisons with a baseline. */
+/** Show the baseline, the direction and intervals only for comparisons with a baseline. */
 export function changed(board) {
   const pairs = board !== false && byId("f-compare").value !== "baseline";
   byId("f-baseline").parentElement.hidden = pairs;

@@ -1,8 +1,8 @@
-// The ways out that a refusal offers, as buttons: each sets its fields and sends the request again.
+// Show the choices of a refusal as buttons: each sets its fields and sends the request again.
 import { byId, button, element, field, labelOf } from "./dom.js";
 import { offer, reveal } from "./folded.js";
 
-/** Set a field of the form, whether it is shown now or not; a list gets the value if it has not. */
+/** Set a field of the form, even if hidden; add the value to a list that lacks it. */
 function put(name, value) {
   let control = byId(`f-${name}`);
   if (!control) {
@@ -15,7 +15,7 @@ function put(name, value) {
   control.value = value;
   control.dispatchEvent(new Event("input", { bubbles: true }));
   control.dispatchEvent(new Event("change", { bubbles: true }));
-  const own = byId(`f-${name}`); // a change may have drawn it anew
+  const own = byId(`f-${name}`); // the change may have redrawn it
   if (own && own.value !== value) own.value = value;
   if (own) reveal(own);
 }
@@ -25,13 +25,13 @@ const sameField = (choices) => {
   return names.size === 1 ? [...names][0] : null;
 };
 
-/** A sentence without what the buttons below it say better: how to write the options. */
+/** A sentence without the part on how to write the options, which the buttons below replace. */
 export function shortened(detail) {
   return detail.replace(/ \(`\w+`\); there (?:is|are): (?:(?! more\.$).)*$/, ".")
     .replace(/ Give either `.*$/, "").replace(/: set `.*$/, ".");
 }
 
-/** A group of buttons, or null where nothing is offered; `again` sends the request. */
+/** A group of buttons, or null if there are no choices; `again` sends the request. */
 export function choiceButtons(choices, again) {
   if (!Array.isArray(choices) || !choices.length) return null;
   offer(choices.flatMap(({ fields }) => Object.keys(fields)));

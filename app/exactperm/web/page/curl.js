@@ -1,10 +1,10 @@
-// The curl command that sends the same request. Everything is quoted for a POSIX shell, and for curl's own syntax.
+// The curl command that sends the same request, quoted for a POSIX shell and for curl.
 const SAFE = /^[\w@%+=:,./-]+$/;
-const LONGEST = 20_000; // a command line has an end
+const LONGEST = 20_000; // command lines have a limited length
 
 const quoted = (text) => (SAFE.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
-/** A file's name as curl's -F reads it: in double quotes when it has what curl would read otherwise. */
+/** A file's name for curl -F: in double quotes if it has characters that curl interprets. */
 const named = (name) => (/^[\w.+-]+$/.test(name) ? name : `"${name.replace(/["\\]/g, "\\$&")}"`);
 
 function part({ role, file, text }) {
@@ -12,7 +12,7 @@ function part({ role, file, text }) {
   return `-F ${quoted(`${role}=@${named(file.name)}`)}`;
 }
 
-/** `curl …` for a request. Pasted text stands in it, unless it is long: then it must be saved first. */
+/** The curl command of a request. It includes pasted text, unless this is long and must be saved first. */
 export function curl(question, base) {
   const key = question.keyed ? '-H "authorization: Bearer $EXACTPERM_API_KEY" ' : "";
   if (question.json) {

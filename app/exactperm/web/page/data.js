@@ -1,4 +1,4 @@
-// What is to be compared: chosen files with their roles, or pasted text.
+// The data to compare: chosen files with their roles, or pasted text.
 import { byId, button, element, icon } from "./dom.js";
 import { rename } from "./names.js";
 import { bytes } from "./numbers.js";
@@ -7,14 +7,14 @@ import { SYSTEM, assign, fileOf, isShared } from "./roles.js";
 
 const MAX_NAME = 80;
 let rows = []; // {file, role, chosen: whether a person chose the role, id}
-let allowed = []; // until v1/meta says which roles there are
+let allowed = []; // empty until v1/meta lists the roles
 let next = 0;
 
 const radio = (name) => document.querySelector(`input[name="${name}"]:checked`).value;
 const ENDINGS = /(\.(gz|zst|jsonl?|csv|tsv|txt|conllu?|eval|trn|ndjson))+$/i;
 const stem = (name) => name.replace(ENDINGS, "").slice(0, MAX_NAME);
 
-/** The files to send: role, File, and the text where it was pasted. */
+/** The files to send: role, File, and the text if it was pasted. */
 export function files() {
   if (radio("source") === "files") {
     return rows.filter((row) => row.role).map(({ role, file }) => ({ role, file, text: null }));
@@ -32,7 +32,7 @@ const inOneBox = () => radio("layout") === "one" || allowed.includes(SYSTEM);
 const ending = (text) => (/^\s*[[{]/.test(text) ? "jsonl" : "txt");
 const goldRole = () => ["gold", "ref", "qrels"].find((role) => allowed.includes(role)) ?? "gold";
 
-/** The control that stands for a role, or for a system that is named after its file, so that an error can point at it. */
+/** The control of a role, or of a system that is named after its file, for errors to point at. */
 export function controlOf(role) {
   if (radio("source") === "files") {
     const row = rows.find((candidate) => candidate.role === role) ?? fileOf(role, rows.filter((each) => each.role === SYSTEM));
@@ -42,7 +42,7 @@ export function controlOf(role) {
   return byId(`paste-${role === "" && box === "gold" ? "u" : box}`);
 }
 
-/** The roles that the chosen format has. */
+/** Set the roles that the chosen format has. */
 export function allow(roles) {
   allowed = roles;
   assign(rows, allowed);
@@ -83,7 +83,7 @@ function draw() {
   const own = ["u", "v"].map((role) => rows.filter((row) => row.role === role));
   byId("swap").hidden = !own.every((list) => list.length);
   const both = own.map((list) => list[0]?.file.name);
-  // A file for each task is not named after its system.
+  // With a file for each task, names of files are not names of systems.
   const different = own.every((list) => list.length === 1) && stem(both[0]) !== stem(both[1]);
   ["u", "v"].forEach((role, index) => suggest(byId(`f-name_${role}`), different ? stem(both[index]) : ""));
   rename();
@@ -125,7 +125,7 @@ function drawn(row) {
 export function start(changed) {
   byId("chooser").addEventListener("change", (event) => {
     add(event.target.files);
-    event.target.value = ""; // the same file can be chosen again
+    event.target.value = ""; // allow choosing the same file again
     changed();
   });
   byId("swap").addEventListener("click", () => {
@@ -148,7 +148,7 @@ export function start(changed) {
   window.addEventListener("dragleave", (event) => event.relatedTarget || drop.classList.remove("over"));
   window.addEventListener("drop", (event) => {
     if (!carries(event)) return;
-    event.preventDefault(); // a drop beside the box counts, too; the browser would open the file
+    event.preventDefault(); // accept drops outside the box, which the browser would open
     drop.classList.remove("over");
     add(event.dataTransfer.files);
     changed();

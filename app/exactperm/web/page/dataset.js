@@ -1,5 +1,5 @@
-// One data set of a table or of JSON lines that hold several: the same text without the others.
-const LARGEST = 20_000_000; // characters; beyond that, reading here would make the page wait
+// Extract one data set from a table or JSON lines with several.
+const LARGEST = 20_000_000; // characters; reading longer texts would block the page
 const COLUMN = "dataset";
 
 /** Fields of delimited text (RFC 4180), line by line. */
@@ -47,7 +47,7 @@ function ofLines(text, name) {
   return rows.filter((row) => row[COLUMN] === name).map(({ [COLUMN]: _, ...row }) => JSON.stringify(row)).join("\n");
 }
 
-/** The text of one data set, or null where it cannot be told apart here. */
+/** The text of one data set, or null if it cannot be extracted. */
 export function textOf(text, name) {
   if (text.length > LARGEST) return null;
   const own = text.replace(/^\uFEFF/, "");

@@ -1,4 +1,4 @@
-// Elements. Data goes in as text only; nothing here parses HTML.
+// Create elements. Data is inserted as text only, never as HTML.
 const SVG = "http://www.w3.org/2000/svg";
 const ICONS = {
   yes: "M5 12.5l4.5 4.5L19 7.5",
@@ -36,10 +36,10 @@ export function button(text, pressed, attributes = {}) {
   return made;
 }
 
-/** The first words of a control's label that are shown in this mode. */
+/** The first visible part of a control's label. */
 export const labelOf = (control) => [...(control?.labels?.[0]?.childNodes ?? [])].find((part) => !part.hidden)?.textContent.trim() ?? "";
 
-/** A labelled control with a hint below and room for what is wrong with it. */
+/** A labelled control with a hint and a place for an error below. */
 export function field(name, { label, hint = "", choices = null, fallback = "", numeric = false, optional = "" }) {
   const id = `f-${name}`;
   const shared = { id, name, "data-default": fallback, "aria-describedby": `h-${name} e-${name}` };

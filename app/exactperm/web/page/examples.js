@@ -1,4 +1,4 @@
-// Made-up data, small enough to read. Each has text, and the fields that go with it.
+// Examples: small artificial data, with the fields to set.
 const bits = (text) => [...text].map(Number);
 const lines = (header, rows) => `${[header, ...rows.map((row) => row.join(","))].join("\n")}\n`;
 
@@ -16,7 +16,7 @@ const ENTITIES = [
 ];
 const DOCUMENTS = ["news", "mail", "blog", "talk", "wiki", "chat"];
 
-// Answers of made-up systems: each is right where its skill is above what the item asks for, give or take some luck.
+// Answers of artificial systems: each is right if its skill exceeds the difficulty of the item, with some randomness.
 const SKILLS = { "atlas-70b": 0.86, "birch-32b": 0.84, "cedar-8b": 0.71, "delta-8b": 0.7, "ember-3b": 0.52, "flint-1b": 0.38, "random": 0.15 };
 
 function answers(items, seed) {

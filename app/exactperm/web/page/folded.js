@@ -1,4 +1,4 @@
-// "More options": folded away, all open, or open with those fields only that matter now.
+// "More options": closed, open with all fields, or open with the relevant ones only.
 import { byId, button } from "./dom.js";
 
 const FEW = "few";
@@ -7,7 +7,7 @@ const more = () => byId("more");
 
 const isSet = (control) => control.value !== (control.dataset.default ?? "");
 
-/** Mark the fields that matter: those with something wrong, those that would mend it, and those that are not at their defaults. */
+/** Mark the relevant fields: those with errors, those that would fix them, and those that are not at their defaults. */
 export function refresh() {
   for (const field of more().querySelectorAll(".field")) {
     const control = field.querySelector("[name]");
@@ -17,19 +17,19 @@ export function refresh() {
   byId("all-options").hidden = !more().classList.contains(FEW) || hidden === 0;
 }
 
-/** Open the fields that would mend a refusal. */
+/** Open the fields that would fix a refusal. */
 export function offer(names) {
   names.forEach((name) => offered.add(name));
   for (const name of names) if (byId(`f-${name}`)) reveal(byId(`f-${name}`));
 }
 
-/** Nothing is wrong any more. */
+/** Forget the fields that would fix a refusal. */
 export function forget() {
   offered.clear();
   refresh();
 }
 
-/** Open what is folded around a control, and no more than what matters. */
+/** Open the options around a control, showing only relevant fields. */
 export function reveal(control) {
   if (!more().contains(control)) return;
   if (!more().open) more().classList.add(FEW);
@@ -45,7 +45,7 @@ export function start() {
   }, { id: "all-options", hidden: true }));
   more().querySelector("summary").addEventListener("click", () => {
     if (more().open) return;
-    more().classList.remove(FEW); // whoever opens it wants to see all
+    more().classList.remove(FEW); // opened by the user: show all fields
     refresh();
   });
 }

@@ -1,4 +1,4 @@
-// The result of a gate: pass, fail or inconclusive, and why.
+// The result of a gate: pass, fail or inconclusive, with the reason.
 import { AGAIN, eCell, isSequential, lookRows } from "./looks.js";
 import { number, percent, probability, shortProbability, signed } from "./numbers.js";
 import { card, keyList, movedCard, notesCard, numbersCard, table, verdictCard, warnings } from "./result.js";
@@ -31,7 +31,7 @@ export function gateCards(answer, names) {
 const ROLES = ["candidate", "baseline"];
 const capital = (sentence) => (sentence.startsWith("the ") ? `T${sentence.slice(1)}` : sentence);
 
-/** The verdict on one metric in a sentence; its reason, with the numbers, stands below. */
+/** The verdict on one metric in a sentence; the reason with the numbers is below. */
 function headline({ verdict, policy, margin, higher_is_better: up, metrics }, names) {
   const label = measured(metrics[0].test.statistic, names.statistic);
   const [u, v] = [names.u, names.v].map((name, role) => (name === ROLES[role] ? `the ${name}` : name));
@@ -55,10 +55,10 @@ function headline({ verdict, policy, margin, higher_is_better: up, metrics }, na
   return `${capital(headlines ?? "") || `It is undecided whether ${u} is ${worse}`}${better}.`;
 }
 
-/** With a margin, the gate's test is not the test of no difference, which the picture and the numbers show. */
+/** Explain that, with a margin, the picture shows the test of no difference instead of the gate's test. */
 export function pictureCaption({ metrics }) {
-  const why = metrics.some((metric) => metric.margin > 0) ? "The gate tests against a margin, so its p-value is another one."
-    : metrics.some(isSequential) ? "The gate decides by an e-value, which can be asked again." : "";
+  const why = metrics.some((metric) => metric.margin > 0) ? "The gate tests against a margin, so its p-value differs."
+    : metrics.some(isSequential) ? "The gate decides by an e-value, which allows repeated looks." : "";
   return why && `The differences that chance alone gives if the systems do not differ at all. ${why}`;
 }
 
@@ -78,7 +78,7 @@ function key(metric, names) {
 
 const KINDS = { certified: "bounded", confidence: "sampled", asymptotic: "approximate" };
 
-/** How certain the p-value behind a verdict is; with a control variate the decision is the test itself. */
+/** The certainty of the p-value behind a verdict; with a control variate the decision is that of the test. */
 function kind({ decision, test }) {
   if (decision.exact) return "exact";
   const known = KINDS[decision.p_value_bounds_kind];

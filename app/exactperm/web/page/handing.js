@@ -1,4 +1,4 @@
-// What can be taken away: the answer as files, and the command that gives it again.
+// Downloads of the answer, and the command that repeats the request.
 import { curl } from "./curl.js";
 import { button, element } from "./dom.js";
 import { keeping } from "./keeping.js";
@@ -6,8 +6,8 @@ import { save } from "./result.js";
 import { represented } from "./sending.js";
 
 /**
- * The card of downloads; each is {name, title, suffix, query}, and JSON is the text that was received.
- * `retention` is how many seconds the server keeps a report, null where it keeps none.
+ * The card of downloads; each is {name, title, suffix, query}; JSON is the received text.
+ * `retention` is the number of seconds for which the server stores a report, null if it does not.
  */
 export function handingCard(request, downloads, id, text, retention) {
   const command = curl(request, document.baseURI);
@@ -15,7 +15,7 @@ export function handingCard(request, downloads, id, text, retention) {
   const copy = button("Copy as curl", async () => {
     try {
       await navigator.clipboard.writeText(command);
-      message.textContent = "Copied. Run it where the files are.";
+      message.textContent = "Copied. Run it in the folder with the files.";
     } catch {
       message.textContent = "The browser does not allow copying; select the command below instead.";
     }

@@ -1,4 +1,4 @@
-// Keeping a report on the server for a while, and its link.
+// Store a report on the server for a while, and show its link.
 import { button, element } from "./dom.js";
 import { duration } from "./numbers.js";
 import { prose } from "./prose.js";
@@ -6,10 +6,10 @@ import { keep } from "./sending.js";
 
 const NAME = /\br_[0-9a-f]{32}$/; // the end of a path
 
-/** The links of a kept answer: `own` is the answer itself, `page` asks for the key first. */
+/** The links of a stored answer: `own` is the answer, `page` asks for the key first. */
 function linksOf(location) {
   const [name] = NAME.exec(location) ?? [];
-  // Not the path as it was sent: the page may be in a folder of a proxy, of which the service knows nothing.
+  // Do not use the path of the header: a proxy may serve the page under a prefix that the service does not know.
   return name && { own: new URL(`v1/results/${name}`, document.baseURI).href, page: new URL(`?result=${name}`, document.baseURI).href };
 }
 
@@ -22,11 +22,11 @@ async function copied(link) {
   }
 }
 
-/** {press, below}: a button that keeps the HTML report once and copies its link at every press, and what it says. */
+/** {press, below}: a button that stores the HTML report once and copies its link at every press, and its messages. */
 export function keeping(request, retention) {
   const time = duration(retention);
   const hint = element("p", { class: "hint", id: "h-keep" }, request.keyed
-    ? `A kept report stays on this server for ${time}. Only those who have the same API key can open it.`
+    ? `A kept report stays on this server for ${time}. Only holders of the same API key can open it.`
     : `A kept report stays on this server for ${time}. Everybody who has its link and can reach this server can open it.`);
   const message = element("p", { class: "hint", role: "status" });
   const place = element("div", { class: "kept" });
@@ -48,7 +48,7 @@ export function keeping(request, retention) {
     const { location = "", reason } = await keep(request);
     waiting = false;
     const links = linksOf(location);
-    if (!press.isConnected) return; // another result is on the page: its reader did not ask for this link
+    if (!press.isConnected) return; // another result is on the page now
     if (!links) {
       say(`The report was not kept. ${prose(reason ?? "The server did not say where it is.")}`, true);
       return;
@@ -65,10 +65,10 @@ export function keeping(request, retention) {
 
 const linked = (text, link) => element("p", {}, text, element("a", { href: link, target: "_blank", rel: "noopener" }, link));
 
-/** A browser that follows a link sends no key. */
+/** Links for holders of a key, since a browser that follows a link does not send one. */
 function forHolders({ own, page }) {
   return [
     linked("Opens this page in a new tab, which asks for the key and then saves the report: ", page),
-    element("p", { class: "hint" }, "Programs get the report here with the key; a browser by itself sends none and is refused: ", element("code", {}, own)),
+    element("p", { class: "hint" }, "Programs get the report here with the key; a browser does not send one and is refused: ", element("code", {}, own)),
   ];
 }

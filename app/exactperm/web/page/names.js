@@ -1,4 +1,4 @@
-// The systems' names in the words of the form, as soon as there are any.
+// Use the names of the systems in the texts of the form.
 import { byId } from "./dom.js";
 
 const SHORT = 24; // characters of a name within a label
@@ -8,7 +8,7 @@ const PLANNED = { u: "the candidate", v: "the baseline" };
 const valueOf = (id) => byId(id)?.value.trim() ?? "";
 const mode = () => document.querySelector('input[name="mode"]:checked').value;
 
-/** The names that were given, or taken from files; U and V where there are none. */
+/** The names that were typed or taken from files; else U and V. */
 export function systemNames() {
   return Object.fromEntries(ROLES.map((role) => [role, valueOf(`f-name_${role}`) || role.toUpperCase()]));
 }

@@ -1,6 +1,6 @@
-// Numbers for people. A p-value is never shown as 0, nor as 1 when it is less.
+// Format numbers. A p-value is never shown as 0, or as 1 if it is less.
 const SMALLEST = 1e-300;
-const LEVELS = [0.05, 0.01, 1]; // no p-value may look as if it were one of them, or beyond it
+const LEVELS = [0.05, 0.01, 1]; // rounding must not move a p-value to or across one of them
 const RAISED = Object.fromEntries([..."-0123456789"].map((sign, index) => [sign, [..."⁻⁰¹²³⁴⁵⁶⁷⁸⁹"][index]]));
 
 export const count = (value) => value.toLocaleString("en");
@@ -21,7 +21,7 @@ export function power(exponent, base = 10) {
 
 export const signed = (value, digits) => (value > 0 ? `+${number(value, digits)}` : number(value, digits));
 
-/** So many digits that a p-value is on its own side of the usual levels. */
+/** The number of digits that keeps a p-value on the same side of the usual levels. */
 function enoughFor(p, digits) {
   let enough = digits;
   const stands = (level) => Math.sign(Number(p.toPrecision(enough)) - level) === Math.sign(p - level);
@@ -29,10 +29,10 @@ function enoughFor(p, digits) {
   return enough;
 }
 
-/** A p-value that a double holds, or an end of its bounds. */
+/** A p-value within the range of doubles, or a bound. */
 export const pNumber = (p, digits = 6) => number(p, enoughFor(p, digits));
 
-/** A p-value; by its logarithm where a double ends. */
+/** A p-value, by its logarithm beyond the range of doubles. */
 export function probability(p, log10, digits = 6) {
   if (p >= SMALLEST) return number(p, enoughFor(p, digits));
   let exponent = Math.floor(log10);
@@ -41,7 +41,7 @@ export function probability(p, log10, digits = 6) {
   return `${mantissa} × ${power(exponent)}`;
 }
 
-/** As few digits as leave p on its own side of alpha. */
+/** As few digits as keep p on the same side of alpha. */
 export function shortProbability(p, log10, alpha) {
   for (let digits = 3; digits < 17; digits += 1) {
     const rounded = Number(p.toPrecision(digits));
@@ -51,7 +51,7 @@ export function shortProbability(p, log10, alpha) {
   return probability(p, log10, 17);
 }
 
-/** How often, in words. */
+/** A frequency in words. */
 export function often(p, log10) {
   if (p >= 1) return "always";
   if (p >= 0.9995) return "nearly always";
@@ -76,7 +76,7 @@ export function duration(seconds) {
 
 export const percent = (level) => `${number(100 * level, 6)} %`;
 
-/** The number that was typed; what is none, or smaller than any double, goes to the service as it is, which says what is wrong. */
+/** The typed number; other text, and numbers below the range of doubles, are sent unchanged, for the service to refuse. */
 export function valueOf(text) {
   const value = Number(text);
   const lost = value === 0 && /[1-9]/.test(text.split(/e/i)[0]);

@@ -1,4 +1,4 @@
-// A link to a kept report that needs an API key: `?result=r_…` asks for the key, and saves the report.
+// Open a link to a stored report that needs an API key: `?result=r_…` asks for the key, and saves the report.
 import { arrange } from "./arrange.js";
 import { button, byId, element } from "./dom.js";
 import { prose } from "./prose.js";
@@ -8,10 +8,10 @@ import { stored } from "./sending.js";
 const NAME = /^r_[0-9a-f]{32}$/;
 const SUFFIXES = { "text/html": ".html", "application/json": ".json", "image/svg+xml": ".svg" };
 
-/** The name of the kept answer that an address asks for, or "". */
+/** The name of the stored answer in an address, or "". */
 const askedFor = (search) => (new URLSearchParams(search).get("result") ?? "").match(NAME)?.[0] ?? "";
 
-/** Show the card of the answer that the address asks for, if it asks for one. */
+/** Show the card of the stored answer in the address, if there is one. */
 export function offerKept() {
   const name = askedFor(window.location.search);
   if (!name) return;
@@ -36,7 +36,7 @@ function card(name) {
     if (waiting) return;
     waiting = true;
     say("Asking the server for it…");
-    byId("f-key").value = key.value; // for what is asked next, too
+    byId("f-key").value = key.value; // for later requests as well
     byId("key").hidden = key.value.trim() === "";
     const { blob, reason } = await stored(name);
     waiting = false;
@@ -50,7 +50,7 @@ function card(name) {
   });
   return element("section", { class: "card opening" },
     element("h2", { id: "kept-title", tabindex: "-1" }, "A report that was kept for you"),
-    element("p", {}, "Whoever sent you this link had the server keep a report. With the same API key you can save it as a file."),
+    element("p", {}, "The sender of this link kept a report on the server. With the same API key you can save it as a file."),
     element("div", { class: "field" }, element("label", { for: "kept-key" }, "API key of the report"), key,
       element("p", { class: "hint", id: "h-kept-key" }, "The page sends it to this server only, and forgets it when closed.")),
     element("div", { class: "actions" }, button("Save the report", pressed)), message);

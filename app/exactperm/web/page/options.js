@@ -1,4 +1,4 @@
-// Formats, statistics and options, as v1/meta says this server has them.
+// Formats, statistics and options of this server, from v1/meta.
 import { byId, choose, element, field } from "./dom.js";
 import { SYSTEM } from "./roles.js";
 import * as board from "./board_options.js";
@@ -16,11 +16,11 @@ export const limits = () => meta?.limits ?? {};
 export const mode = () => document.querySelector('input[name="mode"]:checked').value;
 const isBoard = () => mode() === "board";
 export const design = () => document.querySelector('input[name="design"]:checked').value;
-/** What `data-mode` may name to be shown. */
+/** The values of `data-mode` whose elements are shown. */
 const shown = () => (mode() === "plan" ? ["plan", design()] : [mode()]);
 const format = () => meta.formats.known.find((known) => known.name === byId("f-format").value) ?? null;
 
-/** The roles of the chosen format; of all formats together when it is to be guessed. */
+/** The roles of the chosen format, or of all formats if it will be guessed. */
 export function roles() {
   const all = format()?.files ?? meta.formats.files;
   return isBoard() ? ["file", SYSTEM, ...all.filter((role) => !["u", "v", "file"].includes(role))] : all;
@@ -28,10 +28,10 @@ export function roles() {
 
 export const roleTitle = (role) => (isBoard() ? boardRoleTitle(role) : testRoleTitle(role));
 
-/** What an answer can be saved as. */
+/** The representations of an answer. */
 export const representations = (asked) => meta.representations.filter((one) => one[{ test: "of_test", gate: "of_gate", board: "of_compare", plan: "of_power" }[asked]]);
 
-/** How many seconds this server keeps an answer; null where it keeps none. */
+/** The number of seconds for which this server stores an answer; null if it does not. */
 export const retention = () => (meta.jobs?.enabled ? meta.jobs.limits.retention_s : null);
 
 /** The pictures and the tables of a leaderboard. */
@@ -48,7 +48,7 @@ export function start(described, changed) {
   engine.test = { ...engine.test, choices: described.tests.map((name) => [name, name]) };
   engine.method = { ...engine.method, choices: described.methods.map((name) => [name, name.replaceAll("_", " ")]) };
   byId("engine-options").append(...Object.entries(engine).map(([name, words]) => field(name, words)));
-  // A leaderboard has no other null model and no mid-p-values.
+  // Leaderboards have neither other null models nor mid-p-values.
   for (const name of ["test", "significance"]) byId(`f-${name}`).parentElement.dataset.mode = "test gate";
   board.start(described.comparison);
   byId("f-format").addEventListener("change", () => {
@@ -89,7 +89,7 @@ function formatChosen() {
   statisticChosen();
 }
 
-/** The options of the readers that this mode has, with their words. */
+/** The options of readers in this mode, with their texts. */
 function readerOptions(known) {
   const usable = meta.formats.options.filter(({ name }) => !known || known.options.includes(name))
     .map((option) => [option.name, readerField(option)]);
@@ -100,10 +100,10 @@ function readerOptions(known) {
 
 function keep(control, value) {
   control.value = value;
-  if (control.value !== value) control.value = control.dataset.default; // another mode's choice
+  if (control.value !== value) control.value = control.dataset.default; // a choice of another mode
 }
 
-/** The statistics that a format's data can have, by what one has; one that is for several kinds of data is in each. */
+/** The statistics for a format, grouped by kind of data; one for several kinds is in each group. */
 function groups(known) {
   const made = [];
   const own = known ? [known] : meta.formats.known.filter((candidate) => candidate.statistics.length);

@@ -1,4 +1,4 @@
-// The page: submitting the form, showing progress, and showing the result.
+// The page: submit the form, show progress, and show the result.
 import * as arranging from "./arrange.js";
 import * as data from "./data.js";
 import * as folded from "./folded.js";
@@ -24,7 +24,7 @@ const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const theme = () => (dark.matches ? "dark" : "light");
 const PATHS = { test: "v1/tests/files", gate: "v1/gate", board: "v1/compare", plan: "v1/power" };
 let running = null;
-let shown = null; // the result on the page: its cards, and how to draw its pictures
+let shown = null; // the result on the page: its cards, and the function that draws its pictures
 
 /** The request that the form describes now. */
 function requestOfForm() {
@@ -36,7 +36,7 @@ function requestOfForm() {
   };
 }
 
-/** What is refused here; everything else is left to the service. */
+/** The reason to refuse a request in the page, or ""; the service checks everything else. */
 function flaw({ files, json }) {
   if (json) return "";
   if (!files.length) return "There are no data yet: choose files, paste text, or try an example.";
@@ -82,7 +82,7 @@ function end() {
   byId("result").removeAttribute("aria-busy");
 }
 
-/** Hide the older result: beside the refusal it would look like the answer to this request. */
+/** Show a refusal, and hide the older result, which would look like the answer to this request. */
 function refused(answer, again) {
   shown = null;
   byId("result").hidden = true;
@@ -131,7 +131,7 @@ function show(request, answer, text) {
   made.draw();
 }
 
-/** The cards of a test or a gate, and what its picture shows. */
+/** The cards of a test or a gate, with the caption and description of its picture. */
 function tested(request, answer) {
   const gate = request.mode === "gate";
   const names = { ...(gate ? answer.metrics[0].test : answer).names, statistic: request.statistic };
@@ -141,7 +141,7 @@ function tested(request, answer) {
 
 const planned = (answer) => [planCards(answer), "How likely a difference is found.", "The power of the test."];
 
-/** The cards with their picture, and `draw`, which brings it in the colours of the page. */
+/** The cards, and `draw`, which adds the picture in the colours of the page. */
 function pictured(request, cards, caption, what) {
   let place = element("div", { hidden: true });
   cards.splice(1, 0, place);

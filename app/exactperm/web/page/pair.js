@@ -5,10 +5,10 @@ import { pairRows, relationText } from "./relation.js";
 import { card, pictureCard, table } from "./result.js";
 import { answered } from "./sending.js";
 
-const CAPTION = "The differences between these two that chance alone gives, and the observed one; without the adjustment for other pairs.";
-const CLOSE = 1e-6; // of log10 p: the same test, computed in two ways
+const CAPTION = "The differences between these two that chance alone gives, and the observed one; not adjusted for other pairs.";
+const CLOSE = 1e-6; // tolerance of log10 p between two computations of the same test
 
-/** The place of the pair; `show(pair)` fills it, `clear()` empties it, `draw()` brings the picture again. */
+/** The place of the pair; `show(pair)` fills it, `clear()` empties it, `draw()` redraws the picture. */
 export function pairPlace(request, theme) {
   const place = element("div", { id: "pair", hidden: true });
   let now = null; // {pair, dataset, scope, picture}
@@ -48,16 +48,16 @@ export function pairPlace(request, theme) {
   return { place, show, say, clear, draw };
 }
 
-/** {blob}, or {reason}: a picture is shown only if it is of a test with the p-value that the leaderboard has. */
+/** {blob}, or {reason}: the picture is shown only if its test has the p-value of the leaderboard. */
 async function nullPicture(request, { pair, dataset, scope }, theme) {
-  if (scope === "overall") return { reason: "The overall test weighs several data sets; there is a picture of each data set’s own test." };
+  if (scope === "overall") return { reason: "The overall test combines several data sets; there is a picture for the test of each data set." };
   const question = await requestOfPair(request, pair, dataset);
-  if (!question) return { reason: "There is no picture: the page cannot find the data of these two systems by itself." };
+  if (!question) return { reason: "There is no picture: the page cannot extract the data of these two systems." };
   const test = await answered(question, "json");
   if (!test.blob) return { reason: `There is no picture. ${test.reason}` };
   const { log10_p_value: log10 } = JSON.parse(await test.blob.text());
   if (Math.abs(log10 - pair.log10_p_value) > CLOSE) {
-    return { reason: "There is no picture: a test of these two alone reads the data in another way." };
+    return { reason: "There is no picture: a test of only these two reads the data differently." };
   }
   return answered(question, "svg", { theme });
 }

@@ -5,7 +5,7 @@ import { SYSTEM, fileOf } from "./roles.js";
 
 const LATER = new Set([...OF_BOARDS, "confidence_level"]);
 
-/** The options that a test of two has as well; of missing items it can only drop those that one system has not. */
+/** The options that a test of two also has; missing items can only be dropped. */
 function fieldsOf(question, { u, v }) {
   const kept = question.fields.filter(([name]) => !LATER.has(name))
     .map(([name, value]) => [name, name === "on_missing" ? "drop" : value]);
@@ -31,7 +31,7 @@ function ofSeveral(question, pair) {
   return { files: [{ ...u, role: "u" }, { ...v, role: "v" }, ...others], fields: fieldsOf(question, pair) };
 }
 
-/** The request of the test of a pair in a data set ("" where there is one only), or null where the page has no such data. */
+/** The request of the test of a pair in a data set ("" if there is only one), or null if the page lacks its data. */
 export async function requestOfPair(question, pair, dataset) {
   const several = question.files.some(({ role }) => role === SYSTEM);
   const own = several ? ofSeveral(question, pair) : await ofOneFile(question, pair, dataset);

@@ -1,4 +1,4 @@
-// The pictures of a leaderboard, in tabs; each is fetched when it is looked at.
+// The pictures of a leaderboard in tabs; each is fetched when its tab is opened.
 import { button, element } from "./dom.js";
 import { card, pictureCard } from "./result.js";
 import { answered } from "./sending.js";
@@ -11,7 +11,7 @@ const WORDS = {
 };
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
-/** {element, draw, chosen}: a card of tabs; `of` says which board the pictures are of. */
+/** {element, draw, chosen}: a card of tabs; `of` names the board of the pictures. */
 export function picturesCard(request, names, { theme, described, of }) {
   let chosen = names[0];
   const kept = new Map(); // blobs by name and theme

@@ -1,4 +1,4 @@
-// Planning: what is asked of v1/power, and its answer.
+// Planning: the request to v1/power, and its answer.
 import { element } from "./dom.js";
 import { count, number, percent, valueOf } from "./numbers.js";
 import { prose } from "./prose.js";
@@ -9,7 +9,7 @@ const OF_DESIGN = ["u", "v", "discordance"];
 const WORDS = ["solve", "alternative"];
 const DRAWN = 9; // rows of the table at most
 
-/** What is sent: JSON without data; nothing more than the form has where there is a pilot. */
+/** The JSON request of a plan without data; empty with a pilot, which is sent as a form. */
 export function planRequest(fields, design) {
   if (design !== "binary") return {};
   const json = { design: { kind: "binary" } };
@@ -41,13 +41,13 @@ export function planCards(answer) {
 
 const always = ({ n, n_always: always }) => (always === null || always === n ? "" : `and always from ${count(always)} on`);
 
-/** How likely; never 100 % where it is less. */
+/** A power in percent; never 100 % if it is less. */
 function found(power, digits) {
   const rounded = Number(power.toPrecision(digits));
   return rounded === 1 && power < 1 ? "over 99.9 %" : percent(rounded);
 }
 
-/** Some points of the curve, the solution among them. */
+/** Some points of the curve, including the solution. */
 function curveCard({ curve, solution }) {
   if (curve.length < 2) return null;
   const step = Math.ceil(curve.length / DRAWN);

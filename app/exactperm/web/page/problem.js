@@ -1,4 +1,4 @@
-// Problems: a summary that takes the focus, and a message at each field to fix.
+// Show problems: a summary that takes the focus, and a message at each field to fix.
 import { choiceButtons, shortened } from "./choices.js";
 import { controlOf } from "./data.js";
 import { byId, element, labelOf } from "./dom.js";
@@ -22,13 +22,13 @@ export function clear() {
   forget();
 }
 
-/** Show problem details (RFC 9457), or whatever was sent instead; `again` sends the request once more. */
+/** Show problem details (RFC 9457), or a message about any other response; `again` repeats the request. */
 export function refused({ status, text, retryAfter }, again) {
   let problem = null;
   try {
     problem = JSON.parse(text);
   } catch {
-    // Perhaps the page of a proxy.
+    // Possibly the page of a proxy.
   }
   if (problem === null || typeof problem !== "object" || typeof problem.title !== "string") {
     const detail = `The server answered with status ${status}, in a form that this page cannot read.`;

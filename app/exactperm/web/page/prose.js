@@ -1,11 +1,11 @@
-// Sentences of the service in the page's words: its own fields, the systems' names, numbers as everywhere else.
+// Rewrite sentences of the service for the page: labels of fields, names of systems, formatted numbers.
 import { byId, labelOf } from "./dom.js";
 import { power } from "./numbers.js";
 import { statisticTitle } from "./words.js";
 
 const SHORT = 40; // characters of a name within a sentence
 const QUOTED = String.raw`"(?:[^"\\]|\\.)*"`;
-// What is in quotes is the caller's own, and only a value where it follows an option.
+// Quoted text is the caller's, and is a value only after an option.
 const PARTS = new RegExp([
   "`\"?(?<marked>[a-z]\\w*)\"?(?:(?:=|: )(?<sent>[^`]*))?`",
   String.raw`(?<option>\b[a-z]\w*)=(?<value>${QUOTED}|[\w-]+(?:\.\w+)*|)(?!=)`,
@@ -18,19 +18,19 @@ const PARTS = new RegExp([
   String.raw`(?<known>\b[a-z]+\d*(?:_[a-z]+)+\b)`,
   String.raw`(?<role>(?<![\w,.=-])[uv](?=[\s:.;)'’]|$)(?!\.\w))`,
 ].join("|"), "g");
-const PASTED = "pasted"; // how names of files begin that are none
+const PASTED = "pasted"; // prefix of the file names of pasted text
 const SIGNS = { "<=": "≤", ">=": "≥" };
 
 const bare = (text) => text.replace(/^(["`])(.*)\1$/, "$2");
 const short = (name) => (name.length > SHORT ? `${name.slice(0, SHORT - 1)}…` : name);
 
-/** `“Metric”`: an option by the label of its field; null where the page has none. */
+/** `“Metric”`: an option by the label of its field; null if the page has no such field. */
 function labelled(option) {
   const label = labelOf(byId(`f-${option}`));
   return label ? `“${label}”` : null;
 }
 
-/** A value as its field's list has it; text in quotes stays in them. */
+/** A value by its title in the list of its field; quoted text keeps its quotes. */
 function titled(option, value) {
   const choice = [...(byId(`f-${option}`).options ?? [])].find((one) => one.value === bare(value));
   return choice && choice.textContent ? `“${choice.textContent}”` : value;
@@ -42,19 +42,19 @@ function optionText(option, value, whole) {
   return value === "" ? label : `${label}: ${titled(option, value)}`;
 }
 
-/** A file by its own name; what was pasted has none. */
+/** A file by its name; pasted text has none. */
 function fileText({ of, file }, roles, first) {
   if (!file.startsWith(PASTED)) return file;
-  return roles[of] ?? (first ? "What was pasted" : "what was pasted");
+  return roles[of] ?? (first ? "The pasted text" : "the pasted text");
 }
 
-/** The parts to word anew; the `kept` names of the caller are parts that no other can begin within. */
+/** The pattern of the parts to rewrite; no part may begin within one of the caller's `kept` names. */
 function partsOf(kept) {
   const names = kept.filter(Boolean).map((name) => name.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&"));
   return names.length ? new RegExp(`(?<!\\w)(?:${names.join("|")})(?!\\w)|${PARTS.source}`, "g") : PARTS;
 }
 
-/** A sentence; `names` are those of the systems U and V, if they stand for them here; `kept` stay as they are. */
+/** Rewrite a sentence; `names` replace U and V; `kept` names stay unchanged. */
 export function prose(text, names = null, kept = []) {
   const roles = names && !/^u is .* and v is /.test(text) ? { u: short(names.u), v: short(names.v) } : {};
   return text.replace(partsOf(kept), (whole, ...rest) => {

@@ -1,9 +1,9 @@
-// The result of a leaderboard in a sentence.
+// Describe the result of a leaderboard in a sentence.
 import { count, number, percent } from "./numbers.js";
 import { familyText, significant } from "./relation.js";
 import { measured } from "./words.js";
 
-const NAMED = 4; // how many names a sentence can carry
+const NAMED = 4; // names in a sentence at most
 
 function listed(names) {
   if (names.length > NAMED) return `${names.slice(0, NAMED).join(", ")} and ${count(names.length - NAMED)} more`;
@@ -15,18 +15,18 @@ const tests = (size, one, many) => `${count(size)} ${size === 1 ? one : many}`;
 function ofAllPairs({ systems, groups, family }) {
   const best = groups.best_set;
   const sure = percent(Number((1 - family.alpha).toPrecision(12))).replace(" ", "\u00a0");
-  if (best.length === 0) return { tone: "", badge: "No best set", headline: "Which system is best cannot be said: the comparisons contradict each other." };
+  if (best.length === 0) return { tone: "", badge: "No best set", headline: "The best system is not determined: the comparisons contradict each other." };
   if (best.length === 1) {
     return { tone: "yes", badge: "One best system", headline: `${best[0]} is the best of ${count(systems.length)} systems, with ${sure} confidence.` };
   }
   const badge = `${count(best.length)} may be the best`;
   if (best.length === systems.length) {
-    return { tone: "", badge, headline: `Any of the ${count(systems.length)} systems may be the best: the data do not tell, with ${sure} confidence.` };
+    return { tone: "", badge, headline: `Any of the ${count(systems.length)} systems may be the best: the data do not decide, with ${sure} confidence.` };
   }
   return { tone: "yes", badge, headline: `The best of ${count(systems.length)} systems is among ${listed(best)}, with ${sure} confidence.` };
 }
 
-/** How many pairs a board compares; its family can be larger, and its list shorter. */
+/** The number of pairs that a board compares; its family can be larger, and its list shorter. */
 export function sizeOf({ compare }, { systems, pairs }) {
   const others = systems.length - 1;
   return { all_pairs: systems.length * others / 2, baseline: others }[compare] ?? pairs.length;
@@ -40,10 +40,10 @@ function ofBaseline({ systems, pairs }, baseline) {
   return { tone: better ? "yes" : "", badge: better ? `${count(better)} better` : "None better", headline };
 }
 
-/** Without ranks and without pairs, nothing can be said of them. */
-const UNLISTED = { tone: "", badge: "No pairs listed", headline: "The answer lists no pairs, so it does not say which differ." };
+/** The result of a board without ranks and pairs. */
+const UNLISTED = { tone: "", badge: "No pairs listed", headline: "The answer lists no pairs, so it does not show which differ." };
 
-/** How many pairs differ; those that do are listed, or counted with the systems. */
+/** The number of pairs that differ, from the list of pairs or the counts of the systems. */
 function found(size, { systems, pairs, groups, family }) {
   const different = groups ? systems.reduce((sum, { better_than: better, worse_than: worse }) => sum + better + worse, 0) / 2 : pairs.filter(significant).length;
   const open = pairs.filter(({ relation }) => relation === "undecided").length;
@@ -51,7 +51,7 @@ function found(size, { systems, pairs, groups, family }) {
   return `${count(different)} of ${tests(size, "pair differs", "pairs differ")} significantly (${familyText(family)}).${undecided}`;
 }
 
-/** {tone, badge, headline, details} of one board of an answer; `unlisted` if its list of pairs does not tell. */
+/** {tone, badge, headline, details} of one board of an answer; `unlisted` if its pairs are not listed. */
 export function ranking(answer, board, unlisted) {
   const size = sizeOf(answer, board);
   const of = { overall: "Overall: ", dataset: `${board.dataset}: ` }[board.scope] ?? "";

@@ -1,18 +1,18 @@
-// How two systems of a leaderboard relate, in words.
+// Describe how two systems of a leaderboard relate.
 import { adjustmentTitle } from "./board_options.js";
 import { count, number, pNumber, probability, shortProbability, signed } from "./numbers.js";
 import { smallest } from "./result.js";
 import { interval } from "./verdict.js";
 import { methodTitle } from "./words.js";
 
-/** What the relation is called in a table. */
+/** Titles of relations in tables. */
 export const RELATIONS = {
   better: "better", worse: "worse", tied: "not significant", undecided: "undecided", untestable: "cannot be significant",
 };
 
 export const significant = ({ relation }) => relation === "better" || relation === "worse";
 
-/** The adjusted p-value, on its own side of α. */
+/** The adjusted p-value, rounded on its side of α. */
 export function adjusted(pair, alpha) {
   const { p_adjusted_certainty: certainty } = pair;
   return shortProbability(pair.p_adjusted, pair.log10_p_adjusted, alpha) + (certainty === "exact" ? "" : ` (${certainty})`);

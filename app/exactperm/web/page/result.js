@@ -42,7 +42,7 @@ function keyNumbers(answer, names) {
   return keyList(cells);
 }
 
-/** The few numbers that most people look for. */
+/** The list of the most important numbers. */
 export function keyList(cells) {
   return element("dl", { class: "key" }, cells.map(([term, value, small]) =>
     element("div", {}, element("dt", {}, term), element("dd", {}, value, small ? element("small", {}, small) : null))));
@@ -140,7 +140,7 @@ function methodRows(answer, names) {
 export function movedCard(moved, names) {
   const listed = moved ? moved.toward_u.length + moved.toward_v.length : 0;
   if (!listed) return null;
-  // Fewer than ten are all that moved.
+  // The lists hold ten: fewer are all that moved.
   const none = listed < 10 ? "none" : `none of the ${listed} that moved most`;
   const list = (title, ids) => element("div", {}, element("h4", {}, title),
     ids.length ? element("ol", {}, ids.map((id) => element("li", {}, id))) : element("p", {}, none));
@@ -148,7 +148,7 @@ export function movedCard(moved, names) {
     element("div", { class: "moved" }, list(`Toward ${names.u}`, moved.toward_u), list(`Toward ${names.v}`, moved.toward_v)));
 }
 
-/** Where a double ends, only that it is less is known. */
+/** The smallest attainable p-value, or an upper bound beyond the range of doubles. */
 export const smallest = (least) => (least > 1e-300 ? pNumber(least, 4) : `below ${power(-300)}`);
 
 export function notesCard(answer, names = null) {
@@ -171,7 +171,7 @@ export function pictureCard(blob, caption, described) {
   const enlarge = button("Enlarge", () => {
     const large = frame.classList.toggle("large");
     enlarge.setAttribute("aria-pressed", String(large));
-    if (large) frame.setAttribute("tabindex", "0"); // it scrolls sideways now, with the keyboard too
+    if (large) frame.setAttribute("tabindex", "0"); // make it scroll sideways by keyboard
     else frame.removeAttribute("tabindex");
   }, { "aria-pressed": "false" });
   return element("figure", { class: "card picture" }, frame, element("figcaption", {}, caption, enlarge));

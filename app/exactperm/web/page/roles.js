@@ -1,8 +1,8 @@
-// Which file is what: roles for those whose role nobody has chosen.
-export const SYSTEM = "system"; // of a leaderboard; several files have it
+// Assign roles to files without a chosen role.
+export const SYSTEM = "system"; // the role of several files of a leaderboard
 const OF_TWO = ["u", "v"];
 
-/** Whether several files can have a role: systems of a leaderboard; of a test a file for each task, when there are more than two. */
+/** Whether several files can share a role: systems of a leaderboard, or in a test of more than two files a file for each task. */
 export const isShared = (role, rows) => role === SYSTEM || (OF_TWO.includes(role) && rows.length > 2);
 const HINTS = [
   [/qrels/i, "qrels"], [/gold|truth|annotated|^labels?\.|^[a-z]{2,3}-[a-z]{2,3}\..*\.seg\.score/i, "gold"], [/(^|[._-])refs?([._-]|$)|reference/i, "ref"],
@@ -10,7 +10,7 @@ const HINTS = [
   [/(^|[ ._-])(candidate|new|treatment|pr)([ ._-]|$)/i, "u"], [/(^|[ ._-])(baseline|base|old|control|main)([ ._-]|$)/i, "v"],
 ];
 
-/** A role for each row {file, role, chosen}: by its name, then U and V in their order, or a system each. */
+/** Assign a role to each row {file, role, chosen}: by name, else U and V in order, or one system each. */
 export function assign(rows, allowed) {
   for (const row of rows) {
     if (!allowed.includes(row.role)) row.chosen = false;
@@ -37,7 +37,7 @@ export function assign(rows, allowed) {
   for (const row of left) row.role = order.find((role) => allowed.includes(role) && !taken().includes(role)) ?? "";
 }
 
-/** The file of a system that is named after its file: the one with the least after the name. */
+/** The file of a system that is named after its file: the one with the shortest suffix. */
 export function fileOf(name, files) {
   return files.filter(({ file }) => file.name === name || file.name.startsWith(`${name}.`))
     .toSorted((a, b) => a.file.name.length - b.file.name.length)[0] ?? null;

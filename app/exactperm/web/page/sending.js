@@ -1,15 +1,15 @@
-// Sending a request to the service, and fetching its answer in other representations.
+// Send requests to the service, and fetch answers in other representations.
 import { byId } from "./dom.js";
 
-const LATER = 500; // milliseconds between two looks at the clock
+const LATER = 500; // milliseconds between updates of the clock
 
-/** The header for a server with API keys; the key is in the form and nowhere else. */
+/** The header for a server with API keys; the key is only in the form. */
 const authorization = () => {
   const key = byId("f-key").value.trim();
   return key ? { authorization: `Bearer ${key}` } : {};
 };
 
-/** The body of a request; it does not change with the form. */
+/** The body of a request, independent of later changes in the form. */
 export function body(question) {
   if (question.json) return JSON.stringify(question.json);
   const form = new FormData();
@@ -20,15 +20,15 @@ export function body(question) {
 
 const headersOf = (question) => ({ ...(question.json ? { "content-type": "application/json" } : {}), ...authorization() });
 
-// With fail_status a failed gate is an answer like any other: the page shows its verdict.
+// With fail_status 200 a failed gate is an ordinary answer, whose verdict the page shows.
 const addressed = (question, query) => {
   const parameters = new URLSearchParams(question.mode === "gate" ? { fail_status: "200", ...query } : query).toString();
   return parameters ? `${question.path}?${parameters}` : question.path;
 };
 
 /**
- * Ask for JSON. `tell(phase, part)` hears "uploading" with the part that is sent, then "computing" with seconds.
- * Resolves to {status, text, retryAfter, requestId}; rejects with a word: "aborted" or "network".
+ * Ask for JSON. `tell(phase, part)` is called with "uploading" and the share that was sent, then with "computing" and seconds.
+ * Resolves to {status, text, retryAfter, requestId}; rejects with "aborted" or "network".
  */
 export function ask(question, tell) {
   const request = new XMLHttpRequest();
@@ -59,7 +59,7 @@ export function ask(question, tell) {
   return { answered, abort: () => request.abort() };
 }
 
-/** The same question, answered as `format`: {blob}, or {reason} when it cannot be had. */
+/** Fetch the answer to a request as `format`: {blob}, or {reason} if this fails. */
 export async function answered(question, format, query = {}) {
   try {
     const response = await fetch(addressed(question, { format, ...query }), {
@@ -73,7 +73,7 @@ export async function answered(question, format, query = {}) {
   }
 }
 
-/** Why there is no answer, in a sentence of the service where it sent one. */
+/** The reason for a missing answer: the service's sentence, or the status. */
 async function reasonOf(response) {
   const wait = response.headers.get("retry-after") ?? "";
   const later = /^\d+$/.test(wait) ? ` Try again in ${wait} s.` : "";
@@ -87,7 +87,7 @@ async function reasonOf(response) {
 
 const UNREACHED = "There was no response. This also happens when a file has changed since it was chosen.";
 
-/** Have the HTML report of the same question kept: {location} on the server, or {reason}. */
+/** Store the HTML report of a request: {location} on the server, or {reason}. */
 export async function keep(question) {
   try {
     const response = await fetch(addressed(question, { format: "html", store: "1" }), {
@@ -101,7 +101,7 @@ export async function keep(question) {
   }
 }
 
-/** A kept answer, by its name: {blob}, or {reason}. */
+/** Fetch a stored answer by its name: {blob}, or {reason}. */
 export async function stored(name) {
   try {
     const response = await fetch(`v1/results/${name}`, { headers: authorization() });
@@ -111,7 +111,7 @@ export async function stored(name) {
   }
 }
 
-/** The same question, answered as `format`; a Blob, or null when it cannot be had. */
+/** Fetch the answer to a request as `format`: a Blob, or null if this fails. */
 export async function represented(question, format, query = {}) {
   try {
     const response = await fetch(addressed(question, { format, ...query }), {

@@ -1,15 +1,15 @@
-// Tables whose columns sort them, and that draw long lists in parts.
+// Tables that sort by their columns, and draw long lists in parts.
 import { button, element } from "./dom.js";
 import { count } from "./numbers.js";
 
-const PART = 200; // rows that are drawn at once
+const PART = 200; // rows that are drawn at a time
 const TURNED = { ascending: "descending", descending: "ascending" };
 
 function compare(a, b) {
   return typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b;
 }
 
-/** Rows by `key`; rows without one stay last, equal ones in their order. */
+/** Sort rows by `key`; rows without a key stay last, equal ones keep their order. */
 function sorted(rows, key, direction) {
   const sign = direction === "ascending" ? 1 : -1;
   return rows.toSorted((one, other) => {
@@ -21,13 +21,13 @@ function sorted(rows, key, direction) {
 
 /**
  * A table in a frame that scrolls. Columns are {title, key: row → number, string or null, cell: row → node or text,
- * numeric, heads: whether it names the row, sorted: how the rows come, first: the direction of the first press}; `drawn(row, tr, next, initial)` is told of each row on the page,
- * the one below it, and whether the rows stand in the order in which they came.
+ * numeric, heads: whether it names the row, sorted: the initial order, first: the direction of the first press}; `drawn(row, tr, next, initial)` is called for each row on the page,
+ * with the next row, and whether the rows are in their initial order.
  */
 export function sortable({ label, columns, rows, drawn = () => {} }) {
   let order = rows;
   let most = PART;
-  const made = new Map(); // an element for each row, so that focus and what is pressed survive sorting
+  const made = new Map(); // an element for each row, so that focus and pressed buttons survive sorting
   const body = element("tbody");
   const more = button("", () => {
     most += PART;

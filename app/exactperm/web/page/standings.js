@@ -1,4 +1,4 @@
-// The table of the systems of a leaderboard: sorted by its headers, and two systems can be chosen in it.
+// The table of the systems of a leaderboard, with sorting by its headers and a choice of two systems.
 import { button, element } from "./dom.js";
 import { count, number, signed } from "./numbers.js";
 import { RELATIONS, adjusted } from "./relation.js";
@@ -7,10 +7,10 @@ import { sortable } from "./sortable.js";
 const PROMPT = "Choose two systems to see their test.";
 const BEST = "best set";
 
-/** The ranks that a system may truly have. */
+/** The possible ranks of a system. */
 const rangeText = ({ rank_low: low, rank_high: high }) => (low === high ? String(low) : `${low}–${high}`);
 
-/** Scores with as many digits as it takes to tell neighbours apart. */
+/** Scores with enough digits to distinguish neighbours. */
 function scoreTexts(systems) {
   return systems.map(({ score }, place) => {
     const near = [systems[place - 1], systems[place + 1]].filter((other) => other && other.score !== score);
@@ -54,7 +54,7 @@ function columnsOf({ systems, ...board }, baseline, name) {
   return known.filter(Boolean);
 }
 
-/** The table of a board as {element, mark}; with the tests against the `baseline` if there is one. `chose(names)` hears which systems are chosen: none, one or two, in their order of choice. */
+/** The table of a board as {element, mark}; with the tests against the `baseline` if there is one. `chose(names)` is called with the chosen systems: none, one or two, in order of choice. */
 export function standings(board, baseline, chose) {
   const { systems } = board;
   let chosen = [];

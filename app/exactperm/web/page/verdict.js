@@ -1,8 +1,8 @@
-// The result of a test in a sentence.
+// Describe the result of a test in a sentence.
 import { count, number, often, percent, pNumber, shortProbability } from "./numbers.js";
 import { measured, methodTitle } from "./words.js";
 
-/** {tone, badge, headline, details} of a test's answer. */
+/** The {tone, badge, headline, details} of a test's answer. */
 export function verdict(answer, names) {
   const { p_value: p, log10_p_value: log10, alpha } = answer;
   const [low, high] = answer.missing ? answer.missing.p_value : answer.p_value_bounds;
@@ -27,22 +27,22 @@ export function verdict(answer, names) {
   }
   if (unsure) {
     const between = `p lies between ${pNumber(low)} and ${pNumber(high)}`;
-    const headline = `${start}. Whether that is significant is undecided: ${between}.`;
+    const headline = `${start}. Significance is undecided: ${between}.`;
     return { tone: "", badge: `Undecided at ${number(alpha)}`, headline, details };
   }
   if (answer.significant) {
-    const headline = `${start}, and chance hardly explains that (${pText}).`;
+    const headline = `${start}, and chance hardly explains this (${pText}).`;
     return { tone: "yes", badge: `Significant at ${number(alpha)}`, headline, details };
   }
   const wrong = { greater: difference < 0, less: difference > 0, "two-sided": false }[answer.alternative];
   const end = wrong
     ? `, which is no evidence that ${names.u} is ${answer.alternative} (${pText}).`
-    : `, but chance alone can do that (${pText}).`;
+    : `, but chance alone can explain this (${pText}).`;
   const level = difference === 0 ? ` (${pText}).` : end;
   return { tone: "", badge: `Not significant at ${number(alpha)}`, headline: start + level, details };
 }
 
-/** Who is ahead, and by how much. */
+/** The better system, and the difference. */
 function comparison({ statistic, items }, names) {
   const { name, observed, u, v, higher_is_better: better } = statistic;
   if (name === "sign") {
@@ -67,7 +67,7 @@ function worded(label) {
   return /^[A-Z][a-z]/.test(label) && !/^(Matthews|Jaccard)/.test(label) ? label[0].toLowerCase() + label.slice(1) : label;
 }
 
-/** What the p-value means. */
+/** The meaning of the p-value. */
 function meaning(answer, names) {
   const { p_value: p, log10_p_value: log10, alternative } = answer;
   const [more, less] = answer.statistic.higher_is_better === false ? [names.v, names.u] : [names.u, names.v];
@@ -86,10 +86,10 @@ function meaning(answer, names) {
   return `If it did not matter which system gave which answer, ${large} would be seen ${often(p, log10)}.`;
 }
 
-/** Whether samples had the help of a control variate. */
+/** Whether the sampling used a control variate. */
 export const isControlled = ({ method }) => Boolean(method.monte_carlo?.control);
 
-/** How sure the p-value itself is. */
+/** The certainty of the p-value. */
 export function certainty(answer) {
   const [low, high] = answer.p_value_bounds;
   const { method } = answer;

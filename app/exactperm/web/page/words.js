@@ -1,13 +1,13 @@
-// Words for people, which the service has for its own names (v1/meta); a name without words is shown as it is.
+// Titles of the service's names, from v1/meta; a name without a title is shown unchanged.
 const roles = new Map();
-const words = new Map(); // statistics, and what files call their metrics
+const words = new Map(); // statistics and metrics of files
 export const ENGINE_OPTIONS = {
-  test: { label: "Null model", fallback: "permutation", hint: "Exchanging the systems keeps its level for few items; the bootstrap draws items." },
-  method: { label: "Method", fallback: "auto", hint: "auto takes the cheapest exact one, and says which and why." },
-  samples: { label: "Samples", hint: "Of the method monte_carlo.", fallback: "20000", numeric: true },
+  test: { label: "Null model", fallback: "permutation", hint: "The permutation test keeps its level with few items; the bootstrap resamples items." },
+  method: { label: "Method", fallback: "auto", hint: "auto takes the cheapest exact method; the answer names it with the reason." },
+  samples: { label: "Samples", hint: "For the method monte_carlo.", fallback: "20000", numeric: true },
   seed: { label: "Seed", fallback: "0", numeric: true },
-  precision: { label: "Relative width of bounds", hint: "Of the method bounds.", fallback: "0.001", numeric: true },
-  significance: { label: "What decides", fallback: "p", hint: "mid_p counts half of the ties with the observed value; it is less careful.", choices: [["p", "p-value"], ["mid_p", "mid-p-value"]] },
+  precision: { label: "Relative width of bounds", hint: "For the method bounds.", fallback: "0.001", numeric: true },
+  significance: { label: "What decides", fallback: "p", hint: "mid_p counts half the probability of the observed value; it is less conservative.", choices: [["p", "p-value"], ["mid_p", "mid-p-value"]] },
   timeout_s: { label: "Deadline in seconds", numeric: true },
 };
 
@@ -17,15 +17,15 @@ export function learn({ statistics, metrics, formats }) {
 }
 
 export const roleTitle = (role) => roles.get(role) ?? role;
-// What files are of a leaderboard, where it is not what they are of a test of two.
+// Titles of the roles of a leaderboard that differ from those of a test.
 const OF_A_BOARD = { file: "All systems in one file", system: "One system" };
 export const boardRoleTitle = (role) => OF_A_BOARD[role] ?? roleTitle(role);
-// Methods and procedures whose names do not say it.
+// Methods and procedures with special titles.
 const METHODS = { tango_score: "Tango’s score", e_value: "e-value", fft: "FFT" };
 export const methodTitle = (name) => METHODS[name] ?? name.replaceAll("_", " ");
 export const statisticTitle = (name) => words.get(name) ?? name;
 
-/** What a test is of: the metric by its name in the files, else the statistic as it was chosen, else by its name. */
+/** The title of what a test compares: the metric in the files, else the chosen statistic, else its name. */
 export const measured = ({ metric, name }, chosen) => statisticTitle(metric ?? chosen ?? name);
 
 /** The control of an option of the readers. */
