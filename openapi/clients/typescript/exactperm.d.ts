@@ -16,71 +16,71 @@ export class Client {
     /** A test of files: a Blob or File for each role (u, v, gold, …); other members are options.
      * @param {FilesForm} form @param {CallOptions} [options] @returns {Promise<S.TestAnswer>} */
     files(form: FilesForm, options?: CallOptions): Promise<S.TestAnswer>;
-    /** A gate. Only the `verdict` "pass" is a pass; one that failed is an answer, too, and throws nothing.
+    /** A gate. Only the `verdict` "pass" is a pass; a failed gate is also an answer, and throws nothing.
      * @param {S.GateRequest | GateForm} request @param {CallOptions} [options] @returns {Promise<S.GateAnswer>} */
     gate(request: S.GateRequest | GateForm, options?: CallOptions): Promise<S.GateAnswer>;
-    /** A board of many systems; give Files, which have names, where the systems' names are those of their files.
+    /** A board of many systems; if systems are named after their files, give Files, which have names.
      * @param {S.CompareRequest | CompareForm} request @param {CallOptions} [options] @returns {Promise<S.CompareAnswer>} */
     compare(request: S.CompareRequest | CompareForm, options?: CallOptions): Promise<S.CompareAnswer>;
-    /** What a test or a comparison would cost. @param {S.PlanEnvelope} request @param {CallOptions} [options]
+    /** Predict the cost of a test or a comparison. @param {S.PlanEnvelope} request @param {CallOptions} [options]
      * @returns {Promise<S.PlanAnswer | S.ComparePlanAnswer>} */
     plan(request: S.PlanEnvelope, options?: CallOptions): Promise<S.PlanAnswer | S.ComparePlanAnswer>;
-    /** How many items a test needs, or what it finds.
+    /** The number of items that a test needs, its power, or the difference it detects.
      * @param {S.PowerRequest | PowerForm} request @param {CallOptions} [options] @returns {Promise<S.PowerAnswer>} */
     power(request: S.PowerRequest | PowerForm, options?: CallOptions): Promise<S.PowerAnswer>;
-    /** Many small requests at once, in their order; a wrong one has its `problem` in its place.
+    /** Send many small requests at once; answers are in order, and an invalid request has a `problem` in its place.
      * @param {S.ListedRequest[]} tests @param {CallOptions} [options] @returns {Promise<S.BatchedAnswer[]>} */
     batch(tests: S.ListedRequest[], options?: CallOptions): Promise<S.BatchedAnswer[]>;
-    /** What the server can do. @param {CallOptions} [options] @returns {Promise<Record<string, any>>} */
+    /** The capabilities of the server. @param {CallOptions} [options] @returns {Promise<Record<string, any>>} */
     meta(options?: CallOptions): Promise<Record<string, any>>;
-    /** An answer as text, a page or a picture. @param {Kind} kind @param {object} request as of the method of that name
+    /** An answer as text, a page or a picture. @param {Kind} kind @param {object} request as in the method of that name
      * @param {Format} format @param {CallOptions} [options] @returns {Promise<Blob>} */
     report(kind: Kind, request: object, format: Format, options?: CallOptions): Promise<Blob>;
-    /** Have the server keep an answer for a while; its URL. @param {Kind} kind @param {object} request as of the method of
+    /** Store an answer on the server for a while; returns its URL. @param {Kind} kind @param {object} request as in the method of
      * that name @param {Format} [format] @param {CallOptions} [options] @returns {Promise<string>} */
     keep(kind: Kind, request: object, format?: Format, options?: CallOptions): Promise<string>;
-    /** What is kept at a URL of this server, or at the r_… that ends it. @param {string} link @param {CallOptions} [options]
+    /** The stored answer at a URL of this server, or its name r_…. @param {string} link @param {CallOptions} [options]
      * @returns {Promise<Blob>} */
     stored(link: string, options?: CallOptions): Promise<Blob>;
     /** Post a request, and read the JSON of its answer. @param {string} path @param {object} request
      * @param {SendOptions} [options] @returns {Promise<any>} */
     post(path: string, request: object, options?: SendOptions): Promise<any>;
-    /** Send anything; again where the server says later, or the connection breaks. That does no harm: an answer is a
+    /** Send any request; retry if the server is busy or the connection breaks. Retries are safe: an answer is a
      * function of its request, and jobs are submitted with keys. Throws ExactpermError, or the signal's reason.
      * @param {string} method @param {string} path @param {object} [request] an object, or a form
-     * @param {SendOptions} [options] @returns {Promise<Response>} whole, and not a problem */
+     * @param {SendOptions} [options] @returns {Promise<Response>} complete, and not a problem */
     send(method: string, path: string, request?: object, { signal, timeoutMs, query, headers }?: SendOptions): Promise<Response>;
     #private;
 }
-/** Requests that outlive their connection: `client.jobs`. */
+/** Jobs, which outlive their connection: `client.jobs`. */
 export class Jobs {
     /** @param {Client} client */
     constructor(client: Client);
-    /** With the same `key` a request is the same job. @param {S.JobRequest} request
+    /** Submit a job; a repeated `key` returns the same job. @param {S.JobRequest} request
      * @param {CallOptions & {key?: string}} [options] @returns {Promise<S.JobAnswer>} */
     submit(request: S.JobRequest, { key, ...options }?: CallOptions & {
         key?: string;
     }): Promise<S.JobAnswer>;
     /** @param {string} job @param {CallOptions} [options] @returns {Promise<S.JobAnswer>} */
     status(job: string, options?: CallOptions): Promise<S.JobAnswer>;
-    /** Wait until a job has ended, well or not: look at its `state`. @param {string} job
+    /** Wait until a job has ended, and check its `state` for success. @param {string} job
      * @param {CallOptions & {onProgress?: (job: S.JobAnswer) => void}} [options] @returns {Promise<S.JobAnswer>} */
     wait(job: string, { onProgress, ...options }?: CallOptions & {
         onProgress?: (job: S.JobAnswer) => void;
     }): Promise<S.JobAnswer>;
-    /** What the request's own method would answer; of a list an array, where a wrong request has its problem.
+    /** The answer of the request's method; for a list of requests an array, where an invalid request has its problem.
      * @param {string} job @param {CallOptions} [options] @returns {Promise<any>} */
     result(job: string, options?: CallOptions): Promise<any>;
-    /** The newest of this key, the newest first; for the next ones, `after` the last one's id.
+    /** Jobs of this API key, newest first; for the next page, set `after` to the last id.
      * @param {CallOptions & {state?: string, limit?: number, after?: string}} [options] @returns {Promise<S.JobAnswer[]>} */
     list({ state, limit, after, ...options }?: CallOptions & {
         state?: string;
         limit?: number;
         after?: string;
     }): Promise<S.JobAnswer[]>;
-    /** Cancel it and forget it. @param {string} job @param {CallOptions} [options] @returns {Promise<void>} */
+    /** Cancel and delete a job. @param {string} job @param {CallOptions} [options] @returns {Promise<void>} */
     delete(job: string, options?: CallOptions): Promise<void>;
-    /** Any number of times. @param {string} job @param {CallOptions} [options] @returns {Promise<S.JobAnswer>} */
+    /** Cancel a job; repeating this is safe. @param {string} job @param {CallOptions} [options] @returns {Promise<S.JobAnswer>} */
     cancel(job: string, options?: CallOptions): Promise<S.JobAnswer>;
     #private;
 }
@@ -89,7 +89,7 @@ export type GateForm = S.operations["gate_v1_gate_post"]["requestBody"]["content
 export type CompareForm = S.operations["compare_v1_compare_post"]["requestBody"]["content"]["multipart/form-data"];
 export type PowerForm = S.operations["power_v1_power_post"]["requestBody"]["content"]["multipart/form-data"];
 /**
- * timeoutMs is of one attempt (a request's own timeout_s extends it); no attempt begins later than patienceMs.
+ * timeoutMs limits one attempt (the timeout_s of a request extends it); no attempt begins after patienceMs.
  */
 export type Settings = {
     apiKey?: string;

@@ -1,5 +1,5 @@
 // A client of exactperm over fetch: browsers, Node 18 and later, Deno, Bun. No dependencies.
-// Requests and answers are those of the API, with its names; their types are in schema.d.ts, made from openapi.json.
+// Requests and answers have the names of the API; their types are in schema.d.ts, generated from openapi.json.
 
 import { bodyOf, formOf, json, once, problemOf, sleep, unreadable, unsendable, waitAfter, ExactpermError } from "./transport.js";
 
@@ -8,7 +8,7 @@ import { bodyOf, formOf, json, once, problemOf, sleep, unreadable, unsendable, w
 /** @typedef {S.operations["gate_v1_gate_post"]["requestBody"]["content"]["multipart/form-data"]} GateForm */
 /** @typedef {S.operations["compare_v1_compare_post"]["requestBody"]["content"]["multipart/form-data"]} CompareForm */
 /** @typedef {S.operations["power_v1_power_post"]["requestBody"]["content"]["multipart/form-data"]} PowerForm */
-/** timeoutMs is of one attempt (a request's own timeout_s extends it); no attempt begins later than patienceMs.
+/** timeoutMs limits one attempt (the timeout_s of a request extends it); no attempt begins after patienceMs.
  * @typedef {{apiKey?: string, timeoutMs?: number, retries?: number, patienceMs?: number, fetch?: typeof fetch}} Settings
  */
 /** @typedef {{signal?: AbortSignal, timeoutMs?: number}} CallOptions */
@@ -18,11 +18,11 @@ import { bodyOf, formOf, json, once, problemOf, sleep, unreadable, unsendable, w
 
 export { ExactpermError };
 
-const GRACE_MS = 15_000; // beyond the deadline that a request asks for
+const GRACE_MS = 15_000; // added to the deadline of a request
 const FIRST_LOOK_MS = 100;
 const LONGEST_LOOK_MS = 2_000;
 const STORED = /\/v1\/results\/(r_[0-9a-f]{32})$/;
-const FAIL_STATUS = { fail_status: "200" }; // a gate that failed is an answer
+const FAIL_STATUS = { fail_status: "200" }; // a failed gate is an answer, not an error
 
 export class Client {
   #base;
@@ -33,7 +33,7 @@ export class Client {
   constructor(url = "http://localhost:8000", { apiKey, fetch = globalThis.fetch, ...settings } = {}) {
     this.#base = new URL(url.includes("://") ? url : `http://${url}`).href.replace(/\/+$/, "");
     this.#headers = new Headers(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` });
-    const called = fetch.bind(globalThis); // a browser's is a method of its window
+    const called = fetch.bind(globalThis); // in browsers, fetch is a method of window
     this.#settings = { timeoutMs: 75_000, retries: 4, patienceMs: 60_000, ...settings, fetch: called };
     this.jobs = new Jobs(this);
   }
@@ -64,7 +64,7 @@ export class Client {
     return this.post("/v1/tests/files", formOf(form), options);
   }
 
-  /** A gate. Only the `verdict` "pass" is a pass; one that failed is an answer, too, and throws nothing.
+  /** A gate. Only the `verdict` "pass" is a pass; a failed gate is also an answer, and throws nothing.
    * @param {S.GateRequest | GateForm} request @param {CallOptions} [options] @returns {Promise<S.GateAnswer>} */
   async gate(request, options) {
     const answer = await this.post("/v1/gate", request, { ...options, query: FAIL_STATUS });
@@ -72,36 +72,36 @@ export class Client {
     return answer;
   }
 
-  /** A board of many systems; give Files, which have names, where the systems' names are those of their files.
+  /** A board of many systems; if systems are named after their files, give Files, which have names.
    * @param {S.CompareRequest | CompareForm} request @param {CallOptions} [options] @returns {Promise<S.CompareAnswer>} */
   compare(request, options) {
     return this.post("/v1/compare", request, options);
   }
 
-  /** What a test or a comparison would cost. @param {S.PlanEnvelope} request @param {CallOptions} [options]
+  /** Predict the cost of a test or a comparison. @param {S.PlanEnvelope} request @param {CallOptions} [options]
    * @returns {Promise<S.PlanAnswer | S.ComparePlanAnswer>} */
   plan(request, options) {
     return this.post("/v1/plan", request, options);
   }
 
-  /** How many items a test needs, or what it finds.
+  /** The number of items that a test needs, its power, or the difference it detects.
    * @param {S.PowerRequest | PowerForm} request @param {CallOptions} [options] @returns {Promise<S.PowerAnswer>} */
   power(request, options) {
     return this.post("/v1/power", request, options);
   }
 
-  /** Many small requests at once, in their order; a wrong one has its `problem` in its place.
+  /** Send many small requests at once; answers are in order, and an invalid request has a `problem` in its place.
    * @param {S.ListedRequest[]} tests @param {CallOptions} [options] @returns {Promise<S.BatchedAnswer[]>} */
   async batch(tests, options) {
     return (await this.post("/v1/batch", { tests }, options)).results;
   }
 
-  /** What the server can do. @param {CallOptions} [options] @returns {Promise<Record<string, any>>} */
+  /** The capabilities of the server. @param {CallOptions} [options] @returns {Promise<Record<string, any>>} */
   async meta(options) {
     return json(await this.send("GET", "/v1/meta", undefined, options));
   }
 
-  /** An answer as text, a page or a picture. @param {Kind} kind @param {object} request as of the method of that name
+  /** An answer as text, a page or a picture. @param {Kind} kind @param {object} request as in the method of that name
    * @param {Format} format @param {CallOptions} [options] @returns {Promise<Blob>} */
   async report(kind, request, format, options) {
     return (await this.#answer(kind, request, { format }, options)).blob();
@@ -114,23 +114,23 @@ export class Client {
     return this.send("POST", path, body, { ...options, query: { ...query, ...(kind === "gate" ? FAIL_STATUS : {}) } });
   }
 
-  /** Have the server keep an answer for a while; its URL. @param {Kind} kind @param {object} request as of the method of
+  /** Store an answer on the server for a while; returns its URL. @param {Kind} kind @param {object} request as in the method of
    * that name @param {Format} [format] @param {CallOptions} [options] @returns {Promise<string>} */
   async keep(kind, request, format = "json", options) {
     const answer = await this.#answer(kind, request, { format, store: "1" }, options);
-    // Only the name is taken: a proxy may have put a path before it.
+    // Use only the name: a proxy may have changed the path before it.
     const name = answer.headers.get("content-location")?.match(STORED)?.[1];
-    if (!name) throw unreadable("The answer does not say where it is kept.");
+    if (!name) throw unreadable("The answer has no permalink.");
     return `${this.#base}/v1/results/${name}`;
   }
 
-  /** What is kept at a URL of this server, or at the r_… that ends it. @param {string} link @param {CallOptions} [options]
+  /** The stored answer at a URL of this server, or its name r_…. @param {string} link @param {CallOptions} [options]
    * @returns {Promise<Blob>} */
   async stored(link, options) {
     const own = `${this.#base}/v1/results/`;
     const name = link.startsWith(own) ? link.slice(own.length) : link;
-    // The key is for this server: another one is not asked.
-    if (`/v1/results/${name}`.match(STORED)?.[1] !== name) throw unsendable(`${link} is no permalink of this server: give r_ and 32 digits, alone or after ${own}.`);
+    // Send the key to this server only.
+    if (`/v1/results/${name}`.match(STORED)?.[1] !== name) throw unsendable(`${link} is not a permalink of this server: give r_ and 32 digits, alone or after ${own}.`);
     return (await this.send("GET", `/v1/results/${name}`, undefined, options)).blob();
   }
 
@@ -140,10 +140,10 @@ export class Client {
     return json(await this.send("POST", path, request, options));
   }
 
-  /** Send anything; again where the server says later, or the connection breaks. That does no harm: an answer is a
+  /** Send any request; retry if the server is busy or the connection breaks. Retries are safe: an answer is a
    * function of its request, and jobs are submitted with keys. Throws ExactpermError, or the signal's reason.
    * @param {string} method @param {string} path @param {object} [request] an object, or a form
-   * @param {SendOptions} [options] @returns {Promise<Response>} whole, and not a problem */
+   * @param {SendOptions} [options] @returns {Promise<Response>} complete, and not a problem */
   async send(method, path, request, { signal, timeoutMs, query, headers } = {}) {
     const { fetch, retries, patienceMs, timeoutMs: usual } = this.#settings;
     const asked = Number(/** @type {any} */ (request)?.timeout_s) * 1000 || 0;
@@ -159,7 +159,7 @@ export class Client {
       let problem;
       try {
         const response = await once(fetch, url, init, longest, signal);
-        // A gate that failed is an answer, whatever status was asked for when it was kept.
+        // A failed gate is an answer, with any status that was requested when it was stored.
         if (response.ok || response.status === 304 || response.headers.has("x-verdict")) return response;
         problem = await problemOf(response);
       } catch (error) {
@@ -173,7 +173,7 @@ export class Client {
   }
 }
 
-/** Requests that outlive their connection: `client.jobs`. */
+/** Jobs, which outlive their connection: `client.jobs`. */
 export class Jobs {
   #client;
 
@@ -182,7 +182,7 @@ export class Jobs {
     this.#client = client;
   }
 
-  /** With the same `key` a request is the same job. @param {S.JobRequest} request
+  /** Submit a job; a repeated `key` returns the same job. @param {S.JobRequest} request
    * @param {CallOptions & {key?: string}} [options] @returns {Promise<S.JobAnswer>} */
   submit(request, { key = unique(), ...options } = {}) {
     return this.#client.post("/v1/jobs", request, { ...options, headers: { "idempotency-key": key } });
@@ -193,7 +193,7 @@ export class Jobs {
     return json(await this.#client.send("GET", pathOf(job), undefined, options));
   }
 
-  /** Wait until a job has ended, well or not: look at its `state`. @param {string} job
+  /** Wait until a job has ended, and check its `state` for success. @param {string} job
    * @param {CallOptions & {onProgress?: (job: S.JobAnswer) => void}} [options] @returns {Promise<S.JobAnswer>} */
   async wait(job, { onProgress, ...options } = {}) {
     for (let wait = FIRST_LOOK_MS; ; wait = Math.min(LONGEST_LOOK_MS, 1.5 * wait)) {
@@ -204,7 +204,7 @@ export class Jobs {
     }
   }
 
-  /** What the request's own method would answer; of a list an array, where a wrong request has its problem.
+  /** The answer of the request's method; for a list of requests an array, where an invalid request has its problem.
    * @param {string} job @param {CallOptions} [options] @returns {Promise<any>} */
   async result(job, options) {
     const response = await this.#client.send("GET", `${pathOf(job)}/result`, undefined, options);
@@ -212,7 +212,7 @@ export class Jobs {
     return (await response.text()).trimEnd().split("\n").map((line) => JSON.parse(line));
   }
 
-  /** The newest of this key, the newest first; for the next ones, `after` the last one's id.
+  /** Jobs of this API key, newest first; for the next page, set `after` to the last id.
    * @param {CallOptions & {state?: string, limit?: number, after?: string}} [options] @returns {Promise<S.JobAnswer[]>} */
   async list({ state, limit, after, ...options } = {}) {
     const given = Object.entries({ state, limit, after }).filter(([, value]) => value !== undefined);
@@ -220,12 +220,12 @@ export class Jobs {
     return (await json(await this.#client.send("GET", "/v1/jobs", undefined, { ...options, query }))).jobs;
   }
 
-  /** Cancel it and forget it. @param {string} job @param {CallOptions} [options] @returns {Promise<void>} */
+  /** Cancel and delete a job. @param {string} job @param {CallOptions} [options] @returns {Promise<void>} */
   async delete(job, options) {
     await this.#client.send("DELETE", pathOf(job), undefined, options);
   }
 
-  /** Any number of times. @param {string} job @param {CallOptions} [options] @returns {Promise<S.JobAnswer>} */
+  /** Cancel a job; repeating this is safe. @param {string} job @param {CallOptions} [options] @returns {Promise<S.JobAnswer>} */
   cancel(job, options) {
     return this.#client.post(`${pathOf(job)}/cancel`, {}, options);
   }
@@ -234,5 +234,5 @@ export class Jobs {
 /** @param {string} job */
 const pathOf = (job) => `/v1/jobs/${encodeURIComponent(job)}`;
 
-/** Neither Node 18 nor a page without TLS has crypto.randomUUID. */
+/** A random key; Node 18 and pages without TLS lack crypto.randomUUID. */
 const unique = () => [Date.now(), Math.random(), Math.random()].map((n) => n.toString(36).replace("0.", "")).join("-");

@@ -1,18 +1,18 @@
-// What exactperm.js sends with: errors, one attempt, bodies and forms, and when to try again.
+// Send requests for exactperm.js: errors, attempts, waiting times, bodies and forms.
 
 /** @import * as S from "./schema.js" */
 
 const LATER = [429, 503];
 const PROBLEM = "application/problem+json";
 
-/** What a server refused (status 400 and more), or what became of a call that has no answer (status 0). */
+/** A refusal of the server (status 400 and above), or a call without an answer (status 0). */
 export class ExactpermError extends Error {
   /** @param {Partial<S.Problem> & {retryAfterMs?: number, cause?: unknown}} problem */
   constructor(problem) {
     const { type = "about:blank", title = "", status = 0, detail = "", instance = "", errors = [] } = problem;
     super(`${title} (${status}): ${detail}`, { cause: problem.cause });
     this.name = "ExactpermError";
-    /** As sent, /docs/problems#invalid-test; without an answer #no-answer, #timeout, #unreadable or #invalid-data. */
+    /** The server's type, /docs/problems#invalid-test; without an answer #no-answer, #timeout, #unreadable or #invalid-data. */
     this.type = type;
     /** The type after its #, such as "invalid-test". */
     this.kind = type.slice(type.indexOf("#") + 1);
@@ -21,14 +21,14 @@ export class ExactpermError extends Error {
     this.detail = detail;
     /** The id of the request; quote it to the operator. */
     this.instance = instance;
-    /** What is wrong, and where: a pointer (RFC 6901), a code and a sentence each. */
+    /** Errors, each with a pointer (RFC 6901), a code and a sentence. */
     this.errors = errors;
-    /** After how many milliseconds to try again, where the server says so. @type {number | undefined} */
+    /** Milliseconds after which to try again, if the server sent Retry-After. @type {number | undefined} */
     this.retryAfterMs = problem.retryAfterMs;
   }
 }
 
-/** One attempt, with its whole body. Throws ExactpermError (#timeout, #no-answer), or the signal's reason.
+/** Make one attempt and read the whole body. Throws ExactpermError (#timeout, #no-answer), or the signal's reason.
  * @param {typeof fetch} fetch @param {string} url @param {RequestInit} init @param {number} timeoutMs
  * @param {AbortSignal | undefined} signal */
 export async function once(fetch, url, init, timeoutMs, signal) {
@@ -54,7 +54,7 @@ export async function once(fetch, url, init, timeoutMs, signal) {
   }
 }
 
-/** Milliseconds to wait before another attempt; undefined where that is no use: what took too long would do so again.
+/** Milliseconds to wait before another attempt; undefined if there is no use: an exceeded deadline would be exceeded again.
  * @param {ExactpermError} problem @param {number} attempt from 0 */
 export function waitAfter(problem, attempt) {
   const { kind, status, retryAfterMs } = problem;
@@ -78,7 +78,7 @@ export function unreadable(detail, cause) {
   return new ExactpermError({ type: "#unreadable", title: "Not an answer of exactperm", detail: whole, cause });
 }
 
-/** The error that a response is. @param {Response} response */
+/** Convert a response to an error. @param {Response} response */
 export async function problemOf(response) {
   const { status, statusText: title, headers } = response;
   const detail = "The answer is not problem details: it may come from a proxy before the server.";
@@ -88,20 +88,20 @@ export async function problemOf(response) {
   return new ExactpermError({ title, detail, ...told, status, retryAfterMs: Number.isNaN(ms) ? undefined : ms });
 }
 
-/** A request as a body: a form where there are files, else JSON. @param {object} request */
+/** Convert a request to a body: a form if there are files, else JSON. @param {object} request */
 export function bodyOf(request) {
   const isForm = request instanceof FormData || Object.values(request).flat().some((value) => value instanceof Blob);
   return isForm ? formOf(request) : JSON.stringify(request, sendable);
 }
 
-/** Files and options as a form. @param {object} members */
+/** Convert files and options to a form. @param {object} members */
 export function formOf(members) {
   if (members instanceof FormData) return members;
   const form = new FormData();
   for (const [name, value] of Object.entries(members)) {
     const files = [value].flat().filter((one) => one instanceof Blob);
     files.forEach((file, n) => {
-      // A File has a name; a Blob has none, and would be called "blob".
+      // A File has a name; a Blob has none, and would be named "blob".
       form.append(name, file, "name" in file ? String(file.name) : files.length > 1 ? `${name}${n + 1}` : name);
     });
     if (files.length || value === undefined || value === null) continue;
@@ -110,7 +110,7 @@ export function formOf(members) {
   return form;
 }
 
-/** Refuse what JSON.stringify changes without a word: NaN becomes null, a Map {}, an array of bytes an object.
+/** Refuse values that JSON.stringify silently changes: NaN becomes null, a Map {}, an array of bytes an object.
  * @this {any} @param {string} key @param {any} value */
 function sendable(key, value) {
   let what = "";

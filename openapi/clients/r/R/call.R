@@ -1,6 +1,6 @@
-# Where the server is, one call, and its refusals as conditions.
+# The address of the server, calls, and refusals as conditions.
 
-GRACE_S <- 15 # beyond the deadline that a request asks for
+GRACE_S <- 15 # added to the deadline of a request
 
 exactperm_server <- function(url = Sys.getenv("EXACTPERM_URL", "http://localhost:8000"),
                              api_key = Sys.getenv("EXACTPERM_API_KEY"), timeout_s = 75, tries = 5) {
@@ -8,16 +8,16 @@ exactperm_server <- function(url = Sys.getenv("EXACTPERM_URL", "http://localhost
             class = "exactperm_server")
 }
 
-# Send a request to a path; the answer as lists, vectors and data frames.
+# Send a request to a path; return the answer as lists, vectors and data frames.
 ask <- function(server, path, body, query = list()) {
-  asked <- c(body$timeout_s, body$request$timeout_s)
-  longest <- max(server$timeout_s, if (is.numeric(asked)) asked + GRACE_S)
+  deadlines <- c(body$timeout_s, body$request$timeout_s)
+  longest <- max(server$timeout_s, if (is.numeric(deadlines)) deadlines + GRACE_S)
   request <- httr2::request(paste0(server$url, path))
   request <- httr2::req_url_query(request, !!!query)
   request <- httr2::req_body_raw(request, charToRaw(to_json(body)), type = "application/json")
   request <- httr2::req_user_agent(request, "exactperm-r/1")
   request <- httr2::req_timeout(request, longest)
-  # A redirect is refused: the data, and the key, were meant for this server.
+  # Do not follow redirects: the data and the key are for this server.
   request <- httr2::req_options(request, followlocation = FALSE)
   if (nzchar(server$api_key)) request <- httr2::req_auth_bearer_token(request, server$api_key)
   request <- httr2::req_retry(request, max_tries = server$tries, max_seconds = 60, is_transient = is_transient)
@@ -27,13 +27,13 @@ ask <- function(server, path, body, query = list()) {
     fail("no_answer", paste0("No answer from ", server$url, ": ", reason, ". Is it running, and is the URL right?"))
   })
   answer <- answer_of(response)
-  # Only the name is taken: a proxy may have put a path before it.
+  # Use only the name: a proxy may have changed the path before it.
   name <- sub("^.*/v1/results/", "", or(httr2::resp_header(response, "content-location"), ""))
   if (grepl("^r_[0-9a-f]{32}$", name)) answer$permalink <- paste0(server$url, "/v1/results/", name)
   answer
 }
 
-# What took too long would take as long again.
+# An exceeded deadline would be exceeded again.
 is_transient <- function(response) {
   status <- httr2::resp_status(response)
   status == 429 || (status == 503 && !grepl("#deadline-exceeded", text_of(response), fixed = TRUE))
@@ -58,7 +58,7 @@ answer_of <- function(response) {
   fail(gsub("-", "_", kind), text, type = answer$type, status = status, errors = flaws, instance = answer$instance)
 }
 
-# Every error is an exactperm_error, and an exactperm_<kind>, such as exactperm_invalid_test.
+# Raise a condition of classes exactperm_<kind>, such as exactperm_invalid_test, and exactperm_error.
 fail <- function(kind, text, ...) {
   classes <- c(paste0("exactperm_", kind), "exactperm_error", "error", "condition")
   stop(structure(class = classes, list(message = text, call = NULL, ...)))

@@ -4,13 +4,13 @@ exactperm_compare <- function(systems, ..., gold = NULL, statistic = NULL, kind 
                               conf.level = NULL, server = exactperm_server()) {
   if (is.matrix(systems)) systems <- as.data.frame(systems)
   if (!is.list(systems) || is.null(names(systems)) || any(names(systems) == "") || anyDuplicated(names(systems)))
-    refuse("Systems are a matrix, a data frame or a list with a unique name for each.")
+    refuse("Give the systems as a matrix, a data frame or a list, with a unique name for each.")
   if (is.null(kind)) kind <- kind_of(systems[[1]], gold, NULL)
   columns <- Map(column, as.list(systems), names(systems))
   options <- list(..., baseline = baseline, adjust = adjust, confidence_level = conf.level)
   if (!is.null(baseline)) options$compare <- "baseline"
   gold <- if (!is.null(gold)) column(gold, "gold")
-  body <- c(list(kind = kind, systems = columns), given(list(gold = gold)), members(statistic, options))
+  body <- c(list(kind = kind, systems = columns), non_null(list(gold = gold)), members(statistic, options))
   structure(list(answer = ask(server, "/v1/compare", body)), class = "exactperm_compare")
 }
 
@@ -34,7 +34,7 @@ print.exactperm_compare <- function(x, digits = 4, ...) {
   invisible(x)
 }
 
-# Scores, best on top; systems that share a letter do not differ significantly.
+# Plot the scores, best on top; systems that share a letter do not differ significantly.
 plot.exactperm_compare <- function(x, main = "", xlab = x$answer$statistic, ...) {
   table <- as.data.frame(x)
   table <- table[rev(seq_len(nrow(table))), ]

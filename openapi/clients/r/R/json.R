@@ -1,11 +1,11 @@
-# Values to JSON, as the API reads it: options are scalars, data are arrays however short, and nothing is rounded.
-# A text of class "json" is done.
+# Convert values to JSON for the API: options are scalars, data are always arrays, and no number is rounded.
+# A text of class "json" is already converted.
 
 ARRAYS <- c("ids", "clusters", "weights", "groups", "event", "labels")
 
 json <- function(text) structure(text, class = "json")
 
-# One value as JSON. A vector of one element is a scalar; a list with names is an object, without an array.
+# Convert one value. A vector of one element becomes a scalar, a list with names an object, another list an array.
 to_json <- function(value) {
   if (inherits(value, "json")) return(value)
   if (is.null(value)) return(json("null"))
@@ -15,12 +15,12 @@ to_json <- function(value) {
   json(paste0("{", paste0(quoted(names(value)), ":", parts, collapse = ","), "}"))
 }
 
-# Data as JSON: an array, or an object where the values have names, which are ids. Items of a list are arrays, too.
-# Missing values are null where they may be.
+# Convert data: an array, or an object if the values have names, which are ids. Items of a list also become arrays.
+# If `missing`, missing values become null.
 column <- function(values, role = "The data", missing = FALSE) {
   if (inherits(values, "json")) return(values)
   if (is.matrix(values)) refuse(role, " is a matrix. Give one value for each item, or a list of vectors: asplit(x, 1).")
-  if (is.logical(values)) values <- 1 * values # right and wrong as 1 and 0, with their names
+  if (is.logical(values)) values <- 1 * values # TRUE and FALSE become 1 and 0 and keep their names
   parts <- if (is.list(values)) vapply(unname(values), column, "", role = role, missing = missing)
            else atoms(unname(values), role, missing)
   ids <- names(values)
@@ -45,7 +45,7 @@ atoms <- function(values, role = "An option", missing = FALSE) {
   shortest(as.numeric(values))
 }
 
-# The shortest decimals that are read as the same doubles: 0.1 stays 0.1, and 0.1 + 0.2 is not rounded to 0.3.
+# The shortest decimals of doubles: 0.1 stays 0.1, and 0.1 + 0.2 is not rounded to 0.3.
 shortest <- function(values) {
   text <- sprintf("%.15g", values)
   for (format in c("%.16g", "%.17g")) {
@@ -63,7 +63,7 @@ quoted <- function(text) {
   text
 }
 
-# Control characters as \u00xx.
+# Escape control characters as \u00xx.
 escaped <- function(text) {
   codes <- utf8ToInt(text)
   shown <- intToUtf8(codes, multiple = TRUE)

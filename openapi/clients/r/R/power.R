@@ -1,4 +1,4 @@
-# How many items a test needs, and what it finds.
+# Plan the number of items of a test, its power, or the difference it detects.
 
 exactperm_power <- function(design, solve = c("effect", "n", "power"), n = NULL, effect = NULL, power = NULL, ...,
                             alternative = c("two.sided", "less", "greater"), server = exactperm_server()) {
@@ -10,7 +10,7 @@ exactperm_power <- function(design, solve = c("effect", "n", "power"), n = NULL,
                                             alpha = answer$alpha, sentence = answer$sentence, answer = answer))
 }
 
-# The design of a test whose data are there.
+# The design from the data of a pilot.
 exactperm_pilot <- function(x, y, ..., gold = NULL, statistic = NULL, kind = NULL) {
   request <- test_body(x, y, gold, statistic, list(...))
   list(kind = "pilot", request_kind = kind_of(x, gold, kind), request = request)

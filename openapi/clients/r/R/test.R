@@ -35,7 +35,7 @@ exactperm_test <- function(x, y, ..., data, gold = NULL, statistic = NULL, kind 
 }
 
 print.exactperm_test <- function(x, digits = getOption("digits"), ...) {
-  # The printer of htest takes three digits less for p.
+  # print.htest uses three digits less for p.
   NextMethod(digits = p_digits(x$p.value, max(1, digits - 3)) + 3)
   scores <- x$answer$statistic
   if (!is.null(scores$u))
@@ -46,7 +46,7 @@ print.exactperm_test <- function(x, digits = getOption("digits"), ...) {
   invisible(x)
 }
 
-# So many digits that p is on its own side of the usual levels.
+# The number of digits that keeps p on the same side of the usual levels.
 p_digits <- function(p, digits) {
   stands <- function(digits) all(sign(signif(p, digits) - c(0.05, 0.01, 1)) == sign(p - c(0.05, 0.01, 1)))
   while (digits < 17 && !stands(digits)) digits <- digits + 1
@@ -56,12 +56,12 @@ p_digits <- function(p, digits) {
 exactperm_gate <- function(x, y, policy = "no_regression", margin = NULL, ..., gold = NULL, statistic = NULL,
                            kind = NULL, higher_is_better = NULL, on_inconclusive = NULL, server = exactperm_server()) {
   options <- list(...)
-  own <- names(options) %in% OF_GATES
+  for_gate <- names(options) %in% OF_GATES
   terms <- list(policy = policy, margin = margin, higher_is_better = higher_is_better, on_inconclusive = on_inconclusive)
-  request <- test_body(x, y, gold, statistic, options[!own])
-  body <- c(given(c(terms, options[own])), list(kind = kind_of(x, gold, kind), request = request))
+  request <- test_body(x, y, gold, statistic, options[!for_gate])
+  body <- c(non_null(c(terms, options[for_gate])), list(kind = kind_of(x, gold, kind), request = request))
   answer <- ask(server, "/v1/gate", body, list(fail_status = 200))
-  # Whatever is not said to be a pass is none.
+  # Only an explicit TRUE is a pass.
   structure(class = "exactperm_gate", list(
     verdict = answer$verdict, passed = isTRUE(answer$passed), p.value = answer$p_value, reason = answer$reason,
     policy = answer$policy, answer = answer
@@ -74,18 +74,18 @@ print.exactperm_gate <- function(x, ...) {
   invisible(x)
 }
 
-# The two systems of score ~ system | item in a data frame, as vectors with names: the first level against the second, as in t.test.
+# The two systems of score ~ system | item in a data frame, as named vectors: the first level against the second, as in t.test.
 of_formula <- function(formula, data) {
   right <- if (length(formula) == 3) formula[[3]]
   if (!is.call(right) || !identical(right[[1]], as.name("|")) || !is.data.frame(data))
-    refuse("A formula is score ~ system | item, with a data frame: exactperm_test(score ~ system | item, data = d).")
+    refuse("Give a formula score ~ system | item and a data frame: exactperm_test(score ~ system | item, data = d).")
   score <- eval(formula[[2]], data, environment(formula))
   system <- droplevels(as.factor(eval(right[[2]], data, environment(formula))))
   item <- as.character(eval(right[[3]], data, environment(formula)))
   if (nlevels(system) != 2) refuse("The formula names ", nlevels(system), " systems: a test is of two, exactperm_compare of many.")
   systems <- split(data.frame(score, item), system)
   lapply(systems, function(own) {
-    runs <- split(own$score, factor(own$item, unique(own$item))) # several of an item are its runs
+    runs <- split(own$score, factor(own$item, unique(own$item))) # several rows of an item are runs
     if (all(lengths(runs) == 1)) setNames(own$score, own$item) else runs
   })
 }
@@ -97,23 +97,23 @@ test_body <- function(x, y, gold, statistic, options) {
   if (named["x"] != named["y"] && !is.data.frame(x) && !is.data.frame(y))
     refuse("Only one of x and y has names, by which items are paired: name both, or unname() it.")
   if (!is.null(gold) && any(vapply(systems, is.logical, NA)))
-    refuse("Labels are texts or whole numbers: write as.character() around those that are TRUE and FALSE.")
+    refuse("Labels are texts or whole numbers: convert TRUE and FALSE by as.character().")
   for (role in c("x", "y")) if (is.data.frame(systems[[role]]) && "id" %in% names(systems[[role]]))
     refuse(role, " has a column id. Name the scores by it: setNames(", role, "$score, ", role, "$id).")
   missing <- !is.null(options$on_missing)
-  columns <- mapply(column, given(systems), names(given(systems)), missing = missing)
+  columns <- mapply(column, non_null(systems), names(non_null(systems)), missing = missing)
   c(setNames(lapply(columns, json), c(x = "u", y = "v", gold = "gold")[names(columns)]), members(statistic, options))
 }
 
-# Options as the API has them: arrays are arrays, a statistic is named or has parameters.
+# Convert options for the API: some are always arrays; a statistic is a name, or a list with parameters.
 members <- function(statistic, options) {
-  options <- given(options)
+  options <- non_null(options)
   if (length(options) && (is.null(names(options)) || any(names(options) == "")))
     refuse("Options need names, such as alpha = 0.01.")
   arrays <- names(options) %in% ARRAYS
   options[arrays] <- Map(column, options[arrays], names(options)[arrays])
   if (is.character(statistic)) statistic <- list(name = statistic)
-  c(given(list(statistic = statistic)), options)
+  c(non_null(list(statistic = statistic)), options)
 }
 
 kind_of <- function(x, gold, kind) {
@@ -121,10 +121,10 @@ kind_of <- function(x, gold, kind) {
   if (!is.null(gold)) return("predictions")
   if (is.data.frame(x)) return("counts")
   if (is.numeric(x) || is.logical(x) || is.list(x)) return("scores")
-  refuse("Systems are numbers, a data frame of counts, or labels with `gold`; this is of class ", class(x)[1], ".")
+  refuse("Give systems as numbers, a data frame of counts, or labels with `gold`; this is of class ", class(x)[1], ".")
 }
 
-given <- function(values) values[!vapply(values, is.null, NA)]
+non_null <- function(values) values[!vapply(values, is.null, NA)]
 
 or <- function(value, other) if (is.null(value)) other else value
 

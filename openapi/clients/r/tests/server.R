@@ -1,4 +1,4 @@
-# Against a server: EXACTPERM_URL, and EXACTPERM_API_KEY. Oracles are R's own tests, and every assignment of signs.
+# Test against a server: EXACTPERM_URL and EXACTPERM_API_KEY. Oracles are R's tests, and all assignments of signs.
 library(exactperm)
 
 every_sign <- function(differences) {
@@ -15,7 +15,7 @@ test_tests <- function() {
   same(unname(found$estimate), mean(u) - mean(v))
   shown <- capture.output(print(found))
   stopifnot(any(grepl("p-value = 0.0625", shown)), any(grepl("Note: No outcome", shown)), any(grepl("95 percent", shown)))
-  # Never as if p were the level that it is below.
+  # Rounding never shows p as the level that it is below.
   found$p.value <- 0.049996; found$answer$method$exact <- FALSE; found$answer$p_value_bounds <- c(0.01, 0.049999996)
   shown <- capture.output(print(found, digits = 4))
   stopifnot(any(grepl("p-value = 0.049996$", shown)), any(grepl("between 0.01 and 0.049999996 ", shown)))
@@ -72,12 +72,12 @@ test_pairs <- function() {
   stopifnot(one$p.value == 1, one$parameter == 1)
   clustered <- exactperm_test(c(1, 1, 0, 1), c(0, 0, 0, 0), clusters = c("a", "a", "b", "b"))
   stopifnot(clustered$answer$items$clusters == 2, exactperm_test(1, 0, clusters = "a")$answer$items$clusters == 1)
-  # Items may have any number of runs, both systems the same.
+  # Items may have any number of runs, equal for both systems.
   repeats <- exactperm_test(list(c(1, 0), 1), list(c(0, 0), 0.5))
   same(unname(repeats$estimate), mean(c(0.5, 1)) - mean(c(0, 0.5)))
   unequal <- thrown(exactperm_test(list(c(1, 0), 1), list(0, c(0, 1))))
   stopifnot(inherits(unequal, "exactperm_invalid_test"), unequal$errors$code == "unequal_repeats", unequal$errors$pointer == "/v/0")
-  # Not rounded to 15 digits, which would make it a tie.
+  # Numbers are not rounded to 15 digits, which would make this a tie.
   stopifnot(exactperm_test(0.1 + 0.2, 0.3)$answer$items$wins == 1)
   stopifnot(exactperm_test("caf\u00e9 \"\\\n\t\u0001", "x", gold = "caf\u00e9 \"\\\n\t\u0001", statistic = "exact_match")$estimate == 1)
 }

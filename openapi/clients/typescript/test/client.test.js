@@ -1,4 +1,4 @@
-// Against a real server, with jobs and keys: EXACTPERM_URL and EXACTPERM_KEY; tests/process starts one.
+// Test against a real server with jobs and keys: EXACTPERM_URL and EXACTPERM_KEY; tests/process starts one.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Client, ExactpermError } from "../exactperm.js";

@@ -1,4 +1,4 @@
-// Against a server of this test that refuses, breaks off, waits and answers nonsense.
+// Test against a local server that refuses, breaks off, waits and sends invalid answers.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
@@ -46,7 +46,7 @@ function client(script, settings) {
 /** @param {Promise<unknown>} call @returns {Promise<any>} */
 const error = (call) => call.then(() => assert.fail("nothing was thrown"), (thrown) => thrown);
 
-test("Retry-After is waited for, in seconds", async () => {
+test("waits for the seconds of Retry-After", async () => {
   const answer = await client([says(503, FULL, { "retry-after": "1" }), OK]).scores(DATA);
   assert.equal(answer.p_value, 0.5);
   const [first, second] = seen;
@@ -54,7 +54,7 @@ test("Retry-After is waited for, in seconds", async () => {
   assert.equal(first.body, second.body);
 });
 
-test("a permalink is of the server that was asked, whatever a proxy makes of the header", async () => {
+test("a permalink is on the client's server, even if a proxy changes the header", async () => {
   const name = `r_${"0a".repeat(16)}`;
   for (const before of ["", "/exact", "http://inside:8000"]) {
     const kept = says(200, { p_value: 0.5 }, { "content-location": `${before}/v1/results/${name}` });
@@ -64,14 +64,14 @@ test("a permalink is of the server that was asked, whatever a proxy makes of the
   assert.equal((await error(client([OK]).keep("scores", DATA))).kind, "unreadable");
 });
 
-test("a date of Retry-After, too; and it is told where it is longer than the patience", async () => {
+test("waits for a date of Retry-After, and reports it if longer than the patience", async () => {
   const date = new Date(Date.now() + 3600e3).toUTCString();
   const thrown = await error(client([says(429, problem("quota", 429), { "retry-after": date })]).scores(DATA));
   assert.equal(seen.length, 1);
   assert.ok(Math.abs(thrown.retryAfterMs - 3600e3) < 10e3, thrown.retryAfterMs);
 });
 
-test("attempts are counted; other refusals, and a deadline that was exceeded, are not repeated", async () => {
+test("limits attempts, and does not repeat other refusals or an exceeded deadline", async () => {
   assert.equal((await error(client([says(503, FULL)], { retries: 2 }).scores(DATA))).kind, "queue-full");
   assert.equal(seen.length, 3);
   for (const [kind, status] of /** @type {[string, number][]} */ ([["invalid-test", 422], ["deadline-exceeded", 503]])) {
@@ -80,7 +80,7 @@ test("attempts are counted; other refusals, and a deadline that was exceeded, ar
   }
 });
 
-test("a connection that breaks is tried again; one that never was is an error with advice", async () => {
+test("retries a broken connection, and raises an error with advice if there was none", async () => {
   /** @type {Answer} */
   const breaks = (_, response) => void response.destroy();
   assert.equal((await client([breaks, OK]).scores(DATA)).p_value, 0.5);
@@ -91,7 +91,7 @@ test("a connection that breaks is tried again; one that never was is an error wi
   assert.match(thrown.message, /http:\/\/127.0.0.1:1.*running/s);
 });
 
-test("an answer that does not come, or not whole, is a timeout and not repeated", async () => {
+test("a missing or incomplete answer is a timeout, and is not repeated", async () => {
   /** @type {Answer} */
   const half = (_, response) => void response.writeHead(200, { "content-type": "application/json" }).write('{"p_');
   for (const answer of [() => {}, half]) {
@@ -103,7 +103,7 @@ test("an answer that does not come, or not whole, is a timeout and not repeated"
   assert.equal((await client([slow], { timeoutMs: 100 }).scores({ ...DATA, timeout_s: 5 })).p_value, 0.5);
 });
 
-test("a signal ends a call that waits for an answer, for its turn, and one that has not begun", async () => {
+test("a signal ends a call that waits for an answer or a retry, or has not begun", async () => {
   for (const answer of [() => {}, says(503, FULL, { "retry-after": "30" })]) {
     const controller = new AbortController();
     const call = client([answer]).scores(DATA, { signal: controller.signal });
@@ -114,7 +114,7 @@ test("a signal ends a call that waits for an answer, for its turn, and one that 
   assert.deepEqual([thrown.name, seen.length], ["AbortError", 0]);
 });
 
-test("the key is sent, also to a server below a path, and never to where a redirect points", async () => {
+test("sends the key, also to a server with a path, but never to the target of a redirect", async () => {
   answers = [OK];
   seen = [];
   await new Client(`${url}/stats/`, { apiKey: "ep_secret" }).scores(DATA);
@@ -124,7 +124,7 @@ test("the key is sent, also to a server below a path, and never to where a redir
   assert.deepEqual([thrown.kind, seen.length], ["no-answer", 1]);
 });
 
-test("what is not an answer of ours is said to be none", async () => {
+test("reports answers that are not from exactperm", async () => {
   /** @type {Answer} */
   const page = (_, response) => void response.writeHead(200, { "content-type": "text/html" }).end("<p>Log in");
   assert.equal((await error(client([page]).scores(DATA))).kind, "unreadable");
@@ -136,7 +136,7 @@ test("what is not an answer of ours is said to be none", async () => {
   assert.match(thrown.message, /proxy/);
 });
 
-test("what JSON would change without a word is refused, and nothing is sent", async () => {
+test("refuses values that JSON would silently change, and sends nothing", async () => {
   const bad = [[1, NaN], [1, Infinity], [1, undefined], new Float64Array([1, 2]), new Map([["a", 1]])];
   for (const u of bad) {
     const thrown = await error(client([OK]).scores(/** @type {any} */ ({ u, v: [0, 0] })));
@@ -144,7 +144,7 @@ test("what JSON would change without a word is refused, and nothing is sent", as
   }
 });
 
-test("a form names its files, repeats roles and leaves out what is not given", async () => {
+test("a form names its files, repeats roles and omits missing members", async () => {
   const named = new Blob(["a"]);
   Object.defineProperty(named, "name", { value: "mine.csv" });
   await client([OK]).compare({ system: [new Blob(["a"]), named], alpha: 0.01, baseline: undefined, names: "A,B" });

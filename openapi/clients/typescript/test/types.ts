@@ -1,4 +1,4 @@
-// Never run: what tsc must accept and refuse. `npm run check` fails where an expected error is none.
+// Never run: code that tsc must accept or refuse. `npm run check` fails if an expected error is missing.
 import { Client, ExactpermError, type GateForm } from "../exactperm.js";
 import type { ScoresRequest, TestAnswer } from "../schema.js";
 
