@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Flaw, InvalidTest, PointerMap, choices_of, located, pointer_token
-from ..statistics.columns import taken
+from ..statistics.columns import distinct_and_order, taken
 from ..statistics.paired import Gaps, NamedCounts, Pairing
 from .columns import to_decimals
 from .quoting import quoted, some
@@ -82,7 +82,7 @@ class Items:
 
     `ids` are the items' ids, a range if they have none. `positions` are those of each column's values in the list, None if the column has
     all of them in this order. `keyed`: the columns were sent by id instead of in the order of the items. `largest` is the number of items
-    of the largest column, including those without a value.
+    of the largest column, including those without a value. `order` has the positions that sort all ids, if it is known.
     """
 
     ids: Sequence[Any]
@@ -90,6 +90,7 @@ class Items:
     largest: int = 0
     keyed: bool = False
     kept: Positions | None = None
+    order: Positions | None = None
 
     def size(self, column: str) -> int:
         """The number of values of a column."""
@@ -211,18 +212,18 @@ def align(
 
 def _by_order(columns: Mapping[str, RawColumn], ids: Sequence[Any] | None, *, distinct: bool) -> Items:
     first = next(iter(columns))
-    n = len(columns[first])
+    n, order = len(columns[first]), None
     for name, column in columns.items():
         _require_length(name, len(column), _called(first), n)
     if n and ids is not None:
         _require_length("/ids", len(ids), _called(first), n)
         if not distinct:
-            require_unique(ids)
+            order = require_unique(ids)
     positions = {
         name: column.positions if isinstance(column, Gapped) and not column.in_order else None
         for name, column in columns.items()
     }
-    return Items(range(n) if ids is None else ids, positions, largest=n)
+    return Items(range(n) if ids is None else ids, positions, largest=n, order=order)
 
 
 def _require_length(pointer: str, length: int, first: str, n: int) -> None:
@@ -234,10 +235,11 @@ def _require_length(pointer: str, length: int, first: str, n: int) -> None:
         raise InvalidTest.at(pointer, "length_mismatch", detail)
 
 
-def require_unique(ids: Sequence[Any]) -> None:
-    """Refuse ids that repeat; raises InvalidTest at `/ids/<index>`."""
-    if len(set(ids)) == len(ids):
-        return
+def require_unique(ids: Sequence[Any]) -> Positions | None:
+    """Refuse ids that repeat; raises InvalidTest at `/ids/<index>`. Returns the positions that sort them, where these are known."""
+    distinct, order = distinct_and_order(ids)
+    if distinct:
+        return order
     seen: set[Any] = set()
     flaws = []
     for index, key in enumerate(ids):
@@ -296,7 +298,8 @@ def _aligned(columns: Items, clusters: Any, on_missing: Way) -> Aligned:
     codes, n_clusters = items.codes(clusters, "clusters")
     order, present = _taken(columns, kept)
     ids = None if isinstance(columns.ids, range) else items.named()
-    pairing = Pairing(codes, n_clusters, by_id=columns.keyed or ids is not None, ids=ids)
+    own = columns.order if items.kept is None else None
+    pairing = Pairing(codes, n_clusters, by_id=columns.keyed or ids is not None, ids=ids, order=own)
     if columns.keyed or lacking:  # count the values of each system of a test that were left out
         alone = [columns.size(name) - matched if name in columns.positions else 0 for name in ("/u", "/v")]
         pairing = replace(pairing, matched=matched, only_u=alone[0], only_v=alone[1], largest=columns.largest)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from itertools import chain, islice
-from operator import le
+from operator import le, lt
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..engine.lattice import EXACT_DOUBLE, Integers, Whole, exact_total
 from ..errors import Choice, InvalidTest, marked
@@ -44,6 +45,10 @@ from .paired import (
 
 # A longer number is text.
 _DIGITS = 18
+# So many ids, none longer than this, are sorted by NumPy.
+_MANY_IDS, _LONGEST_ID = 2_000, 64
+# Masks of the first 0 .. 8 bytes of a word.
+_FIRST_BYTES = np.array([(1 << 64) - (1 << 8 * left) for left in range(8, -1, -1)], dtype=np.uint64)
 
 AnyColumn = TypeVar("AnyColumn")
 
@@ -102,6 +107,23 @@ def first_seen(codes: Integers) -> Integers:
     return np.asarray(order[where.reshape(-1)])
 
 
+@dataclass(frozen=True, slots=True)
+class SelectedIds(Sequence[str | int]):
+    """The ids at some positions; few of them are ever read."""
+
+    ids: Sequence[str | int]
+    positions: Integers
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.ids[int(self.positions[index])]
+
+    def __iter__(self) -> Iterator[str | int]:
+        return map(self.ids.__getitem__, self.positions.tolist())
+
+
 def taken_pairing(pairing: Pairing, items: Integers) -> Pairing:
     """The pairing of some of the items: clusters are numbered anew, in order of first appearance."""
     clusters, n_clusters = None, None
@@ -109,8 +131,8 @@ def taken_pairing(pairing: Pairing, items: Integers) -> Pairing:
         clusters = first_seen(pairing.clusters[items])
         n_clusters = int(clusters.max(initial=-1)) + 1
     slices = pairing.slices and replace(pairing.slices, codes=taken(pairing.slices.codes, items))
-    ids = taken(pairing.ids, items)
-    return replace(pairing, clusters=clusters, n_clusters=n_clusters, ids=ids, slices=slices)
+    ids = None if pairing.ids is None else SelectedIds(pairing.ids, items)
+    return replace(pairing, clusters=clusters, n_clusters=n_clusters, ids=ids, order=None, slices=slices)
 
 
 def slices_of(labels: Sequence[Any]) -> Slices:
@@ -151,18 +173,28 @@ def _names_of(label: Any, index: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def order_of_ids(ids: Sequence[str | int] | None) -> Integers | None:
+def order_of_items(pairing: Pairing) -> Integers | None:
     """The positions that sort the items by id: as numbers where all are whole ones, else as text.
 
     None where they have no ids, or stand in this order already.
     """
-    if ids is None:
+    order = _order_of_ids(pairing.ids) if pairing.order is None else pairing.order
+    return None if order is None or bool((order[1:] > order[:-1]).all()) else order
+
+
+def _order_of_ids(ids: Sequence[str | int] | None) -> Integers | None:
+    """The positions that sort ids; None where there are none, and where a first look shows them sorted."""
+    if not ids:
         return None
-    texts = ids if set(map(type, ids)) <= {str} else [str(key) for key in ids]
-    whole = all(map(_is_whole, texts))
+    texts: Sequence[Any] = ids if set(map(type, ids)) <= {str} else list(map(str, ids))
+    many, whole = len(texts) >= _MANY_IDS, _are_whole(texts)
+    if many and whole and (order := _order_of_numbers(texts)) is not None:
+        return order
     keys: Sequence[Any] = [(int(key), key) for key in texts] if whole else texts
     if all(map(le, keys, islice(keys, 1, None))):
         return None
+    if many and not whole and (ordered := _order_of_texts(texts)) is not None:
+        return ordered[0]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
 
 
@@ -174,14 +206,76 @@ def taken_correction(correction: Correction, items: Integers) -> Correction:
     return replace(correction, columns=columns, labelled=taken(correction.labelled, items))
 
 
-def _is_whole(key: Any) -> bool:
-    """Return whether an id is a whole number in canonical form."""
-    return len(key) <= _DIGITS and key.isdecimal() and key.isascii()
+def distinct_and_order(ids: Sequence[Any]) -> tuple[bool, Integers | None]:
+    """Return whether no id is there twice, and the positions that sort the items by id, where these show it."""
+    if len(ids) >= _MANY_IDS and isinstance(ids[0], str) and set(map(type, ids)) == {str}:
+        if _are_whole(ids):
+            order = _order_of_numbers(ids)
+            if order is not None:
+                return True, order
+        elif all(map(lt, ids, islice(ids, 1, None))):
+            return True, np.arange(len(ids))
+        elif (ordered := _order_of_texts(ids)) is not None:
+            return ordered[1], ordered[0]
+    return len(set(ids)) == len(ids), None
+
+
+def _are_whole(texts: Sequence[Any]) -> bool:
+    """Return whether all ids are whole numbers of a moderate length."""
+    if not texts[0].isdecimal():
+        return False
+    digits = "".join(texts)
+    return digits.isdecimal() and digits.isascii() and all(texts) and max(map(len, texts)) <= _DIGITS
+
+
+def _order_of_numbers(texts: Sequence[Any]) -> Integers | None:
+    """The positions that sort whole numbers; None where two are equal, such as 7 and 07."""
+    numbers = np.fromiter(map(int, texts), dtype=np.int64, count=len(texts))
+    order = np.argsort(numbers)
+    ascending = numbers[order]
+    return order if bool((ascending[1:] > ascending[:-1]).all()) else None
+
+
+def _order_of_texts(texts: Sequence[str]) -> tuple[Integers, bool] | None:
+    """The positions that sort texts, and whether all differ; None where some are long, or hold line ends or zeros.
+
+    Eight bytes at a time: UTF-8 sorts as the characters do, and the zeros that fill a word stand before every character.
+    """
+    written = "\n".join(texts).encode("utf-8", "surrogatepass")
+    padded = np.frombuffer(written + b"\n" + bytes(8), dtype=np.uint8)
+    every = np.ndarray(len(written) + 1, dtype=">u8", buffer=padded, strides=(1,))
+    ends = np.flatnonzero(padded == ord("\n"))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    longest = max(int((ends - starts).max()), 1)
+    if len(ends) != len(texts) or longest > _LONGEST_ID or b"\0" in written:
+        return None
+
+    def word(at: int, rows: slice | Integers) -> NDArray[np.uint64]:
+        """Bytes `at` to `at + 7` of some texts, the first of them as the highest."""
+        first, end = starts[rows] + at, ends[rows]
+        eight: NDArray[np.uint64] = every[np.minimum(first, end)].astype(np.uint64)
+        eight &= _FIRST_BYTES[np.clip(end - first, 0, 8)]
+        return eight
+
+    for at in range(0, longest, 8):
+        key = word(at, slice(None))
+        if (key != key[0]).any():
+            break
+    order = np.argsort(key)
+    equal = key[order[1:]] == key[order[:-1]]
+    # Texts that agree so far stand together, and are sorted by all that follows.
+    agree = np.append(equal, False) | np.append(False, equal)
+    rows = np.sort(order[agree])
+    words = [word(after, rows) for after in range(at, longest, 8)]
+    inside = np.lexsort(words[::-1])
+    order[agree] = rows[inside]
+    same = [each[inside[1:]] == each[inside[:-1]] for each in words]
+    return order, not bool(np.logical_and.reduce(same).any())
 
 
 def in_order_of_ids(data: Paired) -> Paired:
     """Sort the items by their ids, where they have any, so that nothing depends on the order of the input."""
-    order = order_of_ids(data.pairing.ids)
+    order = order_of_items(data.pairing)
     if order is None:
         return data
     return taken_items(data, order)

@@ -38,7 +38,8 @@ class Pairing:
     `clusters` holds one code per item, 0..n_clusters-1, in order of first appearance; None when every item swaps by
     itself. `matched`, `only_u` and `only_v` count ids when the pairing was by id. `largest` is the length of the
     largest column before items were left out, where some may have been. `ids` are the items' ids in their order, where
-    they have any: a reference to the reader's data, never part of the test. `slices` are tests beside that of all items.
+    they have any: a reference to the reader's data, never part of the test. `order` has the positions that sort the
+    items by id, where the reader has found them. `slices` are tests beside that of all items.
     """
 
     clusters: NDArray[np.int64] | None = None
@@ -49,6 +50,7 @@ class Pairing:
     only_v: int = 0
     largest: int | None = None
     ids: Sequence[str | int] | None = None
+    order: NDArray[np.int64] | None = None
     slices: Slices | None = None
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...answers.board import Adjust, Aggregate, Combine, Design, Family, ListedPairs
 from ...engine.lattice import Integers
 from ...errors import InvalidTest, pointer_token, relocated
-from ...statistics.columns import first_seen, order_of_ids, taken, taken_pairing
+from ...statistics.columns import first_seen, order_of_items, taken, taken_pairing
 from ...statistics.corpus import counted
 from ...statistics.effects import taken_weights
 from ...statistics.paired import (
@@ -140,7 +140,7 @@ def _on(systems: Systems, name: str, items: Integers | None) -> SystemColumn:
 
 def sorted_by_id(systems: Systems) -> Systems:
     """The same systems with the items in the order of their ids, where they have any: nothing may depend on another one."""
-    order = order_of_ids(systems.pairing.ids)
+    order = order_of_items(systems.pairing)
     if order is None:
         return systems
     place = np.empty_like(order)
