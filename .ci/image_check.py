@@ -1,8 +1,8 @@
-"""Does the trimmed image still do everything? `python image_check.py EXAMPLES` starts the service, sends requests of every
-kind, asks for every representation, and runs the command line.
+"""Check that the trimmed image still works: `python image_check.py EXAMPLES` starts the service, sends requests of every
+kind, requests every representation, and runs the command line.
 
-Run while the image is built, after the parts of libraries that nothing needs have been deleted: if something does need
-them, this fails, and so does the build. Warnings count as failures, those that are only logged as well.
+It runs while the image is built, after unused parts of libraries have been deleted: if something needs
+them, the build fails. Warnings are failures, including logged ones.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ FILES = {
     "every-eval-ever": {"u": "u.eee.jsonl", "v": "v.eee.jsonl"},
 }
 WARNINGS = ('"level":"warning"', '"level":"error"', '"level":"critical"', "Traceback", "Warning")
-NEVER = {"pytest", "mcp_types"}  # of tools that are not for images; the second comes with mcp
-OPTIONAL = "not_installed"  # what is said of a statistic whose library the image does not have
+NEVER = {"pytest", "mcp_types"}  # requirements of tools outside the image; mcp includes the second
+OPTIONAL = "not_installed"  # the code of a statistic whose library is not in the image
 
 
 def import_everything() -> None:
-    """Import every module of the service but the one that starts it, and those that need what this image does not have."""
+    """Import every module of the service, except the one that starts it and those with missing extras."""
     absent = NEVER | {
         module.partition(".")[0]
         for name, extra in EXTRAS.items()
@@ -63,7 +63,7 @@ def import_everything() -> None:
 
 
 def examples(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Path and content of a request for each example, and for each format of files."""
+    """Yield the path and content of a request for each example, and for each format of files."""
     for path in sorted(folder.glob("*.json")) + sorted(folder.glob("small/*.json")):
         yield f"/v1/tests/{path.name.partition('-')[0]}", {"json": json.loads(path.read_bytes())}
     for path in sorted(folder.glob("*.csv")):
@@ -74,7 +74,7 @@ def examples(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def representations() -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Path, content and expected media type of requests for every representation of a test, a plan and a gate."""
+    """Yield path, content and expected media type of requests for every representation of a test, a plan and a gate."""
     request = {"kind": "scores", "request": SCORES}
     kinds: tuple[tuple[Kind, str, dict[str, Any]], ...] = (
         ("scores", "tests/scores", SCORES),
@@ -89,7 +89,7 @@ def representations() -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 def ask(client: httpx.Client, folder: Path) -> int:
-    """Send them all; how many were answered."""
+    """Send all requests; return the number of answers."""
     answered = 0
     for path in ("/readyz", "/v1/meta", "/openapi.json", "/docs", "/docs/guide"):
         client.get(path).raise_for_status()
@@ -107,13 +107,13 @@ def ask(client: httpx.Client, folder: Path) -> int:
 
 
 def run(folder: Path) -> None:
-    """The command line, from another folder."""
+    """Run the command line in another folder."""
     for arguments in (["version"], ["test", "files/scores.csv", "--format", "text"]):
-        subprocess.run(["exactperm", *arguments], cwd=folder, check=True)  # noqa: S603, S607  (the image's own)
+        subprocess.run(["exactperm", *arguments], cwd=folder, check=True)  # noqa: S603, S607  (the image's)
 
 
 def wait(port: int, service: subprocess.Popen[str]) -> None:
-    """Until the service listens."""
+    """Wait until the service listens."""
     end = time.monotonic() + START_S
     while time.monotonic() < end and service.poll() is None:
         try:
@@ -125,7 +125,7 @@ def wait(port: int, service: subprocess.Popen[str]) -> None:
 
 
 def main() -> None:
-    """Import, start, ask, stop, and read what was logged."""
+    """Import modules, start the service, send requests, stop, and check the log."""
     import_everything()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

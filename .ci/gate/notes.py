@@ -1,10 +1,10 @@
-"""Reports and comments of the gate for GitHub and GitLab: what bash cannot do safely. The standard library only.
+"""Write reports and comments of the gate for GitHub and GitLab, where bash is not safe, with the standard library only.
 
 refused MESSAGES            a report for a comparison that could not be made
 junit MESSAGES              the same as JUnit XML
 headed REPORT NAME          a report below the gate's name
 marker NAME                 <!-- exactperm:NAME -->
-find ANSWER MARKER AUTHOR   how many comments a page of the API has, and the id of ours
+find ANSWER MARKER AUTHOR   the number of comments on a page of the API, and the id of the gate's comment
 body REPORT MARKER          the JSON of a comment
 pull EVENT                  the number of the pull request, and whether it comes from a fork
 """
@@ -24,13 +24,13 @@ MEMBERS = {"OWNER", "MEMBER", "COLLABORATOR"}
 
 
 def refused(messages: str) -> str:
-    """Nothing in a <pre> is read as Markdown, and < and & are escaped."""
+    """Report the messages in a <pre>, which Markdown does not interpret, with < and & escaped."""
     why = html.escape(_said(_text(messages)), quote=False)
     return f"⚠️ **NOT COMPARED** – the comparison could not be made, and what cannot be decided does not pass.\n\n<pre>{why}</pre>\n"
 
 
 def junit(messages: str) -> str:
-    """One case with an error."""
+    """JUnit XML of one case with an error."""
     root = ET.Element("testsuites", name="exactperm", tests="1", failures="0", errors="1", time="0")
     suite = ET.SubElement(root, "testsuite", name="exactperm", tests="1", failures="0", errors="1", time="0")
     case = ET.SubElement(suite, "testcase", name="gate", classname="exactperm.gate", time="0")
@@ -40,19 +40,19 @@ def junit(messages: str) -> str:
 
 
 def headed(report: str, name: str) -> str:
-    """The name is a code span, which holds neither markup nor mentions."""
+    """Put the name above the report, in a code span, which can have neither markup nor mentions."""
     label = " ".join("".join(char if char.isprintable() else " " for char in name).split())
     return f"### Gate `{label.replace('`', chr(39))[:100]}`\n\n{_text(report)}"
 
 
 def marker(name: str) -> str:
-    """Ends no comment of HTML, whatever the name is: what is no letter, digit, ., _ or - is written as %XX."""
+    """The marker of a name. Characters other than letters, digits, ., _ and - become %XX, so that no name ends the comment."""
     written = quote(name, safe="").replace("~", "%7E")
     return f"<!-- exactperm:{written.replace('--', '-%2D')} -->"
 
 
 def find(answer: str, sign: str, author: str) -> str:
-    """Only a comment of `author`, a bot or a member counts: a stranger who writes the marker is not updated."""
+    """Find a comment with the marker by `author`, or by a bot or a member, but never by another user."""
     comments: list[dict[str, Any]] = json.loads(_text(answer))
     ours = (one["id"] for one in comments if str(one.get("body")).startswith(sign) and _trusted(one, author))
     return f"{len(comments)} {next(ours, '')}"
@@ -65,7 +65,7 @@ def _trusted(comment: dict[str, Any], author: str) -> bool:
 
 
 def body(report: str, sign: str) -> str:
-    """The marker first, then the report, shortened at the end of a line if it must be."""
+    """The marker and the report, shortened at the end of a line if too long."""
     text = _text(report)
     if len(text) > LONGEST:
         text = text[:LONGEST].rpartition("\n")[0]
@@ -75,7 +75,7 @@ def body(report: str, sign: str) -> str:
 
 
 def pull(event: str) -> str:
-    """The number and fork or own; nothing where the event is of no pull request."""
+    """The number, and fork or own; empty if the event is not about a pull request."""
     request = json.loads(_text(event) or "{}").get("pull_request") or {}
     head, base = ((request.get(side) or {}).get("repo") or {} for side in ("head", "base"))
     own = bool(head) and head.get("full_name") == base.get("full_name")
@@ -87,7 +87,7 @@ def _text(path: str) -> str:
 
 
 def _said(messages: str) -> str:
-    """Without control characters but line ends."""
+    """The messages without control characters except line ends."""
     kept = "".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in messages)
     return kept.strip()[:20_000] or "exactperm: ended without a message."
 
