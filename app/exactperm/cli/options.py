@@ -137,6 +137,7 @@ GATE = (
     Field(
         "on_inconclusive", "Whether an inconclusive gate passes or fails [pass].", choices=("pass", "fail")
     ),
+    Field("fail_if_any_slice", "Fail also where any of the --slices became worse.", flag=True),
 )
 
 

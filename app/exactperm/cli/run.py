@@ -62,6 +62,7 @@ GATE_FIELDS = (
     "range",
     "on_inconclusive",
     "higher_is_better",
+    "fail_if_any_slice",
     "metrics",
     "names",
 )

@@ -155,7 +155,7 @@ def gate_call(request: GateRequest) -> Call:
             test = replace(test, files=(*test.files, *files))
             fields |= {"names": names} if names else {}
         return _form("/v1/gate", test, {**test.options, **fields}, timeout_s)
-    terms = {name: value for name, value in request.terms.items() if value is not None}
+    terms = _in_json(request.terms)
     if len(request.metrics) == 1 and first.name is None:
         body: dict[str, Any] = _metric(replace(first, terms={**first.terms, **terms}))
     else:
@@ -216,9 +216,17 @@ def _deadline(request: TestRequest | CompareRequest | PowerRequest) -> float | N
         return None
 
 
+def _in_json(terms: Mapping[str, Any]) -> dict[str, Any]:
+    """The terms of a gate as members; in a form `slices` is a column."""
+    given = {name: value for name, value in terms.items() if value is not None}
+    if given.pop("fail_if_any_slice", False):
+        given["slices"] = "fail_if_any"
+    return given
+
+
 def _metric(one: Metric) -> dict[str, Any]:
     named = {"name": one.name} if one.name is not None else {}
-    terms = {name: value for name, value in one.terms.items() if name != ROLE}
+    terms = {name: value for name, value in _in_json(one.terms).items() if name != ROLE}
     against = one.terms.get(ROLE)
     data = {"request": one.test.body} if against is None else against_body(one.test, against)
     return {**named, "kind": one.test.kind, **data, **terms}

@@ -26,7 +26,7 @@ Labels = list[str]
 # The columns of one frame with both systems, in any order.
 WHOLE = {"scores": ("u", "v"), "counts": ("tp_u", "incorrect_u", "tp_v", "incorrect_v")}
 # Further columns with one value per item, by order or by id.
-BY_ITEM = ("clusters", "weights", "groups", "event")
+BY_ITEM = ("clusters", "weights", "groups", "event", "slices")
 BESIDE = ("ids", *BY_ITEM)
 BY_ORDER = "use .reset_index(drop=True) or .to_numpy() to pair by order."
 

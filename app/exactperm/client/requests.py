@@ -26,10 +26,23 @@ Statistic = str | Mapping[str, Any]
 Names = tuple[str, str] | Mapping[str, str]
 
 TARGETS = ("at_least", "not_below")
-IN_A_BODY_ONLY = ("ids", "clusters", "labels", "weights", "groups", "event")
+IN_A_BODY_ONLY = ("ids", "clusters", "slices", "labels", "weights", "groups", "event")
 # Options with a value for each item, and the options that name such a column of a table.
-COLUMN_OF = {"ids": "id", "clusters": "cluster", "weights": "weight", "groups": "group", "event": "event"}
-CHOSEN_BY = {"ids": "id_column", "clusters": "clusters", "groups": "groups", "event": "event_column"}
+COLUMN_OF = {
+    "ids": "id",
+    "clusters": "cluster",
+    "weights": "weight",
+    "groups": "group",
+    "event": "event",
+    "slices": "slice",
+}
+CHOSEN_BY = {
+    "ids": "id_column",
+    "clusters": "clusters",
+    "groups": "groups",
+    "event": "event_column",
+    "slices": "slices",
+}
 ROLES = ("u", "v", "file", "gold", "ref", "ref2", "ref3", "ref4", "qrels", "documents")
 
 
@@ -76,10 +89,14 @@ class CommonOptions(TypedDict, total=False):
 
 
 class Options(CommonOptions, total=False):
-    """The options of every test; their meaning and defaults are in the OpenAPI document of the server."""
+    """The options of every test; their meaning and defaults are in the OpenAPI document of the server.
+
+    `slices` has a label for each item, a list of labels, or None; or names a column of a table.
+    """
 
     test: Literal["permutation", "bootstrap"]
     significance: Literal["p", "mid_p"]
+    slices: Any
     power: float
     sequential: Mapping[str, Any]
     on_missing: Literal["error", "drop", "bounds"]
@@ -143,7 +160,8 @@ class Terms(TypedDict, total=False):
     """The terms for one metric; `margin` is in the units of the statistic.
 
     The policies at_least and not_below have a `threshold` and no baseline; and for scores that are not right or wrong their `range`.
-    `against` has several baselines by name, each a column in place of the test's `v`, or each a file.
+    `against` has several baselines by name, each a column in place of the test's `v`, or each a file. `fail_if_any_slice`: any
+    of the test's `slices` that became worse fails the gate.
     """
 
     policy: Policy
@@ -151,6 +169,7 @@ class Terms(TypedDict, total=False):
     higher_is_better: bool
     threshold: float
     range: Sequence[float]
+    fail_if_any_slice: bool
     against: Mapping[str, Any] | Sequence[FileLike]
 
 
@@ -459,6 +478,7 @@ def files_and_fields(frames: Mapping[str, Frame], gold: Any, options: Mapping[st
         else:
             role = next(iter(frames))
             whole[role] = whole[role].with_column(column, value, f"/{name}")
+            fields |= {"slices": column} if name == "slices" else {}
     unit = unit_of(whole.values())
     if unit is not None:
         fields.setdefault("unit", unit)

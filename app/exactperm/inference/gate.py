@@ -378,7 +378,7 @@ def _slices(test: Prepared, metric: Metric, question: Question, budget: Budget) 
     """The slices with the policy's margin; raises InvalidTest where they may not decide."""
     terms, slices = metric.terms, test.slices
     if metric.fail_if_any and slices is None:
-        detail = "Any slice may fail the gate, and there are none: give slices, a label for each item, or leave fail_if_any out."
+        detail = "Any slice may fail the gate, and there are none: give `slices`, a label for each item, or leave this rule out."
         raise InvalidTest.at("/slices", "slices_missing", detail)
     if metric.fail_if_any and terms.policy != "no_regression":
         detail = (
@@ -464,6 +464,9 @@ def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
         detail = "The policy decides which side a gate tests: leave alternative out."
         raise InvalidTest.at("/alternative", "alternative_by_policy", detail)
     if terms.policy in TARGETS:
+        if metric.data.pairing.slices is not None or metric.fail_if_any:
+            detail = f"Slices are tested between two systems, and the policy {terms.policy} has one: leave slices out."
+            raise InvalidTest.at("/slices", "not_available", detail)
         alone = replace(metric.options, alpha=terms.alpha, higher_is_better=terms.higher_is_better)
         target = target_test(metric.data, metric.spec, alone, terms)
         refuse_undecidable(target.data_warnings)

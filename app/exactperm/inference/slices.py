@@ -9,7 +9,7 @@ that is at most x (0 where there is none),
 Step-down (Romano & Wolf 2005): with p ascending, the j-th adjusted p-value is the largest of
 1 - prod_{k >= i} (1 - F_(k)(p_(i))) over i <= j. Slices that overlap have sums in place of the products: Holm's method for
 discrete tests (Tarone 1990; Westfall & Wolfinger 1997). A slice whose attainable p-values are not known counts with x, as a
-p-value is at most x with probability x at the most. Everything grows with each p-value and each F_k, so that bounds of these
+p-value is at most x with probability x at the most (Sidak 1967; Holm 1979). Everything grows with each p-value and each F_k, so that bounds of these
 are bounds of the adjusted p-values.
 """
 
@@ -114,13 +114,13 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Not known, but that none is below `least`."""
+    """Not known, but that none is below `least`: above it x itself counts."""
 
     least: float
 
     def at_most(self, x: PValue) -> PValue:
-        """Anything up to x, or nothing."""
-        return PValue(0.0, x.high if x.high >= self.least * (1.0 - _OF_A_TAIL) else 0.0)
+        """At most x, or nothing."""
+        return x if x.high >= self.least * (1.0 - _OF_A_TAIL) else PValue(0.0, 0.0)
 
 
 Attainable = Counted | Searched | Unknown

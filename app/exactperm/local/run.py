@@ -67,7 +67,7 @@ def test(u: Any, v: Any = None, *, gold: Any = None, **options: Unpack[Options])
     options
         As for `Client.scores`: statistic, alternative, method, alpha, confidence_level, clusters, weights (numbers,
         fractions, or texts such as "1/3"), …; and the parameters of the statistic, such as q or average. `timeout_s` is
-        a deadline in seconds; there is none by default.
+        a deadline in seconds; there is none by default. `slices` has the label of each item, and adds a test of each slice.
 
     Raises
     ------

@@ -69,8 +69,9 @@ UNNAMED = ("candidate", "baseline")  # default names of systems
 ALONE = ("candidate", "threshold")
 # Fields of a form: those that each metric may have, and those of the gate.
 TERMS = ("policy", "margin", "higher_is_better", "threshold", "range")
-OF_A_METRIC = ("name", *TERMS)
-FIELDS = (*TERMS, "on_inconclusive", "store")
+FAIL_IF_ANY = "fail_if_any_slice"
+OF_A_METRIC = ("name", *TERMS, FAIL_IF_ANY)
+FIELDS = (*TERMS, FAIL_IF_ANY, "on_inconclusive", "store")
 MOST_DROPPED = 2  # most items of a gate over one item
 AGAINST = "against"  # the part of each baseline's file, repeated
 NAME_V = "name_v"
@@ -529,6 +530,8 @@ def _parse_file(job: Job, file: RequestFile, fields: Fields) -> ParsedGate:
         dict(file.value) if file.wrapped else {"kind": kind_of(file.value), "request": file.value}
     )
     terms, others = once(fields, (*FIELDS, "alpha") if file.wrapped else FIELDS, option_pointer)
+    if FAIL_IF_ANY in terms:
+        terms["slices"] = "fail_if_any" if terms.pop(FAIL_IF_ANY) == "true" else "report"
     for name, text in terms.items():
         put_once(value, name, option_value(name, text), f"/{name}")
     if type(value.get("metrics")) is list:
@@ -611,8 +614,17 @@ def _metric(
     name = own.name or _name(test)
     name = name if baseline is None else f"{name} {AGAINST} {baseline}"
     decided = GateTerms(alpha=alpha, higher_is_better=higher, **shown)
-    asked = Metric(name, test.data, test.spec, test.options, decided, baseline)
+    fails = next((rule for rule in map(_fails_by_slices, (own, common)) if rule is not None), False)
+    asked = Metric(name, test.data, test.spec, test.options, decided, baseline, fails)
     return ParsedMetric(asked, test, "confidence_level" in given, (*turned, *_swapped(test)))
+
+
+def _fails_by_slices(terms: Terms) -> bool | None:
+    """Whether any slice may fail the gate, by a member of JSON or a field of a form; None if neither says so."""
+    if isinstance(terms, GateFields):
+        return terms.fail_if_any_slice
+    rule = getattr(terms, "slices", None)
+    return None if rule is None else bool(rule == "fail_if_any")
 
 
 def _name(test: ParsedTest) -> str:

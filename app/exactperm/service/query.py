@@ -25,7 +25,7 @@ LITERAL = (
 )  # fmt: skip
 # Options of any request whose values are words; all others are JSON literals.
 WORDS = frozenset(
-    (*TEXT, "name", "policy", "on_inconclusive", "solve", "kind", "compare", "baseline", "adjust", "family", "aggregate", "combine",
+    (*TEXT, "name", "policy", "on_inconclusive", "slices", "solve", "kind", "compare", "baseline", "adjust", "family", "aggregate", "combine",
      "pairs")
 )  # fmt: skip
 NAMES = {"name_u": "u", "name_v": "v"}

@@ -15,7 +15,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from ...answers.gate import OnInconclusive, Policy
+from ...answers.gate import OnInconclusive, Policy, SliceRule
 from ...answers.power import Solve
 from ...answers.test import Alternative, Method, Resampling
 from ...inference.options import PmfDetail, SequentialMode, Significance
@@ -364,6 +364,10 @@ Against = Annotated[
     ),
 ]
 
+SLICES = (
+    "With slices in the request: report tests each; fail_if_any also fails the gate where any slice became worse (policy "
+    "no_regression), by Holm's method over all items and the smallest p-value of the slices. Default report."
+)
 INCONCLUSIVE = "Whether an inconclusive gate passes. Default pass."
 FAIL = "The HTTP status of a failed gate: 200, or 400 to 499."
 
@@ -399,6 +403,7 @@ class GateFields(Terms):
     """The gate's fields of a form."""
 
     name: str | None = None
+    fail_if_any_slice: bool | None = option(None, "Whether a slice that became worse fails the gate.")
     on_inconclusive: OnInconclusive | None = None
     store: Store = False
 
@@ -416,6 +421,7 @@ class GateMetric(Terms):
     kind: TestKind = Field(description="The kind of test.")
     request: CandidateRequest
     against: Against = None
+    slices: SliceRule | None = option(None, SLICES)
 
 
 class GateRequest(Terms):
@@ -447,6 +453,7 @@ class GateRequest(Terms):
     kind: TestKind | None = option(None, "The kind of test.")
     request: CandidateRequest | None = None
     against: Against = None
+    slices: SliceRule | None = option(None, SLICES)
     metrics: list[GateMetric] | None = option(
         None, "Several metrics; p-values are adjusted by Holm's method over them.", min_length=1
     )
