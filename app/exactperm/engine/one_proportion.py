@@ -1,18 +1,18 @@
-"""One system by itself: tails of Binomial(n, p) for any p, a bound of means of bounded scores, and both inverted.
+"""One system alone: tails of Binomial(n, p) for any p, a tail bound of means of bounded scores, and their intervals.
 
 A binomial tail is a regularised incomplete beta function, in ball arithmetic (Johansson 2017, Arb):
 
     P(B >= k) = I_p(k, n - k + 1).
 
-`convex_bound` is for S, the sum of n independent scores in [0, 1] that are not right or wrong, or not equally likely to be
-right. If their means are p on average, E f(S) <= E f(B) for every convex f, B ~ Binomial(n, p) (Hoeffding 1956, theorem 3,
-of right-or-wrong scores; 1963, section 2, of others: a score is at most as spread as one of 0 or 1 with its mean). With
-f(x) = (x - h)+ / (s - h), which is at least 1 from s on (Bentkus 2004),
+`convex_bound` is for S, the sum of n independent scores in [0, 1] that are not right or wrong, or not equally likely to
+be right. If their means are p on average, E f(S) <= E f(B) for every convex f, B ~ Binomial(n, p) (Hoeffding 1956,
+theorem 3, for right-or-wrong scores; 1963, section 2, for others: a score spreads at most as a 0 or 1 with its mean).
+With f(x) = (x - h)+ / (s - h), which is at least 1 from s on (Bentkus 2004),
 
     P(S >= s) <= min over h < s of E(B - h)+ / (s - h).
 
-Of whole h the least is at the first with E(B | B > h) >= s: going from h to h + 1 divides a numerator less P(B > h) by
-a denominator less 1.
+Over whole h the minimum is at the first with E(B | B > h) >= s: from h to h + 1 the numerator falls by P(B > h), the
+denominator by 1.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from .paired_proportions import clopper_pearson
 from .probability import CERTAIN, UNIT_ROUNDOFF, Probability
 from .root import root
 
-# Bits of ball arithmetic to begin with, and those beyond which a tail is taken to be out of reach.
+# First and last number of bits of ball arithmetic; beyond, a tail counts as out of reach.
 _BITS, _MOST_BITS = 128, 1 << 16
 _RADIUS = 2.0**-60
-# The part of Binomial(n, p) that is looked at for the best h: everything else is below the rounding of doubles.
+# The part of Binomial(n, p) to search for the best h; the rest is below the rounding of doubles.
 _SDS, _MORE = 14.0, 60
 _TOLERANCE = 1e-13
 
 
 def upper_tail(n: int, k: int, chance: Fraction) -> Probability:
-    """P(B >= k), B ~ Binomial(n, chance), 0 < chance < 1 and k <= n."""
+    """Return P(B >= k), B ~ Binomial(n, chance), 0 < chance < 1 and k <= n."""
     return CERTAIN if k <= 0 else _probability(lambda: _tail(n, k, chance))
 
 
 def convex_bound(n: int, total: Fraction, chance: Fraction) -> Probability:
-    """A bound of P(S >= total), S the sum of n independent scores in [0, 1] whose means are at most `chance` on average.
+    """Bound P(S >= total), S the sum of n independent scores in [0, 1] whose means are at most `chance` on average.
 
-    It is the least over whole numbers h; 1 where the total is not above n * chance.
+    The bound is the least over whole numbers h, and 1 where the total is not above n * chance.
     """
     if total <= n * chance:
         return CERTAIN
@@ -57,7 +57,7 @@ def convex_bound(n: int, total: Fraction, chance: Fraction) -> Probability:
 
 
 def binomial_interval(k: int, n: int, tail: Fraction) -> tuple[float, float]:
-    """Clopper and Pearson's (1934) interval of a proportion, `tail` at each end, rounded outwards."""
+    """Return Clopper and Pearson's (1934) interval of a proportion, `tail` at each end, rounded outwards."""
     low, high = clopper_pearson(k, n, float(1 - 2 * tail))
 
     def end(at: float, successes: int) -> float:
@@ -67,7 +67,7 @@ def binomial_interval(k: int, n: int, tail: Fraction) -> tuple[float, float]:
 
 
 def convex_interval(total: Fraction, n: int, tail: Fraction) -> tuple[float, float]:
-    """The means that `convex_bound` does not reject, `tail` at each end, rounded outwards; scores lie in [0, 1]."""
+    """Return the ends of the means that `convex_bound` does not reject, `tail` at each end, rounded outwards."""
     return _convex_low(total, n, tail), _mirrored(_convex_low(n - total, n, tail))
 
 
@@ -84,7 +84,7 @@ def _convex_low(total: Fraction, n: int, tail: Fraction) -> float:
 
 
 def _outwards(end: float, rejects: Callable[[Fraction], bool]) -> float:
-    """The lower end itself or a smaller number that is certainly rejected: an interval may be too wide, never too narrow."""
+    """Return the lower end, or a smaller number that is certainly rejected, so that no interval is too narrow."""
     step = 4.0 * UNIT_ROUNDOFF
     while 0.0 < end < 1.0 and not rejects(Fraction(end)):
         end, step = end * (1.0 - step), min(8.0 * step, 0.5)
@@ -92,7 +92,7 @@ def _outwards(end: float, rejects: Callable[[Fraction], bool]) -> float:
 
 
 def _mirrored(low: float) -> float:
-    """The upper end of the failures' lower one, rounded up."""
+    """Return the upper end, rounded up, from the lower end of the failures."""
     return min(math.nextafter(1.0 - low, 2.0), 1.0) if low else 1.0
 
 
@@ -101,15 +101,15 @@ def _is_at_most(p: Probability, level: Fraction) -> bool:
 
 
 def _bound(n: int, total: Fraction, chance: Fraction, h: int) -> Probability:
-    """E(B - h)+ / (total - h), by E(B - h)+ = n chance P(B' >= h) - h P(B >= h + 1), B' ~ Binomial(n - 1, chance)."""
+    """Return E(B - h)+ / (total - h), E(B - h)+ = n chance P(B' >= h) - h P(B > h), B' ~ Binomial(n - 1, chance)."""
     below = total - h
 
     def value() -> flint.arb:
         excess = _ball(n * chance) * _tail(n - 1, h, chance) - h * _tail(n, h + 1, chance)
         return excess / _ball(below)
 
-    found = _probability(value)
-    return found if found.log_p < 0.0 else CERTAIN
+    probability = _probability(value)
+    return probability if probability.log_p < 0.0 else CERTAIN
 
 
 def _ball(number: Fraction) -> flint.arb:
@@ -121,7 +121,7 @@ def _tail(n: int, k: int, chance: Fraction) -> flint.arb:
 
 
 def _probability(value: Callable[[], flint.arb]) -> Probability:
-    """The value of a ball, with as many bits as it takes."""
+    """Evaluate a ball with as many bits as needed."""
     bits = _BITS
     while bits <= _MOST_BITS:
         with flint.ctx.workprec(bits):
@@ -134,13 +134,13 @@ def _probability(value: Callable[[], flint.arb]) -> Probability:
 
 
 def _best_floor(n: int, total: float, chance: float) -> int:
-    """The h of the least bound, up to rounding."""
+    """Return the h of the least bound, up to rounding."""
     floors, logs = _log_bounds(n, total, chance)
     return int(floors[int(np.argmin(logs))])
 
 
 def _log_bounds(n: int, total: float, chance: float) -> tuple[Integers, Reals]:
-    """Whole h below the total among which the best one is, and the logarithms of their bounds; shape (H,) each."""
+    """Return whole h below the total, the best among them, and the logarithms of their bounds; shape (H,) each."""
     mean, spread = n * chance, _SDS * math.sqrt(n * chance * (1.0 - chance)) + _MORE
     # E(B - h | B > h) falls with h, and is about a standard deviation at the mean.
     low = max(math.floor((mean if total - mean < spread else total) - spread), 0)

@@ -1,7 +1,7 @@
 """The paired bootstrap of a sum: N draws with replacement from N units on a lattice.
 
-Units are items, or clusters of items with their effects summed. Only the multiset of effects matters,
-and differences between them: S* = offset + step T with T a sum of N independent draws on 0, 1, 2, ...
+Units are items, or clusters of items with their effects summed. Only the multiset of effects and their differences
+matter: S* = offset + step T with T a sum of N independent draws on 0, 1, 2, ...
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ..probability import Alternative, Region, clipped_region
 class ResampleForm:
     """S* = offset + step * T, T the sum of `draws` independent draws of values[j], probability counts[j] / draws.
 
-    `values` ascend from 0, shape (U,), their greatest common divisor is 1; `counts` how many units have
-    each. `observed` is S, the sum over all units as they are.
+    `values` ascend from 0, shape (U,), with greatest common divisor 1; `counts` are their numbers of units. `observed`
+    is S, the sum over all units.
     """
 
     offset: int
@@ -31,12 +31,12 @@ class ResampleForm:
 
     @cached_property
     def draws(self) -> int:
-        """N, the number of units, and of draws."""
+        """N, the number of units and of draws."""
         return int(self.counts.sum())
 
     @cached_property
     def range(self) -> int:
-        """The largest value of T; exact."""
+        """The largest value of T, exactly."""
         return self.draws * int(self.values[-1])
 
     @cached_property
@@ -46,7 +46,7 @@ class ResampleForm:
 
     @cached_property
     def mean_total(self) -> int:
-        """The mean of T: an integer, the T of the units themselves."""
+        """The mean of T, an integer: T of the original units."""
         return (self.observed - self.offset) // self.step
 
     def mirrored(self) -> ResampleForm:
@@ -58,7 +58,7 @@ class ResampleForm:
 
 
 def resample_form(units: Integers) -> ResampleForm:
-    """Reduce the effects of N >= 1 units, shape (N,), to what their bootstrap depends on.
+    """Reduce the effects of N >= 1 units, shape (N,), to the form of their bootstrap.
 
     Raises LatticeOverflowError when N times the largest effect is 2**61 or more.
     """
@@ -73,10 +73,10 @@ def resample_form(units: Integers) -> ResampleForm:
 
 
 def with_room(units: Integers) -> tuple[Integers, int]:
-    """The units over 2**bits, rounded, so that no resample of them reaches 2**61; bits is 0 where none could before.
+    """Divide the units by 2**bits, rounded, so that no resample reaches 2**61; bits is 0 where none did before.
 
-    Real scores fill 59 bits with the sum of their magnitudes, and a resample may draw the largest N times. The rounding
-    is below 2**-58 of that. Halves are rounded away from zero, so that exchanging the systems mirrors all.
+    The magnitudes of real scores fill 59 bits with their sum, and a resample may draw the largest N times. The rounding
+    is below 2**-58 of that. Halves round away from zero, so exchanging the systems mirrors all.
     """
     if len(units) == 0:
         return units, 0
@@ -88,12 +88,10 @@ def with_room(units: Integers) -> tuple[Integers, int]:
 
 
 def shifted_null(form: ResampleForm, alternative: Alternative, wider: int = 0) -> Region:
-    """Return the values of T at least as extreme under the shifted null distribution, S* - S in the place of S; ties
-    count.
+    """Return the values of T at least as extreme, ties included, under the shifted null distribution of S* - S.
 
-    `two-sided` is |S* - S| >= |S|, `greater` S* - S >= S, `less` S* - S <= S. The region may be empty:
-    no resample need be that far out. `wider` moves the ends of the tails inwards by that much in units of S, so that
-    the tails are wider, or narrower where it is negative.
+    `two-sided` is |S* - S| >= |S|, `greater` S* - S >= S, `less` S* - S <= S. The region is empty if no resample is
+    that far out. `wider` widens the tails by that much in units of S, or narrows them where it is negative.
     """
     total, size = form.observed, abs(form.observed)
     intervals = []

@@ -1,9 +1,9 @@
 """`bootstrap`: the paired bootstrap's distribution of a sum with no resampling error.
 
-S* is a sum of N independent draws, its characteristic function the N-th power of that of one draw: the
-transform on a tilted window that gives the permutation test (`fft`) gives the bootstrap too, with
-relative accuracy and a certificate. The p-value is that of the shifted null distribution, S* - S in the place of S;
-unlike a permutation p-value it can be zero, when no resample is as far out as the observed sum.
+S* is a sum of N independent draws, and its characteristic function the N-th power of that of one draw. So the transform
+on a tilted window, as for the permutation test (`fft`), gives the bootstrap with relative accuracy and a certificate.
+The p-value is that of the shifted null distribution of S* - S; unlike a permutation p-value it can be zero, when no
+resample is as far out as the observed sum.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ from ..probability import CERTAIN, UNIT_ROUNDOFF, Probability, Region, add, comp
 from ..tilting import bernstein_reach, tilt_to
 from .form import ResampleForm
 
-# Exponential tilting of one draw of the bootstrap, and with it of their sum.
-#
-# One draw y has cumulant log M(theta) = log sum_j (c_j / N) exp(theta y_j); the sum of N has N times that.
+# Exponential tilting of one draw of the bootstrap, and so of their sum. One draw y has cumulant log M(theta) = log
+# sum_j (c_j / N) exp(theta y_j); the sum of N has N times that.
 
 
-# Beyond these the exponent is computed in ball arithmetic.
+# Beyond these, the exponent is computed in ball arithmetic.
 _LARGE_SLOPE, _LARGE_ERROR = 30.0, 2e-13
 _BALL_BITS = 200
 
@@ -44,7 +43,7 @@ class DrawTilt:
 
 
 def draw_tilt_at(form: ResampleForm, theta: float) -> DrawTilt:
-    """The law of one draw tilted by `theta` >= 0."""
+    """Return the law of one draw tilted by `theta` >= 0."""
     values = form.values.astype(np.float64)
     weights = form.probabilities * np.exp(theta * (values - values[-1]))
     probabilities = weights / weights.sum()
@@ -53,7 +52,7 @@ def draw_tilt_at(form: ResampleForm, theta: float) -> DrawTilt:
 
 
 def draw_tilt_towards(form: ResampleForm, target: int) -> DrawTilt:
-    """A tilt under which T has its mean near `target`, mean of T < target < range."""
+    """Return a tilt under which T has its mean near `target`, mean of T < target < range."""
     return tilt_to(
         lambda theta: draw_tilt_at(form, theta),
         target=target / form.draws,
@@ -65,7 +64,7 @@ def draw_tilt_towards(form: ResampleForm, target: int) -> DrawTilt:
 
 
 def draw_exponent(form: ResampleForm, law: DrawTilt, target: int) -> tuple[float, float]:
-    """N log M(theta) - theta target, theta an exact double, and a bound on its absolute error."""
+    """Return N log M(theta) - theta target, theta an exact double, and a bound on its absolute error."""
     if law.theta == 0.0:
         return 0.0, 0.0
     # y_j - target / N, from exact integers.
@@ -82,7 +81,7 @@ def draw_exponent(form: ResampleForm, law: DrawTilt, target: int) -> tuple[float
 
 
 def _by_ball_arithmetic(form: ResampleForm, theta: float, target: int) -> tuple[float, float]:
-    """The same in ball arithmetic (Johansson 2017, Arb), whose radius is the error bound."""
+    """Compute `draw_exponent` in ball arithmetic (Johansson 2017, Arb), with the radius as the error bound."""
     with flint.ctx.workprec(_BALL_BITS):
         base = flint.arb(theta)
         total = flint.arb(0)
@@ -103,9 +102,9 @@ _LARGE_DECAY, _HALVINGS = 55.0, 40
 
 
 def probability(form: ResampleForm, region: Region) -> Probability:
-    """P(T in region), a region of tails as `shifted_null` makes them.
+    """Return P(T in region), a region of tails from `shifted_null`.
 
-    Raises WindowTooLongError when the lattice is too fine; `cost` says so beforehand.
+    Raises WindowTooLongError when the lattice is too fine, which `cost` predicts.
     """
     if region.intervals == ((0, form.range),):
         return CERTAIN
@@ -121,7 +120,7 @@ def probability(form: ResampleForm, region: Region) -> Probability:
 
 
 def upper_tail(form: ResampleForm, first: int) -> Probability:
-    """P(T >= first)."""
+    """Return P(T >= first)."""
     if first <= 0:
         return CERTAIN
     if first > form.range:
@@ -142,7 +141,7 @@ def upper_tail(form: ResampleForm, first: int) -> Probability:
 
 
 def _tilted_sum(form: ResampleForm, law: DrawTilt, first: int) -> tuple[float, float]:
-    """sum over x >= first of exp(-theta (x - first)) P_theta(T = x), and its absolute error."""
+    """Sum exp(-theta (x - first)) P_theta(T = x) over x >= first; return it and its absolute error."""
     outside = _OUTSIDE / (1.0 + math.sqrt(form.draws * law.variance))
     total = error = 0.0
     for _ in range(_ATTEMPTS):
@@ -157,7 +156,7 @@ def _tilted_sum(form: ResampleForm, law: DrawTilt, first: int) -> tuple[float, f
 
 
 def window(form: ResampleForm, law: DrawTilt, outside: float) -> tuple[int, int]:
-    """[low, high] that holds all but `outside` of T's tilted mass: Bernstein's inequality for N equal draws."""
+    """Return [low, high] with all but `outside` of T's tilted mass, by Bernstein's inequality for N equal draws."""
     variance = form.draws * law.variance
     reach = math.ceil(bernstein_reach(math.log(2.0 / outside), float(form.values[-1]), variance)) + 2
     centre = round(form.draws * law.mean)
@@ -165,14 +164,14 @@ def window(form: ResampleForm, law: DrawTilt, outside: float) -> tuple[int, int]
 
 
 def spectrum_on(form: ResampleForm, law: DrawTilt, length: int) -> tuple[Spectrum, int]:
-    """`bootstrap_spectrum` on an odd number of points, at least `length`."""
+    """Return `bootstrap_spectrum` on an odd number of points, at least `length`."""
     return bootstrap_spectrum(form, law, length + 1 - length % 2)
 
 
 def cost(form: ResampleForm) -> tuple[int, int]:
-    """Predicted elementary steps (about a nanosecond each) and bytes at the peak, for the tails of a region.
+    """Predict the elementary steps (about a nanosecond each) and peak bytes for the tails of a region.
 
-    Fitted by hand to measured times; tests/unit/inference/test_confidence.py holds the bytes.
+    Fitted by hand to measured times; tests/unit/inference/test_confidence.py checks the bytes.
     """
     law = draw_tilt_at(form, 0.0)
     low, high = window(form, law, _OUTSIDE)
@@ -184,12 +183,12 @@ def cost(form: ResampleForm) -> tuple[int, int]:
 
 
 def retained_count(form: ResampleForm, law: DrawTilt, length: int) -> int:
-    """An estimate of how many frequencies of a window of `length` points matter."""
+    """Estimate how many frequencies of a window of `length` points are retained."""
     return min(length // 2 + 1, 8 + math.ceil(length * _retained_angle(form, law) / (2.0 * math.pi)))
 
 
 def _retained_angle(form: ResampleForm, law: DrawTilt) -> float:
-    """The angle t beyond which N E min(t**2 (y - median)**2 / 2, 1), about -log|phi|, is large; at most pi."""
+    """Return the angle t beyond which N E min(t**2 (y - median)**2 / 2, 1), about -log|phi|, is large; at most pi."""
     median = form.values[int(np.searchsorted(np.cumsum(form.counts), 0.5 * form.draws))]
     spread = 0.5 * np.square((form.values - median).astype(np.float64))
     low, high = 0.0, math.pi
@@ -200,19 +199,17 @@ def _retained_angle(form: ResampleForm, law: DrawTilt) -> float:
     return high
 
 
-# The characteristic function of a bootstrap sum at the frequencies that matter.
-#
-# phi(t) = (sum_j p_j exp(i t y_j)) ** N falls so fast that a few dozen of the L / 2 frequencies of the
-# window carry everything. One short transform of the folded law of a single draw finds them: between two of
-# its points |phi(t) ** (1 / N)| changes by no more than the distance times E|y - c|. Near zero the fourth
-# moment proves most frequencies negligible. The others are evaluated directly.
+# The characteristic function of a bootstrap sum at the non-negligible frequencies. phi(t) = (sum_j p_j exp(i t y_j)) **
+# N falls so fast that only a few dozen of the L / 2 frequencies of the window matter. One short transform of the folded
+# law of a single draw finds them: between two of its points |phi(t) ** (1 / N)| changes by no more than the distance
+# times E|y - c|. Near zero the fourth moment proves most frequencies negligible. The others are evaluated directly.
 
 
 # Points of the folded transform per unit of E|y - c|: |phi| is then known to within a thirtieth.
 _POINTS_PER_SPREAD = 96
 _LEAST_POINTS, _FINE_POINTS = 1 << 10, 1 << 17
 _BLOCK = 1 << 18
-# Angles are reduced in 64 bits; and the folded transform is held as a whole.
+# Angles must be reduced in 64 bits, and the folded transform held as a whole.
 MAX_WINDOW, MAX_POINTS = 1 << 30, 1 << 25
 _TRANSFORM_ERROR = 64.0 * UNIT_ROUNDOFF
 
@@ -222,7 +219,7 @@ class WindowTooLongError(ValueError):
 
 
 def bootstrap_spectrum(form: ResampleForm, law: DrawTilt, length: int) -> tuple[Spectrum, int]:
-    """The tilted phi of T - N c on a window of `length` points, and the integer 2 N c it is centred by."""
+    """Return the tilted phi of T - N c on a window of `length` points, and the integer 2 N c."""
     if length > MAX_WINDOW:
         raise WindowTooLongError(f"the window has {length} points")
     centre = round(law.mean)
@@ -242,17 +239,17 @@ def bootstrap_spectrum(form: ResampleForm, law: DrawTilt, length: int) -> tuple[
 
 
 def folded_points(spread: float, draws: int, length: int) -> int:
-    """How many points the transform that finds the frequencies has; `spread` is E|y - c|.
+    """Return the number of points of the transform that finds the frequencies; `spread` is E|y - c|.
 
-    The more draws, the more precisely |phi| of one draw must be known to bound its power.
+    The more draws, the more precise |phi| of one draw must be to bound its power.
     """
-    wanted = min(0.25 * spread * draws, _FINE_POINTS)
-    wanted = math.ceil(max(_LEAST_POINTS, _POINTS_PER_SPREAD * spread, wanted))
-    return length if wanted >= length else int(transform.next_fast_len(wanted, real=True))
+    points = min(0.25 * spread * draws, _FINE_POINTS)
+    points = math.ceil(max(_LEAST_POINTS, _POINTS_PER_SPREAD * spread, points))
+    return length if points >= length else int(transform.next_fast_len(points, real=True))
 
 
 def _retained(form: ResampleForm, law: DrawTilt, centre: int, length: int, below: float) -> Integers:
-    """Frequencies 0 <= f <= L/2 whose |phi| may exceed exp(-below)."""
+    """Return the frequencies 0 <= f <= L/2 whose |phi| may exceed exp(-below)."""
     spread = float(np.dot(law.probabilities, np.abs(form.values - centre)))
     points = folded_points(spread, form.draws, length)
     if points > MAX_POINTS:
@@ -271,14 +268,14 @@ def _retained(form: ResampleForm, law: DrawTilt, centre: int, length: int, below
 
 
 def _ranges(first: NDArray[np.int64], last: NDArray[np.int64]) -> Integers:
-    """The integers of all the intervals [first, last]."""
+    """Return the integers of all intervals [first, last]."""
     lengths = np.maximum(last - first + 1, 0)
     starts = np.repeat(first - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)
     return np.asarray(starts + np.arange(int(lengths.sum())), dtype=np.int64)
 
 
 def _decay_near_zero(form: ResampleForm, law: DrawTilt, frequencies: Integers, length: int) -> Reals:
-    """A lower bound of -log|phi|: for D a difference of two draws, E cos(t D) <= 1 - E (tD)**2/2 + E (tD)**4/24."""
+    """Bound -log|phi| below: for D a difference of two draws, E cos(t D) <= 1 - E (tD)**2/2 + E (tD)**4/24."""
     fourth = float(np.dot(law.probabilities, (form.values - law.mean) ** 4))
     turn2 = np.square(2.0 * math.pi / length * frequencies)
     missing = turn2 * (law.variance - turn2 * (fourth + 3.0 * law.variance**2) / 12.0)
@@ -288,9 +285,9 @@ def _decay_near_zero(form: ResampleForm, law: DrawTilt, frequencies: Integers, l
 def _evaluate(
     form: ResampleForm, law: DrawTilt, centre: int, length: int, frequencies: Integers
 ) -> tuple[Reals, Reals, Reals]:
-    """Log-modulus, phase and relative error of phi at the frequencies, shape (F,) each.
+    """Return log-modulus, phase and relative error of phi at the frequencies, shape (F,) each.
 
-    The value of one draw is 1 - a + i b; a and b are sums of small terms, computed apart from the 1 without cancellation.
+    The value of one draw is 1 - a + i b; a and b are sums of small terms, so nothing cancels.
     """
     steps = np.multiply.outer(frequencies, (form.values - centre) % length) % length
     angle = (2.0 * math.pi / length) * np.where(2 * steps > length, steps - length, steps)
@@ -300,7 +297,7 @@ def _evaluate(
     modulus2 = np.maximum(np.square(1.0 - missing) + along * along, 1e-300)
     log_modulus = 0.5 * np.where(shrink > -0.5, np.log1p(np.maximum(shrink, -0.5)), np.log(modulus2))
     phase = np.arctan2(along, 1.0 - missing)
-    # Terms, the tilted probabilities and the sums round; all of them are at most p_j |angle_j|.
+    # Terms, tilted probabilities and sums are rounded; all are at most p_j |angle_j|.
     units = 24.0 + math.log2(len(form.values)) + law.theta * np.abs(form.values - law.mean)
     moved = (np.abs(angle) * (law.probabilities * units)).sum(axis=1) / np.sqrt(modulus2)
     error = moved + 4.0 * (np.abs(log_modulus) + np.abs(phase))

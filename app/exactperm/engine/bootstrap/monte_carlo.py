@@ -1,4 +1,4 @@
-"""The paired bootstrap by resampling: the check of the exact law, and the method for statistics that are not sums.
+"""The paired bootstrap by resampling, to check the exact law, and for statistics that are not sums.
 
 p = (b + 1) / (K + 1) with >= on integers; blocks and Philox streams are those of `one_sum.monte_carlo`, so the
 answer depends on the seed alone.
@@ -29,7 +29,7 @@ def estimate(form: ResampleForm, region: Region, *, samples: int, seed: int) -> 
 
 
 def draw_block(form: ResampleForm, seed: int, block: int) -> Integers:
-    """SAMPLES_PER_BLOCK independent values of T: multinomial counts of the distinct values, or single draws."""
+    """Draw SAMPLES_PER_BLOCK independent values of T, by multinomial counts of the distinct values or single draws."""
     generator = np.random.Generator(stream(seed, block))
     by_group = _DRAWS_PER_GROUP * len(form.values) <= form.draws
     width = len(form.values) if by_group else form.draws
@@ -48,15 +48,15 @@ def draw_block(form: ResampleForm, seed: int, block: int) -> Integers:
 def estimate_any(units: int, extreme: Weighted, *, samples: int, seed: int) -> Estimate:
     """Estimate the share of resamples that are extreme; `extreme` decides from weights, shape (K, units).
 
-    For statistics of several sums: row k of the weights says how often resample k has each unit, so that
-    weights @ counts are the resampled sums.
+    For statistics of several sums: row k of the weights counts resample k's units; weights @ counts are the resampled
+    sums.
     """
     inside = sum(int(np.count_nonzero(extreme(weights))) for weights in resampled(units, samples, seed))
     return Estimate(samples, seed, inside)
 
 
 def resampled(units: int, samples: int, seed: int) -> Iterator[Integers]:
-    """`samples` multinomial weight vectors, `units` draws from as many units, in blocks of shape (K, units)."""
+    """Yield `samples` multinomial weight vectors, `units` draws from as many units, in blocks (K, units)."""
     rows = rows_at_once(units)
     for block, start in enumerate(range(0, samples, rows)):
         generator = np.random.Generator(stream(seed, block))

@@ -1,8 +1,8 @@
 """The law of a bootstrap sum for display: cumulative probabilities and quantiles with no resampling error.
 
-Where few frequencies matter, each evaluation contracts them with its interval (`one_sum.fft`). With one draw far from
-all others most of them matter, and every evaluation would take as long as the p-value: then two transforms of the
-whole window give all cumulative probabilities together.
+With few retained frequencies, each evaluation contracts them with its interval (`one_sum.fft`). With one draw far from
+all others most are retained, and an evaluation would take as long as the p-value; then two transforms of the whole
+window give all cumulative probabilities together.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from ..one_sum.spectrum import Spectrum
 from .form import ResampleForm
 from .law import cost, draw_tilt_at, retained_count, spectrum_on, window
 
-# A cumulative probability this close below q counts as q.
+# A cumulative probability this little below q counts as q.
 _TIE = 1e-12
 _OUTSIDE = 1e-17
 # Up to this many draws the N-th power of one draw's transform, right to about 1e-15, has an error below _TIE.
 _MOST_DRAWS = 500
-# The longest window that is transformed as a whole, and the bytes per point that this takes at the peak.
+# The longest window to transform as a whole, and the peak bytes per point.
 _MOST_POINTS = 1 << 26
 _BYTES_PER_POINT = 48
-# Nanoseconds of a point of the window, of squaring it, of a frequency at every evaluation, and of an evaluation beside
-# its frequencies. Fitted by hand; tests/unit/inference/test_confidence.py holds the bytes.
+# Nanoseconds of a point of the window, of squaring it, of a frequency at an evaluation, and of an evaluation besides
+# its frequencies. Fitted by hand; tests/unit/inference/test_confidence.py checks the bytes.
 _PER_POINT, _PER_POWER, _PER_FREQUENCY, _PER_EVALUATION = 70, 3, 250, 15_000
 _BLOCK = 1 << 16
 
@@ -36,8 +36,8 @@ _BLOCK = 1 << 16
 class BootstrapLaw:
     """The untilted law of T on its window [low, high].
 
-    `below` (high - low + 1,) are P(T <= low), P(T <= low + 1), …; where it is None the characteristic function `phi`
-    gives them one by one, and 2 N c = `centred` centres its phases.
+    `below` (high - low + 1,) are P(T <= low), P(T <= low + 1), …; if None, the characteristic function `phi` gives them
+    one by one, with phases centred by `centred` = 2 N c.
     """
 
     form: ResampleForm
@@ -48,7 +48,7 @@ class BootstrapLaw:
     centred: int = 0
 
     def cumulative(self, at: int) -> float:
-        """P(T <= at), to an absolute error of about 1e-13."""
+        """Return P(T <= at), to an absolute error of about 1e-13."""
         if at < self.low:
             return 0.0
         if at >= self.high:
@@ -59,7 +59,7 @@ class BootstrapLaw:
         return contract(self.phi, self.centred, self.low, at - self.low + 1, 0.0)[0]
 
     def quantile(self, q: float) -> int:
-        """The smallest sum x with P(S* <= x) >= q, 0 < q < 1; a tie counts as reached."""
+        """Return the smallest sum x with P(S* <= x) >= q, 0 < q < 1; a tie counts as reached."""
         low, high = self.low, self.high
         while low < high:
             middle = (low + high) // 2
@@ -72,9 +72,9 @@ class BootstrapLaw:
 
 
 def bootstrap_law(form: ResampleForm, evaluations: int) -> BootstrapLaw:
-    """The law of S* for about `evaluations` cumulative probabilities.
+    """Return the law of S* for about `evaluations` cumulative probabilities.
 
-    Raises WindowTooLongError when the lattice is too fine; `law_cost` says so beforehand.
+    Raises WindowTooLongError when the lattice is too fine, which `law_cost` predicts.
     """
     low, high = _window(form)
     if _whole(form, evaluations):
@@ -84,13 +84,13 @@ def bootstrap_law(form: ResampleForm, evaluations: int) -> BootstrapLaw:
 
 
 def evaluations_for(form: ResampleForm, quantiles: int) -> int:
-    """Return the number of cumulative probabilities that `quantiles` take."""
+    """Return the number of cumulative probabilities that `quantiles` quantiles take."""
     low, high = _window(form)
     return quantiles * (high - low + 1).bit_length()
 
 
 def law_cost(form: ResampleForm, evaluations: int) -> tuple[int, int]:
-    """Predicted nanoseconds, and bytes at the peak, of the law and a number of `evaluations` of it."""
+    """Predict the nanoseconds and peak bytes of the law and `evaluations` evaluations."""
     return _whole_cost(form) if _whole(form, evaluations) else _contracted_cost(form, evaluations)
 
 
@@ -120,11 +120,11 @@ def _contracted_cost(form: ResampleForm, evaluations: int) -> tuple[int, int]:
 
 
 def _cumulated(form: ResampleForm, low: int, length: int) -> Reals:
-    """P(T <= low), P(T <= low + 1), …, shape (length,), from the transform of one draw to the N-th power."""
+    """Return P(T <= low), P(T <= low + 1), …, shape (length,), from the N-th power of the transform of one draw."""
     points = int(transform.next_fast_len(length, real=True))
     centre = round(draw_tilt_at(form, 0.0).mean)
-    one = np.bincount((form.values - centre) % points, weights=form.probabilities, minlength=points)
-    phi = _power(np.asarray(transform.rfft(one)), form.draws)
+    draw = np.bincount((form.values - centre) % points, weights=form.probabilities, minlength=points)
+    phi = _power(np.asarray(transform.rfft(draw)), form.draws)
     masses = np.asarray(transform.irfft(phi, points), dtype=np.float64)
     # Point i is T - N c = i modulo the length.
     masses = np.roll(masses, -((low - form.draws * centre) % points))[:length]
@@ -139,7 +139,7 @@ def _cumulated(form: ResampleForm, low: int, length: int) -> Reals:
 def _power(
     phi: np.ndarray[tuple[int], np.dtype[np.complex128]], exponent: int
 ) -> np.ndarray[tuple[int], np.dtype[np.complex128]]:
-    """Integer powers by repeated squaring, in place where possible."""
+    """Raise to an integer power by repeated squaring, in place where possible."""
     result = phi.copy()
     for bit in bin(exponent)[3:]:
         result *= result

@@ -1,1 +1,1 @@
-"""Sums of independent finite laws: what an item may contribute, with the number of ways to each value (section 18)."""
+"""Sums of independent finite laws: the contributions of each item, with numbers of ways (section 18 of the README)."""

@@ -1,7 +1,7 @@
 """`fft` for finite laws: tail probabilities by one tilted characteristic function on a window.
 
-As `one_sum.fft`, which has the steps and their sources, with the factors of `spectrum`. T need not be symmetric: a lower tail
-is the upper tail of the reflected laws.
+The steps and their sources are those of `one_sum.fft`, with the factors of `spectrum`. T need not be symmetric: a lower
+tail is the upper tail of the reflected laws.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from .form import FiniteLaws
 from .spectrum import centre, spectrum
 from .tilt import Tilt, exponent, tilt_at, tilt_towards
 
-# Mass outside the window, against the answer: below roundoff, so that rounding is the only error.
+# Mass outside the window relative to the answer: below roundoff, so that only rounding matters.
 _OUTSIDE = 2.0**-58
 _ATTEMPTS = 4
 
 
 def probability(form: FiniteLaws, region: Region) -> Probability:
-    """P(T in region) with its certificate."""
+    """Return P(T in region)."""
     return with_ties(form, region, ())[0]
 
 
 def with_ties(form: FiniteLaws, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
-    """P(T in region) and P(T in ties), values in the region."""
+    """Return P(T in region) and P(T in ties), `ties` being values in the region."""
     if form.range == 0:
         return (CERTAIN if region.intervals else IMPOSSIBLE), (CERTAIN if ties else IMPOSSIBLE)
     parts = [interval_probability(form, *interval) for interval in region.intervals]
@@ -45,7 +45,7 @@ def with_ties(form: FiniteLaws, region: Region, ties: tuple[int, ...]) -> tuple[
 
 
 def interval_probability(form: FiniteLaws, low: int, high: int) -> Probability:
-    """P(low <= T <= high); no more than the error of the window is given as that error, with a relative bound of one and more."""
+    """Return P(low <= T <= high); a mass below the window's error is that error, with a relative bound >= 1."""
     low, high = max(low, 0), min(high, form.range)
     if low == 0 and high == form.range:
         return CERTAIN
@@ -71,7 +71,7 @@ def interval_probability(form: FiniteLaws, low: int, high: int) -> Probability:
 
 
 def of_the_top(form: FiniteLaws) -> Probability:
-    """P(T = range): every law at its largest value."""
+    """Return P(T = range), with every law at its largest value."""
     with flint.ctx.workprec(160):
         total = flint.arb(0)
         for law, count in zip(form.laws, form.counts.tolist(), strict=True):
@@ -81,7 +81,7 @@ def of_the_top(form: FiniteLaws) -> Probability:
 
 
 def _windowed_sum(form: FiniteLaws, law: Tilt, first: int, last: int, outside: float) -> tuple[float, float]:
-    """sum over first <= x <= last of exp(-theta (x - first)) P_theta(T = x), and its absolute error."""
+    """Sum exp(-theta (x - first)) P_theta(T = x) over first <= x <= last; return it and its absolute error."""
     reach = math.ceil(bernstein_reach(math.log(2.0 / outside), float(form.tops.max()), law.variance)) + 1
     mean = math.floor(form.mean + Fraction(law.mean))
     low, high = max(0, mean - reach), min(form.range, mean + reach + 2)

@@ -1,8 +1,8 @@
 """Finite local laws and their canonical form.
 
-Unit i contributes the value x_ik with probability h_ik, independently of the others. A coin, {0, v} with 1/2 each, is the
-special case of `lattice.CanonicalForm`. Laws are given in integers: values on a common lattice, and in how many ways each
-is reached. Equal laws are grouped, so that the cost depends on how many distinct laws there are.
+Unit i contributes the value x_ik with probability h_ik, independently of the others. A coin, {0, v} with 1/2 each, is
+the special case of `lattice.CanonicalForm`. Laws are integers: values on a common lattice, and their numbers of ways.
+Equal laws are grouped, so that the cost depends on the number of distinct laws.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LEAST_RATIO = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """A law on the integers: `values` ascending from zero, and in how many `ways` each is reached, with no common divisor."""
+    """A law on the integers: `values` ascending from zero, and their numbers of `ways`, without a common divisor."""
 
     values: tuple[int, ...]
     ways: tuple[int, ...]
@@ -46,7 +46,7 @@ class Law:
         return Fraction(sum(x * w for x, w in zip(self.values, self.ways, strict=True)), self.total)
 
     def reflected(self) -> Law:
-        """The law of `top` minus the value."""
+        """Return the law of `top` minus the value."""
         return Law(tuple(self.top - value for value in self.values[::-1]), self.ways[::-1])
 
 
@@ -54,7 +54,7 @@ class Law:
 class FiniteLaws:
     """S = offset + step * T, T the sum of counts[g] independent draws from laws[g], for every g.
 
-    T lives on {0, ..., range}, and need not be symmetric. `items` is N, with the items whose law is a single value.
+    T lives on {0, ..., range}, and need not be symmetric. `items` is N, including items with a single value.
     """
 
     offset: int
@@ -65,12 +65,12 @@ class FiniteLaws:
 
     @cached_property
     def range(self) -> int:
-        """W, the largest value of T; exact."""
+        """W, the largest value of T, exactly."""
         return sum(law.top * count for law, count in zip(self.laws, self.counts.tolist(), strict=True))
 
     @cached_property
     def mean(self) -> Fraction:
-        """E T; exact."""
+        """E T, exactly."""
         means = (law.mean * count for law, count in zip(self.laws, self.counts.tolist(), strict=True))
         return sum(means, Fraction(0))
 
@@ -97,7 +97,7 @@ class FiniteLaws:
 
     @cached_property
     def variance(self) -> float:
-        """Variance of T (not of S)."""
+        """The variance of T, not of S."""
         chances = np.exp(self.log_chances)
         values = self.values.astype(np.float64)
         means = (chances * values).sum(axis=1, keepdims=True)
@@ -115,16 +115,16 @@ class FiniteLaws:
 
 
 def log_ratio(part: int, whole: int) -> float:
-    """log(part / whole) of positive integers of any length, right to a few units of its last place and of one."""
-    ratio = part / whole  # correctly rounded, unless it is no normal double
+    """Return log(part / whole) of positive integers of any length, to a few roundoffs of it and of one."""
+    ratio = part / whole  # correctly rounded if it is a normal double
     return math.log(ratio) if ratio > _LEAST_RATIO else math.log(part) - math.log(whole)
 
 
 def grouped_laws(laws: Iterable[tuple[Mapping[int, int], int]], items: int) -> FiniteLaws:
-    """The canonical form of N = `items` units from (law, how many units have it); a law counts the ways to each integer value.
+    """Return the canonical form of N = `items` units from (law, number of units); a law counts ways by value.
 
-    The lattice is the coarsest: its step is the gcd of all differences inside laws. Raises LatticeOverflowError when the
-    sum of the largest sizes is 2**61 or more.
+    The lattice is the coarsest: its step is the gcd of all differences inside laws. Raises LatticeOverflowError
+    when the sum of the largest sizes is 2**61 or more.
     """
     groups: Counter[Law] = Counter()
     offset, divisor, spread = 0, 0, 0
@@ -148,7 +148,7 @@ def grouped_laws(laws: Iterable[tuple[Mapping[int, int], int]], items: int) -> F
 
 
 def region(form: FiniteLaws, observed: int, alternative: Alternative) -> Region:
-    """The values of T at least as extreme as the observed sum S = `observed`.
+    """Return the values of T at least as extreme as the observed sum S = `observed`.
 
     `two-sided` is |S - E S| >= |observed - E S|, compared as fractions.
     """
@@ -165,19 +165,19 @@ def region(form: FiniteLaws, observed: int, alternative: Alternative) -> Region:
 
 
 def ties_of(form: FiniteLaws, observed: int, alternative: Alternative) -> tuple[int, ...]:
-    """The values of T in the `region` that are as extreme as the observed sum, ascending: one or two."""
+    """Return the one or two values of T in the `region` that are as extreme as the observed sum, ascending."""
     at = Fraction(observed - form.offset, form.step)
     tied = {at} if alternative != "two-sided" else {at, 2 * form.mean - at}
     return tuple(sorted(int(t) for t in tied if t.denominator == 1 and 0 <= t <= form.range))
 
 
-# The law of an item that was run several times: its runs are dealt anew between the two systems. Of n runs of U and m runs of V
-# all C(n + m, n) ways to choose U's are equally likely under the null that they are independent draws of one law (Mantel &
-# Haenszel 1959 for right or wrong; van Elteren 1960 for scores).
+# The law of an item with several runs, reassigned between the two systems. Of n runs of U and m runs of V, all C(n + m,
+# n) choices of U's runs are equally likely under the null that they are independent draws of one law (Mantel & Haenszel
+# 1959 for right or wrong; van Elteren 1960 for scores).
 
 
 def relabelled(u: Sequence[int], v: Sequence[int], of_u: int, of_v: int) -> dict[int, int]:
-    """{of_u * sum of U's runs - of_v * sum of V's: number of ways}, for integer runs, shape (n,) and (m,)."""
+    """Return {of_u * sum of U's runs - of_v * sum of V's: number of ways}, for integer runs, shape (n,) and (m,)."""
     runs = [*u, *v]
     total, taken = sum(runs), len(u)
     binary = set(runs) <= {0, 1}
@@ -186,7 +186,7 @@ def relabelled(u: Sequence[int], v: Sequence[int], of_u: int, of_v: int) -> dict
 
 
 def right_or_wrong(right: int, runs: int, taken: int) -> dict[int, int]:
-    """The hypergeometric law: how many of `taken` of the runs are right, `right` being so in all."""
+    """Return the hypergeometric law of the number of right runs among `taken` runs, with `right` right runs in all."""
     wrong = runs - right
     return {
         part: math.comb(right, part) * math.comb(wrong, taken - part)
@@ -195,7 +195,7 @@ def right_or_wrong(right: int, runs: int, taken: int) -> dict[int, int]:
 
 
 def subset_sums(values: Sequence[int], taken: int) -> dict[int, int]:
-    """{sum: number of subsets} over all subsets of `taken` of the values, by a table of (how many, sum)."""
+    """Return {sum: number of subsets} over all subsets of `taken` values, by a table of (number, sum)."""
     table: list[Counter[int]] = [Counter({0: 1}), *(Counter[int]() for _ in range(taken))]
     for index, value in enumerate(values):
         for count in range(min(index, taken - 1), -1, -1):

@@ -1,7 +1,7 @@
-"""The methods for finite laws beside `fft`: exact fractions, samples, the null distribution for display, prices and the choice.
+"""The methods for finite laws besides `fft`: exact fractions, samples, the law for display, costs and plans.
 
-`rational` counts: prod_g (sum_k w_gk x**v_gk) ** c_g has the number of ways to reach each T. `monte_carlo` draws how many of the
-equal laws take each value, which is multinomial.
+`rational` counts: the coefficients of prod_g (sum_k w_gk x**v_gk) ** c_g are the numbers of ways to reach each T.
+`monte_carlo` draws the multinomial numbers of equal laws that take each value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .tilt import tilt_at
 
 
 def with_ties(form: FiniteLaws, region: Region, ties: tuple[int, ...]) -> tuple[Fraction, Fraction]:
-    """P(T in region) and P(T in ties) as exact fractions."""
+    """Return P(T in region) and P(T in ties) as exact fractions."""
     ways, total = ways_of(form), all_ways(form)
     inside = sum(
         int(sum((ways[t] for t in range(low, high + 1)), flint.fmpz(0))) for low, high in region.intervals
@@ -36,7 +36,7 @@ def with_ties(form: FiniteLaws, region: Region, ties: tuple[int, ...]) -> tuple[
 
 
 def all_ways(form: FiniteLaws) -> int:
-    """The number of all ways."""
+    """Return the number of all ways."""
     total = 1
     for law, count in zip(form.laws, form.counts.tolist(), strict=True):
         total *= law.total**count
@@ -44,7 +44,7 @@ def all_ways(form: FiniteLaws) -> int:
 
 
 def ways_of(form: FiniteLaws) -> flint.fmpz_poly:
-    """The polynomial whose coefficients count the ways to each T; the two smallest factors are multiplied first."""
+    """Return the polynomial whose coefficients count the ways to each T, multiplying the smallest factors first."""
     queue: list[tuple[int, int, flint.fmpz_poly]] = []
     for law, count in zip(form.laws, form.counts.tolist(), strict=True):
         coefficients = [0] * (law.top + 1)
@@ -65,7 +65,7 @@ def estimate(form: FiniteLaws, region: Region, *, samples: int, seed: int) -> Es
 
 
 def draw_block(form: FiniteLaws, seed: int, block: int) -> Integers:
-    """SAMPLES_PER_BLOCK independent values of T."""
+    """Draw SAMPLES_PER_BLOCK independent values of T."""
     generator = np.random.Generator(stream(seed, block))
     totals = np.zeros(SAMPLES_PER_BLOCK, dtype=np.int64)
     for law, count in zip(form.laws, form.counts.tolist(), strict=True):
@@ -98,7 +98,7 @@ def law(form: FiniteLaws) -> Law:
 
 
 def smallest_attainable(form: FiniteLaws, alternative: Alternative) -> float:
-    """The least p-value of all outcomes: that of the end of the range farthest from the mean, and of the other where it is as far."""
+    """Return the least p-value of all outcomes: of the end farthest from the mean, or of both if equally far."""
     if form.range == 0:
         return 1.0
     top, bottom = of_the_top(form).p, of_the_top(form.reflected).p
@@ -114,24 +114,24 @@ def smallest_attainable(form: FiniteLaws, alternative: Alternative) -> float:
 EXACT_METHODS = ("fft", "rational")
 METHODS = (*EXACT_METHODS, "monte_carlo")
 
-# Nanoseconds: of a tail, of a frequency screened by a gap, of a value of a law at a frequency, of a law at one.
+# Nanoseconds of a tail, of a frequency screened by a gap, of a value of a law at a frequency, and of a law at one.
 _PER_TAIL, _PER_SCREENED, _PER_VALUE, _PER_FACTOR = 600_000, 4, 30, 80
-# Frequencies that matter, of windows of any length.
+# Retained frequencies, for windows of any length.
 _RETAINED = 250
-# log of the mass outside a window, as `fft` has it.
+# -log of the mass outside a window, as in `fft`.
 _LOG_ODDS = 43.0
-# Nanoseconds of a word of a coefficient for each doubling, and of a coefficient; of a sample of a law, and of its value.
+# Nanoseconds of a word of a coefficient per doubling, of a coefficient, of a sample of a law, and of its value.
 _PER_WORD, _PER_COEFFICIENT, _PER_DRAW, _PER_DRAWN = 12, 300, 60, 16
 
 
 def window_length(form: FiniteLaws) -> int:
-    """The number of points of the untilted window."""
+    """Return the number of points of the untilted window."""
     reach = bernstein_reach(_LOG_ODDS, float(form.tops.max(initial=0.0)), form.variance)
     return min(form.range, 2 * math.ceil(reach)) + 1
 
 
 def fft_cost(form: FiniteLaws) -> Cost:
-    """The cost of both tails by `fft`."""
+    """Return the cost of both tails by `fft`."""
     length, size, groups = window_length(form), form.values.size, len(form.laws)
     retained = min(_RETAINED, length // 2 + 1)
     gaps = min(form.values.shape[1], 64)
@@ -142,7 +142,7 @@ def fft_cost(form: FiniteLaws) -> Cost:
 
 
 def rational_cost(form: FiniteLaws) -> Cost:
-    """The cost of the exact fraction."""
+    """Return the cost of the exact fraction."""
     bits = sum(
         count * law.total.bit_length() for law, count in zip(form.laws, form.counts.tolist(), strict=True)
     )
@@ -153,19 +153,19 @@ def rational_cost(form: FiniteLaws) -> Cost:
 
 
 def monte_carlo_cost(form: FiniteLaws, samples: int) -> Cost:
-    """The cost of sampling."""
+    """Return the cost of sampling."""
     each = _PER_DRAW * len(form.laws) + _PER_DRAWN * form.values.size
     return Cost("monte_carlo", (samples + 4096) * each + 100_000, 4096 * 16 * form.values.shape[1])
 
 
 def plan(form: FiniteLaws, budget: Budget, *, method: str, samples: int) -> Plan:
-    """The plan for `method`, or for the best one when it is `auto`. Raises what `choose` raises."""
+    """Plan `method`, or the best one when it is `auto`. Raises the errors of `choose`."""
     candidates = (fft_cost(form), rational_cost(form), monte_carlo_cost(form, samples))
     return choose(candidates, budget, method=method)
 
 
 def fraction_cost(form: FiniteLaws, budget: Budget) -> Cost:
-    """The cost of the exact fraction; raises FractionOverBudget."""
+    """Return the cost of the exact fraction, or raise FractionOverBudget."""
     cost = rational_cost(form)
     if not cost.fits(budget):
         raise FractionOverBudget(("rational",), (cost,), budget)

@@ -1,12 +1,12 @@
-"""The characteristic function of a sum of finite laws at the frequencies that matter.
+"""The characteristic function of a sum of finite laws at the non-negligible frequencies.
 
 For window length L and frequency f the angle of one step is w = 2 pi f / L. With y_k = x_k - c, c the integer next to the tilted
 mean of a law, its factor is exp(i w c) (1 - a + i b),
 
     a = sum_k h_k 2 sin(w y_k / 2)**2,    b = sum_k h_k sin(w y_k),    |factor|**2 = 1 - (2 a - a**2 - b**2).
 
-Both vanish with w, and their errors do, so that nothing is lost at the low frequencies that carry the mass: at most half of
-2 a cancels, as |E y| <= 1/2.
+Both vanish with w, and so do their errors, so that no digits are lost at the low frequencies with the mass: at most
+half of 2 a cancels, as |E y| <= 1/2.
 
 Dropping frequencies: |phi|**2 = 1 - 4 sum_{j<k} h_j h_k sin(w (x_j - x_k) / 2)**2, so that neighbouring values act as coins,
 
@@ -27,20 +27,20 @@ from ..probability import UNIT_ROUNDOFF
 from .form import FiniteLaws
 from .tilt import Tilt
 
-# Numbers held at once while factors are computed, and frequencies screened at once.
+# Numbers held while computing factors, and frequencies screened at once.
 _BLOCK, _SCREENED = 1 << 19, 1 << 16
-# Gaps that decide, the heaviest first; those beyond add little.
+# The number of gaps to screen by, the heaviest first; more add little.
 _MOST_GAPS = 64
 # Rounding of the screening, as a share of the decay.
 _SCREEN_MARGIN = 1e-9
-# Matrices multiply so many times as fast as sines are computed.
+# How many times as fast matrices multiply as sines are computed.
 _SHARED = 15
-# A factor smaller than its error is counted as so many errors, with a relative error of so much.
+# A factor below _ERRORS times its error counts as that, with a relative error of _LOST.
 _ERRORS, _LOST = 2.0, 4.0
 
 
 def spectrum(form: FiniteLaws, law: Tilt, length: int) -> Spectrum:
-    """phi of T less the sum of the laws' centres (`centre`), on the window of `length` points, without negligible frequencies."""
+    """Return phi of T less the laws' `centre`, on the window of `length` points, without negligible frequencies."""
     below = negligible(length)
     frequencies = _screened(form, law, length, below)
     block = max(_BLOCK // max(form.values.size, 1), 1)
@@ -56,12 +56,12 @@ def spectrum(form: FiniteLaws, law: Tilt, length: int) -> Spectrum:
 
 
 def centre(form: FiniteLaws, law: Tilt) -> int:
-    """The sum of the laws' centres, exact."""
+    """Return the exact sum of the laws' centres."""
     return sum(c * n for c, n in zip(law.centres.tolist(), form.counts.tolist(), strict=True))
 
 
 def _screened(form: FiniteLaws, law: Tilt, length: int, below: float) -> Integers:
-    """The frequencies that coins between neighbouring values do not prove negligible, ascending."""
+    """Return the frequencies that coins between neighbouring values do not prove negligible, ascending."""
     gaps, decays = _coins(form, law)
     limit = 2.0 * below * (1.0 + _SCREEN_MARGIN)
     end = length // 2 + 1
@@ -80,7 +80,7 @@ def _screened(form: FiniteLaws, law: Tilt, length: int, below: float) -> Integer
 
 
 def _coins(form: FiniteLaws, law: Tilt) -> tuple[Integers, Reals]:
-    """The gaps between neighbouring values, and A_gap of each, the largest first."""
+    """Return the gaps between neighbouring values, and A_gap of each, the largest first."""
     gaps = np.diff(form.values, axis=1)
     weights = 4.0 * form.counts[:, None] * law.chances[:, :-1] * law.chances[:, 1:]
     distinct, where = np.unique(gaps[gaps > 0], return_inverse=True)
@@ -90,7 +90,7 @@ def _coins(form: FiniteLaws, law: Tilt) -> tuple[Integers, Reals]:
 
 
 def _evaluate(form: FiniteLaws, law: Tilt, length: int, frequencies: Integers) -> tuple[Reals, Reals, Reals]:
-    """Log-modulus, phase and relative error of phi from all laws; shape (F,) each."""
+    """Return log-modulus, phase and relative error of phi from all laws; shape (F,) each."""
     a, b = _parts(form, law, length, frequencies)
     real = 1.0 - a
     missing = 2.0 * a - a * a - b * b
@@ -116,7 +116,7 @@ def _evaluate(form: FiniteLaws, law: Tilt, length: int, frequencies: Integers) -
 
 
 def _parts(form: FiniteLaws, law: Tilt, length: int, frequencies: Integers) -> tuple[Reals, Reals]:
-    """a and b of every law, shape (G, F) each."""
+    """Return a and b of every law, shape (G, F) each."""
     steps = form.values - law.centres[:, None]
     distinct, where = np.unique(steps, return_inverse=True)
     rows = np.arange(len(steps))
@@ -135,7 +135,7 @@ def _parts(form: FiniteLaws, law: Tilt, length: int, frequencies: Integers) -> t
 
 
 def _waves(steps: Integers, length: int, frequencies: Integers) -> tuple[Reals, Reals]:
-    """1 - cos and sin of the angles of so many steps, shape (S, F); angles are reduced exactly, in integers, to [-pi, pi)."""
+    """Return 1 - cos and sin of the angles of steps, shape (S, F); angles are reduced in integers to [-pi, pi)."""
     turns = np.multiply.outer(steps % length, frequencies) % length
     np.subtract(turns, length, out=turns, where=2 * turns > length)
     half = (math.pi / length) * turns

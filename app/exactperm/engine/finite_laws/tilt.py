@@ -1,6 +1,6 @@
-"""Exponential tilting of finite laws: the mean of T moves to where the answer is.
+"""Exponential tilting of finite laws, which moves the mean of T into the requested tail.
 
-Tilted by theta a law has the probabilities h_k exp(theta x_k) / exp(K(theta)), K its cumulant generating function.
+Tilted by theta, a law has the probabilities h_k exp(theta x_k) / exp(K(theta)), K its cumulant generating function.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ..probability import UNIT_ROUNDOFF
 from ..tilting import tilt_to
 from .form import FiniteLaws
 
-# Beyond this the exponent's rounding would be the largest error left, so that ball arithmetic (Arb) is used.
+# Beyond this, rounding of the exponent would be the largest error, so ball arithmetic (Arb) is used.
 _BALL_EXPONENT = 24.0
 _BALL_BITS = 160
-# Probabilities below this have no part in the relative errors of the others.
+# Probabilities below this do not affect the relative errors of the others.
 _NO_CHANCE = 1e-20
 
 
@@ -27,8 +27,8 @@ _NO_CHANCE = 1e-20
 class Tilt:
     """The laws tilted by theta.
 
-    `chances`, shape (G, K), are the tilted probabilities, each within a relative `error`, shape (G,), of the truth; `centres`,
-    shape (G,), are the integers nearest to the means of the laws; `mean` is E T less the mean without a tilt.
+    `chances`, shape (G, K), are the tilted probabilities, each within a relative `error`, shape (G,), of the truth;
+    `centres`, shape (G,), are the integers nearest to the means of the laws; `mean` is E T less the untilted mean.
     """
 
     theta: float
@@ -40,17 +40,17 @@ class Tilt:
 
     @property
     def sd(self) -> float:
-        """Standard deviation of T under the tilt."""
+        """The standard deviation of T under the tilt."""
         return math.sqrt(self.variance)
 
 
 def tilt_at(form: FiniteLaws, theta: float) -> Tilt:
-    """The laws tilted by `theta`, any double."""
+    """Return the laws tilted by `theta`, any double."""
     values = form.values.astype(np.float64)
     logs = form.log_chances + theta * values if theta else form.log_chances
     peak = logs.argmax(axis=1)
     rows = np.arange(len(logs))
-    # From the likeliest value on, so that products of theta are small where the mass is.
+    # Relative to the likeliest value, so that products of theta are small where the mass is.
     base = values - values[rows, peak][:, None]
     shifted = form.log_chances - form.log_chances[rows, peak][:, None] + theta * base
     chances = np.exp(shifted)
@@ -70,7 +70,7 @@ def tilt_at(form: FiniteLaws, theta: float) -> Tilt:
 
 
 def tilt_towards(form: FiniteLaws, target: int) -> Tilt:
-    """A tilt whose mean is near `target`, mean <= target < range (see `tilting.tilt_to`)."""
+    """Return a tilt with its mean near `target`, mean <= target < range (see `tilting.tilt_to`)."""
     excess = float(target - form.mean)
     return tilt_to(
         lambda theta: tilt_at(form, theta),
@@ -82,7 +82,7 @@ def tilt_towards(form: FiniteLaws, target: int) -> Tilt:
 
 
 def exponent(form: FiniteLaws, theta: float, target: int) -> tuple[float, float]:
-    """K(theta) - theta * target and a bound on its absolute error, theta taken as an exact double."""
+    """Return K(theta) - theta * target and a bound on its absolute error; theta is an exact double."""
     if theta == 0.0:
         return 0.0, 0.0
     tilted = form.log_chances + theta * form.values
@@ -95,7 +95,7 @@ def exponent(form: FiniteLaws, theta: float, target: int) -> tuple[float, float]
 
 
 def _exponent_by_ball_arithmetic(form: FiniteLaws, theta: float, target: int) -> tuple[float, float]:
-    """The same in ball arithmetic (Johansson 2017, Arb), whose radius is the error bound."""
+    """Compute `exponent` in ball arithmetic (Johansson 2017, Arb), with the radius as the error bound."""
     with flint.ctx.workprec(_BALL_BITS):
         slope = flint.arb(theta)
         total = -slope * target

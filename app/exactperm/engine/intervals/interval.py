@@ -1,7 +1,7 @@
 """The interval of all hypotheses that a two-sided test of flipped signs does not reject: first planned, then solved.
 
-Three methods: counting subsets by halves (few units), the joint law of effects and sizes (a coarse lattice), and
-rigorous brackets of the tail (everything else). See `subset_means` for the theory.
+There are three methods: counting subsets by halves (few units), the joint law of effects and sizes (a coarse
+lattice), and rigorous brackets of the tail (everything else). See `subset_means` for the theory.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from .subset_bounds import BoundsPlan
 from .subset_law import LawPlan
 from .subset_means import End, Units, units_of
 
-# The lower end, and the lower end of the mirror image: minus the upper one.
+# Returns the lower end, and the lower end of the mirror image, which is minus the upper end.
 FindEnds = Callable[[], tuple[End, End]]
 
-# Halves this cheap are not compared with the law.
+# Halves up to this cost are not compared with the law.
 _CHEAP_NANOSECONDS = 10_000_000
 # Brackets are preferred to a law that takes longer than this.
 _MOST_NANOSECONDS = 250_000_000
-# An interval whose ends are known only to within this share of its width is not reported.
+# An interval whose ends are less certain than this share of its width is not reported.
 _MOST_OPEN = Fraction(1, 16)
-# With this many units 2 / 2**n is below every level that is a double.
+# With this many units, 2 / 2**n is below every positive double.
 _MANY = 1100
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The ends, None where no hypothesis is rejected; either is at most `width` too far out, 0 when both are exact."""
+    """The ends, None where no hypothesis is rejected; each is at most `width` too far out, 0 if exact."""
 
     low: Fraction | None
     high: Fraction | None
@@ -51,7 +51,7 @@ class IntervalPlan:
     nanoseconds: int
 
     def solve(self) -> Ends:
-        """The ends of the interval, in the units of the effects per one of size; raises NotAnIntervalError."""
+        """Return the ends of the interval, in the effects' unit per unit of size, or raise NotAnIntervalError."""
         if self.find is None:
             return Ends(None, None, Fraction(0))
         below, above = self.find()
@@ -60,7 +60,7 @@ class IntervalPlan:
 
 
 class NotAnIntervalError(ValueError):
-    """There is no interval; the message gives the reason."""
+    """No interval is available; the message gives the reason."""
 
 
 def plan(effects: Integers, sizes: Integers | None, alpha: Fraction, budget: Budget) -> IntervalPlan:
@@ -70,17 +70,17 @@ def plan(effects: Integers, sizes: Integers | None, alpha: Fraction, budget: Bud
 
     Raises
     ------
-        NotAnIntervalError: it does not fit the budget, or some unit has an effect and no size.
+        NotAnIntervalError: if the interval does not fit the budget, or some unit has an effect but no size.
     """
     reduced = units_of(effects, sizes)
     if reduced is None:
-        raise NotAnIntervalError("some unit has an effect and no size to share the shift by")
+        raise NotAnIntervalError("some unit has an effect but no size by which to share the shift")
     units, scale = reduced
     tail = alpha / 2
     if units.n < _MANY and tail < Fraction(1, 1 << units.n):
         return IntervalPlan(units, scale, "none", None, 0)
     if units.lowest == units.observed:
-        # All means are equal: every other hypothesis is rejected.
+        # All means are equal, so every other hypothesis is rejected.
         return IntervalPlan(units, scale, "listed", partial(_exactly, units), 0)
     halves = subset_halves.nanoseconds(units) if subset_halves.applies(units) else None
     if halves is not None and halves <= _CHEAP_NANOSECONDS:

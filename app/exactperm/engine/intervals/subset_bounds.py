@@ -1,8 +1,8 @@
-"""Many units, real-valued or on a fine lattice: the end between two rigorous brackets of G.
+"""Ends for many units, real-valued or on a fine lattice, between two rigorous brackets of G.
 
 Each hypothesis is a tail of a random sum with weights |d - r s|, which `bounds` brackets narrowly enough to decide on
-which side of the level it lies. Hypotheses are multiples of a step, so that the integers stay exact and the answer
-does not depend on the last digit of a guess.
+which side of the level it lies. Hypotheses are multiples of a step, so that integers stay exact and the answer does not
+depend on the last digit of a guess.
 """
 
 from __future__ import annotations
@@ -22,40 +22,39 @@ from ..real.spectrum import evaluation_steps
 from ..real.tilt import real_tilt_towards
 from .subset_means import Approximation, End, Grid, Units, end_of, search
 
-# Shares of the interval's width that an end is resolved to, finest first; a coarser one than the last is of no use.
+# Resolutions of an end as shares of the interval's width, finest first; coarser ones are useless.
 _RESOLUTIONS = (2.0**-20, 2.0**-17, 2.0**-14, 2.0**-10)
 _CHEAP_NANOSECONDS = 150_000_000
-# Nanoseconds of an elementary step of a bracket, and of an evaluation of G (of one hypothesis) beside its bracket.
-# Fitted by hand to measured times, as are the constants below; no section of the benchmark checks them.
+# Nanoseconds of an elementary step of a bracket, and of an evaluation of G (one hypothesis) besides its bracket. Fitted
+# by hand to measured times, as are the constants below; no section of the benchmark checks them.
 _PER_STEP, _PER_EVALUATION = 10, 6_000_000
-# Elementary steps of an evaluation beside those of its bracket.
+# Elementary steps of an evaluation besides those of its bracket.
 _EVALUATION_STEPS = 200_000
-# Evaluations that an end takes: directly, and by way of coarser steps.
+# Evaluations for an end: directly, and by way of coarser steps.
 _EVALUATIONS, _EVALUATIONS_BY_WAY = 3, 5
-# Elementary steps of a group beside those of the transform; `tail_steps` has fewer, but for every unit.
+# Elementary steps of a group besides those of the transform; `tail_steps` counts fewer, but for every unit.
 _PER_GROUP, _PER_UNIT_PRICED = 240, 120
-# An end may take this multiple of what was planned, and this many steps more (about 40 ms). Where it needs more it
-# stays less resolved.
+# An end may take this multiple of the plan, plus this many steps (about 40 ms); beyond that it stays less resolved.
 _MOST_TIMES, _SPARE_STEPS = 2, 8_000_000
-# No end is planned at more.
+# The largest plan of an end.
 _CAPPED_STEPS = 150_000_000
-# A single evaluation may take one part in this many of the steps left: next to a jump of the law none is enough.
+# An evaluation may take one part in this many of the remaining steps, because next to a jump no number is enough.
 _SHARE_OF_AN_EVALUATION = 3
-# A bracket that does not decide is narrowed by this factor.
+# An undecided bracket is narrowed by this factor.
 _FINER = 8.0
 _ATTEMPTS = 2
 _NARROWEST = 1e-9
-# More distinct effects than this are rounded, to multiples of their spread over _PER_SPREAD.
+# More distinct effects are rounded to multiples of their spread over _PER_SPREAD.
 _MOST_DISTINCT = 1 << 17
 _PER_SPREAD = 1 << 14
 _RARE = 2.0**-24
-# The level as a double, and sums with it.
+# Relative rounding of the level as a double, and of sums with it.
 _ROUNDING = 2.0**-50
 
 
 @dataclass(frozen=True)
 class RoundedUnits:
-    """The `units`, and what stands in for them: themselves, or the same with effects `rounded`.
+    """The `units`, and their replacement: the same units, or units with effects `rounded`.
 
     The rounding error of a random subset's sum is half of the total error plus a deviation, which exceeds
     `deviation` / 2 on either side with a probability of at most `rare` (Hoeffding 1963, theorem 2).
@@ -71,7 +70,7 @@ class RoundedUnits:
         return RoundedUnits(self.units.mirrored(), self.rounded.mirrored(), self.deviation, self.rare)
 
     def hypothesis(self, r: Fraction) -> tuple[RealForm, RealRegion]:
-        """The form and the region with P(region) = G(r), where `rounded` allows; its tail holds for all deviations."""
+        """Return the form and the region with P(region) = G(r), up to rounding; its tail allows for all deviations."""
         rounded, top, bottom = self.rounded, r.numerator, r.denominator
         weights, group = np.unique(
             np.abs(rounded.effects * bottom - rounded.sizes * top), return_inverse=True
@@ -101,7 +100,7 @@ def rounded_units(units: Units, tail: Fraction) -> RoundedUnits:
     nearest = (2 * units.effects + step) // (2 * step)
     error = (units.effects - nearest * step).astype(np.float64)
     rare = float(tail) * _RARE
-    # 2 exp(-2 x**2 / sum of error**2) <= rare, x being half of `deviation`.
+    # 2 exp(-2 x**2 / sum of error**2) <= rare, with x half of `deviation`.
     deviation = math.ceil(
         2.001 * math.sqrt(0.5 * float((units.counts * error * error).sum()) * math.log(2.0 / rare))
     )
@@ -113,7 +112,7 @@ def rounded_units(units: Units, tail: Fraction) -> RoundedUnits:
 
 @dataclass(frozen=True, slots=True)
 class BoundsPlan:
-    """The grid of hypotheses, the relative `precision` of brackets, and the price.
+    """The grid of hypotheses, the relative `precision` of brackets, and the cost.
 
     Hypotheses `coarse` steps apart are evaluated first; `allowed` elementary steps may be spent on each end.
     """
@@ -129,9 +128,9 @@ class BoundsPlan:
 
 
 def plan(units: Units, tail: Fraction) -> BoundsPlan | None:
-    """The finest resolution that is cheap, or the coarsest where none is, for one `tail` of the interval.
+    """Plan the finest resolution that is cheap, or the coarsest where none is, for one `tail` of the interval.
 
-    None for a tail so near to 1/2 that doubles cannot separate the end from the observed mean.
+    None for a tail so near 1/2 that doubles cannot separate the end from the observed mean.
     """
     tried = rounded_units(units, tail)
     approximation = Approximation(tried.rounded)
@@ -162,21 +161,21 @@ def plan(units: Units, tail: Fraction) -> BoundsPlan | None:
 
 
 def _step(resolution: float, room: int) -> Fraction:
-    """The largest power of two of at most half the resolution; 2**-room at least, for the engine's integers."""
+    """Return the largest power of two up to half the resolution, at least 2**-room for the engine's integers."""
     return Fraction(2) ** max(math.floor(math.log2(0.5 * resolution)), -room)
 
 
 def _price(form: RealForm, theta: float, precision: float) -> tuple[int, int]:
-    """Elementary steps of one evaluation, and bytes."""
+    """Predict the elementary steps of one evaluation, and its bytes."""
     steps, retained = tail_steps(form, theta, precision)
     groups = len(form.halves)
-    # `tail_steps` counts every unit as a group, and samples the groups where they are many.
+    # `tail_steps` counts every unit as a group, and samples the groups if there are many.
     steps += _PER_GROUP * groups - _PER_UNIT_PRICED * form.nonzero + retained * evaluation_steps(form) // 2
     return max(steps, 0), 200 * (groups + min(retained, 1 << 21)) + (1 << 26)
 
 
 class _Decisions:
-    """Decides hypotheses one after another while its elementary steps last, and none after that."""
+    """Decides hypotheses in turn while its elementary steps last."""
 
     def __init__(
         self, planned: BoundsPlan, units: RoundedUnits, approximation: Approximation, target: float
@@ -185,7 +184,7 @@ class _Decisions:
         self.left = planned.allowed
 
     def side(self, index: int) -> int:
-        """`Sides` by a bracket of the precision that the approximation suggests; by a narrower one where that is wrong."""
+        """Decide as `Sides` by a bracket of the precision that the approximation suggests, or a narrower one."""
         units, r = self.units, self.planned.grid.at(index)
         if self.left <= 0 or not units.units.room(r.numerator, r.denominator):
             return 0
@@ -208,10 +207,10 @@ class _Decisions:
 
 
 def lower_end(planned: BoundsPlan, tail: Fraction, *, upper: bool = False) -> End:
-    """A bracket of the smallest r that is not rejected; of minus the largest one when `upper`.
+    """Bracket the smallest r that is not rejected, or minus the largest one if `upper`.
 
-    Coarsely first, which is always cheap, and then more and more finely while the steps last: on a lattice whose
-    subsets have few different means, evaluations next to one of them are expensive.
+    The search is coarse first, which is always cheap, and then ever finer while the steps last: on a lattice whose
+    subsets have few distinct means, evaluations next to one of them are expensive.
     """
     units = planned.units.mirrored() if upper else planned.units
     approximation = Approximation(units.rounded)

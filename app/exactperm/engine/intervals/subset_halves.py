@@ -1,7 +1,7 @@
-"""Few units: subsets are counted exactly by halves, and the end is an exact subset mean.
+"""Ends for few units: subsets are counted exactly by halves, and the end is an exact subset mean.
 
-Horowitz & Sahni 1974, as in `meet_in_the_middle`, on the sums over F of d - r s for one r after another; once few
-subset means are left between two hypotheses, they are listed as fractions.
+Horowitz & Sahni 1974, as in `meet_in_the_middle`, on the sums over F of d - r s for one r after another; the last few
+subset means between two hypotheses are listed as fractions.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ MAX_UNITS = 62
 MAX_STATES = 1 << 17
 _LISTED = 1 << 16
 _MOST_PAIRS = 1 << 20
-# Evaluations of G that one end takes, and nanoseconds of each per state; fitted by hand to measured times, which no
-# section of the benchmark checks.
+# Evaluations of G per end, and nanoseconds of each per state; fitted by hand, not checked by the benchmark.
 _EVALUATIONS, _NANOSECONDS = 6, 600
-# The first evaluations are this part of a standard error away from the guess.
+# Distance of the first evaluations from the guess, in standard errors.
 _FIRST = 2.0**-10
-# Ratios of doubles are known to a few units in the last place.
+# Relative error of ratios of doubles: a few units in the last place.
 _ULPS = 2.0**-50
 _NONE: Integers = np.zeros(0, dtype=np.int64)
 
@@ -36,17 +35,17 @@ def states(units: Units) -> int:
 
 
 def nanoseconds(units: Units) -> int:
-    """Predicted nanoseconds of both ends."""
+    """Predict the nanoseconds of both ends."""
     return 1_000_000 + 2 * _EVALUATIONS * _NANOSECONDS * states(units)
 
 
 def applies(units: Units) -> bool:
-    """Return whether the units are few enough."""
+    """Return whether there are few enough units."""
     return units.n <= MAX_UNITS and states(units) <= MAX_STATES
 
 
 def _halves(units: Units) -> tuple[list[int], list[int]]:
-    """The distinct units in two parts of about as many states each."""
+    """Split the distinct units into two parts with about equally many states."""
     lots: tuple[list[int], list[int]] = ([], [])
     weights = [0.0, 0.0]
     for j in np.argsort(-units.counts, kind="stable").tolist():
@@ -58,14 +57,14 @@ def _halves(units: Units) -> tuple[list[int], list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class _Half:
-    """Every sum of a half: effects, sizes and the number of subsets that have them, shape (states,) each."""
+    """Every sum of a half: effects, sizes and the numbers of subsets with them, shape (states,) each."""
 
     effects: Integers
     sizes: Integers
     ways: Integers
 
     def moved(self, r: Fraction) -> Integers:
-        """The sums of d - r s, times r's denominator."""
+        """Return the sums of d - r s, times r's denominator."""
         return np.asarray(self.effects * r.denominator - self.sizes * r.numerator, dtype=np.int64)
 
 
@@ -84,7 +83,7 @@ def _half(units: Units, lot: list[int]) -> _Half:
 
 @dataclass(slots=True)
 class _Subsets:
-    """Counts of the subsets with mean <= r, remembered by index."""
+    """Counts of the subsets with mean <= r, cached by index."""
 
     units: Units
     grid: Grid
@@ -97,45 +96,45 @@ class _Subsets:
         """Count the subsets, including the empty one, with a mean up to the hypothesis."""
         if index not in self.known:
             r = self.grid.at(index)
-            one, other = self.first.moved(r), self.second.moved(r)
-            order = np.argsort(other, kind="stable")
+            first, second = self.first.moved(r), self.second.moved(r)
+            order = np.argsort(second, kind="stable")
             running = np.concatenate(([0], np.cumsum(self.second.ways[order])))
-            queries = np.argsort(-one, kind="stable")  # bisection is quicker in order
-            reached = np.searchsorted(other[order], -one[queries], side="right")
+            queries = np.argsort(-first, kind="stable")  # bisection is quicker in sorted order
+            reached = np.searchsorted(second[order], -first[queries], side="right")
             self.known[index] = int((running[reached] * self.first.ways[queries]).sum())
         return self.known[index]
 
     def has_room(self, index: int) -> bool:
-        """Whether a hypothesis can be tried in exact integers."""
+        """Return whether exact integers can hold a hypothesis."""
         r = self.grid.at(index)
         return self.units.room(r.numerator, r.denominator)
 
     def side(self, index: int) -> int:
-        """`Sides`: rejected when at most `most` subsets have a mean up to the hypothesis."""
+        """Decide as `Sides`: rejected if at most `most` subsets have a mean up to the hypothesis."""
         if not self.has_room(index):
             return 0
         return -1 if self.count(index) <= self.most else 1
 
     def few(self, low: int, high: int) -> bool:
-        """Whether the subset means in (low, high] can be listed."""
+        """Return whether the subset means in (low, high] can be listed."""
         if not (self.has_room(low) and self.has_room(high)):
             return False
         return self.count(high) - self.count(low) <= _LISTED
 
     def listed(self, low: int, high: int) -> tuple[Integers, Integers, Integers]:
-        """Effects, sizes and numbers of the subsets with means in (low, high], shape (P,) each; empty when too many."""
+        """List effects, sizes and numbers of the subsets with means in (low, high], shape (P,); empty if too many."""
         below, above = self.grid.at(low), self.grid.at(high)
-        one, other = self.first.moved(above), self.second.moved(above)
-        order = np.argsort(other, kind="stable")
-        other = other[order]
+        first, second = self.first.moved(above), self.second.moved(above)
+        order = np.argsort(second, kind="stable")
+        second = second[order]
         # mean > below means a moved sum above -(above - below) * size * denominator.
         slack = math.ceil((above - below) * above.denominator * self.units.total_size)
-        stop = np.searchsorted(other, -one, side="right")
-        start = np.searchsorted(other, -one - slack, side="left")
+        stop = np.searchsorted(second, -first, side="right")
+        start = np.searchsorted(second, -first - slack, side="left")
         pairs = stop - start
         if int(pairs.sum()) > _MOST_PAIRS:
             return _NONE, _NONE, _NONE
-        left = np.repeat(np.arange(len(one)), pairs)
+        left = np.repeat(np.arange(len(first)), pairs)
         right = order[
             np.arange(len(left)) - np.repeat(np.cumsum(pairs) - pairs, pairs) + np.repeat(start, pairs)
         ]
@@ -146,7 +145,7 @@ class _Subsets:
         return effects[inside], sizes[inside], ways[inside]
 
     def turning(self, low: int, high: int) -> Fraction | None:
-        """The smallest subset mean in (low, high] up to which there are more than `most` subsets."""
+        """Return the smallest subset mean in (low, high] up to which there are more than `most` subsets."""
         effects, sizes, ways = self.listed(low, high)
         if len(effects) == 0:
             return None
@@ -166,13 +165,13 @@ class _Subsets:
 
 
 def lower_end(units: Units, tail: Fraction) -> End:
-    """The smallest r that is not rejected: the smallest subset mean with G(r) > `tail`, at most the observed one."""
+    """Return the smallest r not rejected: the smallest subset mean with G(r) > `tail`, at most the observed one."""
     approximation = Approximation(units)
     guess = approximation.end(float(tail))
-    # Two steps of the grid hold at most one fraction with such a denominator, if the integers have room for that.
-    wanted = (4 * units.total_size**2).bit_length()
+    # Two steps of the grid hold at most one fraction with such a denominator, where the integers have room.
+    bits = (4 * units.total_size**2).bit_length()
     grid = Grid(
-        Fraction(1, 1 << min(units.finest(2 * abs(Fraction(guess)) + Fraction(approximation.error)), wanted))
+        Fraction(1, 1 << min(units.finest(2 * abs(Fraction(guess)) + Fraction(approximation.error)), bits))
     )
     first, second = (_half(units, lot) for lot in _halves(units))
     subsets = _Subsets(units, grid, math.floor(tail * (1 << units.n)), first, second)

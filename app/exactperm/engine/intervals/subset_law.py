@@ -1,7 +1,7 @@
-"""Many units on a coarse lattice: the joint law of a random subset's effect and size, from which the end is read.
+"""Ends for many units on a coarse lattice, from the joint law of a random subset's effect and size.
 
 The law of (sum of sizes, sum of effects) is one two-dimensional transform (`joint.grid.spectrum`), summed along the
-effects. G(r) then takes one table entry per size: the search for the end is cheap, and the end an exact fraction.
+effects. G(r) then takes one table entry per size, so the search is cheap and the end an exact fraction.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..probability import UNIT_ROUNDOFF
 from .subset_means import Approximation, End, Grid, Units, end_of, search
 
 MAX_CELLS = 1 << 22
-# Nanoseconds per cell: of a transform, of a group at a retained frequency, of an addition. Fitted by hand to
+# Nanoseconds per cell of a transform, of a group at a retained frequency, and of an addition. Fitted by hand to
 # measured times; no section of the benchmark checks them.
 _TRANSFORM, _RETAINED, _ADDITION = 35, 60, 1.0
 _BYTES = 64
@@ -32,21 +32,21 @@ _FIRST = 2.0**-8
 
 @dataclass(frozen=True, slots=True)
 class SubsetLaw:
-    """P(size = low[0] + i, effect = low[1] + j) = masses[i, j]; sums of them have an absolute error of at most `error`."""
+    """P(size = low[0] + i, effect = low[1] + j) = masses[i, j]; sums of masses have an absolute error up to `error`."""
 
     masses: Reals
     low: tuple[int, int]
     error: float
 
     def mirrored(self) -> SubsetLaw:
-        """The law with the signs of all effects changed."""
+        """Return the law with the signs of all effects changed."""
         high = self.low[1] + self.masses.shape[1] - 1
         return SubsetLaw(self.masses[:, ::-1], (self.low[0], -high), self.error)
 
 
 @dataclass(frozen=True, slots=True)
 class LawPlan:
-    """By additions on the whole support (`direct`) or by a transform on a window; the price of the law and both ends."""
+    """A law by additions on the whole support (`direct`) or by a transform on a window; its cost with both ends."""
 
     direct: bool
     box: Box
@@ -54,14 +54,14 @@ class LawPlan:
 
 
 def plan(units: Units, most_bytes: int) -> LawPlan | None:
-    """The cheaper method for the law; None when it has too many cells for either."""
+    """Choose the cheaper method for the law; None if it has too many cells for either."""
     form = vectors_of(units)
     window = bounding_box(form, untilted(form), _OUTSIDE)
     candidates = []
     most = min(MAX_CELLS, most_bytes // _BYTES)
     if window.cells <= most:
         counts = units.counts.astype(np.float64)
-        # How many frequencies are retained: see `one_sum.spectrum.frequencies`.
+        # The share of retained frequencies; see `one_sum.spectrum.frequencies`.
         spread = math.pi * math.sqrt(float(np.dot(counts, counts)) / 12.0)
         retained = float(special.ndtr((42.0 + math.log(window.cells) - math.log(2.0) * units.n) / spread))
         each = _TRANSFORM + _RETAINED * len(counts) * retained
@@ -71,30 +71,30 @@ def plan(units: Units, most_bytes: int) -> LawPlan | None:
         whole = Box(form.low, shape, 0.0)
         each = 1_000_000 + int(units.n * (10_000 + _ADDITION * whole.cells))
         candidates.append(LawPlan(direct=True, box=whole, nanoseconds=each))
-    return min(candidates, key=lambda one: one.nanoseconds, default=None)
+    return min(candidates, key=lambda candidate: candidate.nanoseconds, default=None)
 
 
 def vectors_of(units: Units) -> JointForm:
-    """(size, effect) of every unit, in or out of the subset."""
+    """Return the form of (size, effect), every unit in or out of the subset."""
     vectors = np.stack((units.sizes, units.effects), axis=1)
     return axes_form(vectors, units.counts)
 
 
 def subset_law(units: Units, planned: LawPlan) -> SubsetLaw:
-    """The law on its box."""
+    """Compute the law on its box."""
     return _added(units, planned.box) if planned.direct else _transformed(units, planned.box)
 
 
 def _transformed(units: Units, box: Box) -> SubsetLaw:
-    """By one inverse transform, with its certificate."""
+    """Compute the law by one inverse transform, with its error bound."""
     masses, error = law_on(vectors_of(units), box)
-    # The sum itself is rounded too.
+    # The sum is rounded as well.
     error = 1.01 * error + 4.0 * UNIT_ROUNDOFF * box.shape[1] + box.outside
     return SubsetLaw(masses, (int(box.low[0]), int(box.low[1])), error)
 
 
 def _added(units: Units, box: Box) -> SubsetLaw:
-    """Unit by unit on the whole support; all terms are positive, so that a cell has a relative error of n roundings."""
+    """Add unit by unit on the whole support; terms are positive, so cells have a relative error of n roundings."""
     masses = np.zeros(box.shape)
     row, zero = 0, -int(box.low[1])
     first = last = zero
@@ -113,7 +113,7 @@ def _added(units: Units, box: Box) -> SubsetLaw:
 
 @dataclass(frozen=True, slots=True)
 class _Cumulative:
-    """P(size = sizes[i], effect <= low + j)."""
+    """running[i, j] = P(size = sizes[i], effect <= low + j)."""
 
     sizes: Integers
     low: int
@@ -128,7 +128,7 @@ class _Cumulative:
 
 
 def lower_end(units: Units, law: SubsetLaw, tail: Fraction) -> End:
-    """The smallest r that is not rejected, exactly; or a bracket where the law cannot tell."""
+    """Return the smallest r that is not rejected, exactly, or a bracket where the law cannot decide."""
     running = np.cumsum(law.masses, axis=1)
     cumulative = _Cumulative(law.low[0] + np.arange(len(running), dtype=np.int64), law.low[1], running)
     approximation = Approximation(units)

@@ -1,15 +1,15 @@
-"""Confidence intervals by inverting a test of flipped signs: the means of subsets are where p jumps.
+"""Confidence intervals by inverting a test of flipped signs, whose p-value jumps at the means of subsets.
 
-Under the hypothesis that unit i's effect is symmetric about r s_i (s_i its size, r the true mean), flipping the
-units of F turns the sum of d_i - r s_i into that less 2 sum over F, which is at least as large when
+Under the hypothesis that unit i's effect is symmetric about r s_i (s_i its size, r the true mean), flipping the units
+of F subtracts 2 sum over F from the sum of d_i - r s_i, which leaves it at least as large when
 
     sum over F of d_i <= r * sum over F of s_i,
 
-the empty F always. So p_greater(r) = G(r) = P(mean over a random F <= r), a step function that rises at the
-2**n - 1 subset means; two-sided p is 2 G(r) below the observed mean, 1 at it, and the mirror image above
-(Hartigan 1969, typical values; Tritchler 1984, *On inverting permutation tests*, JASA 79; Lehmann 1975,
-section 2.5). {r : p(r) > alpha} is therefore the closed interval from the smallest subset mean with 2 G > alpha,
-at most the observed one, to its mirror image. When 2 / 2**n > alpha nothing is rejected and it has no ends.
+    always true for the empty F. So p_greater(r) = G(r) = P(mean over a random F <= r), a step function that rises at
+    the 2**n - 1 subset means; two-sided p is 2 G(r) below the observed mean, 1 at it, and the mirror image above
+    (Hartigan 1969, typical values; Tritchler 1984, *On inverting permutation tests*, JASA 79; Lehmann 1975, section
+    2.5). {r : p(r) > alpha} is therefore the closed interval from the smallest subset mean with 2 G > alpha, at most
+    the observed one, to its mirror image. When 2 / 2**n > alpha nothing is rejected, and it has no ends.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _ITERATIONS = 40
 class Units:
     """The distinct (effect, size) of the units, shape (U,) each, and how many units have each.
 
-    Effects are integers with greatest common divisor 1, and so are the sizes, which are positive; r is in units of
-    their ratio. Units of no size are left out: they do not depend on r. Absolute effects add up to less than 2**61,
-    which `canonical_form` ensures.
+    Effects are integers with greatest common divisor 1, and so are the positive sizes; r is in units of their
+    ratio. Units without size are omitted, as they do not depend on r. Absolute effects add up to less than 2**61,
+    as `canonical_form` ensures.
     """
 
     effects: Integers
@@ -45,17 +45,17 @@ class Units:
 
     @cached_property
     def n(self) -> int:
-        """Return the number of units, including those without a difference."""
+        """The number of units, including those without a difference."""
         return int(self.counts.sum())
 
     @cached_property
     def total_effect(self) -> int:
-        """The sum of all effects, exactly."""
+        """The exact sum of all effects."""
         return int((self.effects * self.counts).sum())
 
     @cached_property
     def total_size(self) -> int:
-        """The sum of all sizes, exactly; no subset mean has a larger denominator."""
+        """The exact sum of all sizes; no subset mean has a larger denominator."""
         return int((self.sizes * self.counts).sum())
 
     @cached_property
@@ -85,15 +85,15 @@ class Units:
         return self.reach * denominator + abs(numerator) * self.total_size < MAX_TOTAL
 
     def finest(self, r: Fraction) -> int:
-        """The largest k >= 0 such that there is room for r in steps of 2**-k."""
+        """Return the largest k >= 0 with `room` for r in steps of 2**-k."""
         most = MAX_TOTAL // (self.reach + math.ceil(abs(r) * self.total_size) + 1)
         return max(most.bit_length() - 1, 0)
 
 
 def units_of(effects: Integers, sizes: Integers | None) -> tuple[Units, Fraction] | None:
-    """The units, and the scale of r: the true mean of `effects` per one of `sizes` is scale * r.
+    """Return the units and the scale of r: the true mean of `effects` per one of `sizes` is scale * r.
 
-    None when some unit has an effect and no size, so that no shift explains it, or there is no size at all.
+    None if some unit has an effect but no size, so that no shift explains it, or there is no size at all.
     """
     if sizes is not None:
         sized = sizes > 0
@@ -128,15 +128,15 @@ class Grid:
     step: Fraction
 
     def at(self, index: int) -> Fraction:
-        """The hypothesis of an index."""
+        """Return the hypothesis of an index."""
         return index * self.step
 
     def near(self, r: float | Fraction) -> int:
-        """The index of the hypothesis nearest to r."""
+        """Return the index of the hypothesis nearest to r."""
         return round(Fraction(r) / self.step)
 
 
-# Decide by its index whether a hypothesis is rejected: -1 certainly, +1 certainly not, 0 unknown.
+# Decides by its index whether a hypothesis is rejected: -1 certainly, +1 certainly not, 0 unknown.
 Sides = Callable[[int], int]
 
 
@@ -151,10 +151,10 @@ def search(
     enough: Callable[[int, int], bool] | None = None,
     within: tuple[int, int] | None = None,
 ) -> tuple[int, int]:
-    """(low, high): indices of a hypothesis that is certainly rejected and of one above that is certainly not.
+    """Return (low, high): indices of a hypothesis certainly rejected and of one above certainly not rejected.
 
     They are at most 2 `goal` apart, unless `side` returns 0 in between or `enough(low, high)` stops the search. The
-    first two evaluations are `spread` steps to either side of `guess`; `within` is such a pair that is known already.
+    first two evaluations are `spread` steps to either side of `guess`; `within` is such a pair known already.
     """
     bottom = math.ceil(units.lowest / grid.step) - 1
     top = math.ceil(units.observed / grid.step)
@@ -183,7 +183,7 @@ def search(
 def _enclosed(
     certain: Sides, ends: tuple[int, int], guess: int, spread: int
 ) -> tuple[int, int, tuple[int, int] | None]:
-    """A bracket by exponential search on both sides of the guess; and the stretch of it where `certain` returned 0."""
+    """Bracket by exponential search on both sides of the guess; also return the stretch where `certain` gave 0."""
     low, high = ends
     unknown: list[int] = []
     guess = min(max(guess, low), high)
@@ -205,7 +205,7 @@ def _enclosed(
 
 
 def end_of(units: Units, low: Fraction, high: Fraction) -> End:
-    """The end that lies in (low, high]: exact when only one subset mean can lie there.
+    """Return the end in (low, high], exactly when only one subset mean can lie there.
 
     Different fractions with denominators up to S, the sum of all sizes, are at least 1 / S**2 apart.
     """
@@ -219,7 +219,7 @@ def end_of(units: Units, low: Fraction, high: Fraction) -> End:
 
 
 def edgeworth(z: float, fourth: float, sixth: float) -> float:
-    """P(X > z) for a symmetric sum with standardised cumulants `fourth` and `sixth`, to O(1 / n**2).
+    """Approximate P(X > z) of a symmetric sum with standardised cumulants `fourth` and `sixth`, to O(1 / n**2).
 
     Feller 1971, volume II, chapter XVI; the odd cumulants are zero.
     """
@@ -233,7 +233,7 @@ def edgeworth(z: float, fourth: float, sixth: float) -> float:
 
 @dataclass(frozen=True)
 class Approximation:
-    """G(r) by Edgeworth's expansion of the sum of +-(d - r s): a first guess of an end, and the slope there."""
+    """G(r) by Edgeworth's expansion of the sum of +-(d - r s), for a first guess of an end and the slope there."""
 
     units: Units
 
@@ -255,7 +255,7 @@ class Approximation:
         return math.sqrt(float((counts * squares).sum())) / self.units.total_size
 
     def tail(self, r: float) -> float:
-        """G(r), roughly."""
+        """Approximate G(r)."""
         effects, sizes, counts = self._columns
         moved = effects - r * sizes
         squares = np.square(moved)
@@ -271,13 +271,13 @@ class Approximation:
         return expanded if 0.3 * rough <= expanded <= 3.0 * rough else rough
 
     def end(self, tail: float) -> float:
-        """The r with G(r) = `tail` < 1/2, roughly: Newton's method on the normal scale, where the slope is 1 / error."""
-        if self.error == 0.0:  # units whose differences doubles do not resolve
+        """Approximate the r with G(r) = `tail` < 1/2, by Newton's method on the normal scale, with slope 1 / error."""
+        if self.error == 0.0:  # doubles do not resolve the units' differences
             return self.centre
-        wanted = float(special.ndtri(tail))
-        r = self.centre + self.error * wanted
+        quantile = float(special.ndtri(tail))
+        r = self.centre + self.error * quantile
         for _ in range(_ITERATIONS):
-            step = self.error * (wanted - float(special.ndtri(max(self.tail(r), 1e-300))))
+            step = self.error * (quantile - float(special.ndtri(max(self.tail(r), 1e-300))))
             r += max(min(step, 2.0 * self.error), -2.0 * self.error)
             if abs(step) <= 1e-9 * self.error:
                 break

@@ -1,9 +1,9 @@
 """Families of sums with common signs, their statistics S / sqrt(sum d**2) in order, and thresholds in integers.
 
 Westfall & Young 1993, *Resampling-Based Multiple Testing*, section 2.6 (step-down max T): with t_1 > ... > t_g the
-distinct statistics as observed, and R_i the tests whose statistic is at most t_i, the i-th probability is that of
-max over R_i of T_k >= t_i. Under the null T_k is S_k / sqrt(D_k), D_k = sum_i d_ki**2 being the same for all signs;
-so that T_k >= t_i means S_k >= c_ik, the least integer that is large enough: nothing is rounded.
+distinct observed statistics, and R_i the tests whose statistic is at most t_i, the i-th probability is P(max over R_i
+of T_k >= t_i). Under the null T_k is S_k / sqrt(D_k), where D_k = sum_i d_ki**2 is the same for all signs; so T_k >=
+t_i means S_k >= c_ik, the least sufficient integer, and nothing is rounded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from ..lattice import EXACT_DOUBLE, CanonicalForm, Integers, Reals, canonical_form, exact_total
 
-# Products of squares are compared in 64 bits up to here.
+# Products of squares below this are compared in 64 bits.
 _ROOM = 2.0**61
 # Below this, errors of square roots of doubles are less than a quarter.
 _ROOTS = 2.0**48
@@ -26,7 +26,7 @@ _ROOTS = 2.0**48
 
 @dataclass(frozen=True, eq=False)
 class SignedSums:
-    """The sums S_k = sum over units of e_i d_ik of one data set, e_i = 1 or -1 being common to all of them.
+    """The sums S_k = sum over units of e_i d_ik of one data set, with signs e_i = 1 or -1 common to all sums.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class SignedSums:
         return len(self.base)
 
     def effects(self, k: int) -> Integers:
-        """d_k, shape (n,)."""
+        """Return d_k, shape (n,)."""
         column = self.base[:, int(self.first[k])]
         return column - self.base[:, int(self.second[k])] if self.second[k] >= 0 else column.copy()
 
@@ -77,7 +77,7 @@ class SignedSums:
 
     @cached_property
     def grouped(self) -> tuple[Integers, Integers]:
-        """The distinct rows of `base`, and how many units have each."""
+        """The distinct rows of `base`, and their numbers of units."""
         if not self.units:
             return self.base, np.zeros(0, dtype=np.int64)
         rows, counts = np.unique(self.base, axis=0, return_counts=True)
@@ -85,7 +85,7 @@ class SignedSums:
 
     @cached_property
     def doubles(self) -> bool:
-        """Return whether doubles hold every sum exactly."""
+        """Whether doubles hold every sum exactly."""
         sizes = np.abs(self.base).astype(np.float64).sum(axis=0)
         return float(sizes.max(initial=0.0)) < 0.25 * EXACT_DOUBLE
 
@@ -100,7 +100,7 @@ class SignedSums:
 
 
 def signed_sums(base: Integers, first: Integers, second: Integers) -> SignedSums:
-    """The sums; rows are shifted where only their differences count, and units without an effect left out."""
+    """Return the sums; rows are shifted where only differences count, and units without an effect are dropped."""
     if len(second) and bool((second >= 0).all()):
         base = base - base[:, :1]
     return SignedSums(base[(base != 0).any(axis=1)], first, second)
@@ -108,7 +108,7 @@ def signed_sums(base: Integers, first: Integers, second: Integers) -> SignedSums
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """The tests of one or several data sets, whose signs are independent; |S|, or S itself when not `two_sided`."""
+    """The tests of one or several data sets, whose signs are independent; of |S|, or of S unless `two_sided`."""
 
     parts: tuple[SignedSums, ...]
     two_sided: bool = True
@@ -118,7 +118,7 @@ class Family:
 
     @property
     def places(self) -> Iterator[tuple[int, SignedSums]]:
-        """The number of the first test of each part, and the part."""
+        """The index of the first test of each part, and the part."""
         start = 0
         for part in self.parts:
             yield start, part
@@ -147,7 +147,7 @@ class Family:
 
     @cached_property
     def _ranked(self) -> tuple[Integers, tuple[int, ...]]:
-        """The step of each test, and one test of each step."""
+        """The step of each test, and a test of each step."""
         keys = [
             Fraction(total * abs(total), square) if square else Fraction(0)
             for total, square in zip(self.observed, self.squares, strict=True)
@@ -186,14 +186,14 @@ class Family:
         ).reshape(self.steps, len(self))
 
     def first(self, k: int, sums: Integers) -> Integers:
-        """The first step i with T_k >= t_i where S_k is `sums`, g for none; their shape."""
+        """Return the first step i with T_k >= t_i where S_k is `sums`, g for none; in the shape of `sums`."""
         values = np.abs(sums) if self.two_sided else sums
         column = self.thresholds[::-1, k]
         return self.steps - np.searchsorted(column, values, "right")
 
 
 def _least(total: int, square: int, squares: Sequence[int]) -> Sequence[int] | Integers:
-    """The least integers c with c / sqrt(D_k) >= total / sqrt(square), for all D_k in `squares`.
+    """Return the least integers c with c / sqrt(D_k) >= total / sqrt(square), for all D_k in `squares`.
 
     A sum without effects is 0, and so is its statistic.
     """

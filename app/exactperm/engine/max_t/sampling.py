@@ -1,4 +1,4 @@
-"""The family's largest statistics under sampled signs: how often each step's threshold is reached.
+"""The family's largest statistics under sampled signs: the number of samples that reach each step's threshold.
 
 Each block of samples has its own Philox stream for each data set, so that the counts depend on the seed alone (see
 `one_sum.monte_carlo`). Statistics are compared with thresholds as integers.
@@ -17,17 +17,17 @@ from ..lattice import Integers
 from ..one_sum.monte_carlo import SAMPLES_PER_BLOCK, blocks, heads, stream
 from .family import Family, SignedSums
 
-# Random signs at once, and entries of the largest table that turns sums into steps.
+# Random signs at once, and entries of the largest table that maps sums to steps.
 _BITS_AT_ONCE = 1 << 21
 _TABLE = 1 << 23
-# A distinct row costs about as much as this many single units; so many rows are drawn at once.
+# A distinct row costs about as much as _ITEMS_PER_GROUP single units; _GROUPS_AT_ONCE rows are drawn at once.
 _ITEMS_PER_GROUP, _GROUPS_AT_ONCE = 6, 256
-# Nanoseconds: for each sign, each product, and each test of a sample.
+# Nanoseconds for each sign, each product, and each test of a sample.
 _PER_SIGN, _PER_PRODUCT, _PER_TEST = 5.0, 0.5, 30.0
 
 
 def seconds(parts: Sequence[tuple[int, int, int]], samples: int) -> float:
-    """Predicted time of `exceedances` at the most; `parts` are tests, swapping units and columns of each data set."""
+    """Bound the time of `exceedances`; `parts` are the tests, swapping units and columns of each data set."""
     drawn = SAMPLES_PER_BLOCK * -(-samples // SAMPLES_PER_BLOCK)
     each = sum(
         units * (_PER_SIGN + _PER_PRODUCT * columns) + _PER_TEST * tests for tests, units, columns in parts
@@ -58,14 +58,14 @@ def exceedances(family: Family, samples: int, seed: int) -> Integers:
                     if part.second[k] >= 0:
                         column = column - sums[part.second[k]]
                     first[place[at + k]] = lookup(int(place[at + k]), column)
-            # Tests at a step and behind it, those of R_i: the earliest step that any of them reaches.
+            # The earliest step that any test of R_i, those at a step and behind it, reaches.
             earliest = np.minimum.accumulate(first[::-1], axis=0)[::-1][starts]
             counts += np.count_nonzero(earliest <= steps, axis=1)
     return counts
 
 
 class _Lookup:
-    """Sums to the first step whose threshold they reach; tests by their rank."""
+    """Maps sums to the first step whose threshold they reach; tests by their rank."""
 
     def __init__(self, family: Family, order: Integers) -> None:
         self.family, self.order = family, order
@@ -81,7 +81,7 @@ class _Lookup:
             ]
 
     def _from_zero(self, k: int) -> NDArray[np.int32]:
-        """The table from -1 on, which no absolute value is."""
+        """Return the table from -1 on, below any absolute value."""
         values = np.maximum(np.arange(int(self.low[k]) - 1, int(self.high[k]) + 1), 0)
         return self.family.first(k, values).astype(np.int32)
 
@@ -94,7 +94,7 @@ class _Lookup:
 
 
 class _Signs:
-    """The samples of one data set in one block, some after others."""
+    """The samples of one data set in one block, taken in turn."""
 
     def __init__(self, part: SignedSums, seed: int, block: int, number: int) -> None:
         self.part = part
@@ -111,7 +111,7 @@ class _Signs:
         self.taken = 0
 
     def sums(self, rows: int) -> Integers:
-        """Sums of the columns of `base` with random signs, shape (rows, B)."""
+        """Return sums of the columns of `base` with random signs, shape (rows, B)."""
         if self.sampled is not None:
             self.taken += rows
             return self.sampled[self.taken - rows : self.taken]
@@ -120,7 +120,7 @@ class _Signs:
         return self._signed(swaps.astype(self.kind) @ self.base)
 
     def _by_group(self, counts: Integers, seed: int, counter: int) -> Integers:
-        """A whole block: one binomial for all units with the same row."""
+        """Draw a whole block, with one binomial for all units with the same row."""
         kept: NDArray[Any] = np.zeros((SAMPLES_PER_BLOCK, self.base.shape[1]), dtype=self.kind)
         drawn = heads(counts, seed, counter)
         for start in range(0, len(counts), _GROUPS_AT_ONCE):
@@ -129,6 +129,6 @@ class _Signs:
         return self._signed(kept)
 
     def _signed(self, kept: NDArray[Any]) -> Integers:
-        """The sums where the units in `kept` have sign 1 and the others -1."""
+        """Return the sums where the units in `kept` have sign 1 and the others -1."""
         whole = np.rint(kept).astype(np.int64) if self.part.doubles else kept
         return np.asarray(2 * whole - self.total, dtype=np.int64)

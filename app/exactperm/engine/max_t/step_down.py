@@ -1,4 +1,4 @@
-"""Step-down max T over a family: exact for three tests or fewer, else bounds, and samples where the bounds are wide."""
+"""Step-down max T over a family: exact for up to three tests, else bounds, and samples where the bounds are wide."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ from .unions import LAWS_SECONDS, both, deepen, marginals, union
 
 Flags = NDArray[np.bool_]
 
-# Families of up to this many tests are exact where that fits the budget.
+# Up to this many tests, families are exact where that fits the budget.
 EXACT_TESTS = 3
-# What the laws of two tests may take: so many are looked at, so many seconds each, and in all.
+# Limits on the laws of two tests: their number, the seconds of each, and the seconds in total.
 _MOST_PAIRS, _PAIR_SECONDS, _PAIRS_SECONDS = 300, 0.1, 1.5
-# Tests times steps of families whose probabilities far out have a transform of their own.
+# Up to this many tests times steps, each small probability gets a transform.
 _DEEP_CALLS = 500
-# Of up to so many tests the laws of all pairs are taken; of more, those of a tree, and of some that are hardly correlated.
+# Up to _ALL_PAIRS tests, the laws of all pairs are used; beyond, those of a tree and of _SPREAD spread-out tests.
 _ALL_PAIRS, _SPREAD = 15, 8
-# In larger families this few laws would not help.
+# In larger families, so few laws would not help.
 _TIGHTENED = 1_000
 # Seconds of a pair's form, and of a transform.
 _PER_PAIR, _PER_CALL = 4e-3, 1e-3
-# Nanoseconds of a threshold: there is one of each test for each statistic.
+# Nanoseconds of a threshold, one for each test and statistic.
 _PER_THRESHOLD = 300.0
-# Nanoseconds of the law of a test alone, and for each unit.
+# Nanoseconds of the law of a single test, and for each unit.
 _PER_TEST, _PER_UNIT = 2e6, 2e3
 _BYTES_PER_THRESHOLD = 64
 
 
 @dataclass(frozen=True, slots=True)
 class MaxT:
-    """The adjusted p-values by step, from the largest statistic on; shape (g,) each.
+    """The adjusted p-values by step, from the largest statistic down; shape (g,) each.
 
     Attributes
     ----------
     p, low, high
-        Not decreasing; an exact value, or the best estimate inside its bounds.
+        Nondecreasing; exact values, or the best estimates inside their bounds.
     sampled
-        Whether the bounds hold with 99 % confidence; else they are certified.
+        Whether the bounds hold with 99 % confidence; otherwise they are certified.
     fractions
         The exact values, where all are known.
     """
@@ -63,7 +63,7 @@ class MaxT:
 
 
 def seconds(parts: Sequence[tuple[int, int, int]], samples: int) -> float:
-    """Predicted time of `step_down`, but for the methods of exact families, which have the budget's limits.
+    """Predict the time of `step_down`, without exact families, whose methods have the budget's limits.
 
     `parts` are tests, swapping units and columns (`SignedSums.base`) of each data set.
     """
@@ -79,7 +79,7 @@ def seconds(parts: Sequence[tuple[int, int, int]], samples: int) -> float:
 
 
 def held_bytes(parts: Sequence[tuple[int, int, int]]) -> int:
-    """Bytes of thresholds and probabilities of a family, and of its data; `parts` as for `seconds`."""
+    """Predict the bytes of a family's thresholds, probabilities and data; `parts` as for `seconds`."""
     tests = sum(count for count, _, _ in parts)
     return _BYTES_PER_THRESHOLD * tests * tests + sum(24 * units * columns for _, units, columns in parts)
 
@@ -92,13 +92,12 @@ def step_down(
     precision: float,
     samples: int,
     seed: int,
-    own: Reals | None = None,
+    raw_low: Reals | None = None,
 ) -> MaxT:
-    """The adjusted p-value of every step [Westfall & Young 1993, algorithm 2.8].
+    """Return the adjusted p-value of every step (Westfall & Young 1993, algorithm 2.8).
 
-    `own`, shape (m,), are certified lower bounds of the p-value of each test alone, where these are known better than
-    the marginal laws tell. Samples are drawn where bounds leave it open whether an adjusted p-value is at most `alpha`,
-    or are wider than `precision` of it.
+    `raw_low`, shape (m,), are certified lower bounds of the raw p-values, where they are better than the marginal laws.
+    Samples are drawn where bounds include `alpha` or are wider than `precision` of the p-value.
     """
     exact = _exactly(family, budget) if len(family) <= EXACT_TESTS else None
     if exact is not None:
@@ -109,8 +108,8 @@ def step_down(
     behind = family.step[None, :] >= np.arange(family.steps)[:, None]
     low, high = low * behind, high * behind
     bottom = low.max(axis=1)
-    if own is not None:
-        np.maximum.at(bottom, family.step, own)
+    if raw_low is not None:
+        np.maximum.at(bottom, family.step, raw_low)
     top = np.minimum(high.sum(axis=1) * (1.0 + len(family) * 2.0**-52), 1.0)
     np.minimum(bottom, top, out=bottom)
     steps = np.arange(family.steps) if len(family) <= _ALL_PAIRS else _open(bottom, top, alpha)
@@ -123,25 +122,25 @@ def step_down(
 
 
 def _open(low: Reals, high: Reals, alpha: Fraction) -> Integers:
-    """The steps whose running maximum may be on either side of alpha."""
+    """Return the steps whose running maximum may be on either side of alpha."""
     low, high = np.maximum.accumulate(low), np.maximum.accumulate(high)
     ends = zip(low.tolist(), high.tolist(), strict=True)
     return np.array([step for step, (a, b) in enumerate(ends) if a <= alpha < b], dtype=np.int64)
 
 
 def _exactly(family: Family, budget: Budget) -> MaxT | None:
-    found = []
+    unions = []
     for step in range(family.steps):
         tests = np.flatnonzero(family.step >= step).tolist()
         value = union(family, step, tests, budget)
         if value is None:
             return None
-        found.append(value)
-    low = np.maximum.accumulate([value.low for value in found])
-    high = np.maximum.accumulate([value.high for value in found])
-    fractions = [value.fraction for value in found if value.fraction is not None]
+        unions.append(value)
+    low = np.maximum.accumulate([value.low for value in unions])
+    high = np.maximum.accumulate([value.high for value in unions])
+    fractions = [value.fraction for value in unions if value.fraction is not None]
     sampled = np.zeros(family.steps, bool)
-    if len(fractions) < len(found):
+    if len(fractions) < len(unions):
         return MaxT(np.maximum(0.5 * (low + high), SMALLEST).clip(low, high), low, high, sampled)
     for step in range(1, len(fractions)):
         fractions[step] = max(fractions[step], fractions[step - 1])
@@ -150,7 +149,7 @@ def _exactly(family: Family, budget: Budget) -> MaxT | None:
 
 
 def _tighten(family: Family, low: Reals, high: Reals, bottom: Reals, top: Reals, steps: Integers) -> None:
-    """Move the bounds of the union at some steps closer by the laws of some pairs of tests."""
+    """Tighten the bounds of the union at some steps by the laws of some pairs of tests."""
     groups, candidates = _candidates(family)
     edges, lows, highs = _laws(family, high, candidates)
     if not len(edges):
@@ -173,7 +172,7 @@ def _tighten(family: Family, low: Reals, high: Reals, bottom: Reals, top: Reals,
 
 
 def _hardly_joint(single: Reals, joint: Reals) -> Integers:
-    """Tests in turn that add more than they share with those before: any will do, these give a large bound."""
+    """Choose tests in turn that add more than they share with those before; any are valid, these give a large bound."""
     if not len(single):
         return np.zeros(0, dtype=np.int64)
     chosen = [int(single.argmax())]
@@ -189,14 +188,14 @@ def _hardly_joint(single: Reals, joint: Reals) -> Integers:
 def _laws(
     family: Family, high: Reals, candidates: Sequence[tuple[int, int]]
 ) -> tuple[Integers, Reals, Reals]:
-    """The pairs of tests whose laws are taken, shape (E, 2), and bounds of P(both) at every step, shape (E, g)."""
+    """Return the pairs of tests whose laws are used, shape (E, 2), and bounds of P(both) at every step, (E, g)."""
     edges: list[tuple[int, int]] = []
     lows, highs = [], []
     left = _PAIRS_SECONDS
     for j, k in candidates[:_MOST_PAIRS]:
-        found = both(family, j, k, min(left, _PAIR_SECONDS))
-        if found is not None:
-            seconds, (low, top) = found
+        law = both(family, j, k, min(left, _PAIR_SECONDS))
+        if law is not None:
+            seconds, (low, top) = law
             left -= seconds
             edges.append((j, k))
             lows.append(low)
@@ -205,9 +204,9 @@ def _laws(
 
 
 def _candidates(family: Family) -> tuple[list[Integers], list[tuple[int, int]]]:
-    """Groups of tests for lower bounds, and pairs (j, k), j < k, whose laws are of use: the most useful first.
+    """Return groups of tests for lower bounds, and pairs (j, k), j < k, with useful laws, the most useful first.
 
-    Of a data set with few tests all; of others a group that is hardly correlated, and the heaviest tree by correlation.
+    A data set with few tests has all pairs; others have a weakly correlated group and the heaviest tree.
     """
     groups, chosen = [], dict[tuple[int, int], None]()
     for start, part in family.places:
@@ -229,9 +228,9 @@ def _candidates(family: Family) -> tuple[list[Integers], list[tuple[int, int]]]:
 
 
 def _tree(related: Reals) -> list[tuple[int, int]]:
-    """The spanning tree with the largest correlations, which are not negative."""
+    """Return the spanning tree with the largest correlations, which are not negative."""
     edges = np.column_stack(np.triu_indices(len(related), 1))
-    weights = related[edges[:, 0], edges[:, 1]] + 1e-9  # edges of no weight are left out of a forest
+    weights = related[edges[:, 0], edges[:, 1]] + 1e-9  # a forest omits edges without weight
     return [(int(edges[at, 0]), int(edges[at, 1])) for at in heaviest_forest(len(related), edges, weights)]
 
 
@@ -246,10 +245,10 @@ def _apart(related: Reals) -> list[int]:
 
 
 def _sampled(family: Family, bottom: Reals, top: Reals, samples: int, seed: int) -> MaxT:
-    """Estimates (1 + b) / (1 + samples), and Clopper & Pearson's intervals cut by the certified bounds.
+    """Estimate (1 + b) / (1 + samples), with Clopper & Pearson's intervals cut by the certified bounds.
 
-    The largest of several upper ends covers the largest probability as often as its own does. Of lower ends it would
-    not: they are those of the step itself, or of a later one where that is lower.
+    The largest of several upper ends covers the largest probability as often as its own end does. Lower ends would
+    not: a step has its lower end, or that of a later step if lower.
     """
     b = sampling.exceedances(family, samples, seed)
     half = 0.5 * (1.0 - CONFIDENCE)
@@ -268,17 +267,16 @@ def _sampled(family: Family, bottom: Reals, top: Reals, samples: int, seed: int)
     return MaxT(np.maximum(estimate, SMALLEST), low, high, sampled)
 
 
-# Bounds of the probability of a union from the probabilities of its events, one by one and two by two.
-#
-# `a` and `b` are events, p_a their probabilities, p_ab those of both. Upper: Hunter 1976, *Journal of Applied Probability*
-# 13:597-603, and Worsley 1982, *Biometrika* 69:297-302: the sum of p_a less that of p_ab over the edges of any forest.
-# Lower: Dawson & Sankoff 1967, *Proceedings of the AMS* 18:504-507.
+# Bounds of the probability of a union from the probabilities of its events and of pairs of events. Of events a and b,
+# p_a is the probability of a and p_ab that of both. Upper: Hunter 1976, *Journal of Applied Probability* 13:597-603,
+# and Worsley 1982, *Biometrika* 69:297-302: the sum of p_a less that of p_ab over the edges of any forest. Lower:
+# Dawson & Sankoff 1967, *Proceedings of the AMS* 18:504-507.
 
 
 def hunter_worsley(single: Reals, edges: Integers, joint: Reals) -> float:
-    """An upper bound; `single` (m,) at least p_a, `edges` (E, 2) and `joint` (E,) at most p_ab.
+    """Return an upper bound, with `single` (m,) at least p_a, `edges` (E, 2), and `joint` (E,) at most p_ab.
 
-    The heaviest spanning forest of the edges that are given: any forest bounds the union.
+    It uses the heaviest spanning forest of the edges; any forest bounds the union.
     """
     total = math.fsum(single.tolist())
     forest = heaviest_forest(len(single), edges, joint)
@@ -287,9 +285,9 @@ def hunter_worsley(single: Reals, edges: Integers, joint: Reals) -> float:
 
 
 def dawson_sankoff(single: Reals, joint: Reals) -> float:
-    """A lower bound; `single` (m,) at most p_a, `joint` (m, m) at least p_ab, its diagonal unused.
+    """Return a lower bound, with `single` (m,) at most p_a, and `joint` (m, m) at least p_ab, its diagonal unused.
 
-    2 S_1 / (h + 1) - 2 S_2 / (h (h + 1)) for every h = 1, 2, ...; the best is h = 1 + floor(2 S_2 / S_1).
+    2 S_1 / (h + 1) - 2 S_2 / (h (h + 1)) is a bound for every h = 1, 2, ...; the best is h = 1 + floor(2 S_2 / S_1).
     """
     first = math.fsum(single.tolist())
     second = math.fsum(joint[np.triu_indices(len(single), 1)].tolist())
@@ -300,13 +298,12 @@ def dawson_sankoff(single: Reals, joint: Reals) -> float:
     return max(bound - 16.0 * UNIT_ROUNDOFF * (first + second), 0.0)
 
 
-# The heaviest spanning forest of a graph.
-#
-# Kruskal 1956, *Proceedings of the AMS* 7:48-50. SciPy has it in `scipy.sparse`, which the image does without: 14 MB.
+# The heaviest spanning forest of a graph (Kruskal 1956, *Proceedings of the AMS* 7:48-50). SciPy's is in
+# `scipy.sparse`, whose 14 MB the image omits.
 
 
 def heaviest_forest(nodes: int, edges: Integers, weights: Reals) -> list[int]:
-    """The indices of its edges, heaviest first; `edges` (E, 2), `weights` (E,). Edges of no positive weight are left out."""
+    """Return the forest's edges, heaviest first, as indices of `edges` (E, 2); `weights` (E,) <= 0 are omitted."""
     parent = list(range(nodes))
 
     def root(node: int) -> int:
@@ -318,8 +315,8 @@ def heaviest_forest(nodes: int, edges: Integers, weights: Reals) -> list[int]:
     order = np.argsort(-weights, kind="stable")
     order = order[weights[order] > 0.0]
     forest: list[int] = []
-    for edge, (one, other) in zip(order.tolist(), edges[order].tolist(), strict=True):
-        a, b = root(one), root(other)
+    for edge, (first, second) in zip(order.tolist(), edges[order].tolist(), strict=True):
+        a, b = root(first), root(second)
         if a != b:
             parent[a] = b
             forest.append(edge)

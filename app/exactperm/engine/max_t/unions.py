@@ -1,4 +1,4 @@
-"""Two and three tests at once: the law of their sums on the lattice that these span."""
+"""Unions of tests: marginal probabilities, and the law of two or three sums on the lattice that they span."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from ..plan import Budget, Cost
 from ..probability import SMALLEST, UNIT_ROUNDOFF, Probability, region
 from .family import Family, SignedSums
 
-# The probability of each test alone at every step: P(T_k >= t_i), with bounds.
+# The marginal probabilities P(T_k >= t_i) of each test at every step, with bounds.
 
 
-# A law that takes more cells is not made, nor those behind it once all have taken so many seconds.
+# Limits on marginal laws: the cells of each, and their total seconds.
 _MOST_MARGINAL_CELLS, LAWS_SECONDS = 1 << 22, 4.0
-# Probabilities below this have few certified digits; of those far below others of their step none are needed.
+# Probabilities below _DEEP have few certified digits, and need none if below _NOTHING of the largest of their step.
 _DEEP, _NOTHING = 1e-6, 1e-6
-# What an exponential function of a rounded statistic is off by, generously.
+# A generous error bound for the exponential of a rounded statistic.
 _EXPONENT = 1e-9
 
 
 def marginals(family: Family) -> tuple[Reals, Reals]:
-    """Certified bounds, shape (g, m) each: absolute errors far below 1e-8, relative ones on sums of equal weights.
+    """Return certified bounds, shape (g, m) each, with absolute errors far below 1e-8, relative ones for equal weights.
 
-    Sums whose law takes too many cells, or too long, have Hoeffding's bound alone.
+    Sums whose law takes too many cells, or too long, have only Hoeffding's bound.
     """
     ceiling = _hoeffding(family)
     low, high = np.zeros_like(ceiling), np.ones_like(ceiling)
@@ -58,9 +58,9 @@ def marginals(family: Family) -> tuple[Reals, Reals]:
                 price = _seconds(line)
                 known[key] = _doubled(family, *_tails(form, line, cuts)) if price <= left else None
                 left -= price if price <= left else 0.0
-            found = known[key]
-            if found is not None:
-                low[:, k], high[:, k] = found
+            bounds = known[key]
+            if bounds is not None:
+                low[:, k], high[:, k] = bounds
     certain = family.thresholds <= 0
     if family.two_sided:
         low[certain] = high[certain] = 1.0
@@ -68,26 +68,26 @@ def marginals(family: Family) -> tuple[Reals, Reals]:
 
 
 def _cuts(form: CanonicalForm, least: Integers) -> Integers:
-    """S >= least iff T >= these."""
+    """Return cuts with T >= cut iff S >= least."""
     return -((form.offset - least) // form.step)
 
 
 def _seconds(line: JointForm) -> float:
-    """Predicted time of a law, infinite beyond what is allowed."""
+    """Predict the seconds of a law, infinite if it has too many cells."""
     if box_of(line).cells > _MOST_MARGINAL_CELLS:
         return math.inf
     return 1e-9 * (spectrum_nanoseconds(line) + law_nanoseconds(line, 0.0))
 
 
 def _doubled(family: Family, low: Reals, high: Reals) -> tuple[Reals, Reals]:
-    """Both tails of a symmetric sum, where the test has two."""
+    """Double the tail of a symmetric sum where the test has two."""
     if not family.two_sided:
         return low, np.minimum(high, 1.0)
     return np.minimum(2.0 * low, 1.0), np.minimum(2.0 * high, 1.0)
 
 
 def _binomial(family: Family, tests: list[int]) -> tuple[Reals, Reals]:
-    """Sums of equal weights: binomial tails, right however small."""
+    """Bound sums of equal weights by binomial tails, to a small relative error."""
     flips = np.array([family.forms[k].nonzero for k in tests], dtype=np.int64)
     cuts = np.column_stack([_cuts(family.forms[k], family.thresholds[:, k]) for k in tests])
     flips = np.broadcast_to(flips, cuts.shape)
@@ -102,12 +102,12 @@ def _binomial(family: Family, tests: list[int]) -> tuple[Reals, Reals]:
 
 
 def _tails(form: CanonicalForm, line: JointForm, cuts: Integers) -> tuple[Reals, Reals]:
-    """Bounds of P(T >= cut) from the law on a window; shape (g,)."""
+    """Return bounds of P(T >= cut) from the law on a window; shape (g,)."""
     box = box_of(line)
     masses, error = law_on(line, box)
     tails = np.append(np.cumsum(masses[::-1])[::-1], 0.0)
     at = np.clip(cuts - int(box.low[0]), 0, len(masses))
-    # What lies outside is missed at most once, and aliases into the window at most once.
+    # Mass outside is missed at most once, and aliases into the window at most once.
     slack = error + 2.0 * box.outside
     values = tails[at]
     rounding = 2.0 * len(masses) * UNIT_ROUNDOFF * (np.abs(values) + 2.0 * slack)
@@ -131,47 +131,47 @@ def deepen(family: Family, low: Reals, high: Reals) -> None:
         if not tail.intervals:
             low[i, k] = high[i, k] = 0.0
             continue
-        found = fft.probability(form, tail)
-        error = found.relative_error_bound + UNIT_ROUNDOFF * (8.0 + 2.0 * abs(found.log_p))
+        probability = fft.probability(form, tail)
+        error = probability.relative_error_bound + UNIT_ROUNDOFF * (8.0 + 2.0 * abs(probability.log_p))
         if error < 1e-6:
             # Below the normal numbers a double is rounded by the smallest one.
-            low[i, k] = max(low[i, k], found.p * (1.0 - error) - SMALLEST)
-            high[i, k] = min(high[i, k], found.p * (1.0 + error) + SMALLEST)
+            low[i, k] = max(low[i, k], probability.p * (1.0 - error) - SMALLEST)
+            high[i, k] = min(high[i, k], probability.p * (1.0 + error) + SMALLEST)
 
 
 def _cells(form: CanonicalForm) -> float:
-    """About how many cells the law of a sum takes."""
+    """Estimate the number of cells of the law of a sum."""
     return min(20.0 * math.sqrt(form.variance), float(form.range))
 
 
 def _hoeffding(family: Family) -> Reals:
-    """P(S >= c) <= exp(-c**2 / (2 D)) for c > 0 (Hoeffding 1963, theorem 2); twice that for both tails. Shape (g, m)."""
+    """Bound P(S >= c), c > 0, by exp(-c**2 / (2 D)) (Hoeffding 1963, theorem 2), twice for two tails; (g, m)."""
     squares = np.array([float(max(square, 1)) for square in family.squares])
     cuts = np.maximum(family.thresholds, 0).astype(np.float64)
     bound = np.exp(-0.5 * cuts * cuts / squares * (1.0 - _EXPONENT)) * (1.0 + _EXPONENT)
     return np.asarray(np.minimum(np.maximum(bound, SMALLEST) * (2.0 if family.two_sided else 1.0), 1.0))
 
 
-# Two and three tests at once: the law of their sums on the lattice that these span
+# Two or three tests at once
 
 
-# An exact fraction is made where it takes no longer than this.
+# The longest time of an exact fraction.
 _FRACTION_SECONDS = 0.2
-# The law of two sums on more cells is not made.
+# The largest number of cells of the law of two sums.
 _MOST_CELLS = 1 << 20
-# A method that takes longer for one step is not used: bounds and samples replace it.
+# A method that takes longer for a step is replaced by bounds and samples.
 _EXACT_SECONDS = 3.0
-# Bits of coefficients for the exact fraction of one sum.
+# The largest number of bits of coefficients for the exact fraction of one sum.
 _FRACTION_BITS = 2_000_000
-# Nanoseconds of deciding whether a state is extreme, for each sum.
+# Nanoseconds, per sum, of deciding whether a state is extreme.
 _WORK = 15.0
-# An exact answer has a relative error of at most this.
+# The largest relative error of an exact answer.
 _PROVEN = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Exactly:
-    """A probability: its bounds, and the fraction that it is, where that is known."""
+    """Bounds of a probability, and its exact fraction where known."""
 
     low: float
     high: float
@@ -183,28 +183,28 @@ ALWAYS = Exactly(1.0, 1.0, Fraction(1))
 
 
 def union(family: Family, step: int, tests: Sequence[int], budget: Budget) -> Exactly | None:
-    """P(T_k >= t_i for some of the tests), i = `step`; None where it would be over the budget, or nothing is proven."""
+    """Return P(T_k >= t_i for some of the tests), i = `step`; None if over the budget, or if nothing is proven."""
     thresholds = family.thresholds[step].tolist()
     parts: list[Exactly] = []
     for start, part in family.places:
-        own = [k - start for k in tests if start <= k < start + len(part)]
-        if own:
-            least = [thresholds[start + k] for k in own]
-            found = _of_part(part, own, least, two_sided=family.two_sided, budget=budget)
-            if found is None:
+        chosen = [k - start for k in tests if start <= k < start + len(part)]
+        if chosen:
+            least = [thresholds[start + k] for k in chosen]
+            solved = _of_part(part, chosen, least, two_sided=family.two_sided, budget=budget)
+            if solved is None:
                 return None
-            parts.append(found)
+            parts.append(solved)
     return _independent(parts)
 
 
 def _independent(parts: Sequence[Exactly]) -> Exactly:
-    """The probability that some of several independent events happens."""
+    """Return the probability that at least one of several independent events happens."""
     if len(parts) == 1:
         return parts[0]
     fractions = [part.fraction for part in parts if part.fraction is not None]
     fraction = None
     if len(fractions) == len(parts):
-        fraction = 1 - math.prod((1 - own for own in fractions), start=Fraction(1))
+        fraction = 1 - math.prod((1 - chance for chance in fractions), start=Fraction(1))
         return _fraction(fraction)
     low = high = 0.0
     for part in parts:
@@ -234,22 +234,22 @@ def _of_part(
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """States in which some of the sums is at least its threshold, or its absolute value is."""
+    """The states in which some sum, or its absolute value, is at least its threshold."""
 
     least: tuple[int, ...]
     two_sided: bool
 
     def __call__(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
-        """Of the sums, which broadcast against each other."""
-        found = np.zeros(1, dtype=bool)
+        """Return the mask of these states, for sums that broadcast against each other."""
+        mask = np.zeros(1, dtype=bool)
         for total, c in zip(sums, self.least, strict=True):
-            found = found | ((np.abs(total) if self.two_sided else total) >= c)
-        return found
+            mask = mask | ((np.abs(total) if self.two_sided else total) >= c)
+        return mask
 
     def tiles(
         self, low: Sequence[Reals], high: Sequence[Reals]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Where all states of a box are, and where none is; the sums lie between `low` and `high`, shape (M,) each."""
+        """Return where all states of a box are, and where none is, for sums between `low` and `high`, (M,) each."""
         every, some = np.zeros(len(low[0]), dtype=bool), np.zeros(len(low[0]), dtype=bool)
         for bottom, top, c in zip(low, high, self.least, strict=True):
             every |= bottom >= c
@@ -261,20 +261,20 @@ class Reached:
 
 
 def exact_seconds(family: Family, budget: Budget) -> float:
-    """Predicted time of `union` of all tests, at every step."""
+    """Predict the time of `union` of all tests at every step."""
     total = 0.0
     for part in family.parts:
         moving = [k for k in range(len(part)) if part.squares[k]]
         if len(moving) > 1:
             stay = np.column_stack([part.effects(k) for k in moving])
             form = joint_form(stay, -stay)
-            # A method that proves nothing is followed by the next one.
+            # A method that proves nothing is followed by the next.
             total += sum(cost.seconds for cost in _plans(form, budget))
     return family.steps * total
 
 
 def _plans(form: JointForm, budget: Budget) -> list[Cost]:
-    """The methods to try, cheapest first."""
+    """Return the methods to try, cheapest first."""
     return [
         cost
         for cost in costs(form, 1, _WORK * len(form.origin))
@@ -293,19 +293,19 @@ def _solved(form: JointForm, extreme: Reached, budget: Budget) -> Exactly | None
     for cost in plans:
         observed = bool(np.all(extreme(list(form.states(form.observed[None, :]).T))))
         if cost.method == "grid":
-            found = grid.probability(form, extreme, extreme.tiles)
+            probability = grid.probability(form, extreme, extreme.tiles)
         elif cost.method == "dp" or observed:
-            found = methods.exactly(cost.method, form, extreme)
+            probability = methods.exactly(cost.method, form, extreme)
         else:
             continue
-        certified = _certified(found)
+        certified = _certified(probability)
         if certified is not None:
             return certified
     return None
 
 
 def _passes(form: JointForm, method: str) -> float:
-    """How many times the price of the method its integers take."""
+    """Return the cost of the method in integers as a multiple of its cost."""
     return 3.0 * dp.passes(form) if method == "dp" else 1.0
 
 
@@ -321,21 +321,21 @@ def _alone(part: SignedSums, k: int, least: int, *, two_sided: bool, budget: Bud
     return _certified(fft.probability(form, tail))
 
 
-def _certified(found: Probability) -> Exactly | None:
-    """Bounds from a certificate; None where it proves too little."""
-    if found.fraction is not None:
-        numerator, log2_denominator = found.fraction
+def _certified(probability: Probability) -> Exactly | None:
+    """Return bounds from a certificate; None where it proves too little."""
+    if probability.fraction is not None:
+        numerator, log2_denominator = probability.fraction
         return _fraction(Fraction(numerator, 1 << log2_denominator))
-    if not found.relative_error_bound <= _PROVEN:
-        return NEVER if found.log_p == -math.inf and found.relative_error_bound == 0.0 else None
-    # The exponential of a logarithm: off by as many roundings as the logarithm has units.
-    error = found.relative_error_bound + UNIT_ROUNDOFF * (8.0 + 2.0 * abs(found.log_p))
-    low, high = found.p * (1.0 - error), found.p * (1.0 + error)
+    if not probability.relative_error_bound <= _PROVEN:
+        return NEVER if probability.log_p == -math.inf and probability.relative_error_bound == 0.0 else None
+    # The exponential of a logarithm has as many roundings as the logarithm has units.
+    error = probability.relative_error_bound + UNIT_ROUNDOFF * (8.0 + 2.0 * abs(probability.log_p))
+    low, high = probability.p * (1.0 - error), probability.p * (1.0 + error)
     return Exactly(math.nextafter(low, 0.0), min(math.nextafter(high, math.inf), 1.0))
 
 
 def _fraction(value: Fraction) -> Exactly:
-    """The doubles next to a fraction."""
+    """Bound a fraction by the doubles next to it."""
     nearest = float(value)
     rounded = Fraction(nearest)
     low = nearest if rounded <= value else math.nextafter(nearest, 0.0)
@@ -344,10 +344,10 @@ def _fraction(value: Fraction) -> Exactly:
 
 
 def both(family: Family, j: int, k: int, allowed: float) -> tuple[float, tuple[Reals, Reals]] | None:
-    """Certified bounds of P(T_j >= t_i and T_k >= t_i) at every step, shape (g,) each, and the predicted seconds of them.
+    """Return the predicted seconds and certified bounds of P(T_j >= t_i and T_k >= t_i) at every step, shape (g,) each.
 
     None where that takes more seconds than `allowed`. The absolute error is that of a Fourier transform, far below
-    1e-8. The two tests are of one data set.
+    1e-8. Both tests must be of one data set.
     """
     start, sums = list(family.places)[int(family.part_of[j])]
     stay = np.column_stack([sums.effects(j - start), sums.effects(k - start)])
@@ -366,9 +366,9 @@ def both(family: Family, j: int, k: int, allowed: float) -> tuple[float, tuple[R
     joined = np.maximum(first, second).reshape(-1)
     held = np.bincount(joined, weights=masses.reshape(-1), minlength=family.steps + 1)[: family.steps]
     values = np.cumsum(held)
-    # What lies outside is missed at most once, and aliases into the box at most once.
+    # Mass outside is missed at most once, and aliases into the box at most once.
     slack = error + 2.0 * box.outside
-    # Sums of at most this many numbers, of a law and its errors.
+    # The rounding of sums of at most this many numbers, of a law and its errors.
     rounding = (masses.size + family.steps) * UNIT_ROUNDOFF * (np.abs(values) + 2.0 * slack)
     low = np.maximum(values - slack - rounding, 0.0)
     return seconds, (low, np.minimum(values + slack + rounding, 1.0))

@@ -1,19 +1,19 @@
-"""Power of the exact paired test of right or wrong (McNemar's), before any item is seen.
+"""Power of the exact paired test of right or wrong (McNemar's), before seeing any item.
 
-An item is right for U alone with probability p10, for V alone with p01, and otherwise carries no evidence. Of n items K
-~ Bin(n, psi) are discordant, psi = p10 + p01, and given K = k the wins of U are B ~ Bin(k, theta), theta = p10 / psi.
-The test rejects where B <= c_k or B >= k - c_k, c_k the largest c with 2 P(Bin(k, 1/2) <= c) <= alpha (one-sided: one
-of both, without the factor), so that
+U alone is right on an item with probability p10, V alone with p01; other items carry no evidence. Of n items K ~ Bin(n,
+psi) are discordant, psi = p10 + p01, and given K = k the wins of U are B ~ Bin(k, theta), theta = p10 / psi. The test
+rejects where B <= c_k or B >= k - c_k, c_k the largest c with 2 P(Bin(k, 1/2) <= c) <= alpha (one-sided: one of both,
+without the factor), so that
 
     power(n) = sum_k Bin(k; n, psi) g(k),   g(k) = P(B <= c_k) + P(B >= k - c_k)
 
 (Connor 1987, *Biometrics* 43:207-211; Lachin 1992, *Statistics in Medicine* 11:1239-1251: the exact unconditional
 power). With theta = 1/2 the same sum is the true level of the test.
 
-Power is a saw-tooth in n, as c_k are integers. Two monotone envelopes bound where it can cross: the randomised test of
-level a is uniformly most powerful unbiased (Lehmann & Romano 2005, section 4.4 to 4.7), and more items cannot hurt it, as
-one of them may be ignored; so its power R_a(n) grows with n. The test itself is, given k, the randomised test of its own
-level a_k <= alpha: R_a(n) - P(K < m) <= power(n) <= R_alpha(n) for a = min a_k over k >= m.
+Power is a saw-tooth in n, as the c_k are integers. Two monotone envelopes bound where it can cross a level: the
+randomised test of level a is uniformly most powerful unbiased (Lehmann & Romano 2005, section 4.4 to 4.7), and more
+items cannot hurt it, as it may ignore one; so its power R_a(n) grows with n. Given k, the exact test is the randomised
+test of its level a_k <= alpha: R_a(n) - P(K < m) <= power(n) <= R_alpha(n) for a = min a_k over k >= m.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ from ..probability import Alternative
 from ..root import root
 from ..tilting import bernstein_reach
 
-# Mass of K that is left out of a sum, on either side, and what its doubles may be off by.
+# Mass of K omitted from a sum on either side, and the error of its doubles.
 _OUTSIDE = 1e-15
 ROUNDING = 1e-11
 # Levels nearer to alpha than this are compared in integers.
 _NEAR = 1e-9
 # Levels below this are too far out for the normal approximation.
 _FAR_OUT = 1e-6
-# Levels of so few discordant items are computed one by one, of four times as many as are asked for, up to so many.
+# Levels are computed for at least _COMPUTED discordant items, and for four times the requested number up to this.
 _COMPUTED = 4_096
 _MOST_COMPUTED = 65_536
 
 
 def critical_counts(flips: Integers, level: float) -> Integers:
-    """The largest c with P(Bin(k, 1/2) <= c) <= `level`, -1 where there is none; shape (M,) of k to shape (M,).
+    """Return the largest c with P(Bin(k, 1/2) <= c) <= `level` < 1/2, -1 where there is none; shape (M,) of k to (M,).
 
-    Compared exactly: 1/16 meets a level of 0.0625. `level` is below 1/2.
+    Comparisons are exact: 1/16 meets a level of 0.0625.
     """
     flips = np.asarray(flips, dtype=np.int64)
-    # The normal approximation is off by a few at the most; what moves is tried again.
+    # The normal approximation is off by a few at most; counts that move are tried again.
     near = 0.5 * (flips + float(special.ndtri(level)) * np.sqrt(flips) - 1.0)
     counts = np.clip(np.floor(near).astype(np.int64), -1, flips)
     if level < _FAR_OUT:
@@ -68,7 +68,7 @@ def critical_counts(flips: Integers, level: float) -> Integers:
 
 
 def _bisected(flips: Integers, level: float) -> Integers:
-    """The same by bisection, right but for what doubles do not tell: so far out the normal approximation is off by any number."""
+    """Bisect in doubles, because the normal approximation fails so far out."""
     low, high = np.full(len(flips), -1, dtype=np.int64), flips // 2 + 1
     while (high - low).max(initial=0) > 1:
         middle = (low + high) // 2
@@ -78,7 +78,7 @@ def _bisected(flips: Integers, level: float) -> Integers:
 
 
 def _above(counts: Integers, flips: Integers, level: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Whether P(Bin(k, 1/2) <= c) > level, exactly."""
+    """Return whether P(Bin(k, 1/2) <= c) > level, exactly."""
     tails = lower_tail(counts, flips, 0.5)
     above = tails > level
     for at in np.flatnonzero(np.abs(tails - level) <= _NEAR * level).tolist():
@@ -88,7 +88,7 @@ def _above(counts: Integers, flips: Integers, level: float) -> np.ndarray[tuple[
 
 
 def lower_tail(counts: Integers, flips: Integers, chance: float) -> Reals:
-    """P(Bin(k, chance) <= c), also for c < 0 and c >= k."""
+    """Return P(Bin(k, chance) <= c), also for c < 0 and c >= k."""
     inside = np.clip(counts, 0, np.maximum(flips - 1, 0))
     tails = np.asarray(special.bdtr(inside.astype(np.float64), flips, chance), dtype=np.float64)
     return np.where(counts < 0, 0.0, np.where(counts >= flips, 1.0, tails))
@@ -96,9 +96,9 @@ def lower_tail(counts: Integers, flips: Integers, chance: float) -> Reals:
 
 @dataclass(frozen=True, eq=False)
 class PairedBinary:
-    """A design: the probabilities that only U, or only V, is right on an item; the level, and the side that is tested.
+    """A design: the probabilities that only U, or only V, is right on an item, the level, and the alternative.
 
-    Raises ValueError for chances that are none, for psi = 0 or more than 1, and for a level outside (0, 1/2].
+    Raises ValueError for negative probabilities, for psi = 0 or psi > 1, and for a level outside (0, 1/2].
     """
 
     p10: float
@@ -121,7 +121,7 @@ class PairedBinary:
 
     @cached_property
     def theta(self) -> float:
-        """The probability that it is U."""
+        """The probability that this system is U."""
         return min(self.p10 / self.discordant, 1.0)
 
     @property
@@ -133,19 +133,19 @@ class PairedBinary:
         return self.alpha / self._tails
 
     def power(self, items: int) -> float:
-        """The probability that the test of `items` items rejects; doubles, right to about 1e-11."""
+        """Return the probability that the test of `items` items rejects, to about 1e-11."""
         return self._expected(items, self.theta, self._tail_level, randomised=False)
 
     def level(self, items: int) -> float:
-        """The probability that it rejects where the systems are equally good: at most alpha."""
+        """Return the probability, at most alpha, that the test rejects equally good systems."""
         return self._expected(items, 0.5, self._tail_level, randomised=False)
 
     def randomised_power(self, items: int, level: float) -> float:
-        """R_level(items), the power of the randomised test, which grows with the items."""
+        """Return R_level(items), the power of the randomised test, which grows with the items."""
         return self._expected(items, self.theta, level / self._tails, randomised=True)
 
     def least_level_from(self, flips: int) -> float:
-        """A level that the test has whenever `flips` or more items are discordant: a lower bound of all a_k, k >= flips."""
+        """Return a lower bound on all a_k, k >= `flips`, the levels of the test given k discordant items."""
         size = max(_COMPUTED, 1 << (4 * flips).bit_length())
         if size > _MOST_COMPUTED:
             return self._tail_level * (1.0 - _shortfall(flips, self._tail_level)) * self._tails
@@ -154,29 +154,29 @@ class PairedBinary:
         return float(self._levels[size][flips])
 
     def _least_levels(self, size: int) -> Reals:
-        """`least_level_from` of 0, ..., size - 1."""
+        """Compute `least_level_from` of 0, ..., size - 1."""
         flips = np.arange(size, dtype=np.int64)
         tails = lower_tail(critical_counts(flips, self._tail_level), flips, 0.5) * (1.0 - _NEAR)
         tails[-1] = min(tails[-1], self._tail_level * (1.0 - _shortfall(size, self._tail_level)))
         return np.maximum(np.minimum.accumulate(tails[::-1])[::-1], 0.0) * self._tails
 
     def critical_wins(self, items: int) -> int | None:
-        """The least |wins - losses| that is significant with as many discordant items as are expected; None without any."""
+        """Return the least significant |wins - losses| at the expected number of discordant items; None without one."""
         flips = round(items * self.discordant)
         count = int(critical_counts(np.array([flips]), self._tail_level)[0])
         return None if count < 0 else flips - 2 * count
 
     def fewest_discordant(self, items: int) -> int:
-        """m with P(K < m) below 1e-15."""
+        """Return m with P(K < m) below 1e-15."""
         return binomial_masses(items, self.discordant)[0]
 
     def _expected(self, items: int, chance: float, tail_level: float, *, randomised: bool) -> float:
         first, masses = binomial_masses(items, self.discordant)
-        given = self._kernel_values(first, first + len(masses), (chance, tail_level, randomised))
-        return min(math.fsum((masses * given).tolist()), 1.0)
+        powers = self._kernel_values(first, first + len(masses), (chance, tail_level, randomised))
+        return min(math.fsum((masses * powers).tolist()), 1.0)
 
     def _kernel_values(self, first: int, end: int, key: tuple[float, float, bool]) -> Reals:
-        """g(first), ..., g(end - 1). What was computed is kept, with room around it, as neighbours are asked for next."""
+        """Return g(first), ..., g(end - 1), caching neighbours as well, which the next call needs."""
         known = self._known.get(key)
         if known is None or not known[0] <= first <= end <= known[0] + len(known[1]):
             room = 0 if known is None else end - first
@@ -185,21 +185,21 @@ class PairedBinary:
         return known[1][first - known[0] : end - known[0]]
 
     def _conditional(self, first: int, end: int, chance: float, tail_level: float, randomised: bool) -> Reals:
-        """The power given that k items are discordant, first <= k < end."""
+        """Return the power given k discordant items, first <= k < end."""
         flips = np.arange(first, end, dtype=np.int64)
         counts = critical_counts(flips, tail_level)
-        given = np.zeros(len(flips))
+        powers = np.zeros(len(flips))
         for alternative, wins in (("greater", 1.0 - chance), ("less", chance)):
             # P(B >= k - c) is P(k - B <= c), and k - B ~ Bin(k, 1 - theta).
             if self.alternative in {alternative, "two-sided"}:
-                given += lower_tail(counts, flips, wins)
+                powers += lower_tail(counts, flips, wins)
                 if randomised:
-                    given += _tossed(counts, flips, tail_level, wins)
-        return np.minimum(given, 1.0)
+                    powers += _tossed(counts, flips, tail_level, wins)
+        return np.minimum(powers, 1.0)
 
 
 def binomial_masses(items: int, chance: float) -> tuple[int, Reals]:
-    """Bin(items, chance) on a window that holds all but 1e-15 on either side: the first value, and the probabilities from there on."""
+    """Return the first value and the probabilities of Bin(items, chance) on a window of all but 1e-15 per side."""
     if chance >= 1.0 or items == 0:
         return items, np.ones(1)
     # Bernstein's inequality.
@@ -213,26 +213,24 @@ def binomial_masses(items: int, chance: float) -> tuple[int, Reals]:
         + special.xlog1py(items - k, -chance)
         - special.betaln(k + 1.0, items - k + 1.0)
     )
-    # Only ratios count: the total takes out what logarithms of large factorials leave in the scale.
+    # Only ratios count: dividing by the total removes the error of the scale.
     masses = np.exp(logs - logs.max())
     return first, masses / math.fsum(masses.tolist())
 
 
 def _tossed(counts: Integers, flips: Integers, level: float, chance: float) -> Reals:
-    """The extra power of the randomised test: P(Bin(k, chance) = c + 1) times the part of it that the level leaves room
-    for.
-    """
+    """Return the extra power of the randomised test: P(Bin(k, chance) = c + 1) times the share that fits the level."""
     below, next_ = lower_tail(counts, flips, 0.5), lower_tail(counts + 1, flips, 0.5)
     part = np.clip((level - below) / np.maximum(next_ - below, np.finfo(float).tiny), 0.0, 1.0)
     return part * (lower_tail(counts + 1, flips, chance) - lower_tail(counts, flips, chance))
 
 
 def _shortfall(flips: int, level: float) -> float:
-    """A bound on (level - P(B <= c_k)) / level for all k >= `flips`; it falls with k.
+    """Bound (level - P(B <= c_k)) / level for all k >= `flips`; the bound falls with k.
 
-    With q = c_k + 1, P(B <= q) > level, so that q > k / 2 - sqrt(k ln(1 / level) / 2) (Hoeffding 1963). Of the terms below q
-    each is at least rho times the one above it, rho = (q - L) / (k - q + 1 + L) for the first L of them, so that
-    P(B <= q) >= s P(B = q), s = (1 - rho**L) / (1 - rho). What is missing is less than P(B = q), and that at most
+    With q = c_k + 1, P(B <= q) > level, so that q > k / 2 - sqrt(k ln(1 / level) / 2) (Hoeffding 1963). Of the terms
+    below q each is at least rho times the one above it, rho = (q - L) / (k - q + 1 + L) for the first L of them, so
+    that P(B <= q) >= s P(B = q), s = (1 - rho**L) / (1 - rho). The shortfall is less than P(B = q), which is at most
     P(B <= c_k) / (s - 1) <= level / (s - 1).
     """
     length = max(math.floor(0.3 * math.sqrt(flips)), 1)
@@ -244,13 +242,12 @@ def _shortfall(flips: int, level: float) -> float:
     return min(1.0 / (terms - 1.0), 1.0) if terms > 1.0 else 1.0
 
 
-# The items that a paired test of right or wrong needs, and the smallest difference it detects: `paired_binary` solved.
-# `smallest` is the first n whose power reaches what is wanted, `always` the first from which on every n does; between
-# the two power goes up and down (its saw-tooth). Both are proven by the envelopes of `paired_binary`: every n that
-# these leave open is computed.
+# The sample size of a paired test of right or wrong, and the smallest difference it detects. `smallest` is the first n
+# with the required power, `always` the first from which on every n has it; between the two, power goes up and down (its
+# saw-tooth). The envelopes above prove both: every n that they leave open is computed.
 
 
-# Beyond so many items nothing is searched.
+# The largest number of items to search.
 MOST_ITEMS = 1_000_000
 
 
@@ -267,7 +264,7 @@ class SampleSize:
 
 
 def sample_size(design: PairedBinary, power: float) -> SampleSize:
-    """The items that `design` needs for `power`, which is above alpha and below 1; raises OutOfReachError."""
+    """Return the items that `design` needs for `power`, above alpha and below 1, or raise OutOfReachError."""
     if design.p10 == design.p01:
         raise OutOfReachError("equal systems differ significantly only by chance, for any number of items")
     least = _first(lambda n: design.randomised_power(n, design.alpha) >= power - ROUNDING, 1)
@@ -280,7 +277,7 @@ def sample_size(design: PairedBinary, power: float) -> SampleSize:
 
 
 def _always(design: PairedBinary, power: float, smallest: int) -> int:
-    """The first number from which on every one has the power: downwards from where the lower envelope proves it."""
+    """Return the first number from which on all have the power, going down from where the lower envelope proves it."""
     proven, gap = smallest, max(smallest // 500, 1)
     while True:
         level = design.least_level_from(design.fewest_discordant(proven))
@@ -295,7 +292,7 @@ def _always(design: PairedBinary, power: float, smallest: int) -> int:
 
 
 def _first(holds: Callable[[int], bool], start: int) -> int:
-    """The first number from `start` on for which something that stays true is true."""
+    """Return the first number from `start` on for which `holds`, which stays true from there on."""
     low, high = start - 1, start
     while not holds(high):
         low, high = high, 2 * high
@@ -310,9 +307,9 @@ def _first(holds: Callable[[int], bool], start: int) -> int:
 def detectable_difference(
     discordant: float, items: int, power: float, *, alpha: float, alternative: Alternative
 ) -> float:
-    """The true p10 - p01 >= 0 that a test of `items` items finds with `power`, p10 + p01 being `discordant`.
+    """Return the true p10 - p01 >= 0 that a test of `items` items detects with `power`, p10 + p01 being `discordant`.
 
-    For the alternative less it is p01 - p10. Raises OutOfReachError where even p01 = 0 is not found so often.
+    For the alternative less it is p01 - p10. Raises OutOfReachError where even p01 = 0 has less power.
     """
     side: Alternative = "greater" if alternative == "less" else alternative
 

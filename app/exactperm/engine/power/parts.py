@@ -1,11 +1,11 @@
-"""A sum in two parts: the states of its heaviest sizes, listed, and a window of the others.
+"""A sum in two parts: the listed states of its heaviest sizes, and a window of the others.
 
-A window is some dozen times as wide as the largest size, however few values can be reached: three sizes of which one is
-enormous have eight sums. So the law of T under a tilt is that of H + R, with the values of H listed and the law of R on a
-window, as in `one_sum.heavy_weights`; which sizes are listed is what costs least. Where all are, there is no window at all.
+A window is some dozen times as wide as the largest size, even if few values are reachable: three sizes, one of them
+enormous, have eight sums. So T under a tilt is H + R, with the values of H listed and the law of R on a window, as in
+`one_sum.heavy_weights`, whichever split costs least. If all sizes are listed, there is no window.
 
-The number of ways to each state is kept as a logarithm, so that one list serves every tilt: P(H = h) is proportional to
-ways(h) exp(theta h).
+Numbers of ways are stored as logarithms, so that one list serves every tilt: P(H = h) is proportional to ways(h)
+exp(theta h).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ..one_sum.heavy_weights import bernstein_window, best_split
 from ..one_sum.methods import window_cost
 from ..plan import Cost
 
-# States, sums that are added up on the way to them, and items of the listed sizes, whose logarithms are right to 1e-12.
+# Limits of states, of sums on the way to them, and of items of the listed sizes, for logarithms right to 1e-12.
 MOST_STATES, MOST_LISTED, _MOST_ITEMS = 1 << 20, 1 << 21, 4_096
-# Nanoseconds: of a law, of one of its states, of a sum on the way to them, of a point of the window's cumulative law.
+# Nanoseconds of a law, one of its states, a sum on the way to them, and a point of the window's cumulative law.
 _PER_LAW, _PER_STATE, _PER_LISTED, _PER_POINT = 100_000, 40, 250, 60
-# Each state looks at the window of the others.
+# Nanoseconds for a state to look up the window of the others.
 _PER_LOOK = 60
-# Laws of one list, and tails of one law that a critical value is found from: what a search takes.
+# The numbers of laws from a list, and of tails for a critical value, in a search.
 _LAWS, LOOKS = 12, 40
-# A split that does not make the window shorter by this factor is not looked at.
+# A split must shorten the window by this factor.
 _SHORTER = 0.5
 
 
@@ -37,7 +37,7 @@ _SHORTER = 0.5
 class Parts:
     """The `heavy` largest distinct sizes are listed: at most `states` sums, from `listed` sums on the way.
 
-    `window` is the number of points of the window of the others, 0 where there are none. `operations` are nanoseconds of one law.
+    `window` is the number of points of the others' window, 0 without others. `operations` are nanoseconds of a law.
     """
 
     heavy: int
@@ -49,7 +49,7 @@ class Parts:
 
     @property
     def list_operations(self) -> int:
-        """Nanoseconds of the list, which is made once."""
+        """Nanoseconds of the list, which is computed once."""
         return _PER_LISTED * self.listed if self.heavy else 0
 
     @property
@@ -59,14 +59,14 @@ class Parts:
 
     @property
     def cost(self) -> Cost:
-        """Of a search for a tilt: some laws, tails of the null, and the list."""
+        """The cost of a search for a tilt: some laws, tails of the null, and the list."""
         operations = _LAWS * self.operations + LOOKS * self.look_operations + self.list_operations
         return Cost("fft", operations, self.bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """The values of a sum, ascending, shape (H,), and the logarithms of the numbers of ways to them."""
+    """The values of a sum, ascending, shape (H,), and the logarithms of the numbers of ways to reach them."""
 
     sums: Integers
     log_ways: Reals
@@ -74,7 +74,7 @@ class States:
 
 @once_per_form
 def parts_of(form: CanonicalForm) -> Parts:
-    """The cheapest split; nothing is listed or transformed."""
+    """Choose the cheapest split, without listing or transforming anything."""
     best = _parts(form, 0, 1, 0)
     sizes, counts = form.weights.astype(np.float64), form.counts.astype(np.float64)
     variances = np.concatenate([[0.0], np.cumsum(counts * sizes * sizes) / 4.0])
@@ -117,12 +117,12 @@ def _parts(form: CanonicalForm, heavy: int, states: int, listed: int) -> Parts:
 
 @once_per_form
 def states_of(form: CanonicalForm) -> States:
-    """The states of the sizes that `parts_of` lists; that of none is 0."""
+    """List the states of the sizes that `parts_of` chooses; only 0 if it chooses none."""
     sums, logs = np.zeros(1, dtype=np.int64), np.zeros(1)
     heavy = parts_of(form).heavy
     if heavy == 0:
         return States(sums, logs)
-    # The heaviest first, as they were counted: sums of equal distances meet early.
+    # The heaviest come first, as in the count: equidistant sums coincide early.
     for size, count in zip(
         form.weights[-heavy:][::-1].tolist(), form.counts[-heavy:][::-1].tolist(), strict=True
     ):
@@ -135,7 +135,7 @@ def states_of(form: CanonicalForm) -> States:
 
 
 def _merged(sums: Integers, logs: Reals) -> tuple[Integers, Reals]:
-    """Each sum once, ascending, with the logarithm of the total of its numbers."""
+    """Merge equal sums, ascending, with the logarithm of their total number of ways."""
     order = np.argsort(sums, kind="stable")
     sums, logs = sums[order], logs[order]
     first = np.flatnonzero(np.concatenate([[True], sums[1:] != sums[:-1]]))
@@ -152,15 +152,15 @@ def _merged(sums: Integers, logs: Reals) -> tuple[Integers, Reals]:
 
 # Up to so many sizes largest remainders keep the mixture.
 _FEW_SIZES = 64
-# So many items that round to nothing count as the least size: they are nothing in the sum, and something among its values.
+# Up to this many items that round to zero count as the least size: negligible in the sum, but not among its values.
 _CACHE_SIZE = 4_096
 
 
 def resized(form: CanonicalForm, items: int) -> CanonicalForm:
-    """The form of `items` items with the same mixture of sizes.
+    """Return the form of `items` items with the same mixture of sizes.
 
-    Few sizes by largest remainders, ties to the smaller; of many, where most counts become 0 or 1, what is left over goes to
-    sizes at even distances, so that small and large ones stay in proportion.
+    Few sizes go by largest remainders, ties to the smaller. With many sizes, where most counts become 0 or 1, the
+    remaining items go to evenly spaced sizes, so that small and large ones stay in proportion.
     """
     zeros = form.items - form.nonzero
     shares = np.concatenate([[zeros], form.counts]).astype(np.float64) * (items / form.items)
@@ -171,18 +171,18 @@ def resized(form: CanonicalForm, items: int) -> CanonicalForm:
     else:
         reached = np.cumsum(shares - counts)
         reached *= left / max(float(reached[-1]), 1e-300)
-        given = np.floor(reached + 0.5).astype(np.int64)
-        counts[0] += given[0]
-        counts[1:] += given[1:] - given[:-1]
+        extra = np.floor(reached + 0.5).astype(np.int64)
+        counts[0] += extra[0]
+        counts[1:] += extra[1:] - extra[:-1]
     kept = np.flatnonzero(counts[1:])
     return centred(form.weights[kept], counts[1:][kept], form.step, items)
 
 
 def coarser(form: CanonicalForm, steps_per_sd: int) -> CanonicalForm:
-    """The form with sizes rounded to the standard deviation of its sum over `steps_per_sd`; itself where that is at least a step.
+    """Round sizes to the standard deviation of their sum over `steps_per_sd`, unless that is at most a step.
 
-    Sizes far above the others (`heavy_weights`) make separate humps, and do not count in that deviation: rounded by theirs, the others
-    would be nothing.
+    Sizes far above the others (`heavy_weights`) make separate humps, and do not count in that deviation, which
+    would round the others to zero.
     """
     light = form.without(best_split(form).heavy)
     step = math.isqrt(int(light.variance)) // steps_per_sd
@@ -199,6 +199,6 @@ def coarser(form: CanonicalForm, steps_per_sd: int) -> CanonicalForm:
 
 
 def centred(weights: Integers, counts: Integers, step: int, items: int) -> CanonicalForm:
-    """The form of sums of signed sizes, `step` w_j / 2 each, shape (U,)."""
+    """Return the form of sums of signed sizes, `step` w_j / 2 each, shape (U,)."""
     total = sum(weight * count for weight, count in zip(weights.tolist(), counts.tolist(), strict=True))
     return CanonicalForm(-step * total // 2, step, weights, counts, items)

@@ -1,12 +1,12 @@
-"""Power of the permutation test of one sum, given the sizes of its effects.
+"""The power of the test.
 
-The test is conditional on the sizes |d|, so its power is a tail of the same sum with other coins: with the tilt theta unit n
-turns up with probability expit(theta w_n), so that large effects point more surely to the better system. That is the
-exponential family through the null (theta = 0), in which the one-sided test is uniformly most powerful (Lehmann & Romano 2005,
-section 3.4). The tail comes from the tilted law itself, without going back to the null.
+The test is conditional on the sizes |d|, so its power is a tail of the same sum with other coins: under the tilt theta,
+unit n turns up with probability expit(theta w_n), so that large effects point more surely to the better system. This is
+the exponential family through the null (theta = 0), in which the one-sided test is uniformly most powerful (Lehmann &
+Romano 2005, section 3.4). The tail comes from the tilted law, without going back to the null.
 
-The rejection region is that of the exact p-value: T >= k with k the least value whose p-value is at most alpha, and for
-two-sided tests also T <= W - k. With the mid-p-value it is that of the mean of P(T >= k) and P(T >= k + 1).
+The rejection region is by the exact p-value: T >= k with k the least value whose p-value is at most alpha, and for
+two-sided tests also T <= W - k. With the mid-p-value, k is least for the mean of P(T >= k) and P(T >= k + 1).
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from ..probability import UNIT_ROUNDOFF, Alternative, Probability, Region, clipp
 from ..root import root
 from .parts import LOOKS, parts_of, states_of
 
-# The law of a sum under a tilt: what is listed, and what is on a window (see `parts`).
+# The law of a sum under a tilt: listed states and a window (see `parts`).
 
 
-# Tilted mass that a window leaves out; powers are right to about 1e-12.
+# Tilted mass outside a window; powers are right to about 1e-12.
 _OUTSIDE = 1e-16
-# Rounding of a cumulative law of a window; of a state's share, in roundoffs.
+# Rounding of a window's cumulative law, and of a state's share in roundoffs.
 _CUMULATED, _OF_STATES = 1e-12, 64.0
-# States of less than the least double are lost.
+# An error bound for states that underflow.
 _UNDERFLOW = 1e-290
-# With fewer frequencies than a point in so many has, single tails are summed over them.
+# With fewer than one frequency per _FEW points, single tails are summed over frequencies.
 _FEW = 64
 
 
 class _Light(Protocol):
-    """The law of the part that is not listed."""
+    """The law of the part R that is not listed."""
 
     def above(self, values: Integers) -> Reals:
-        """P(R >= value), shape (M,)."""
+        """Return P(R >= value), shape (M,)."""
         ...
 
     def below(self, values: Integers) -> Reals:
-        """P(R <= value)."""
+        """Return P(R <= value), shape (M,)."""
         ...
 
 
@@ -68,7 +68,7 @@ class _Nothing:
 
 @dataclass(frozen=True)
 class _Window:
-    """The characteristic function of a law on the values `first` to `last`, which hold nearly all of its mass."""
+    """The characteristic function of a law on the values `first` to `last`, with nearly all its mass."""
 
     phi: Spectrum
     first: int
@@ -93,14 +93,14 @@ class _Window:
 
     @cached_property
     def _cumulated(self) -> tuple[Reals, Reals]:
-        """P(R >= first + i) and P(R < first + i), i from 0 to the number of values."""
+        """Return P(R >= first + i) and P(R < first + i), i from 0 to the number of values."""
         length, count = self.phi.length, self.last - self.first + 1
         turns = (self.phi.frequencies * ((2 * self.first - self.range_) % (2 * length))) % (2 * length)
         values = np.zeros(length // 2 + 1, dtype=np.complex128)
         angle = self.phi.phase - (math.pi / length) * turns
-        # The transform's sign is the other one: conjugates.
+        # The transform has the opposite sign, hence conjugates.
         values[self.phi.frequencies] = np.exp(self.phi.log_modulus - 1j * angle)
-        # Noise about 0 stays as it is: cut at 0 it would add up.
+        # Noise about 0 is kept, because clipped at 0 it would add up.
         masses = transforms.irfft(values, n=length)[:count]
         above, below = np.zeros(count + 1), np.zeros(count + 1)
         above[:-1] = np.cumsum(masses[::-1])[::-1]
@@ -110,31 +110,31 @@ class _Window:
 
 @dataclass(frozen=True)
 class TiltedLaw:
-    """T = H + R: the values of H with their chances, shape (H,), and the law of R."""
+    """T = H + R: the values of H with their probabilities, shape (H,), and the law of R."""
 
     sums: Integers
     chances: Reals
     light: _Light
     range_: int
-    # Bounds on the error of a probability: relative to it, and besides.
+    # Bounds on the relative and the additional absolute error of a probability.
     relative: float
     absolute: float
 
-    def error(self, found: float) -> float:
-        """A bound on the error of a probability that was found."""
-        return self.relative * found + self.absolute
+    def error(self, probability: float) -> float:
+        """Bound the error of a computed probability."""
+        return self.relative * probability + self.absolute
 
     @property
     def is_listed(self) -> bool:
-        """Whether every value of T is in the list."""
+        """Whether every value of T is listed."""
         return isinstance(self.light, _Nothing)
 
     def next_sum(self, least: int) -> int:
-        """The least value of T from `least` on, all being listed."""
+        """Return the least value of T from `least` on, if all are listed."""
         return int(self.sums[np.searchsorted(self.sums, least)])
 
     def probability(self, region: Region) -> float:
-        """P(T in region)."""
+        """Return P(T in region)."""
         return min(max(math.fsum(self._interval(*interval) for interval in region.intervals), 0.0), 1.0)
 
     def _interval(self, low: int, high: int) -> float:
@@ -144,19 +144,19 @@ class TiltedLaw:
             return self.above(low)
         if low <= 0:
             return self.below(high)
-        # The smaller tails, so that little is lost.
+        # Subtract the smaller tails, so that little cancels.
         if 2 * low >= self.range_:
             return self.above(low) - self.above(high + 1)
         return self.below(high) - self.below(low - 1)
 
     def above(self, value: int) -> float:
-        """P(T >= value)."""
+        """Return P(T >= value)."""
         if self.is_listed:
             return float(self._from_above[np.searchsorted(self.sums, value)])
         return float(np.dot(self.chances, self.light.above(value - self.sums)))
 
     def below(self, value: int) -> float:
-        """P(T <= value)."""
+        """Return P(T <= value)."""
         if self.is_listed:
             return float(self._from_below[np.searchsorted(self.sums, value, side="right")])
         return float(np.dot(self.chances, self.light.below(value - self.sums)))
@@ -171,9 +171,9 @@ class TiltedLaw:
 
 
 def tilted_law(form: CanonicalForm, theta: float) -> TiltedLaw:
-    """The law of T with the tilt `theta` >= 0."""
+    """Return the law of T with the tilt `theta` >= 0."""
     states, light = states_of(form), form.without(parts_of(form).heavy)
-    # From the likeliest state on, whose differences to others are exact: sums may be long.
+    # Relative to the likeliest state, as differences of sums are exact: sums may be long.
     logs = states.log_ways + theta * states.sums.astype(np.float64)
     peak = int(np.argmax(logs))
     logs = (states.log_ways - states.log_ways[peak]) + theta * (states.sums - states.sums[peak])
@@ -192,54 +192,54 @@ def tilted_law(form: CanonicalForm, theta: float) -> TiltedLaw:
 
 @once_per_form
 def null_law(form: CanonicalForm) -> TiltedLaw:
-    """That of no tilt, kept."""
+    """Return the untilted law, cached."""
     return tilted_law(form, 0.0)
 
 
 def _odd_and_smooth(least: int) -> int:
-    """An odd length that is transformed quickly, at least `least`: a product of 3, 5, 7 and 11."""
-    found: int = 3 ** math.ceil(math.log(max(least, 3), 3) + 1e-9)
+    """Return an odd length, at least `least`, with a fast transform: a product of 3, 5, 7 and 11."""
+    best: int = 3 ** math.ceil(math.log(max(least, 3), 3) + 1e-9)
     elevens = 1
-    while elevens < found:
+    while elevens < best:
         sevens = elevens
-        while sevens < found:
+        while sevens < best:
             fives = sevens
-            while fives < found:
+            while fives < best:
                 length = fives
                 while length < least:
                     length *= 3
-                found = min(found, length)
+                best = min(best, length)
                 fives *= 5
             sevens *= 7
         elevens *= 11
-    return found
+    return best
 
 
-# Power of the permutation test of one sum, given the sizes of its effects
+# The power of the test
 
 
-# Tails of so few bits are compared with alpha in integers, where doubles cannot tell.
+# Up to this many bits, tails are compared with alpha in integers where doubles cannot decide.
 _MOST_BITS = 5_000_000
-# Of so few items a tail's numerator is the integer next to what doubles say.
+# Up to this many items, a tail's numerator is the integer nearest to the double.
 _MOST_COUNTED, _CERTAINLY = 48, 0.25
 _ROOT = 1e-13
-# How near to the wanted power a tilt comes.
+# The tolerance of the power of a tilt.
 _POWER = 1e-12
-# Levels that are not so right, relatively, are those of a tilted window.
+# Levels with a larger relative error come from a tilted window.
 _SURELY = 1e-6
-# Where doubles do not tell larger p-values from alpha, and certified ones take longer, they pass for more than alpha.
+# Larger p-values that doubles cannot tell from alpha count as above it where a certified one takes longer.
 CERTIFIED_BELOW, LONGEST_CERTIFIED_S = 1e-6, 0.1
-# Levels below this have no normal quantile.
+# The least level with a normal quantile.
 _LEAST_LEVEL = 1e-300
-# What is less than this is not told from nothing on a window.
+# The least mass that a window distinguishes from zero.
 _NOTHING = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """The rejection region of a test: T >= least, or T <= most where it is tested, with its exact level.
+    """The rejection region of a test, from T >= least, with its exact level.
 
-    `least` is a value that T has. `region` has both ends of a two-sided test.
+    `least` is a value of T. `region` has both ends of a two-sided test.
     """
 
     region: Region
@@ -249,7 +249,7 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class LevelTest:
-    """A test at a level, and its side: `mid` decides by the mid-p-value. For the alternative less it is the mirror image of that for greater."""
+    """A test's level and side; `mid` uses the mid-p-value. The alternative less mirrors greater."""
 
     alpha: float
     alternative: Alternative
@@ -257,14 +257,14 @@ class LevelTest:
 
     @property
     def two_sided(self) -> bool:
-        """Return whether both tails count."""
+        """Whether both tails count."""
         return self.alternative == "two-sided"
 
 
 def rejection(form: CanonicalForm, test: LevelTest) -> Rejection | None:
-    """The largest region whose p-value is at most alpha; None where no outcome on these items is significant.
+    """Return the largest region with a p-value of at most alpha; None where no outcome on these items is significant.
 
-    Compared exactly where that is cheap, else by an upper bound, so that a region is never too large.
+    Comparisons are exact where that is cheap and else by an upper bound, so that a region is never too large.
     """
     if not is_attainable(form, test):
         return None
@@ -274,19 +274,19 @@ def rejection(form: CanonicalForm, test: LevelTest) -> Rejection | None:
 
 
 def attained_level(form: CanonicalForm, test: LevelTest) -> float:
-    """The largest p-value of any outcome that is at most alpha, 0 where there is none: the level of `rejection`."""
+    """Return the level of `rejection`, the largest attainable p-value up to alpha; 0 where there is none."""
     if test.alpha >= 1.0:
         return 1.0
     return _probability(form, _tail(form, _critical(form, test), test)) if is_attainable(form, test) else 0.0
 
 
 def _critical(form: CanonicalForm, test: LevelTest) -> int:
-    """The least number whose tail's p-value is at most alpha; T may not have it as a value."""
-    # About the middle the p-value is 1 of two tails, and 1/2 and more of one.
+    """Return the least number whose tail has a p-value of at most alpha; it need not be a value of T."""
+    # Near the middle the p-value is 1 for two tails, and at least 1/2 for one.
     low = form.range // 2 - 1 if test.two_sided or test.alpha < 0.5 else -1
     high, guess, step = form.range, _normal_quantile(form, test), 1
     while low < guess < high:
-        # Outwards from the guess until both ends are known.
+        # Move outwards from the guess until both ends are known.
         if _rejects(form, test, guess):
             high, guess = guess, guess - step
         else:
@@ -299,44 +299,44 @@ def _critical(form: CanonicalForm, test: LevelTest) -> int:
 
 
 def is_attainable(form: CanonicalForm, test: LevelTest) -> bool:
-    """Whether the p-value of the most extreme outcome, one assignment of signs of all in each tail, is at most alpha."""
+    """Return whether the most extreme outcome, one assignment of signs per tail, has a p-value up to alpha."""
     if form.range == 0:
         return False
-    # Two tails of one assignment each; half of them with the mid-p-value.
+    # Two tails of one assignment each, halved with the mid-p-value.
     bits = form.nonzero - test.two_sided + test.mid
     return Fraction(1, 1 << bits) <= Fraction(test.alpha)
 
 
 def power(form: CanonicalForm, region: Region, theta: float) -> float:
-    """P(T in region) with the tilt `theta` >= 0; right to about 1e-12."""
+    """Return P(T in region) with the tilt `theta` >= 0, to about 1e-12."""
     return tilted_law(form, theta).probability(region)
 
 
 def mean(form: CanonicalForm, theta: float) -> float:
-    """The mean of T - W / 2 with the tilt."""
+    """Return the mean of T - W / 2 with the tilt."""
     return tilt_at(form, theta).mean
 
 
-def tilt_of_power(form: CanonicalForm, region: Region, wanted: float) -> float | None:
-    """The least tilt with which the power is `wanted`; None where the region is never reached so often.
+def tilt_of_power(form: CanonicalForm, region: Region, target: float) -> float | None:
+    """Return the least tilt with the power `target`; None where no tilt reaches it.
 
     Power grows with theta for one-sided regions, and for two-sided ones of a symmetric law.
     """
     level = null_law(form).probability(region)
-    if level >= wanted:
+    if level >= target:
         return 0.0
-    # By then every coin falls on its likelier side.
+    # At this tilt every coin is certain.
     most = 60.0 / float(form.weights[0])
     low, theta = 0.0, min(1.0 / math.sqrt(form.variance), most)
     factor = 2.0
-    aim = float(special.ndtri(wanted))
+    aim = float(special.ndtri(target))
 
     def missing(theta: float) -> float:
-        """Power is nearly Phi(a + b theta): what is missing in normal quantiles, for secants."""
-        found = power(form, region, theta) if theta > 0.0 else level
-        if abs(found - wanted) <= _POWER:
+        """Return the missing power in normal quantiles, for secants: power is nearly Phi(a + b theta)."""
+        reached = power(form, region, theta) if theta > 0.0 else level
+        if abs(reached - target) <= _POWER:
             return 0.0
-        return float(special.ndtri(min(max(found, 1e-300), 1.0 - 1e-16))) - aim
+        return float(special.ndtri(min(max(reached, 1e-300), 1.0 - 1e-16))) - aim
 
     while missing(theta) < 0.0:
         if theta >= most:
@@ -346,13 +346,13 @@ def tilt_of_power(form: CanonicalForm, region: Region, wanted: float) -> float |
     high = theta
     if low == 0.0 or high <= 4.0 * low:
         return root(missing, low, high, tolerance=_ROOT * high)
-    # Sizes of every magnitude: tilts that matter are of every magnitude as well.
-    found = root(lambda log: missing(math.exp(log)), math.log(low), math.log(high), tolerance=_ROOT)
-    return math.exp(found)
+    # With sizes of every magnitude, the relevant tilts are of every magnitude as well.
+    log_tilt = root(lambda log: missing(math.exp(log)), math.log(low), math.log(high), tolerance=_ROOT)
+    return math.exp(log_tilt)
 
 
 def tilt_of_mean(form: CanonicalForm, excess: float) -> float | None:
-    """The tilt with which T - W / 2 has the mean `excess` >= 0; None where that is beyond what these sizes can have."""
+    """Return the tilt with which T - W / 2 has the mean `excess` >= 0; None beyond the range of these sizes."""
     if excess <= 0.0:
         return 0.0
     if excess >= form.range / 2.0:
@@ -360,7 +360,7 @@ def tilt_of_mean(form: CanonicalForm, excess: float) -> float | None:
     high, most = excess / form.variance, 60.0 / float(form.weights[0])
     while mean(form, high) < excess:
         if high >= most:
-            return high  # sums of doubles are no nearer to the end
+            return high  # sums of doubles come no nearer to the end
         high *= 2.0
     return root(lambda theta: mean(form, theta) - excess, 0.0, high, tolerance=_ROOT * high)
 
@@ -373,7 +373,7 @@ def _tail(form: CanonicalForm, least: int, test: LevelTest) -> Region:
 
 
 def _rejects(form: CanonicalForm, test: LevelTest, least: int) -> bool:
-    """Whether the p-value of T = `least`, or of all values from there on, is certainly at most alpha."""
+    """Return whether the p-value of T = `least`, or of all values from there on, is certainly at most alpha."""
     tails = [_tail(form, least, test)]
     if test.mid:
         tails.append(_tail(form, least + 1, test))
@@ -399,35 +399,35 @@ def _rejects(form: CanonicalForm, test: LevelTest, least: int) -> bool:
 
 
 def _bounds(form: CanonicalForm, tails: list[Region]) -> tuple[float, float]:
-    """Certified bounds of the mean of the probabilities of the tails."""
-    found = [fft.probability(form, tail) for tail in tails if tail.intervals]
-    lows = math.fsum(one.p * (1.0 - _error(one)) for one in found)
-    highs = math.fsum(one.p * (1.0 + _error(one)) for one in found)
+    """Return certified bounds of the mean of the tails' probabilities."""
+    parts = [fft.probability(form, tail) for tail in tails if tail.intervals]
+    lows = math.fsum(part.p * (1.0 - _error(part)) for part in parts)
+    highs = math.fsum(part.p * (1.0 + _error(part)) for part in parts)
     return lows / len(tails), highs / len(tails)
 
 
-def _error(found: Probability) -> float:
-    return 0.0 if found.fraction is not None else found.relative_error_bound
+def _error(probability: Probability) -> float:
+    return 0.0 if probability.fraction is not None else probability.relative_error_bound
 
 
 def _probability(form: CanonicalForm, region: Region) -> float:
-    """P(T in region) of the null, relatively right."""
+    """Return P(T in region) under the null, to a small relative error."""
     law: TiltedLaw = null_law(form)
-    found = law.probability(region)
-    return found if law.error(found) <= _SURELY * found else fft.probability(form, region).p
+    p = law.probability(region)
+    return p if law.error(p) <= _SURELY * p else fft.probability(form, region).p
 
 
 def _reached_from(form: CanonicalForm, least: int) -> int:
-    """The least value from `least` on that T has: between sizes with a common divisor, and beside enormous ones, there are gaps.
+    """Return the least value of T from `least` on; sizes with a common divisor, and enormous ones, leave gaps.
 
-    On a window values of less than 1e-13, under the tilt that has its mean there, pass for none.
+    On a window, values with a mass below 1e-13, under the tilt with its mean there, count as gaps.
     """
     law = null_law(form)
     if law.is_listed:
         return law.next_sum(least)
     if least >= form.range:
         return form.range
-    # Tilted there, so that what there is has some mass.
+    # Tilted to that place, so that its values have some mass.
     law = tilted_law(form, tilt_of_mean(form, max(least - form.range / 2.0, 0.0)) or 0.0)
 
     def is_reached(value: int) -> bool:
@@ -448,24 +448,24 @@ def _normal_quantile(form: CanonicalForm, test: LevelTest) -> int:
     return math.ceil(form.range / 2.0 + reach)
 
 
-# The predicted cost of questions about power, counted in laws of some nanoseconds each.
+# The predicted cost of power and of critical values, counted in laws.
 
 
-# Laws of a search for a tilt.
+# Number of laws in a search for a tilt.
 SEARCH = 12
-# A tail that a critical value is found from, besides its states.
+# Nanoseconds of a tail for a critical value, besides its states.
 _PER_LOOK = 20_000
-# Certified tails: of a level that p may meet exactly, so that doubles do not tell; of a small one, and of one of which they tell nothing.
+# Numbers of certified tails: for a level that p may equal, a small level, and one below double precision.
 _NEAR, _BITS = 2, 40
 _SMALL, _SMALL_LEVEL, _LEAST, _LEAST_CERTIFIED = 4, CERTIFIED_BELOW, 150, 1e-10
-# Means on the way to a tilt.
+# Number of means in a search for a tilt, and their nanoseconds.
 _MEANS, _PER_MEAN, _PER_SIZE = 80, 20_000, 30
 
 
 def laws_cost(form: CanonicalForm, test: LevelTest, laws: int, *, meets: bool = True) -> Cost:
-    """The cost of a critical value, and of `laws` other laws; the level decides how many tails have to be certified.
+    """Predict the cost of a critical value and `laws` other laws; the level decides how many tails are certified.
 
-    `meets`: whether it is to be expected that a p-value meets a level of few bits.
+    `meets` means that a p-value may be expected to equal a level of few bits.
     """
     if not is_attainable(form, test):
         return Cost("fft", _PER_LOOK, 0)
@@ -479,7 +479,7 @@ def laws_cost(form: CanonicalForm, test: LevelTest, laws: int, *, meets: bool = 
 
 
 def _certified(form: CanonicalForm, alpha: float, *, meets: bool) -> float:
-    """Seconds of tails that are certified: at most, but for an alpha that is made to be a p-value."""
+    """Predict the seconds of certified tails: an upper bound unless alpha is constructed to be a p-value."""
     each = fft_cost(form).seconds
     if alpha < _SMALL_LEVEL:
         return each * (_LEAST if alpha < _LEAST_CERTIFIED else _SMALL)

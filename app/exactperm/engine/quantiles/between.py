@@ -1,7 +1,7 @@
-"""P(Q_U - Q_V >= d) where a quantile lies between two values and every item swaps by itself: sums over three binomials.
+"""P(Q_U - Q_V >= d) where a quantile lies between two values and every item swaps alone: sums over three binomials.
 
-See section 17 of the README. The 2 n values have places in one order, those that tie in any; the coin of an item says which of its two
-places is U's.
+See section 17 of the README. The 2 n values have places in one order, ties in any; an item's coin gives U one of its
+places.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from ..probability import IMPOSSIBLE, LN2, UNIT_ROUNDOFF, Probability, from_frac
 from .binomial_rows import BinomialRows, summed
 from .form import QuantileForm
 
-# The largest part of the answer that may be left out.
+# The largest share of the answer that may be omitted.
 _LEFT_OUT = 2e-7
-# Fitted nanoseconds of a place that is looked at; of one where V's k-th value is likely to be, at the most, and for each other one.
+# Fitted nanoseconds of a visited place; of a likely place of V's k-th value, at most, and per other likely place.
 _LOOKED, _PLACE, _PLACES = 200_000.0, 3_500_000.0, 30_000.0
-# Places are likely whose chance is this near to the largest, as a logarithm.
+# A place is likely if its log probability is within this of the largest.
 _LIKELY = 18.0
-# With more items than this, places between two values of one system are no more, and places where the logarithm of the chance that
-# the k-th is there is below _UNLIKELY are left out.
+# With more items than _LONGEST, longer runs of places between two values of one system are omitted, and so are places
+# where the k-th value has a log probability below _UNLIKELY.
 _LONGEST, _UNLIKELY = 128, -90.0
-# (flips of both counts, of the first, of the second; what they must add up to, and whether the second may be less)
+# (flips of both counts, of the first, of the second; the two required sums; whether the second sum may be less)
 Sum = tuple[int, int, int, int, int, bool]
 
 
 class Between:
-    """{Q_U - Q_V >= distance}, distance >= 1 in parts, as disjoint events; `form.share` is not zero."""
+    """The event {Q_U - Q_V >= distance}, distance >= 1 in parts, as disjoint events; `form.share` is not zero."""
 
     def __init__(self, form: QuantileForm, distance: int) -> None:
         self._form, self._distance = form, distance
-        ranks = np.concatenate([form.own, form.other])
+        ranks = np.concatenate([form.ranks_u, form.ranks_v])
         order = np.argsort(ranks, kind="stable")
         n = form.items
         place = np.empty(2 * n, dtype=np.int64)
@@ -49,9 +49,9 @@ class Between:
         below_low, below_high = (
             np.searchsorted(np.sort(x), np.arange(2 * n + 1)) for x in (self._low, self._high)
         )
-        # Items with both places below a cut, and with one.
+        # Numbers of items with both places below a cut, and with one.
         self._both, self._straddling = below_high, below_low - below_high
-        # As lists, which are read one by one.
+        # Lists, for reading one by one.
         self._of_both, self._of_one = self._both.tolist(), self._straddling.tolist()
         self._lows, self._highs = self._low.tolist(), self._high.tolist()
         self._rows = BinomialRows(n)
@@ -60,17 +60,17 @@ class Between:
 
     @cached_property
     def pairs(self) -> tuple[Integers, Integers, Reals]:
-        """Places of V's two values, and the logarithm of a bound on the probability of each, shape (m,); likely ones first."""
+        """The places of V's two values, and the log of a bound on each probability, shape (m,), likely ones first."""
         n = self._form.items
         straddling = self._straddling[: 2 * n]
         need = np.arange(2 * n) - (self._form.place - 1) - self._both[: 2 * n]
         likely = self._log_places() > (-math.inf if self.whole else _UNLIKELY)
-        found: list[tuple[int, int, int, int, int]] = []
+        listed: list[tuple[int, int, int, int, int]] = []
         for b in np.flatnonzero(likely).tolist():
-            found += self._ends(b, int(straddling[b]), int(need[b]))
-        if not found:
+            listed += self._ends(b, int(straddling[b]), int(need[b]))
+        if not listed:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
-        first, second, fixed, free, ones = np.array(found).T
+        first, second, fixed, free, ones = np.array(listed).T
         bounds = np.minimum(
             _log_share(free, ones) - LN2 * fixed, self._log_beyond(first.tolist(), second.tolist())
         )
@@ -79,68 +79,68 @@ class Between:
         return first[order], second[order], bounds[order]
 
     def _ends(self, b: int, free: int, need: int) -> list[tuple[int, int, int, int, int]]:
-        """(b, c, fixed coins, free ones of items with one place below b, how many of these U has there) of V at b and c, U between."""
-        found = []
+        """List (b, c, fixed coins, free coins of items with one place below b, those of U), V at b and c, U between."""
+        listed = []
         between: set[int] = set()
         count = 1
         if self._mate[b] < b:
             free, need = free - 1, need - 1
         for c in range(b + 1, min(2 * self._form.items, b + 2 + _LONGEST)):
             mate = self._mate[c]
-            if mate == b:  # U's, as b is V's
+            if mate == b:  # U has c, as V has b
                 continue
             if mate in between:
-                found.append((b, c, count, free, need))
+                listed.append((b, c, count, free, need))
                 break
             below = mate < b
-            found.append((b, c, count + 1, free - below, need - below))
+            listed.append((b, c, count + 1, free - below, need - below))
             between.add(c)
             count, free = count + 1, free - below
-        return found
+        return listed
 
     def _log_beyond(self, first: list[int], second: list[int]) -> Reals:
-        """log of a bound on P(Q_U is large enough): at most k values of U below; Hoeffding 1963, theorem 2."""
+        """Return the log of a bound on P(Q_U is large enough), at most k of U below (Hoeffding 1963, theorem 2)."""
         k = self._form.place
-        found = np.empty(len(first))
+        logs = np.empty(len(first))
         for at, (b, c) in enumerate(zip(first, second, strict=True)):
             cut = self._start(self._wanted(b, c))
             straddling = int(self._straddling[cut])
             beyond = int(self._both[cut]) + straddling / 2.0 - k
             span = cut - b
             between = span / 2.0 - (2 * k - b - 1)
-            found[at] = min(
+            logs[at] = min(
                 -2.0 * max(beyond, 0.0) ** 2 / max(straddling, 1)
                 if beyond <= straddling / 2.0
                 else -math.inf,
                 -2.0 * max(between, 0.0) ** 2 / max(span, 1),
             )
-        return found
+        return logs
 
     def _wanted(self, b: int, c: int) -> int:
-        """The least Q_U, in parts."""
+        """Return the least Q_U, in parts."""
         low, high = self._values[b], self._values[c]
         return low * (self._denominator - self._numerator) + high * self._numerator + self._distance
 
-    def _start(self, wanted: int) -> int:
-        """The first place of a value that is large enough by itself."""
-        return bisect_left(self._values, -(-wanted // self._denominator))
+    def _start(self, least: int) -> int:
+        """Return the first place of a value that is large enough alone."""
+        return bisect_left(self._values, -(-least // self._denominator))
 
     def sums(self, b: int, c: int, negligible: float = 0.0) -> Iterator[tuple[int, Sum]]:
-        """(fixed coins, the sum over free ones) of each event of U beside V at the places b and c; -1 and what was left out last.
+        """Yield (fixed coins, sum over free coins) of each event of U with V at the places b and c.
 
-        What is left out has at most the probability `negligible`.
+        The last pair may be (-1, the omitted part), of at most the probability `negligible`.
         """
         fixed = {self._item[b]: self._mate[b], self._item[c]: self._mate[c]}
         for p in range(b + 1, c):
             fixed.setdefault(self._item[p], p)
         need = b - (self._form.place - 1)
-        wanted = self._wanted(b, c)
-        start = self._start(wanted)
+        least = self._wanted(b, c)
+        start = self._start(least)
         yield self._sum(fixed, b, need, start, at_most=True)
-        # U's k-th value is lower, at the place a, and no other value of U before the place from which on the next one is enough.
+        # U's k-th value is lower, at the place a, and U has none before the place where the next is large enough.
         end, share = start, self._denominator - self._numerator
         for a in range(start - 1, -1, -1):
-            target = -(-(wanted - share * self._values[a]) // self._numerator)
+            target = -(-(least - share * self._values[a]) // self._numerator)
             stop = bisect_left(self._values, target)
             if stop >= len(self._values):
                 return
@@ -164,7 +164,7 @@ class Between:
     def _sum(self, fixed: dict[int, int], b: int, need: int, cut: int, *, at_most: bool) -> tuple[int, Sum]:
         low_cut, high_cut = min(b, cut), max(b, cut)
         both = self._crossing(low_cut, high_cut)
-        one, other = self._of_one[b] - both, self._of_one[cut] - both
+        first, second = self._of_one[b] - both, self._of_one[cut] - both
         s, r = need - self._of_both[b], self._form.place - 1 - self._of_both[cut]
         lows, highs = self._lows, self._highs
         for item, place in fixed.items():
@@ -177,65 +177,65 @@ class Between:
             if at_b and at_cut:
                 both -= 1
             elif at_b:
-                one -= 1
+                first -= 1
             elif at_cut:
-                other -= 1
-        return len(fixed), (both, one, other, s, r, at_most)
+                second -= 1
+        return len(fixed), (both, first, second, s, r, at_most)
 
     def _crossing(self, low_cut: int, high_cut: int) -> int:
-        """Items with one place below both cuts, and one above."""
-        found = self._crossings.get((low_cut, high_cut))
-        if found is None:
-            found = int(np.count_nonzero((self._low < low_cut) & (self._high >= high_cut)))
-            self._crossings[low_cut, high_cut] = found
-        return found
+        """Count the items with one place below both cuts and one above."""
+        crossing = self._crossings.get((low_cut, high_cut))
+        if crossing is None:
+            crossing = int(np.count_nonzero((self._low < low_cut) & (self._high >= high_cut)))
+            self._crossings[low_cut, high_cut] = crossing
+        return crossing
 
     @cached_property
     def _crossings(self) -> dict[tuple[int, int], int]:
         return {}
 
-    def chance(self, asked: Sum) -> tuple[float, int]:
-        """P(X + Y = s, X + Z = r or <= r) as a mantissa and an exponent, X, Y, Z binomial with these flips."""
-        known = self._known.get(asked)
+    def chance(self, terms: Sum) -> tuple[float, int]:
+        """Return P(X + Y = s, X + Z = r or <= r) as a mantissa and an exponent, X, Y, Z binomial with these flips."""
+        known = self._known.get(terms)
         if known is None:
             if len(self._known) >= 1 << 20:
                 self._known.clear()
-            known = self._known[asked] = self._chance(asked)
+            known = self._known[terms] = self._chance(terms)
         return known
 
-    def _chance(self, asked: Sum) -> tuple[float, int]:
-        both, one, other, s, r, at_most = asked
-        low, high = max(0, s - one, 0 if at_most else r - other), min(both, s, r)
+    def _chance(self, terms: Sum) -> tuple[float, int]:
+        both, first, second, s, r, at_most = terms
+        low, high = max(0, s - first, 0 if at_most else r - second), min(both, s, r)
         if low > high:
             return 0.0, 0
         j = np.arange(low, high + 1)
         numbers, exponents = self._rows.chances_at(both, j)
-        parts = [self._rows.chances_at(one, s - j)]
+        parts = [self._rows.chances_at(first, s - j)]
         if at_most:
-            tails = self._rows.tails(other)
-            at = np.minimum(r - j, other)
+            tails = self._rows.tails(second)
+            at = np.minimum(r - j, second)
             parts.append((tails[0][at], tails[1][at]))
         else:
-            parts.append(self._rows.chances_at(other, r - j))
+            parts.append(self._rows.chances_at(second, r - j))
         for mantissas, powers in parts:
             numbers, exponents = numbers * mantissas, exponents + powers
         return summed(numbers, exponents)
 
-    def count(self, asked: Sum) -> int:
-        """The same times 2 to the number of flips."""
-        both, one, other, s, r, at_most = asked
+    def count(self, terms: Sum) -> int:
+        """Return `chance` times 2 to the number of flips, an integer."""
+        both, first, second, s, r, at_most = terms
         total = 0
-        for j in range(max(0, s - one, 0 if at_most else r - other), min(both, s, r) + 1):
+        for j in range(max(0, s - first, 0 if at_most else r - second), min(both, s, r) + 1):
             last = (
-                math.comb(other, r - j)
+                math.comb(second, r - j)
                 if not at_most
-                else sum(math.comb(other, i) for i in range(min(r - j, other) + 1))
+                else sum(math.comb(second, i) for i in range(min(r - j, second) + 1))
             )
-            total += math.comb(both, j) * math.comb(one, s - j) * last
+            total += math.comb(both, j) * math.comb(first, s - j) * last
         return total
 
     def price(self) -> tuple[float, float]:
-        """Nanoseconds of `probability` and of `fraction`, by the places where V's k-th value is likely to be."""
+        """Predict the nanoseconds of `probability` and `fraction` from the likely places of V's k-th value."""
         chances = self._log_places()
         most = float(chances.max())
         likely = int(np.count_nonzero(chances > most - _LIKELY))
@@ -246,34 +246,34 @@ class Between:
         ) * likely / 3.0
 
     def _log_places(self) -> Reals:
-        """log P(so many of U's values lie below each place as there are where the k-th of V is there)."""
+        """Return, for each place, log P(U has as many values below it as when V's k-th value is there)."""
         places = np.arange(2 * self._form.items)
         need = places - (self._form.place - 1) - self._both[:-1]
         return _log_share(self._straddling[:-1], need)
 
     @property
     def whole(self) -> bool:
-        """Return whether no pair of places is left out."""
+        """Whether no pair of places is omitted."""
         return self._form.items <= _LONGEST
 
     def probability(self) -> Probability:
-        """The probability of all events, likely ones first; the others are bounded."""
+        """Add the probabilities of all events, likely ones first; the others are bounded."""
         first, second, bounds = self.pairs
         left = bounds + np.log(np.arange(len(first), 0, -1)) + 1e-9
         total, base, lost = 0.0, 0, 0.0
         for at, (b, c) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
-            found = math.log(total) + base * LN2 if total else -math.inf
-            if left[at] < found + math.log(_LEFT_OUT / 2.0):
-                lost += math.exp(max(min(float(left[at]) - found, 0.0), -700.0))
+            log_total = math.log(total) + base * LN2 if total else -math.inf
+            if left[at] < log_total + math.log(_LEFT_OUT / 2.0):
+                lost += math.exp(max(min(float(left[at]) - log_total, 0.0), -700.0))
                 break
             negligible = (
-                math.exp(max(found + math.log(_LEFT_OUT / 4.0 / len(first)), -700.0)) if total else 0.0
+                math.exp(max(log_total + math.log(_LEFT_OUT / 4.0 / len(first)), -700.0)) if total else 0.0
             )
-            for fixed, asked in self.sums(b, c, negligible):
+            for fixed, terms in self.sums(b, c, negligible):
                 if fixed < 0:
-                    lost += math.exp(max(min(-LN2 * asked[3] - found, 0.0), -700.0))
+                    lost += math.exp(max(min(-LN2 * terms[3] - log_total, 0.0), -700.0))
                     continue
-                mantissa, exponent = self.chance(asked)
+                mantissa, exponent = self.chance(terms)
                 if mantissa:
                     exponent -= fixed
                     if not total or exponent > base + 900:
@@ -292,17 +292,17 @@ class Between:
         )
 
     def fraction(self) -> Probability:
-        """The same as numerator / 2**items."""
+        """Return the probability as numerator / 2**items."""
         first, second, _ = self.pairs
         total, items = 0, self._form.items
         for b, c in zip(first.tolist(), second.tolist(), strict=True):
-            for fixed, asked in self.sums(b, c):
-                total += self.count(asked) << (items - fixed - sum(asked[:3]))
+            for fixed, terms in self.sums(b, c):
+                total += self.count(terms) << (items - fixed - sum(terms[:3]))
         return from_fraction(total, items) if total else IMPOSSIBLE
 
 
 def _log_share(flips: Integers, ones: Integers) -> Reals:
-    """log P(so many of these flips are ones), at most 1e-6 too large or too small; -inf where that cannot be."""
+    """Return log P(`ones` of the flips are ones), with an error up to 1e-6; -inf where impossible."""
     possible = (ones >= 0) & (ones <= flips)
     ones = np.clip(ones, 0, np.maximum(flips, 0))
     ways = gammaln(flips + 1.0) - gammaln(ones + 1.0) - gammaln(flips - ones + 1.0)

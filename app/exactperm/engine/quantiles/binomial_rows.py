@@ -1,7 +1,6 @@
-"""Binomial(m, 1/2) with exponents of their own, so that nothing underflows, and a bound on the relative error.
+"""Binomial(m, 1/2) with separate exponents, so that nothing underflows, and a bound on the relative error.
 
-A row is a pair of arrays: number = mantissa * 2**exponent. Factorials are kept to 120 bits, so that the mantissa of each
-is its value rounded once.
+A row is a pair of arrays: number = mantissa * 2**exponent. Factorials keep 120 bits, so each mantissa is rounded once.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from ..probability import UNIT_ROUNDOFF
 Row = tuple[Reals, Integers]
 
 _ROW_BITS = 120
-# Numbers that differ by a factor below 2**900 are added in doubles as they are.
+# Numbers that differ by a factor below 2**900 are added directly in doubles.
 _SPAN = 900
-# Numbers of all rows that are kept.
+# The largest number of cached entries of all rows.
 _MOST_CACHED = 1 << 22
 
 
@@ -44,20 +43,20 @@ class BinomialRows:
         return mantissas, exponents
 
     def chances(self, flips: int) -> Row:
-        """P(X = j) for j = 0..flips; a relative error of at most 8 u each."""
+        """Return P(X = j) for j = 0..flips, each with a relative error of at most 8 u."""
         mantissas, exponents = self._factorials[0][: flips + 1], self._factorials[1][: flips + 1]
         numbers, power = np.frexp(mantissas[flips] / (mantissas * mantissas[::-1]))
         shift = int(exponents[flips]) - flips
         return numbers, shift - exponents - exponents[::-1] + power
 
     def chances_at(self, flips: int, ones: Integers) -> Row:
-        """P(X = j) for each j of `ones`, from 0 to flips; a relative error of at most 8 u each."""
+        """Return P(X = j) for each j of `ones`, from 0 to flips, with a relative error of at most 8 u."""
         mantissas, exponents = self._factorials
         numbers, power = np.frexp(mantissas[flips] / (mantissas[ones] * mantissas[flips - ones]))
         return numbers, int(exponents[flips]) - flips - exponents[ones] - exponents[flips - ones] + power
 
     def tails(self, flips: int) -> Row:
-        """P(X <= j) for j = 0..flips; a relative error of at most (flips + 10) u each."""
+        """Return P(X <= j) for j = 0..flips, each with a relative error of at most (flips + 10) u."""
         known = self._tails.get(flips)
         if known is None:
             if self._held + flips > _MOST_CACHED:
@@ -68,19 +67,19 @@ class BinomialRows:
         return known
 
     def error(self, flips: int) -> float:
-        """A bound on the relative error of a sum of products of a chance and two tails, of so many flips in all."""
+        """Bound the relative error of a sum of products of a chance and two tails, with `flips` flips in total."""
         return 1.01 * (flips + 40) * UNIT_ROUNDOFF
 
 
 def _accumulated(mantissas: Reals, exponents: Integers) -> Row:
-    """Sums from the left; in pieces whose numbers do not span more than doubles do."""
+    """Accumulate from the left, in pieces whose range fits doubles."""
     rising = np.maximum.accumulate(exponents)
     sums, powers = np.empty(len(mantissas)), np.empty(len(mantissas), dtype=np.int64)
     start, carried, power = 0, 0.0, 0
     while start < len(mantissas):
         base = int(rising[start])
         stop = int(np.searchsorted(rising, base + _SPAN, side="right"))
-        # What underflows here is below 2**-1000 of the sums it would be added to.
+        # Numbers that underflow here are below 2**-1000 of their sums.
         piece = np.ldexp(mantissas[start:stop], exponents[start:stop] - base)
         piece[0] += math.ldexp(carried, power - base)
         sums[start:stop], shift = np.frexp(np.cumsum(piece))
@@ -90,7 +89,7 @@ def _accumulated(mantissas: Reals, exponents: Integers) -> Row:
 
 
 def summed(numbers: Reals, exponents: Integers) -> tuple[float, int]:
-    """The sum of positive numbers, as a mantissa and an exponent."""
+    """Sum positive numbers; return a mantissa and an exponent."""
     if len(numbers) == 0:
         return 0.0, 0
     base = int(exponents.max())

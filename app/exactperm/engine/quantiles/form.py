@@ -1,4 +1,4 @@
-"""Two paired samples and the order statistic of each that is compared, as ranks among all values."""
+"""Two paired samples and the order statistics to compare, as ranks among all values."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..lattice import Integers, Reals, Whole
 class QuantileForm:
     """t = Q(U) - Q(V), Q = (1 - share) x_(place) + share x_(place + 1) of n values each.
 
-    `values`, shape (D,), are the distinct values of both samples, ascending; `own` and `other`, shape (n,), are the ranks
-    (from 0) of U's and V's values among them, as observed. `unit`, shape (n,), says with which unit an item swaps, 0 to
-    units - 1. `place` counts from 1. t is in parts of `share.denominator` of the values' unit.
+    `values`, shape (D,), are the distinct values of both samples, ascending; `ranks_u` and `ranks_v`, shape (n,), are
+    the ranks (from 0) of the observed values of U and V among them. `unit`, shape (n,), is the unit with which an item
+    swaps, 0 to units - 1. `place` counts from 1. t is in parts of `share.denominator` of the values' unit.
     """
 
     values: Whole
-    own: Integers
-    other: Integers
+    ranks_u: Integers
+    ranks_v: Integers
     unit: Integers
     units: int
     place: int
@@ -30,15 +30,15 @@ class QuantileForm:
     @property
     def items(self) -> int:
         """n."""
-        return len(self.own)
+        return len(self.ranks_u)
 
     @property
     def alone(self) -> bool:
-        """Return whether every item swaps by itself."""
+        """Whether every item swaps alone."""
         return self.units == self.items
 
     def quantile(self, ranks: Integers) -> int:
-        """Q of a sample of these ranks, shape (n,), in parts of `share.denominator`."""
+        """Return Q of a sample with these ranks, shape (n,), in parts of `share.denominator`."""
         ordered = np.sort(ranks)
         low = int(self.values[ordered[self.place - 1]])
         if not self.share:
@@ -48,29 +48,29 @@ class QuantileForm:
 
     @property
     def observed(self) -> int:
-        """t as observed."""
-        return self.quantile(self.own) - self.quantile(self.other)
+        """The observed t."""
+        return self.quantile(self.ranks_u) - self.quantile(self.ranks_v)
 
 
 def quantile_form(
     u: Whole, v: Whole, unit: Integers | None, units: int, place: int, share: Fraction
 ) -> QuantileForm:
-    """The form of the values u and v, shape (n,) each; units whose values a swap leaves as they are stay units.
+    """Return the form of the values u and v, shape (n,) each; units that no swap changes are kept.
 
-    `unit` None: every item swaps by itself.
+    With `unit` None, every item swaps alone.
     """
     values, ranks = np.unique(np.concatenate([u, v]), return_inverse=True)
     ranks = np.asarray(ranks.reshape(-1), dtype=np.int64)
-    own, other = ranks[: len(u)], ranks[len(u) :]
+    ranks_u, ranks_v = ranks[: len(u)], ranks[len(u) :]
     codes = np.arange(len(u)) if unit is None else unit
-    return QuantileForm(values, own, other, codes, units, place, share)
+    return QuantileForm(values, ranks_u, ranks_v, codes, units, place, share)
 
 
 def swapping(form: QuantileForm) -> Integers:
-    """The units that a swap changes: those whose values are not the same, as often, in both samples; ascending."""
+    """Return the units that a swap changes, ascending: those with different multisets of values in U and V."""
     if form.alone:
-        return np.asarray(form.unit[form.own != form.other])
-    first, second = (ranks[np.lexsort((ranks, form.unit))] for ranks in (form.own, form.other))
+        return np.asarray(form.unit[form.ranks_u != form.ranks_v])
+    first, second = (ranks[np.lexsort((ranks, form.unit))] for ranks in (form.ranks_u, form.ranks_v))
     return np.unique(np.sort(form.unit)[first != second])
 
 
@@ -79,10 +79,10 @@ def swapping(form: QuantileForm) -> Integers:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What the counts F(x), of U's values of rank at most x, can be; shape (D,) each.
+    """The ranges of the counts F(x), of U's values of rank at most x; shape (D,) each.
 
-    `pooled` counts the values of both samples, `spread` is the sum over units of |d|, d what a swap of the unit changes F(x)
-    by; `squares` that of d**2. F(x) is symmetric about pooled / 2, and at least `least`.
+    `pooled` counts the values of both samples; `spread` sums |d| over units, d the change of F(x) by a swap of the
+    unit; `squares` sums d**2. F(x) is symmetric about pooled / 2, and at least `least`.
     """
 
     pooled: Integers
@@ -96,13 +96,13 @@ class Profile:
 
 
 def profile(form: QuantileForm) -> Profile:
-    """The profile of a form, in O(n log n)."""
-    ranks = np.concatenate([form.own, form.other])
+    """Compute the profile of a form, in O(n log n)."""
+    ranks = np.concatenate([form.ranks_u, form.ranks_v])
     units = np.concatenate([form.unit, form.unit])
     step = np.repeat(np.array([1, -1]), form.items)
     order = np.lexsort((ranks, units))
     ranks, step = ranks[order], step[order]
-    # A unit has as many values of U as of V, so that its sum ends at 0, where the next one begins.
+    # A unit has equally many values of U and V, so its sum ends at 0, where the next one begins.
     after = np.cumsum(step)
     before = after - step
     return Profile(
@@ -120,7 +120,7 @@ def _accumulated(ranks: Integers, amounts: Integers, form: QuantileForm) -> Inte
 
 @dataclass(frozen=True, slots=True)
 class Staircase:
-    """Steps of the region, shape (m,) each, as ranks: Q_V <= values[at], and Q_U > values[below] but not > values[stop].
+    """Steps of the region, shape (m,) each, as ranks: Q_V <= values[at] and values[below] < Q_U <= values[stop].
 
     `stop` is -1 where there is no such end. `log_bound` is the logarithm of a bound on the probability of
     {Q_U > values[below], Q_V <= values[at]}.
@@ -136,13 +136,13 @@ class Staircase:
 
 
 def staircase(form: QuantileForm, known: Profile, distance: int, *, strict: bool) -> Staircase:
-    """The steps of {Q_U - Q_V >= distance}, distance > 0, or > where `strict`, distance >= 0; impossible ones left out.
+    """Return the steps of {Q_U - Q_V >= distance}, distance > 0, or, if `strict`, of {> distance}, distance >= 0.
 
-    For order statistics themselves: `share` is zero.
+    Impossible steps are dropped. For plain order statistics only: `share` must be zero.
     """
-    # Python integers: their difference may outgrow 64 bits.
-    wanted = form.values - distance if form.values.dtype == object else form.values - np.int64(distance)
-    at = np.searchsorted(form.values, wanted, side="left" if strict else "right") - 1
+    # Differences of Python integers may outgrow 64 bits.
+    highest = form.values - distance if form.values.dtype == object else form.values - np.int64(distance)
+    at = np.searchsorted(form.values, highest, side="left" if strict else "right") - 1
     steps = np.flatnonzero((at >= 0) & (at != np.concatenate(([-1], at[:-1]))))
     ends = np.concatenate((steps[1:] - 1, [-1]))
     at, below = at[steps], steps - 1
@@ -155,6 +155,6 @@ def staircase(form: QuantileForm, known: Profile, distance: int, *, strict: bool
 
 
 def _log_hoeffding(known: Profile, at: Integers, distance: Reals) -> Reals:
-    """log of a bound on P(F(x) is this far, or farther, from its mean on one side); Hoeffding 1963, theorem 2."""
+    """Return the log of a bound on P(F(x) - mean >= distance), on either side (Hoeffding 1963, theorem 2)."""
     squares = np.maximum(known.squares[at], 1)
     return np.asarray(-2.0 * np.square(np.maximum(distance, 0.0)) / squares)

@@ -24,19 +24,19 @@ from .between import Between
 from .form import Profile, QuantileForm, Staircase, staircase
 from .items import ClusterLaw, ItemLaw
 
-# The most units for which the probability of the largest t is counted.
+# The largest number of units for which the probability of the largest t is an exact fraction.
 _COUNTED = 256
 
 
 def law_of(form: QuantileForm, known: Profile) -> QuadrantLaw:
-    """The joint law of two counts of U's values."""
+    """Return the joint law of two counts of U's values."""
     return ItemLaw(form, known) if form.alone else ClusterLaw(form)
 
 
 def region(form: QuantileForm, known: Profile, side: Alternative) -> tuple[Staircase | None, int]:
-    """The staircase of one tail, and how it makes p: +1 as it is, +2 twice, -1 its complement; None where p is 1.
+    """Return the staircase of one tail, and how it makes p: 1 alone, 2 twice, -1 by its complement; None where p is 1.
 
-    t is symmetric about zero, and `less` is `greater` for the systems exchanged.
+    t is symmetric about zero, and `less` is `greater` with the systems exchanged.
     """
     observed = -form.observed if side == "less" else form.observed
     if side == "two-sided":
@@ -49,7 +49,7 @@ def region(form: QuantileForm, known: Profile, side: Alternative) -> tuple[Stair
 
 
 def between(form: QuantileForm, side: Alternative) -> tuple[Between | None, int]:
-    """One tail where a quantile lies between two values, and how it makes p, as `region` has them."""
+    """Return one tail where a quantile lies between two values, and how it makes p (see `region`)."""
     observed = -form.observed if side == "less" else form.observed
     if side == "two-sided":
         return (Between(form, abs(observed)), 2) if observed else (None, 1)
@@ -60,9 +60,9 @@ def between(form: QuantileForm, side: Alternative) -> tuple[Between | None, int]
 
 
 def exactly(method: str, form: QuantileForm, known: Profile, side: Alternative) -> Probability:
-    """P(t is at least as extreme as observed) by an exact method of `planner`; with a share `dp` and `rational` need items alone.
+    """Return P(t is at least as extreme as observed) by an exact method of `planner`.
 
-    The error bound is infinite where nothing is proven.
+    With a share, `dp` and `rational` need items that swap alone. An infinite error bound proves nothing.
     """
     if method == "enumeration":
         return swaps.enumerated(form, side)
@@ -70,37 +70,37 @@ def exactly(method: str, form: QuantileForm, known: Profile, side: Alternative) 
         law_between, times = between(form, side)
         if law_between is None:
             return CERTAIN
-        one = law_between.fraction() if method == "rational" else law_between.probability()
+        tail = law_between.fraction() if method == "rational" else law_between.probability()
     else:
         steps, times = region(form, known, side)
         if steps is None:
             return CERTAIN
         law = law_of(form, known)
         solve = partial(fraction, units=form.units) if method == "rational" else probability
-        one = solve(law, steps)
+        tail = solve(law, steps)
     if times == -1:
-        return _rest(one)
-    return add([one] * times)
+        return _rest(tail)
+    return add([tail] * times)
 
 
-def _rest(one: Probability) -> Probability:
-    """One minus a probability of at most a half, as a fraction where it is one."""
-    if one is IMPOSSIBLE:
+def _rest(tail: Probability) -> Probability:
+    """Return one minus a probability of at most 1/2, exactly if that is a fraction."""
+    if tail is IMPOSSIBLE:
         return CERTAIN
-    if one.fraction is None:
-        return complement(one)
-    numerator, depth = one.fraction
+    if tail.fraction is None:
+        return complement(tail)
+    numerator, depth = tail.fraction
     return from_fraction((1 << depth) - numerator, depth)
 
 
 def greatest(form: QuantileForm) -> int:
-    """The largest t where every item swaps by itself: U has the larger value of each, V the smaller."""
-    high, low = np.maximum(form.own, form.other), np.minimum(form.own, form.other)
+    """Return the largest t where every item swaps alone: U has the larger value of each, V the smaller."""
+    high, low = np.maximum(form.ranks_u, form.ranks_v), np.minimum(form.ranks_u, form.ranks_v)
     return form.quantile(high) - form.quantile(low)
 
 
 def attainable(form: QuantileForm, known: Profile) -> Probability | None:
-    """P(t is the largest that it can be), a fraction of few units; None where that is not known."""
+    """Return P(t is the largest attainable), a fraction for few units; None where unknown."""
     if not form.alone or form.share:
         return None
     most = greatest(form)
@@ -113,9 +113,9 @@ def attainable(form: QuantileForm, known: Profile) -> Probability | None:
 # P(Q_U - Q_V >= d) by its staircase: in doubles with a certificate, or as an exact fraction.
 
 
-# What is left out may be so large a part of the answer; a step has at most the probability of its quadrant.
+# The largest share of the answer that may be omitted; a step has at most the probability of its quadrant.
 _LEFT_OUT = 1e-9
-# Steps between two looks at whether the others matter.
+# Steps between checks whether the others matter.
 _AT_ONCE = 16
 
 
@@ -129,7 +129,7 @@ class QuadrantLaw(Protocol):
 
     @property
     def lost(self) -> float:
-        """Return a bound on the additional absolute error of its numbers."""
+        """A bound on the additional absolute error of its numbers."""
         ...
 
     def price(self, at: int, below: int) -> tuple[float, float, float]:
@@ -137,21 +137,21 @@ class QuadrantLaw(Protocol):
         ...
 
     def quadrant(self, at: int, below: int) -> tuple[float, int]:
-        """The probability, as a mantissa and an exponent of two."""
+        """Return the probability as a mantissa and an exponent of two."""
         ...
 
     def count(self, at: int, below: int) -> int:
-        """The probability times 2**units."""
+        """Return the probability times 2**units."""
         ...
 
 
 def probability(law: QuadrantLaw, steps: Staircase) -> Probability:
-    """The probability of the region, likely steps first; the others are bounded."""
+    """Add the probabilities of the steps, likely ones first; the others are bounded."""
     if len(steps) == 0:
         return IMPOSSIBLE
     order = np.argsort(-steps.log_bound, kind="stable")
     bounds = steps.log_bound[order]
-    # Of all steps from one on: at most their number times the largest.
+    # All steps from one on have at most their number times the largest bound.
     left = bounds + np.log(np.arange(len(order), 0, -1)) + 1e-9
     parts: list[tuple[float, int]] = []
     net = gross = 0.0
@@ -183,7 +183,7 @@ def probability(law: QuadrantLaw, steps: Staircase) -> Probability:
 
 
 def fraction(law: QuadrantLaw, steps: Staircase, units: int) -> Probability:
-    """The same as numerator / 2**units."""
+    """Return the probability of the steps as numerator / 2**units."""
     total = 0
     for at, below, stop in zip(steps.at.tolist(), steps.below.tolist(), steps.stop.tolist(), strict=True):
         total += law.count(at, below)

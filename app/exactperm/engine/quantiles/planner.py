@@ -1,7 +1,7 @@
 """The plan for a difference of quantiles: count quadrants, or swaps, or sample.
 
-Operations are nanoseconds of one ordinary core; `python -m loadtest.bench --section plan` prints predicted beside measured
-time. What a quadrant costs follows from some of those that will be looked at.
+Operations are nanoseconds of one ordinary core; `python -m loadtest.bench --section plan` prints predicted and measured
+time. The cost of a quadrant is that of a few sampled ones.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from .form import Profile, QuantileForm, Staircase, swapping
 from .methods import QuadrantLaw, between, law_of, region
 from .swaps import rows_at_once
 
-# No budget covers the enumeration of more units than this.
+# No budget covers the enumeration of more units.
 _MOST_UNITS = 40
-# Two values of one system are searched between all places of up to this many items.
+# The largest number of items for quantiles between two values.
 _MOST_BETWEEN = 20_000
 FRACTION_METHODS = ("rational", "enumeration")
-# Nanoseconds of one value of one sample; and of a number that has no 64 bits.
+# Nanoseconds of a value of a sample, of a number beyond 64 bits, and of a block of samples.
 _VALUE, _WIDE, _PART = 42, 400, 150_000
 _TRIED = 8
-# Steps whose bound is below the square of the largest bound and this rarely matter.
+# Steps with a log bound more than this below twice the largest log bound rarely matter.
 _RARELY = 24.0
 
 
@@ -37,7 +37,7 @@ def plan(
     samples: int,
     where: str = "",
 ) -> Plan:
-    """The plan for `method`, or for the best one when it is `auto`; `where` begins its reason. Raises what `choose` raises."""
+    """Plan `method`, or the best one when it is `auto`; `where` begins its reason. Raises the errors of `choose`."""
     candidates = costs(form, known, side, samples)
     names = {cost.method for cost in candidates}
     endless = {}
@@ -48,20 +48,20 @@ def plan(
 
 
 def costs(form: QuantileForm, known: Profile, side: Alternative, samples: int) -> tuple[Cost, ...]:
-    """The cost of every method that applies."""
-    found = []
+    """Return the costs of all applicable methods."""
+    candidates = []
     if form.share == 0:
-        found += _by_quadrants(form, known, region(form, known, side)[0])
+        candidates += _by_quadrants(form, known, region(form, known, side)[0])
     elif form.alone and form.items <= _MOST_BETWEEN:
-        found += _by_places(form, side)
+        candidates += _by_places(form, side)
     units = len(swapping(form))
     if units <= _MOST_UNITS:
-        found.append(Cost("enumeration", *_price(form, 1 << units)))
-    return (*found, Cost("monte_carlo", *_price(form, samples)))
+        candidates.append(Cost("enumeration", *_price(form, 1 << units)))
+    return (*candidates, Cost("monte_carlo", *_price(form, samples)))
 
 
 def cheapest_fraction(candidates: tuple[Cost, ...], budget: Budget) -> Cost:
-    """The cheapest method that gives the exact fraction; raises FractionOverBudget."""
+    """Return the cheapest method that gives the exact fraction, or raise FractionOverBudget."""
     counting = tuple(
         sorted((c for c in candidates if c.method in FRACTION_METHODS), key=lambda cost: cost.seconds)
     )
@@ -72,7 +72,7 @@ def cheapest_fraction(candidates: tuple[Cost, ...], budget: Budget) -> Cost:
 
 
 def _price(form: QuantileForm, count: int) -> tuple[int, int]:
-    """Operations and bytes of so many values of t."""
+    """Predict the operations and bytes of `count` values of t."""
     rows = rows_at_once(form)
     each = _VALUE * form.items + (_WIDE if form.values.dtype == object or form.share.denominator > 1 else 0)
     parts = -(-count // rows)
@@ -108,7 +108,7 @@ def _by_quadrants(form: QuantileForm, known: Profile, steps: Staircase | None) -
 
 
 def _mean_price(law: QuadrantLaw, steps: Staircase, order: Integers) -> tuple[float, float, float]:
-    """The mean time of some quadrants either way, and the most bytes."""
+    """Return the mean times of some quadrants, inexact and exact, and the most bytes."""
     some = np.unique(np.linspace(0, len(order) - 1, min(len(order), _TRIED)).astype(int))
     prices = [law.price(int(steps.at[step]), int(steps.below[step])) for step in order[some]]
     first, second, held = (list(column) for column in zip(*prices, strict=True))

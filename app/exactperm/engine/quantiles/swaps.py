@@ -1,4 +1,4 @@
-"""The statistic under given swaps: all of them, or random ones; any order statistics, interpolated or not."""
+"""The statistic under all swaps or random ones, for any order statistics, interpolated or not."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ..one_sum.monte_carlo import SAMPLES_PER_BLOCK, Estimate, blocks, stream
 from ..probability import Alternative, Probability, from_fraction
 from .form import QuantileForm, swapping
 
-# Values that are ordered at once.
+# Values to order at once.
 _AT_ONCE = 1 << 20
-# Quantiles in parts of their denominator may be this large, so that their difference has 64 bits.
+# The largest quantile, in parts of its denominator, whose differences fit 64 bits.
 _ROOM = 1 << 61
 Swaps = NDArray[np.bool_]
 
 
 def extreme(values: Whole, observed: int, side: Alternative) -> NDArray[np.bool_]:
-    """Which of `values` of t, shape (P,), are at least as extreme as the observed one."""
+    """Return which `values` of t, shape (P,), are at least as extreme as the observed one."""
     if side == "greater":
         return np.asarray(values >= observed, dtype=bool)
     if side == "less":
@@ -29,7 +29,7 @@ def extreme(values: Whole, observed: int, side: Alternative) -> NDArray[np.bool_
 
 
 def coins(form: QuantileForm) -> tuple[int, Integers]:
-    """How many units a swap changes, and which of them, in order, each item belongs to; their number for the others."""
+    """Return the number of units that a swap changes, and each item's index among them (the number for none)."""
     changing = swapping(form)
     by_unit = np.full(form.units, len(changing))
     by_unit[changing] = np.arange(len(changing))
@@ -37,12 +37,12 @@ def coins(form: QuantileForm) -> tuple[int, Integers]:
 
 
 def statistic(form: QuantileForm, of_item: Integers, swaps: Swaps) -> Whole:
-    """t for swaps of the units of `coins`, shape (P, units); shape (P,)."""
+    """Return t, shape (P,), for swaps of the units of `coins`, shape (P, units)."""
     kept = np.concatenate([swaps, np.zeros((len(swaps), 1), dtype=bool)], axis=1)
     each = kept[:, of_item]
     kind = np.int16 if len(form.values) < 1 << 15 else np.int32
-    own, other = form.own.astype(kind), form.other.astype(kind)
-    first, second = np.where(each, other, own), np.where(each, own, other)
+    ranks_u, ranks_v = form.ranks_u.astype(kind), form.ranks_v.astype(kind)
+    first, second = np.where(each, ranks_v, ranks_u), np.where(each, ranks_u, ranks_v)
     difference: Whole = _quantiles(form, first) - _quantiles(form, second)
     return difference
 
@@ -67,14 +67,14 @@ def rows_at_once(form: QuantileForm) -> int:
 
 
 def every(form: QuantileForm) -> Iterator[Whole]:
-    """t for all choices of the units of `coins`, in parts."""
+    """Yield t, in parts, for all choices of the units of `coins`."""
     units, of_item = coins(form)
     for swaps in all_swaps(units, rows_at_once(form)):
         yield statistic(form, of_item, swaps)
 
 
 def all_swaps(units: int, most: int) -> Iterator[Swaps]:
-    """All choices of so many units, at most `most` (a power of two) at once; shape (P, units)."""
+    """Yield all choices of `units` units, at most `most` (a power of two) at once; shape (P, units)."""
     rows = min(most, 1 << units)
     for start in range(0, 1 << units, rows):
         number = np.arange(start, start + rows, dtype=np.int64)[:, None]
@@ -82,14 +82,14 @@ def all_swaps(units: int, most: int) -> Iterator[Swaps]:
 
 
 def enumerated(form: QuantileForm, side: Alternative) -> Probability:
-    """P(t is at least as extreme as observed), by all swaps."""
+    """Return P(t is at least as extreme as observed), by all swaps."""
     observed = form.observed
     inside = sum(int(np.count_nonzero(extreme(values, observed, side))) for values in every(form))
     return from_fraction(inside, len(swapping(form)))
 
 
 def most_extreme(form: QuantileForm) -> Probability:
-    """P(t is the largest that it can be), by all swaps."""
+    """Return P(t is the largest attainable), by all swaps."""
     largest, times = None, 0
     for values in every(form):
         most = values.max()
@@ -100,14 +100,14 @@ def most_extreme(form: QuantileForm) -> Probability:
 
 
 def draws(form: QuantileForm, samples: int, seed: int) -> Iterator[Whole]:
-    """`samples` independent values of t, in parts; each block has its own stream, as in `one_sum.monte_carlo`."""
+    """Yield `samples` independent values of t, in parts, with one stream per block as in `one_sum.monte_carlo`."""
     units, of_item = coins(form)
     for swaps in random_swaps(units, rows_at_once(form), samples, seed):
         yield statistic(form, of_item, swaps)
 
 
 def random_swaps(units: int, rows: int, samples: int, seed: int) -> Iterator[Swaps]:
-    """`samples` random choices of so many units, `rows` (a power of two) at once; shape (P, units)."""
+    """Yield `samples` random choices of `units` units, `rows` (a power of two) at once; shape (P, units)."""
     words = -(-units // 64)
     for block, size in blocks(samples):
         bits = stream(seed, block)
@@ -120,7 +120,7 @@ def random_swaps(units: int, rows: int, samples: int, seed: int) -> Iterator[Swa
 def sampled(
     form: QuantileForm, side: Alternative, *, samples: int, seed: int, kept: int = 0
 ) -> tuple[Estimate, Whole]:
-    """P(t is at least as extreme as observed) by Monte Carlo, and the first `kept` values."""
+    """Estimate P(t is at least as extreme as observed) by Monte Carlo; also return the first `kept` values."""
     observed = form.observed
     inside, first, held = 0, [form.values[:0]], 0
     for values in draws(form, samples, seed):

@@ -1,10 +1,10 @@
-"""`bounds`: rigorous p-value brackets for real-valued effects, as narrow as `precision` asks for.
+"""`bounds`: rigorous p-value brackets for real-valued effects, as narrow as `precision` requests.
 
 The null distribution of real weights has up to 2**n atoms and no lattice. P(X >= a) = E exp(K(theta) - theta X) under
 the tilted law, and the truncated exponential lies between two trigonometric polynomials of degree J (`majorant`). Their
 expectations need phi(2 pi k / P) for k = 1 .. J only, and nearly all of these are negligible (`spectrum`). Every
-omission and rounding is added to the bracket: the mass beyond the circle (Chernoff), the dropped frequencies, the
-roundings. Polynomials fail for few items and for items far heavier than the rest; those are decided one by one first
+omission and rounding widens the bracket: the mass beyond the circle (Chernoff), the dropped frequencies, the roundings.
+Polynomials fail for few items and for items far heavier than the rest; those are decided one by one first
 (`branching`).
 
 Sources: Selberg's majorant from Vaaler's polynomial (Montgomery 1994, *Ten Lectures*, ch. 1); Graham &
@@ -28,8 +28,7 @@ from .spectrum import Circle, Complexes, Sawtooth, characteristic, evaluation_st
 from .tilt import RealTilt, deviations, real_tilt_at, real_tilt_towards
 
 MAX_STEPS = 400_000_000
-# The share of the precision that each open state of a branching may use, relative to itself; and that those cut off
-# early may use together.
+# The share of the precision for each open state, relative to it, and for all states cut off early together.
 _SHARE, _SPARE = 0.8, 0.15
 
 
@@ -37,8 +36,8 @@ _SHARE, _SPARE = 0.8, 0.15
 class Bracket:
     """The p-value lies in [exp(log_low), exp(log_high)], always.
 
-    `degree` is the largest degree J that was used (0: none was needed), `steps` the elementary steps it
-    took (`price`), `reached` whether the precision was reached before the steps ran out.
+    `degree` is the largest degree J used (0 if none was needed), `steps` are the elementary steps it took (`price`),
+    and `reached` tells whether the precision was reached before the steps ran out.
     """
 
     log_low: float
@@ -64,7 +63,7 @@ class Bracket:
 
     @property
     def log10_p(self) -> float:
-        """log10 of the middle, right however small it is."""
+        """log10 of the middle, without underflow."""
         return (self.log_high + math.log(0.5 * (1.0 + math.exp(self.log_low - self.log_high)))) / LN10
 
     @property
@@ -83,9 +82,9 @@ class Bracket:
 def bracket(
     form: RealForm, region: RealRegion, *, precision: float = 1e-3, steps: int = MAX_STEPS
 ) -> Bracket:
-    """A bracket of P(X in region), at most `precision` wide relative to its lower end.
+    """Bracket P(X in region), at most `precision` wide relative to its lower end.
 
-    It is wider when `steps` elementary steps (3 to 5 ns each) do not suffice; `reached` then is false.
+    It is wider, and `reached` false, when `steps` elementary steps (3 to 5 ns each) do not suffice.
     """
     if not region.tails:
         return Bracket(0.0, 0.0, 0, 0, reached=True)
@@ -102,11 +101,11 @@ def bracket(
     return inverse
 
 
-def _both(one: Bracket, other: Bracket) -> Bracket:
-    """The intersection of two brackets of the same probability, with the steps of both."""
-    low, high = max(one.log_low, other.log_low), min(one.log_high, other.log_high)
-    degree, steps = max(one.degree, other.degree), one.steps + other.steps
-    return Bracket(low, high, degree, steps, one.reached or other.reached)
+def _both(first: Bracket, second: Bracket) -> Bracket:
+    """Intersect two brackets of the same probability; the steps add up."""
+    low, high = max(first.log_low, second.log_low), min(first.log_high, second.log_high)
+    degree, steps = max(first.degree, second.degree), first.steps + second.steps
+    return Bracket(low, high, degree, steps, first.reached or second.reached)
 
 
 def _complement(inside: Bracket, precision: float) -> Bracket:
@@ -122,7 +121,7 @@ def log(p: float) -> float:
 
 
 def _sum_of_tails(form: RealForm, region: RealRegion, precision: float, steps: int) -> Bracket:
-    """The sum over the tails. A tail and its mirror image are the same object, which is solved once."""
+    """Add the tails. A tail and its mirror image are the same object, solved once."""
     solved: list[tuple[Tail, TailBracket]] = []
     different = len({id(tail) for tail in region.tails})
     for tail in region.tails:
@@ -140,13 +139,13 @@ def _sum_of_tails(form: RealForm, region: RealRegion, precision: float, steps: i
 
 
 def log_sum(logs: list[float]) -> float:
-    """log of a sum of exponentials."""
+    """Return the log of a sum of exponentials."""
     peak = float(max(logs))
-    return peak if math.isinf(peak) else peak + math.log(math.fsum(math.exp(one - peak) for one in logs))
+    return peak if math.isinf(peak) else peak + math.log(math.fsum(math.exp(value - peak) for value in logs))
 
 
 def _outwards(log_low: float, log_high: float, degree: int, steps: int, precision: float) -> Bracket:
-    """The bracket, its logarithms rounded outwards."""
+    """Return the bracket with its logarithms rounded outwards."""
     low, high = (
         end + sign * 128.0 * UNIT_ROUNDOFF * (1.0 + abs(end)) if math.isfinite(end) else end
         for end, sign in ((log_low, -1.0), (log_high, 1.0))
@@ -156,7 +155,7 @@ def _outwards(log_low: float, log_high: float, degree: int, steps: int, precisio
 
 
 def _tail(form: RealForm, tail: Tail, precision: float, steps: int) -> TailBracket:
-    """One tail, by polynomials; item by item where that is cheaper, or where they do not reach the precision."""
+    """Bracket a tail by polynomials; item by item where that is cheaper, or they miss the precision."""
     listing = listing_steps(form)
     first = _by_polynomials(form, tail, precision, steps if listing is None else min(steps, listing))
     if listing is None or listing > steps - first.steps or _narrow(first, precision):
@@ -176,19 +175,21 @@ def _narrow(result: TailBracket, precision: float) -> bool:
 
 
 def _by_polynomials(form: RealForm, tail: Tail, precision: float, steps: int) -> TailBracket:
-    """One tail, its heaviest items decided first where that pays."""
+    """Bracket a tail, deciding its heaviest items first where that pays."""
     theta = slope(form, tail)
     branches, _ = branch(form, tail, lambda light: tail_steps(light, theta, precision)[0])
     if len(branches.light.halves) == 0 or len(branches.sums) == 0:
         return _decided(form, branches, tail)
     if len(branches.sums) == 1 and branches.inside == 0.0:
-        one = tail_bracket(branches.light, branches.tail(tail, 0), precision, steps=steps - branches.steps)
-        return one.scaled(math.log(branches.masses[0]) + branches.log_scale).after(branches.steps)
+        open_state = tail_bracket(
+            branches.light, branches.tail(tail, 0), precision, steps=steps - branches.steps
+        )
+        return open_state.scaled(math.log(branches.masses[0]) + branches.log_scale).after(branches.steps)
     return _open_states(branches, tail, theta, precision, steps)
 
 
 def _decided(form: RealForm, branches: Branches, tail: Tail) -> TailBracket:
-    """The tail once every item is decided: states still open lie on the threshold, to within rounding."""
+    """Bracket the tail when every item is decided; states still open lie on the threshold, to within rounding."""
     unsure = float(branches.masses.sum())
     atom = 0.0
     if form.sharp:
@@ -201,9 +202,9 @@ def _decided(form: RealForm, branches: Branches, tail: Tail) -> TailBracket:
 
 
 def _open_states(branches: Branches, tail: Tail, theta: float, precision: float, steps: int) -> TailBracket:
-    """The sum over the open states, those most likely over the threshold first.
+    """Add the open states, those most likely over the threshold first.
 
-    Where the `steps` run out, Chernoff's bound stands in for the states that are left.
+    Where the `steps` run out, Chernoff's bound replaces the remaining states.
     """
     low = high = branches.inside
     degree, used = 0, branches.steps
@@ -229,25 +230,23 @@ def _open_states(branches: Branches, tail: Tail, theta: float, precision: float,
 
 
 def _at_most(branches: Branches, tail: Tail, theta: float, states: Integers) -> float:
-    """A bound on the mass that some open states have in the tail: one tilt for all of them."""
+    """Bound the mass of some open states in the tail, with one tilt for all."""
     at = tail.outer - branches.sums[states] - branches.rounding
     within = np.exp(real_tilt_at(branches.light, theta).log_most(at))
     return float(np.dot(branches.masses[states], within)) * (1.0 + 4.0 * UNIT_ROUNDOFF * (len(states) + 4))
 
 
-# One tail of a real-valued sum between the expectations of two trigonometric polynomials.
-#
-# Under the tilt by theta, P(X >= a) = exp(K(theta) - theta a) E f(X - a) with f(y) = exp(-theta y) for
-# y >= 0. The circle is so long that the mass beyond it is negligible; then the degree is raised until the
-# expectations are as close to each other as the precision asks for.
+# One tail of a real-valued sum between the expectations of two trigonometric polynomials. Under the tilt by theta, P(X
+# >= a) = exp(K(theta) - theta a) E f(X - a) with f(y) = exp(-theta y) for y >= 0. The circle is so long that the mass
+# beyond it is negligible; then the degree is raised until the expectations are as close as the precision requires.
 
 
 _FIRST_DEGREE = 1 << 9
 _LAST_DEGREE = 1 << 40
 _RESTARTS = 4
-# The share of the width that may come from what does not shrink with the degree.
+# The share of the width that may be independent of the degree.
 _FIXED = 0.02
-# Nothing smaller is left out: its logarithm is taken.
+# The smallest omitted mass, because its logarithm is taken.
 _LEAST_OUTSIDE = 1e-300
 # Lengths of arcs are multiples of this, so that k times them is exact.
 _ARC = 2.0**-10
@@ -255,7 +254,7 @@ _ARC = 2.0**-10
 
 @dataclass(frozen=True, slots=True)
 class TailBracket:
-    """log of a lower and an upper bound of a tail; the degree it took and the elementary steps."""
+    """The logs of a lower and an upper bound of a tail, the degree used, and the elementary steps."""
 
     log_low: float
     log_high: float
@@ -263,11 +262,11 @@ class TailBracket:
     steps: int
 
     def after(self, steps: int) -> TailBracket:
-        """The bracket with the `steps` taken before it added to its own."""
+        """Add the `steps` taken before this bracket."""
         return replace(self, steps=self.steps + steps)
 
     def scaled(self, log_mass: float) -> TailBracket:
-        """The bracket times a probability."""
+        """Multiply by the probability exp(log_mass)."""
         return TailBracket(self.log_low + log_mass, self.log_high + log_mass, self.degree, self.steps)
 
 
@@ -275,7 +274,7 @@ class TailBracket:
 class _Scene:
     """A tail under its tilt, on a circle; probabilities are in units of exp(log_weight).
 
-    The circle has the items that may be up or down; `outside` bounds the tilted mass that is neglected.
+    The circle has the items not frozen up; `outside` bounds the neglected tilted mass.
     """
 
     outer: float
@@ -285,7 +284,7 @@ class _Scene:
     shape: Sawtooth
     outside: float
     atom: float
-    # exp(K - theta inner) against exp(K - theta outer)
+    # exp(K - theta inner) over exp(K - theta outer)
     inner_weight: float
 
 
@@ -312,21 +311,21 @@ class _Waves:
         self.error: Reals = np.zeros(0)
 
     def extend(self, degree: int, steps: int) -> bool:
-        """Extend to the frequencies up to `degree`, or as far as `steps` allow; returns whether it got there."""
+        """Extend to the frequencies up to `degree`, or as far as `steps` allow; return whether it got there."""
         each = evaluation_steps(self.circle.form)
         room = MOST_RETAINED - len(self.frequencies)
         most = max(min(steps // each, room), 0)
-        wanted = degree + 1
+        stop = degree + 1
         affordable = self.stop + self._affordable(steps, most)
-        # At most half of the steps go into the search; the others evaluate what it finds.
-        kept = retained(self.circle, self.stop, min(wanted, affordable), self.below, most, steps // 2)
+        # At most half of the steps go into the search; the others evaluate its frequencies.
+        kept = retained(self.circle, self.stop, min(stop, affordable), self.below, most, steps // 2)
         kept = kept.first(max(min((steps - kept.steps) // each, room), 0))
         phi, error = characteristic(self.circle, kept.frequencies)
         self.frequencies = np.concatenate((self.frequencies, kept.frequencies))
         self.phi, self.error = np.concatenate((self.phi, phi)), np.concatenate((self.error, error))
         self.steps += kept.steps + each * len(kept.frequencies)
         self.stop = max(kept.stop, self.stop)
-        return self.stop == wanted
+        return self.stop == stop
 
     def _affordable(self, steps: int, most: int) -> int:
         level = self.circle.level(self.below)
@@ -338,7 +337,7 @@ def tail_bracket(
 ) -> TailBracket:
     """Bracket one tail, at most as wide as `precision` times its lower end, or as exp(log_floor) if that is wider.
 
-    It stays wider than that when the `steps` run out.
+    It stays wider when the `steps` run out.
     """
     law = real_tilt_towards(form, tail.outer)
     log_weight, rounding = law.log_weight(tail.outer)
@@ -356,14 +355,14 @@ def tail_bracket(
         aim = max(precision * low, floor)
         if high - low <= aim or ends.left_out <= 0.2 * aim or used >= steps:
             break
-        # The tail is smaller than expected, so less may be left out.
+        # The tail is smaller than expected, so less may be omitted.
         expected = max(min(low, 0.1 * expected), 1e-3 * expected)
     log_low = log_weight + math.log(low) - rounding if low > 0.0 else -math.inf
     return TailBracket(log_low, log_weight + math.log(high) + rounding, degree, used)
 
 
 def _scene(form: RealForm, law: RealTilt, tail: Tail, outside: float) -> _Scene:
-    """The shortest circle beyond which there is at most `outside` of the tilted mass, on either side."""
+    """Return the shortest circle with at most `outside` of the tilted mass beyond either side."""
     odds = -math.log(outside)
     live, law_of_live, settled = _unfrozen(form, law, outside)
     rounding = 0.0 if live is form else 4.0 * UNIT_ROUNDOFF * form.reach
@@ -390,7 +389,7 @@ def _scene(form: RealForm, law: RealTilt, tail: Tail, outside: float) -> _Scene:
 
 
 def _unfrozen(form: RealForm, law: RealTilt, outside: float) -> tuple[RealForm, RealTilt, float]:
-    """The form and law without the heaviest items, which are all up but for `outside` of the tilted mass; their sum."""
+    """Drop the heaviest items, all up except for `outside` of the tilted mass; return form, law, and their sum."""
     down = form.counts * 0.5 * (1.0 - law.tau)
     frozen = int(np.searchsorted(np.cumsum(down[::-1]), 0.9 * outside))
     light = max(len(down) - frozen, 1)
@@ -404,7 +403,7 @@ def _unfrozen(form: RealForm, law: RealTilt, outside: float) -> tuple[RealForm, 
 def _raised(
     scene: _Scene, precision: float, expected: float, floor: float, steps: int
 ) -> tuple[_Ends, int, int]:
-    """The ends at the first degree that is high enough, that degree, and the steps it took."""
+    """Return the ends at the first sufficient degree, that degree, and the steps taken."""
     waves = _Waves(scene.circle, negligible(precision * expected))
     degree = _FIRST_DEGREE
     while True:
@@ -417,14 +416,14 @@ def _raised(
         done = width <= aim or width <= 2.0 * ends.fixed
         if done or not complete or waves.steps >= steps or degree >= _LAST_DEGREE:
             return ends, degree, waves.steps
-        # The width less what is fixed falls like 1 / J, or faster.
+        # The width minus the fixed part falls like 1 / J, or faster.
         room = 0.95 * aim - ends.fixed
         shrink = (width - ends.fixed) / room if room > 0.0 else 16.0
         degree = min(math.ceil(degree * min(max(shrink, 1.5), 64.0)), _LAST_DEGREE)
 
 
 def _ends(scene: _Scene, waves: _Waves, degree: int) -> _Ends:
-    """Both expectations, and everything that was left out or rounded on the safe side."""
+    """Compute both expectations, with everything omitted or rounded on the safe side."""
     dropped = math.exp(-waves.below) * Sawtooth.largest(degree)
     high, high_error = _expectation(scene, waves, degree, scene.outer, above=True)
     low, low_error = _expectation(scene, waves, degree, scene.inner, above=False)
@@ -441,7 +440,7 @@ def _ends(scene: _Scene, waves: _Waves, degree: int) -> _Ends:
 
 
 def _expectation(scene: _Scene, waves: _Waves, degree: int, at: float, *, above: bool) -> tuple[float, float]:
-    """The expectation of the polynomial at X - at, and a bound on its absolute error."""
+    """Return the expectation of the polynomial at X - at, and a bound on its absolute error."""
     mean, line = scene.shape.coefficients(degree, waves.frequencies, above=above)
     turns = waves.frequencies * (at / scene.circle.period)
     terms = line * waves.phi * np.exp(-2j * np.pi * (turns - np.rint(turns)))

@@ -1,9 +1,9 @@
 """Branch and bound over the heaviest items.
 
-A few items far heavier than the others would stretch the circle, the sum of a handful of items is not smooth,
-and near the end of the range hardly any assignment is left. In all three cases the heaviest items are decided
-one by one (as `heavy_weights` does for one sum): a state that the lighter items can no longer bring over the
-threshold is outside the tail, one that they can no longer bring back is inside, and few stay open.
+A few items far heavier than the others would stretch the circle, the sum of a handful of items is not smooth, and
+near the end of the range hardly any assignment is left. In all three cases the heaviest items are decided one by
+one (as `heavy_weights` does for one sum): a state that the lighter items can no longer bring over the threshold is
+outside the tail, one that they can no longer bring back is inside, and few stay open.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from ..probability import LN2, UNIT_ROUNDOFF
 from .form import RealForm, Tail
 
 MAX_OPEN = 1 << 21
-# Up to this n all 2**n sums are listed where polynomials fail, as they do for atoms very close to each other.
+# Up to this n, all 2**n sums are listed where polynomials fail, as for atoms very close to each other.
 MOST_LISTED = 20
 # Elementary steps of adding, comparing and keeping one state.
 PER_STATE = 6
-# Below this cost of the undivided problem there is nothing to gain.
+# Below this cost of the undivided problem, branching gains nothing.
 _CHEAP = 150_000
-# Elementary steps of computing a price: fixed, and per group, up to as many groups as `price` samples. These, PER_STATE
+# Elementary steps of predicting a cost: fixed, and per group, up to as many groups as `price` samples. These, PER_STATE
 # and the constants of `price` are checked by `python -m loadtest.bench --section plan`.
 _PER_PRICE, _PER_PRICED_GROUP, _MOST_PRICED = 40_000, 60, 2048
-# The price is computed after each of the first items, and then ever less often: one more makes less of a difference.
+# The cost is predicted after each of the first items, and then ever less often.
 _PRICED_ALL = 16
-# The mass of a state of more items might underflow.
+# The mass of a state of more items could underflow.
 _MAX_ITEMS = 900
 
 
@@ -53,7 +53,7 @@ class Branches:
     steps: int = 0
 
     def tail(self, whole: Tail, state: int) -> Tail:
-        """The tail of the light items' sum that leads from an open state into the `whole` tail."""
+        """Return the tail of the light items' sum that leads from an open state into the `whole` tail."""
         known = whole.chosen is not None and state == self.path
         chosen = whole.chosen[: len(self.light.halves)] if known and whole.chosen is not None else None
         return whole.seen_from(float(self.sums[state]), self.rounding, chosen)
@@ -62,10 +62,9 @@ class Branches:
 def branch(
     form: RealForm, tail: Tail, price: Callable[[RealForm], int], most_open: int = MAX_OPEN
 ) -> tuple[Branches, int]:
-    """Decide as many of the heaviest items as make the whole cheapest; `price(light)` is that of one tail of the rest.
+    """Decide as many of the heaviest items as minimise the total; `price(light)` is the cost of one tail of the rest.
 
-    Stops before there are more than `most_open` states. Returns the branches and the elementary steps that the whole
-    is predicted to take.
+    Stops before there are more than `most_open` states. Returns the branches and the total's predicted steps.
     """
     state = best = _forced(form, tail)
     if len(best.light.halves) == 0 or len(best.sums) == 0:
@@ -92,12 +91,12 @@ def branch(
 
 
 def _priced(light: RealForm) -> int:
-    """Elementary steps of computing the price of what is left."""
+    """Return the elementary steps of predicting the cost of the rest."""
     return _PER_PRICE + _PER_PRICED_GROUP * min(len(light.halves), _MOST_PRICED)
 
 
 def decide_all(form: RealForm, tail: Tail) -> Branches:
-    """Decide every item: open are the states on the threshold itself, to within rounding."""
+    """Decide every item; the states still open lie on the threshold, to within rounding."""
     state = _forced(form, tail)
     while len(state.light.halves) and len(state.sums):
         state = _decide(form, state, tail)
@@ -105,14 +104,14 @@ def decide_all(form: RealForm, tail: Tail) -> Branches:
 
 
 def _margin(form: RealForm, tail: Tail, decided: int) -> float:
-    """Rounding of a sum of `decided` groups, and of its distance from the tail."""
+    """Bound the rounding of a sum of `decided` groups, and of its distance from the tail."""
     if form.sharp:
         return 0.0
     return 4.0 * UNIT_ROUNDOFF * (decided + 4) * (form.reach + abs(tail.outer) + abs(tail.inner))
 
 
 def _forced(form: RealForm, tail: Tail) -> Branches:
-    """The first state: items so heavy that a single one down leaves the tail must all be up."""
+    """Return the first state: items so heavy that a single one down leaves the tail are all up."""
     rounding = _margin(form, tail, 0)
     reach = math.fsum((form.counts * form.halves).tolist())
     spare = reach - tail.outer + rounding
@@ -130,7 +129,7 @@ def _forced(form: RealForm, tail: Tail) -> Branches:
 
 
 def _decide(form: RealForm, state: Branches, tail: Tail) -> Branches:
-    """Decide the heaviest group of equal items that is left."""
+    """Decide the heaviest remaining group of equal items."""
     group = len(state.light.halves) - 1
     half, count = float(state.light.halves[-1]), int(state.light.counts[-1])
     up = np.arange(count + 1)
@@ -170,5 +169,5 @@ def _sifted(state: Branches, tail: Tail) -> Branches:
 
 
 def _binomial(count: int) -> Reals:
-    """The masses of Binomial(count, 1/2)."""
+    """Return the masses of Binomial(count, 1/2)."""
     return np.array([math.comb(count, up) / (1 << count) for up in range(count + 1)])

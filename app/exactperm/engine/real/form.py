@@ -1,8 +1,8 @@
 """Real-valued effects: a sum that no lattice holds, and its tails.
 
-Effects are taken as the doubles they are, and the p-value is theirs. Everything is divided by a power of
-two, which is exact, so that nothing over- or underflows; what is rounded at all goes into `slack`, by
-which the tails are made a little wider for the upper bound and a little narrower for the lower one.
+Effects are exactly their doubles, and so is the p-value. Everything is divided by a power of two, which is exact,
+so that nothing over- or underflows; all rounding goes into `slack`, which widens the tails for the upper bound and
+narrows them for the lower one.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from ..probability import LN2, UNIT_ROUNDOFF, Alternative, Region
 class RealForm:
     """X = sum_j halves[j] (2 Binomial(counts[j], 1/2) - counts[j]), symmetric about zero.
 
-    `halves` are the distinct non-zero |stay - swap| / 2 in ascending order, shape (U,), in units of
-    `unit`, a power of two; `counts` how many items have each; `items` is N, zeros included. The
-    difference of the sums of two assignments is known to within `slack`; `exact` says that equal
-    halves are equal in truth and not by rounding, `sharp` that sums of them are not rounded at all.
+    `halves` are the distinct non-zero |stay - swap| / 2 in ascending order, shape (U,), in units of `unit`, a power of
+    two; `counts` are their numbers of items; `items` is N, zeros included. The difference of the sums of two
+    assignments is known to within `slack`; `exact` means that equal halves are not equal by rounding, `sharp` that
+    their sums are not rounded.
     """
 
     halves: Reals
@@ -53,22 +53,21 @@ class RealForm:
         return float(np.dot(self.counts, self.halves * self.halves))
 
     def lightest(self, groups: int) -> RealForm:
-        """The part of X that belongs to the `groups` smallest distinct weights."""
+        """Keep the `groups` smallest distinct weights."""
         return replace(self, halves=self.halves[:groups], counts=self.counts[:groups])
 
     def log_atom(self, chosen: Integers) -> float:
-        """log of the mass of the assignments with `chosen` items of each group up, shape (U,); rounded down."""
+        """Return the log mass of the assignments with `chosen` items of each group up, shape (U,), rounded down."""
         log_mass = -self.nonzero * LN2 + (_log_ways(self.counts, chosen) if self.exact else 0.0)
         return log_mass - 4.0 * UNIT_ROUNDOFF * abs(log_mass)
 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """An upper tail of X, of which {X > inner} is a part and which is a part of {X >= outer}.
+    """An upper tail of X that contains {X > inner} and lies in {X >= outer}.
 
-    Between the two may lie one assignment that is known for certain, the observed one, together with those that
-    tie with it through equal weights: `chosen` says how many items of each group it has up, shape (U,).
-    A `strict` tail excludes it, others include it.
+    Between the two may lie the observed assignment and those that tie with it through equal weights: `chosen`,
+    shape (U,), counts its items of each group that are up. A `strict` tail excludes it, others include it.
     """
 
     outer: float
@@ -77,7 +76,7 @@ class Tail:
     strict: bool = False
 
     def seen_from(self, sum_: float, rounding: float, chosen: Integers | None) -> Tail:
-        """The tail that is left for the other items when some add up to `sum_`, known to within `rounding`."""
+        """Return the tail for the other items when some add up to `sum_`, known to within `rounding`."""
         return Tail(self.outer - sum_ - rounding, self.inner - sum_ + rounding, chosen, self.strict)
 
 
@@ -93,7 +92,7 @@ CERTAIN = RealRegion((), complement=True)
 
 
 def _log_ways(counts: Integers, chosen: Integers) -> float:
-    """log of prod_j binom(counts[j], chosen[j]), rounded down."""
+    """Return log prod_j binom(counts[j], chosen[j]), rounded down."""
     several = counts > 1
     counts, chosen = counts[several], chosen[several]
     parts = [special.gammaln(part + 1.0) for part in (counts, chosen, counts - chosen)]
@@ -104,11 +103,11 @@ def _log_ways(counts: Integers, chosen: Integers) -> float:
 def from_lattice(
     form: CanonicalForm, region: Region, chosen: Integers | None = None
 ) -> tuple[RealForm, RealRegion]:
-    """The form and the region of a lattice test, for windows too long for `fft`.
+    """Return the form and the region of a lattice test, for windows too long for `fft`.
 
-    `chosen`, shape (U,), says how many items of each weight the observed assignment has up (`items_up`):
-    what ties with it is then known to be in the tails that it bounds, however fine the lattice. Raises ValueError
-    for a region that is neither one or two tails nor the complement of two.
+    `chosen`, shape (U,), counts the items of each weight that the observed assignment has up (`items_up`): its ties
+    are then known to be in the tails that it bounds, however fine the lattice. Raises ValueError for a region that
+    is neither one or two tails nor the complement of two.
     """
     top = form.range
     largest = int(form.weights[-1]) if len(form.weights) else 1
@@ -131,7 +130,7 @@ def from_lattice(
 
 
 def items_up(form: CanonicalForm, stay: Integers, swap: Integers | None = None) -> Integers:
-    """How many items of each weight are up in the data, which have `stay` as the larger effect; shape (U,)."""
+    """Count the items of each weight that are up in the data, with `stay` as the larger effect; shape (U,)."""
     difference = 2 * stay if swap is None else stay - swap
     up = difference[difference > 0] // form.step
     group = np.searchsorted(form.weights, up)
@@ -139,7 +138,7 @@ def items_up(form: CanonicalForm, stay: Integers, swap: Integers | None = None) 
 
 
 def _lattice_tail(real: RealForm, form: CanonicalForm, first: int, chosen: Integers | None) -> Tail:
-    """T >= first: no value lies between first - 1 and first, and one of the two may be the observed one."""
+    """Return the tail T >= first; no value lies between first - 1 and first, and either may be the observed one."""
     top, scale = form.range, 2.0 * real.unit
     edge = (2 * first - top) / scale
     if chosen is not None:
@@ -152,16 +151,16 @@ def _lattice_tail(real: RealForm, form: CanonicalForm, first: int, chosen: Integ
     return Tail(edge - real.slack, (2 * first - 2 - top) / scale + real.slack)
 
 
-# The form and the region of effects that 64 bits do not hold, for `bounds`; its `slack` bounds all rounding.
+# The form and the region of effects beyond 64 bits, for `bounds`; its `slack` bounds all rounding.
 
 
-# Weights smaller than this against the largest effect are raised to it, so that squares do not underflow.
+# Weights below this share of the largest effect are raised to it, so that squares do not underflow.
 _NEGLIGIBLE = 2.0**-200
 
 
 @dataclass(frozen=True, slots=True)
 class _Observed:
-    """The observed assignment: S, twice the mean of S, twice the form's unit, and the items of each group that are up."""
+    """The observed assignment: S, twice its mean, twice the form's unit, and the items of each group that are up."""
 
     total: int
     twice_centre: int
@@ -169,13 +168,13 @@ class _Observed:
     chosen: Integers
 
     def tail(self, form: RealForm, *, upwards: bool, strict: bool = False) -> Tail:
-        """The tail from the observed sum upwards, or downwards and mirrored."""
+        """Return the tail from the observed sum upwards, or downwards and mirrored."""
         x = (2 * self.total - self.twice_centre) / self.twice_unit
         edge, chosen = (x, self.chosen) if upwards else (-x, form.counts - self.chosen)
         return Tail(edge - form.slack, edge + form.slack, chosen, strict)
 
     def both_tails(self, form: RealForm, *, strict: bool) -> tuple[Tail, Tail]:
-        """|S| >= |xi|, or |S| > |xi| when `strict`: the tail from the observed sum, and the opposite one."""
+        """Return the tails of |S| >= |xi|, or |S| > |xi| if `strict`: from the observed sum, and the opposite one."""
         here = self.tail(form, upwards=self.total >= 0, strict=strict)
         if self.twice_centre == 0:
             return here, here
@@ -192,10 +191,10 @@ def real_problem(
     absolute: bool = False,
     error: int = 0,
 ) -> tuple[RealForm, RealRegion]:
-    """The form and the region of effects, shape (N,) each; `swap` None means -stay.
+    """Return the form and the region of effects, shape (N,) each; `swap` None means -stay.
 
-    Where the effects are rounded themselves, `error` bounds the error of the difference of the sums of two
-    assignments, in the effects' unit; the region is then right for all effects as near as that.
+    For rounded effects, `error` bounds the error of the difference of the sums of two assignments, in the effects'
+    unit; the region is then valid for all effects within it.
     """
     other = -stay if swap is None else swap
     difference = stay - other
@@ -205,7 +204,7 @@ def real_problem(
     unit = 1 << max(whole, default=1).bit_length()
     form = _form(whole, counts.astype(np.int64), len(stay), unit, error)
     if not whole:
-        return form, CERTAIN  # no swap changes the sum: every assignment is as extreme as the observed one
+        return form, CERTAIN  # no swap changes the sum, so every assignment is as extreme
     up = np.asarray(difference[moving] > 0, dtype=bool)
     chosen = np.bincount(group[up], minlength=len(whole)).astype(np.int64)
     total = sum(int(x) for x in stay.tolist())
@@ -221,9 +220,9 @@ def real_problem(
 def grouped_problem(
     sizes: Sequence[int], up: Integers, down: Integers, items: int, alternative: Alternative
 ) -> tuple[RealForm, RealRegion]:
-    """The same of effects that a swap mirrors, in groups: `up` of them are size and `down` are -size, shape (U,) each.
+    """Return `real_problem` of mirrored effects in groups: `up` of them are size and `down` are -size, shape (U,) each.
 
-    `sizes` are positive and ascending, no two alike; `items` counts zeros too.
+    `sizes` are positive, distinct and ascending; `items` includes zeros.
     """
     whole = [2 * size for size in sizes]
     unit = 1 << max(whole, default=1).bit_length()

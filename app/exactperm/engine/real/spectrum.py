@@ -1,9 +1,9 @@
-"""The characteristic function of X at the frequencies of a circle that matter, and only there.
+"""The characteristic function of X at the non-negligible frequencies of a circle.
 
-phi(k) = E exp(2 pi i k X / P) = prod_j (cos a_j + i tau_j sin a_j) ** c_j with a_j = 2 pi k d_j / P, d_j the
-halves of the form. All but a few dozen frequencies are negligible. Proving that is the expensive part, so it is
-done for whole blocks of frequencies at once: over a block the angle of a light item moves little, and its factor
-is at most what it is at the nearest point. Blocks that a few dozen items do not prove negligible are halved.
+phi(k) = E exp(2 pi i k X / P) = prod_j (cos a_j + i tau_j sin a_j) ** c_j with a_j = 2 pi k d_j / P, d_j the halves of
+the form. All but a few dozen frequencies are negligible. Proving that is expensive, so it is done for whole blocks of
+frequencies: over a block the angle of a light item moves little, and its factor is at most its value at the nearest
+point. Blocks that a few dozen items do not prove negligible are halved.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Sawtooth:
     length: float
 
     def coefficients(self, degree: int, frequencies: Integers, *, above: bool) -> tuple[float, Complexes]:
-        """c_0 and the c_k of `frequencies`, 0 < k <= degree, shape (F,), of the polynomial sum of c_k exp(2 pi i k y).
+        """Return c_0 and the c_k of `frequencies`, 0 < k <= degree, (F,), in the polynomial sum c_k exp(2 pi i k y).
 
-        The majorant when `above`, else the minorant.
+        The majorant if `above`, else the minorant.
         """
         nodes = degree + 1
         spacing = self.decay / nodes
@@ -66,17 +66,17 @@ class Sawtooth:
         area = nodes * self.length
         if self.decay > 0.0:
             area = math.expm1(-self.decay * self.length) / math.expm1(-spacing)
-        # The nodes of the sum are 0, 1, ...: the majorant includes the one at zero, the minorant does not.
+        # The nodes of the sum are 0, 1, ...; the majorant includes the node at zero, the minorant does not.
         return (area + (at_end if above else -1.0)) / nodes
 
     @staticmethod
     def largest(degree: int) -> float:
-        """A bound on the sum of |c_k|, both signs of k: |m^(u)| and |M^(u)| are below 1 / u."""
+        """Bound the sum of |c_k| over both signs of k; |m^(u)| and |M^(u)| are below 1 / u."""
         return 4.0 * (1.0 + math.log(degree + 1))
 
 
 def _edges(spacing: float, u: Reals) -> tuple[Complexes, Complexes]:
-    """The transforms of m and of M at 0 < u < 1."""
+    """Return the transforms of m and of M at 0 < u < 1."""
     shrink = math.exp(-spacing)
     q = shrink * np.exp(-2j * np.pi * u)
     # 1 - q without cancellation: its real part is a sum of positive terms.
@@ -87,7 +87,7 @@ def _edges(spacing: float, u: Reals) -> tuple[Complexes, Complexes]:
     return (1.0 - u) * (q / missing) + slopes, (1.0 - u) / missing + slopes
 
 
-# The characteristic function of X at the frequencies of a circle that matter, and only there
+# The characteristic function
 
 
 _Scalar = TypeVar("_Scalar", np.float64, np.complex128)
@@ -100,11 +100,11 @@ _MAX_GROUPS = 256
 _FIRST_CHUNK, _CHUNK = 1 << 10, 1 << 15
 # Elementary steps of a screening, fixed and per block; each factor takes one more. Checked with `price`.
 _PER_SCREEN, _PER_BLOCK = 4_000, 8
-# At least this many blocks are screened at once, however few steps are left: fewer would not get anywhere.
+# The least number of blocks to screen at once, even with few steps left; fewer make no progress.
 _LEAST_BLOCKS = 64
 _AT_ONCE = 1 << 13
 MOST_AT_ONCE = 1 << 17
-# Elementary steps of evaluating one factor fully, and of everything else that a retained frequency takes.
+# Elementary steps of evaluating a factor fully, and of the rest for a retained frequency.
 _EVALUATION, _RETAINED = 10, 64
 
 
@@ -134,9 +134,9 @@ class Circle:
         return _running(second), _running(2.0 * second * squares)
 
     def level(self, below: float) -> int:
-        """The largest level such that the light items prove a typical block of 2**level frequencies negligible.
+        """Return the largest level whose typical blocks, of 2**level frequencies, the light items prove negligible.
 
-        Negligible is a modulus below exp(-below). -1 when all items together do not prove it of single frequencies.
+        Negligible means a modulus below exp(-below). -1 if all items together do not prove that of one frequency.
         """
         total = np.cumsum(self.worth)
         if total[-1] < below:
@@ -149,23 +149,23 @@ class Circle:
 
 @dataclass(frozen=True, slots=True)
 class Retained:
-    """Frequencies not proved negligible, ascending, all those below `stop`; and the steps it took."""
+    """All frequencies below `stop` not proved negligible, ascending, and the steps taken."""
 
     frequencies: Integers
     stop: int
     steps: int
 
     def first(self, most: int) -> Retained:
-        """The first `most` of them, and the `stop` that goes with them."""
+        """Keep the first `most` of them, with the corresponding `stop`."""
         if len(self.frequencies) <= most:
             return self
         return Retained(self.frequencies[:most], int(self.frequencies[most]), self.steps)
 
 
 def retained(circle: Circle, first: int, stop: int, below: float, most: int, steps: int) -> Retained:
-    """The frequencies in [first, stop) whose |phi| may exceed exp(-below).
+    """Return the frequencies in [first, stop) whose |phi| may exceed exp(-below).
 
-    It stops early, at a smaller `stop`, before there are more than `most` of them or once it has taken about `steps`
+    The search stops early, at a smaller `stop`, before there are more than `most` of them or after about `steps`
     elementary steps.
     """
     level = min(circle.level(below), stop.bit_length())  # one block is enough, however light the items
@@ -184,7 +184,7 @@ def retained(circle: Circle, first: int, stop: int, below: float, most: int, ste
 
 
 def _retained_in(circle: Circle, starts: range, below: float, steps: int) -> Retained:
-    """The same for neighbouring blocks whose length is the step of their `starts`; for fewer where `steps` are few."""
+    """Search neighbouring blocks, of a length equal to the step of `starts`; fewer where `steps` are few."""
     blocks, stop = np.arange(starts.start, starts.stop, starts.step, dtype=np.int64), starts.stop
     used, most_groups = 0, min(len(circle.half_turns), _MAX_GROUPS)
     for level in range(starts.step.bit_length() - 1, -1, -1):
@@ -200,7 +200,7 @@ def _retained_in(circle: Circle, starts: range, below: float, steps: int) -> Ret
 
 
 def _screen(circle: Circle, blocks: Integers, level: int, stop: int, below: float) -> tuple[Integers, int]:
-    """The blocks [b, b + 2**level) that are not proved negligible, and the steps it took."""
+    """Return the blocks [b, b + 2**level) not proved negligible, and the steps taken."""
     wide = 0.5 * ((1 << level) - 1)
     turns = circle.half_turns
     steps = _PER_SCREEN + _PER_BLOCK * len(blocks)
@@ -228,12 +228,12 @@ def _screen(circle: Circle, blocks: Integers, level: int, stop: int, below: floa
 
 
 def evaluation_steps(form: RealForm) -> int:
-    """Elementary steps of evaluating phi at one retained frequency."""
+    """Return the elementary steps of evaluating phi at a retained frequency."""
     return _EVALUATION * len(form.halves) + _RETAINED
 
 
 def _smooth_decay(circle: Circle, blocks: Integers, length: int) -> Reals:
-    """A lower bound of -log |phi|**2 over each block, from the items with t < 1/2, t their angle in half-turns.
+    """Bound -log |phi|**2 below over each block, from the items with t < 1/2, t their angle in half-turns.
 
     For them 1 - |factor|**2 >= sech2 (8 t**2 - 16 t**4), which grows up to t = 1/2: the block's first
     frequency is the worst, and all items together need two sums.
@@ -249,7 +249,7 @@ def _running(terms: Reals) -> Reals:
 
 
 def _bound(circle: Circle, centre: Reals, batch: NDArray[np.intp], leeway: Reals) -> Reals:
-    """An upper bound of prod |factor|**2 of a batch of groups within `leeway` of each centre, shape (F,).
+    """Bound prod |factor|**2 above for a batch of groups within `leeway` of each centre, shape (F,).
 
     |factor|**2 = 1 - sech2 sin(pi t)**2, and cos(pi t) <= 1 - 4 t**2 for t in [0, 1/2].
     """
@@ -270,7 +270,7 @@ def _bound(circle: Circle, centre: Reals, batch: NDArray[np.intp], leeway: Reals
 
 
 def characteristic(circle: Circle, frequencies: Integers) -> tuple[Complexes, Reals]:
-    """phi(k) and a bound on its absolute error, shape (F,) each.
+    """Return phi(k) and a bound on its absolute error, shape (F,) each.
 
     Every factor has modulus and derivative at most one, so errors of angles and factors add up.
     """
@@ -291,7 +291,7 @@ def characteristic(circle: Circle, frequencies: Integers) -> tuple[Complexes, Re
 
 
 def _power_product(factors: NDArray[_Scalar], counts: Integers) -> NDArray[_Scalar]:
-    """prod_j factors[j] ** counts[j], by the binary digits of the counts."""
+    """Return prod_j factors[j] ** counts[j], by the binary digits of the counts."""
     product = np.multiply.reduce(factors[counts & 1 == 1], axis=0)
     squared = factors
     for bit in range(1, int(counts.max()).bit_length()):

@@ -1,6 +1,6 @@
 """Exponential tilting of a real-valued sum, and bounds of its deviations from the mean.
 
-As `tilt`, for X symmetric about zero: K(theta) = log E exp(theta X) = sum_j c_j log cosh(theta d_j).
+As in `one_sum.tilt`, for X symmetric about zero: K(theta) = log E exp(theta X) = sum_j c_j log cosh(theta d_j).
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ class RealTilt:
 
     @property
     def sd(self) -> float:
-        """Standard deviation of X under the tilt."""
+        """The standard deviation of X under the tilt."""
         return math.sqrt(self.variance)
 
     def log_weight(self, at: float) -> tuple[float, float]:
-        """K(theta) - theta at, the log of the weight of tilted mass at `at` in the untilted law, and its error bound."""
+        """Return K(theta) - theta at, the log of the untilted over the tilted mass at `at`, and its error bound."""
         shift = self.theta * at
         return self.cumulant - shift, _ROUNDING * (self.cumulant + abs(shift))
 
     def log_most(self, at: Reals) -> Reals:
-        """Chernoff's bound on log P(X >= at) of the untilted law, at this tilt, for each of `at`, shape (B,)."""
+        """Return Chernoff's bound at this tilt on the untilted log P(X >= at), for each of `at`, shape (B,)."""
         shift = self.theta * at
         return np.asarray(
             np.minimum(self.cumulant - shift + _ROUNDING * (self.cumulant + np.abs(shift)), 0.0)
@@ -50,14 +50,14 @@ class RealTilt:
 
 
 def cumulant(form: RealForm, theta: float) -> float:
-    """K(theta); its relative error is at most 32 roundoffs."""
+    """Return K(theta), with a relative error of at most 32 roundoffs."""
     return float(
         (form.counts * log_cosh(np.abs(theta) * form.halves)).sum()
     )  # pairwise sums: log2(U) roundoffs
 
 
 def real_tilt_at(form: RealForm, theta: float) -> RealTilt:
-    """The law of X tilted by `theta` >= 0."""
+    """Return the law of X tilted by `theta` >= 0."""
     if theta == 0.0:
         zeros = np.zeros(len(form.halves))
         return RealTilt(0.0, zeros, zeros + 1.0, 0.0, form.variance, 0.0)
@@ -71,9 +71,9 @@ def real_tilt_at(form: RealForm, theta: float) -> RealTilt:
 
 
 def real_tilt_towards(form: RealForm, target: float) -> RealTilt:
-    """A tilt whose mean is near `target` < reach; theta = 0 when the target is not positive.
+    """Return a tilt with its mean near `target` < reach; theta = 0 when the target is not positive.
 
-    Any theta gives a correct answer, so that neither the end of the range nor the last digit matters.
+    Any theta gives a correct answer, so neither the end of the range nor the last digit matters.
     """
     if target <= 0.0:
         return real_tilt_at(form, 0.0)
@@ -89,7 +89,7 @@ def real_tilt_towards(form: RealForm, target: float) -> RealTilt:
 
 
 def deviations(form: RealForm, law: RealTilt, log_odds: float) -> tuple[float, float]:
-    """(below, above) with P(X < mean - below) and P(X > mean + above) at most exp(-log_odds) each.
+    """Return (below, above) with P(X < mean - below) and P(X > mean + above) at most exp(-log_odds) each.
 
     Chernoff's bound in the tilted family, K(theta + s) - K(theta) - s x; never beyond the range.
     """

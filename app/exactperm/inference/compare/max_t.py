@@ -180,7 +180,7 @@ class PlannedMaxT:
                 precision=options.precision,
                 samples=options.samples,
                 seed=options.seed,
-                own=np.where(tests.sampled, 0.0, raw_bounds(tests)[0]),
+                raw_low=np.where(tests.sampled, 0.0, raw_bounds(tests)[0]),
             )
         adjusted = _by_test(family, by_step, tests, alpha)
         ends = accumulate((len(board) for board in boards), initial=0)
